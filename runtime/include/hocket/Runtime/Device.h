@@ -1,0 +1,129 @@
+// The device interface: what a program needs to run a code object, whatever runs it.
+//
+// Two devices stand behind it: `hip` (libamdhip64, opened at run time) and `sim` (the built-in
+// simulator, which registers itself; see lib/Simulator/RuntimeDevice.cpp). The interface knows nothing of the
+// compiler. Sizes and offsets are in bytes, addresses are device addresses, grids are counted in
+// workgroups and blocks in work-items.
+#pragma once
+
+#include "hocket/Support/Result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::runtime {
+
+/// An address in device memory; 0 is never a valid allocation.
+using DeviceAddress = uint64_t;
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Dim3 &) const = default;
+};
+
+/// What a device is. `architecture` is LLVM's processor name without feature suffixes ("gfx950").
+struct DeviceProperties {
+  std::string name;
+  std::string architecture;
+  uint64_t totalMemory = 0;
+  uint32_t computeUnits = 0;
+  uint32_t waveSize = 64;
+  uint32_t maxLdsPerWorkgroup = 0;
+};
+
+/// The shape of one launch. `dynamicLds` is added to the kernel's static LDS.
+struct LaunchShape {
+  Dim3 grid;  ///< workgroups
+  Dim3 block; ///< work-items per workgroup
+  uint32_t dynamicLds = 0;
+};
+
+/// One argument of a kernel, as its metadata says. `kind` is the code object's ".value_kind":
+/// "by_value", "global_buffer", "hidden_block_count_x", ...
+struct KernelArgument {
+  std::string name; ///< may be empty: metadata names are optional
+  std::string kind;
+  uint32_t offset = 0;
+  uint32_t size = 0;
+};
+
+/// Resources and arguments of one kernel, from its descriptor and metadata.
+struct KernelInfo {
+  std::string name;
+  uint32_t kernargSize = 0;
+  uint32_t staticLds = 0;
+  uint32_t privateSegment = 0; ///< scratch bytes per work-item
+  uint32_t vgprs = 0, agprs = 0, sgprs = 0;
+  uint32_t vgprSpills = 0, sgprSpills = 0;
+  uint32_t maxWorkgroupSize = 0;
+  std::vector<KernelArgument> arguments;
+};
+
+/// A kernel of a loaded module; valid as long as the module lives.
+class Kernel {
+public:
+  virtual ~Kernel();
+  virtual const KernelInfo &info() const = 0;
+};
+
+/// A code object loaded on a device. Keeps its device alive.
+class Module {
+public:
+  virtual ~Module();
+  /// The names of all kernels, in the order of the metadata.
+  virtual std::vector<std::string> kernelNames() const = 0;
+  /// The kernel called `name`; an error that lists the kernels there are if it is missing.
+  virtual Result<std::shared_ptr<Kernel>> kernel(std::string_view name) = 0;
+};
+
+/// How one launch went. On HIP only `seconds` is known.
+struct LaunchReport {
+  double seconds = 0;             ///< device time on HIP, host time in the simulator
+  uint64_t waveInstructions = 0;  ///< simulator only: wave-instructions executed
+  uint64_t workgroups = 0;        ///< simulator only
+};
+
+/// Options that only the simulator has; other devices ignore them.
+struct SimulationOptions {
+  uint64_t seed = 0;                  ///< order and quantum of waves
+  uint64_t maxWaveInstructions = 0;   ///< per workgroup; 0: the simulator's default limit
+  uint32_t threads = 0;               ///< host threads; 0: all cores
+};
+
+/// One device. All calls are synchronous unless said otherwise and may come from any thread.
+class Device {
+public:
+  virtual ~Device();
+  /// "hip" or "sim".
+  virtual std::string_view kind() const = 0;
+  virtual const DeviceProperties &properties() const = 0;
+
+  /// Uninitialised memory, aligned to 256 bytes or more. `bytes` must not be 0.
+  virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
+  virtual Status free(DeviceAddress address) = 0;
+  virtual Status copyToDevice(DeviceAddress to, std::span<const std::byte> from) = 0;
+  virtual Status copyFromDevice(std::span<std::byte> to, DeviceAddress from) = 0;
+  /// Fills `bytes` bytes with `value`. In the simulator memory that was never written costs nothing.
+  virtual Status fill(DeviceAddress to, uint8_t value, uint64_t bytes) = 0;
+
+  virtual Result<std::shared_ptr<Module>> loadModule(std::span<const std::byte> codeObject,
+                                                     std::string_view name) = 0;
+
+  /// Launches and waits. `kernarg` is the packed explicit argument block; the device fills `hidden_*`
+  /// arguments. Checked: shape not zero and within limits, block within the kernel's maximum,
+  /// size of `kernarg`.
+  virtual Result<LaunchReport> launch(Kernel &kernel, const LaunchShape &shape,
+                                      std::span<const std::byte> kernarg) = 0;
+  virtual Status synchronize() = 0;
+
+  /// Replaces the simulator's options for later launches; no effect elsewhere.
+  virtual void setSimulationOptions(const SimulationOptions &options) { (void)options; }
+};
+
+} // namespace hocket::runtime
