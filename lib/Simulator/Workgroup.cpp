@@ -211,8 +211,7 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   Disassembly disassembly = text.disassemble(index);
   std::string what =
       disassembly.valid ? "'" + disassembly.text + "'" : "the bytes " + hex(instruction.words[0]);
-  const CodeImage &image = group.context.program->codeObject().image();
-  const FunctionSymbol *function = image.functionAt(address);
+  const FunctionSymbol *function = group.context.code->functionAt(address);
   if (function && function->begin != group.context.image->entry)
     return what + " at '" + function->name + "' + " + hex(address - function->begin) + kernel;
   return what + " at offset " + hex(address - group.context.image->entry) + kernel;
