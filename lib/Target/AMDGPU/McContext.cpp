@@ -4,6 +4,8 @@
 // stderr, and callers want them inside one error.
 #include "hocket/Target/AMDGPU/McContext.h"
 
+#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCCodeEmitter.h"
@@ -127,6 +129,15 @@ Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::String
   if (failed || context.hadError() || !diagnostics.empty())
     return invalidInput(diagnostics.empty() ? "cannot assemble '" + name.str() + "'" : diagnostics);
   return object;
+}
+
+Result<llvm::SmallVector<uint8_t, 0>> assembleCode(const McTarget &target, llvm::StringRef text,
+                                                   llvm::StringRef name) {
+  Result<llvm::SmallVector<char, 0>> object = assemble(target, text, name);
+  if (!object)
+    return object.error();
+  const llvm::StringRef code = sectionContents({object->data(), object->size()}, ".text");
+  return llvm::SmallVector<uint8_t, 0>(code.begin(), code.end());
 }
 
 } // namespace hocket::amdgpu

@@ -136,13 +136,13 @@ InstructionClass classify(llvm::StringRef baseName) {
   return InstructionClass::Other;
 }
 
-OpcodeTable::OpcodeTable(const llvm::MCInstrInfo &instructions) {
-  entries.resize(instructions.getNumOpcodes());
-  for (unsigned opcode = 0; opcode < entries.size(); ++opcode) {
-    Entry &entry = entries[opcode];
-    entry.name = normalizeOpcodeName(instructions.getName(opcode));
-    entry.kind = classify(entry.name.base);
+const OpcodeTable::Entry &OpcodeTable::entry(unsigned opcode) {
+  auto [position, added] = entries.try_emplace(opcode);
+  if (added) {
+    position->second.name = normalizeOpcodeName(instructions.getName(opcode));
+    position->second.kind = classify(position->second.name.base);
   }
+  return position->second;
 }
 
 unsigned ClassCounts::total() const { return std::accumulate(counts.begin(), counts.end(), 0u); }

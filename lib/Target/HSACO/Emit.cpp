@@ -5,6 +5,7 @@
 // what LLVM would print, or exit for, becomes an error value.
 #include "hocket/Target/HSACO/Emit.h"
 
+#include "FatalErrorGuard.h"
 #include "ProcessGate.h"
 #include "hocket/Target/AMDGPU/McContext.h"
 
@@ -44,12 +45,21 @@ private:
     bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
       if (info.getSeverity() != llvm::DS_Error)
         return true;
-      if (!errors.empty())
-        errors += '\n';
-      llvm::raw_string_ostream stream(errors);
+      std::string message;
+      llvm::raw_string_ostream stream(message);
       llvm::DiagnosticPrinterRawOStream printer(stream);
       info.print(printer);
+      add(message);
       return true;
+    }
+    /// Passes repeat themselves; a message is kept once, and without a location that says nothing.
+    void add(llvm::StringRef message) {
+      message.consume_front("<unknown>:0:0: ");
+      if (llvm::StringRef(errors).contains(message))
+        return;
+      if (!errors.empty())
+        errors += '\n';
+      errors += message;
     }
     std::string &errors;
   };
@@ -122,6 +132,11 @@ static Status prepareFor(llvm::Module &module, const EmitOptions &options,
   if (!hasKernel)
     return invalidInput("module has no kernel to emit; mark a function with 'rocdl.kernel' "
                         "(LLVM IR: 'amdgpu_kernel')");
+  for (const llvm::Function &function : module)
+    if (function.isDeclaration() && !function.isIntrinsic() && !function.use_empty())
+      return invalidInput("function '" + function.getName().str() +
+                          "' is used but not defined, and a code object is linked alone; define it "
+                          "in the module");
   for (llvm::Function &function : module)
     if (Status set = setFunction(function, options); !set)
       return set;
@@ -160,15 +175,21 @@ static void runMiddleEnd(llvm::Module &module, llvm::TargetMachine &machine) {
   pipeline.run(module, modules);
 }
 
+/// Runs the back end. Fails with the reason where LLVM gives up on the module.
 static Result<std::string> runCodeGen(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::SmallVector<char, 0> text;
   llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  passes.add(new llvm::TargetLibraryInfoWrapperPass(machine.getTargetTriple()));
-  if (machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr,
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  passes->add(new llvm::TargetLibraryInfoWrapperPass(machine.getTargetTriple()));
+  if (machine.addPassesToEmitFile(*passes, stream, /*DwoOut=*/nullptr,
                                   llvm::CodeGenFileType::AssemblyFile))
     return internalError("the AMDGPU back end cannot emit assembly");
-  passes.run(module);
+  std::string reason;
+  if (!runGuarded([&] { passes->run(module); }, reason)) {
+    // The passes were left in the middle of their work and must not be touched again.
+    (void)passes.release();
+    return invalidInput("code generation failed: " + reason);
+  }
   return std::string(text.begin(), text.end());
 }
 
@@ -181,8 +202,9 @@ Result<Emitted> optimizeAndEmit(llvm::Module &module, const EmitOptions &options
     return prepared.error();
 
   DiagnosticCollector diagnostics(module.getContext());
-  if (options.optimize)
-    runMiddleEnd(module, **machine);
+  std::string reason;
+  if (options.optimize && !runGuarded([&] { runMiddleEnd(module, **machine); }, reason))
+    return invalidInput("optimisation failed: " + reason);
   Result<std::string> assembly = runCodeGen(module, **machine);
   if (!assembly)
     return assembly.error();

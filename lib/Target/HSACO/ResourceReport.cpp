@@ -42,7 +42,7 @@ static std::string processorOf(llvm::StringRef codeObject) {
 
 static Result<KernelReport> reportKernel(const amdgpu::KernelCode &kernel,
                                          const amdgpu::Disassembler &disassembler,
-                                         const amdgpu::OpcodeTable &opcodes) {
+                                         amdgpu::OpcodeTable &opcodes) {
   KernelReport report;
   report.name = kernel.name;
   report.agpr = kernel.agprs;
@@ -77,7 +77,7 @@ Result<ResourceReport> readReport(llvm::StringRef codeObject, llvm::StringRef na
   if (!target)
     return target.error();
   const amdgpu::Disassembler disassembler(*target);
-  const amdgpu::OpcodeTable opcodes((*target)->instructions());
+  amdgpu::OpcodeTable opcodes((*target)->instructions());
   for (const amdgpu::KernelCode &kernel : *kernels) {
     Result<KernelReport> read = reportKernel(kernel, disassembler, opcodes);
     if (!read)

@@ -68,4 +68,8 @@ private:
 Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::StringRef text,
                                             llvm::StringRef name = "<assembly>");
 
+/// Assembles `text` and returns the bytes of its `.text` section alone.
+Result<llvm::SmallVector<uint8_t, 0>> assembleCode(const McTarget &target, llvm::StringRef text,
+                                                   llvm::StringRef name = "<assembly>");
+
 } // namespace hocket::amdgpu

@@ -10,9 +10,8 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
+#include <unordered_map>
 
 namespace llvm {
 class MCInstrInfo;
@@ -61,20 +60,24 @@ llvm::StringRef className(InstructionClass kind);
 /// Class of an instruction by its normalised name.
 InstructionClass classify(llvm::StringRef baseName);
 
-/// Names and classes of every opcode, computed once per table; thread-safe to read.
+/// Names and classes of opcodes, worked out when first asked for: LLVM has 47,000 of them and a
+/// kernel uses some fifty. Belongs to one thread.
 class OpcodeTable {
 public:
-  explicit OpcodeTable(const llvm::MCInstrInfo &instructions);
+  explicit OpcodeTable(const llvm::MCInstrInfo &instructions) : instructions(instructions) {}
 
-  const OpcodeName &name(unsigned opcode) const { return entries[opcode].name; }
-  InstructionClass kind(unsigned opcode) const { return entries[opcode].kind; }
+  const OpcodeName &name(unsigned opcode) { return entry(opcode).name; }
+  InstructionClass kind(unsigned opcode) { return entry(opcode).kind; }
 
 private:
   struct Entry {
     OpcodeName name;
     InstructionClass kind = InstructionClass::Other;
   };
-  std::vector<Entry> entries;
+  const Entry &entry(unsigned opcode);
+
+  const llvm::MCInstrInfo &instructions;
+  std::unordered_map<unsigned, Entry> entries;
 };
 
 /// Counts per class.
