@@ -195,12 +195,11 @@ void hocket::forEachLdsCandidate(const LdsTileRequest &request, const LdsCandida
   Space space(request);
   const auto &inOrder = space.inOrder, &scattered = space.scattered;
   // Wide nets only where each cast is cheap.
-  const Stage stages[] = {{inOrder, 0, false, SIZE_MAX},   {inOrder, 1, false, SIZE_MAX},
-                          {inOrder, 0, true, SIZE_MAX},    {inOrder, 2, false, 20},
-                          {inOrder, 1, true, 20},          {inOrder, 3, false, 8},
-                          {inOrder, 4, false, 2},          {scattered, 0, false, SIZE_MAX},
-                          {scattered, 1, false, SIZE_MAX}, {scattered, 2, false, 20},
-                          {scattered, 0, true, 60},        {scattered, 1, true, 20}};
+  const Stage stages[] = {
+      {inOrder, 0, false, SIZE_MAX}, {inOrder, 1, false, 20},         {inOrder, 0, true, SIZE_MAX},
+      {inOrder, 2, false, 20},       {inOrder, 1, true, 20},          {inOrder, 3, false, 8},
+      {inOrder, 4, false, 2},        {scattered, 0, false, SIZE_MAX}, {scattered, 1, false, 60},
+      {scattered, 2, false, 20},     {scattered, 0, true, 60},        {scattered, 1, true, 20}};
   for (const Stage &stage : stages)
     if (runStage(space, stage, visit))
       return;
