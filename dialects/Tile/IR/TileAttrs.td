@@ -25,10 +25,6 @@ def Tile_ClusterKind : I32EnumAttr<"ClusterKind", "what a cluster mostly does", 
     I32EnumAttrCase<"Memory", 0, "memory">,
     I32EnumAttrCase<"Compute", 1, "compute">]> {
   let cppNamespace = "::hocket::tile";
-  let genSpecializedAttr = 0;
-}
-def Tile_ClusterKindAttr : EnumAttr<TileDialect, Tile_ClusterKind, "cluster_kind"> {
-  let assemblyFormat = "$value";
 }
 
 class Tile_Attr<string name, string attrMnemonic> : AttrDef<TileDialect, name> {

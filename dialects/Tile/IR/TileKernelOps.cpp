@@ -229,6 +229,3 @@ LogicalResult WaitOp::verify() {
     return emitOpError() << "lgkm(" << *getLgkm() << ") cannot be encoded, expected 0 to 15";
   return success();
 }
-
-#define GET_OP_CLASSES
-#include "Tile/IR/TileOps.cpp.inc"
