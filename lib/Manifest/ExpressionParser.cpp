@@ -1,7 +1,7 @@
 // Recursive descent over the grammar of docs/Manifest.md, one function a level.
 //
-// Depth and length are bounded, so that no text can exhaust the stack; numbers are parsed by LLVM, so
-// that the host's locale has no say.
+// Depth and length are bounded, so that no text can exhaust the stack; numbers are parsed by LLVM,
+// so that the host's locale has no say.
 #include "ExpressionNode.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -93,8 +93,8 @@ static NodePtr makeConstant(Value value) {
 
 std::nullptr_t Parser::fail(const std::string &what) {
   if (error.empty())
-    error = "expression '" + text.str() + "', column " + std::to_string(rest.data() - text.data() + 1) +
-            ": " + what;
+    error = "expression '" + text.str() + "', column " +
+            std::to_string(rest.data() - text.data() + 1) + ": " + what;
   return nullptr;
 }
 
@@ -195,9 +195,9 @@ NodePtr Parser::primary(unsigned depth) {
     return number();
   if (!rest.empty() && (llvm::isAlpha(rest.front()) || rest.front() == '_'))
     return nameOrCall(depth);
-  return fail(rest.empty() ? "expected a number, a name or '(', found the end"
-                           : "expected a number, a name or '(', found '" +
-                                 rest.take_front(1).str() + "'");
+  return fail(rest.empty()
+                  ? "expected a number, a name or '(', found the end"
+                  : "expected a number, a name or '(', found '" + rest.take_front(1).str() + "'");
 }
 
 /// digits, or digits with a fraction or an exponent: 1, 0x10, 1.5, 2e-3.
@@ -233,7 +233,7 @@ NodePtr Parser::nameOrCall(unsigned depth) {
     return call(name, depth);
   rest = rest.drop_front(name.size());
   for (const NamedConstant &constant : constants)
-    if (name == constant.name)
+    if (name == StringRef(constant.name))
       return makeConstant(Value::real(constant.value));
   auto node = std::make_shared<Expression::Node>();
   node->operation = Operation::Variable;
@@ -244,8 +244,9 @@ NodePtr Parser::nameOrCall(unsigned depth) {
 NodePtr Parser::call(StringRef name, unsigned depth) {
   const Function *function = findFunction(name);
   if (!function)
-    return fail("unknown function '" + name.str() +
-                "'; known are abs, ceil, ceildiv, exp2, floor, log2, max, min, roundup, select, sqrt");
+    return fail(
+        "unknown function '" + name.str() +
+        "'; known are abs, ceil, ceildiv, exp2, floor, log2, max, min, roundup, select, sqrt");
   rest = rest.drop_front(name.size());
   accept("(");
   std::vector<NodePtr> operands;

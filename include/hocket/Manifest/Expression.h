@@ -1,8 +1,8 @@
 // The small language in which a manifest says what a kernel's arguments and grid are.
 //
 // An expression is arithmetic over a problem's variables: "ceildiv(seq_q, 256)", "scale * log2e",
-// "select(causal, seq_kv - seq_q, 0)". Integers are 64-bit and every overflow is an error; floats are
-// double. docs/Manifest.md has the grammar and the functions.
+// "select(causal, seq_kv - seq_q, 0)". Integers are 64-bit and every overflow is an error; floats
+// are double. docs/Manifest.md has the grammar and the functions.
 #pragma once
 
 #include "hocket/Support/Result.h"
