@@ -1,5 +1,5 @@
 // The report counts what was emitted: one MFMA chain with its operands, LDS DMA and waits.
-// RUN: hocket-test-hsaco %s --check-spills --report | FileCheck %s
+// RUN: hocket-test-hsaco %s --check-spills --check-hazards --report | FileCheck %s
 // RUN: hocket-test-hsaco %s --report-json | FileCheck %s --check-prefix=JSON
 
 // CHECK: target gfx950

@@ -20,6 +20,7 @@ public:
 
   void checkMfmaToMfma();
   void checkMfmaToOther();
+  void checkDotResult();
   void checkVectorResult();
   void checkScalarResult();
   void checkExecResult();
@@ -37,24 +38,32 @@ private:
   }
   bool overlaps(llvm::MCRegister reg, Registers set) const {
     return reg && llvm::any_of(set, [&](llvm::MCRegister other) {
-             return registers.regsOverlap(reg, other);
+             return registers.regsOverlap(reg, other) || (isM0(reg) && isM0(other));
            });
   }
   llvm::StringRef nameOf(llvm::MCRegister reg) const { return registers.getName(reg); }
   bool isVector(llvm::MCRegister reg) const {
     return nameOf(reg).starts_with("VGPR") || nameOf(reg).starts_with("AGPR");
   }
+  /// Decoded operands name m0 by another register than implicit operands do.
+  bool isM0(llvm::MCRegister reg) const { return nameOf(reg).starts_with("M0"); }
   bool isExec(llvm::MCRegister reg) const { return nameOf(reg).starts_with("EXEC"); }
   bool isScalar(llvm::MCRegister reg) const {
     return nameOf(reg).starts_with("SGPR") || nameOf(reg).starts_with("VCC") ||
-           nameOf(reg).starts_with("TTMP") || nameOf(reg) == "M0" ||
-           nameOf(reg).starts_with("FLAT_SCR");
+           nameOf(reg).starts_with("TTMP") || isM0(reg) || nameOf(reg).starts_with("FLAT_SCR");
   }
   /// Whether the consumer reads a register of some kind that the producer wrote.
   template <typename Kind> bool readsResult(Kind isKind) const {
     return llvm::any_of(producer.writes, [&](llvm::MCRegister reg) {
       return isKind(reg) && overlaps(reg, consumer.reads);
     });
+  }
+  /// Whether the consumer reads `reg` as anything but its accumulator.
+  bool readsBesidesC(llvm::MCRegister reg) const {
+    for (size_t i = 0; i < consumer.reads.size(); ++i)
+      if (int(i) != consumer.srcCIndex && registers.regsOverlap(reg, consumer.reads[i]))
+        return true;
+    return false;
   }
   bool readsVectorResult() const {
     return readsResult([this](llvm::MCRegister reg) { return isVector(reg); });
@@ -83,12 +92,34 @@ private:
 
 } // namespace
 
-/// Wait states until a result of an MFMA can be read by anything but an accumulator: 5, 8, 12, 20
-/// for 2, 4, 8 and 16 passes; f32 MFMAs are two faster from four passes on.
-static unsigned mfmaResultDistance(const HazardInstruction &mfma) {
-  if (mfma.fullPrecision)
+/// Wait states until the result of an MFMA can be read by anything but an accumulator. On the XDL
+/// path 5, 8, 12, 20 for 2, 4, 8 and 16 passes; f32 is two faster from four passes on; f64 has
+/// distances of its own.
+static unsigned mfmaResultDistance(const HazardInstruction &mfma, bool readByMemory) {
+  switch (mfma.path) {
+  case MfmaPath::Xdl:
+    return mfma.passes == 2 ? 5 : mfma.passes + 4;
+  case MfmaPath::F32:
     return mfma.passes + 2;
-  return mfma.passes == 2 ? 5 : mfma.passes + 4;
+  case MfmaPath::F64:
+    if (mfma.passes > 4)
+      return readByMemory ? 18 : 19;
+    return readByMemory ? 9 : 6;
+  }
+  return kLongestHazard;
+}
+
+/// The same for an accumulator that overlaps the result without being exactly it.
+static unsigned mfmaOverlapDistance(const HazardInstruction &mfma) {
+  switch (mfma.path) {
+  case MfmaPath::Xdl:
+    return mfma.passes + 2;
+  case MfmaPath::F32:
+    return mfma.passes;
+  case MfmaPath::F64:
+    return mfma.passes > 4 ? 17 : 4;
+  }
+  return kLongestHazard;
 }
 
 void Pair::checkMfmaToMfma() {
@@ -96,51 +127,54 @@ void Pair::checkMfmaToMfma() {
     return;
   const llvm::MCRegister result = producer.writes.front();
   if (consumer.srcC == result) {
-    if (!producer.fullPrecision && producer.passes == 2)
+    if (producer.path == MfmaPath::Xdl && producer.passes == 2)
       require(2, "MFMA result used as the whole accumulator of the next MFMA");
   } else if (consumer.srcC && registers.regsOverlap(result, consumer.srcC)) {
-    require(producer.passes + (producer.fullPrecision ? 0 : 2),
+    require(mfmaOverlapDistance(producer),
             "MFMA result that overlaps the accumulator of another MFMA in part");
   }
-  // Everything an MFMA reads besides C: A, B, and the scales or the index.
-  for (llvm::MCRegister reg : consumer.reads)
-    if (reg != consumer.srcC && registers.regsOverlap(result, reg))
-      require(mfmaResultDistance(producer), "MFMA result read as an operand of another MFMA");
+  if (readsBesidesC(result))
+    require(mfmaResultDistance(producer, false), "MFMA result read as an operand of another MFMA");
 }
 
 void Pair::checkMfmaToOther() {
   if (!producer.isMfma() || consumer.isMfma())
     return;
-  if (!consumer.vectorAlu && !consumerIsVmem() && !consumerIsLds())
+  const bool memory = consumerIsVmem() || consumerIsLds();
+  if (!consumer.vectorAlu && !memory)
     return;
   const llvm::MCRegister result = producer.writes.front();
   if (overlaps(result, consumer.reads))
-    require(mfmaResultDistance(producer), consumer.vectorAlu
-                                              ? "MFMA result read by a vector instruction"
-                                              : "MFMA result read by a memory instruction");
+    require(mfmaResultDistance(producer, memory), memory
+                                                      ? "MFMA result read by a memory instruction"
+                                                      : "MFMA result read by a vector instruction");
   if (overlaps(result, consumer.writes))
-    require(mfmaResultDistance(producer), "MFMA result overwritten");
-  if (consumer.vectorAlu && !producer.fullPrecision && overlaps(producer.srcC, consumer.writes))
+    require(mfmaResultDistance(producer, false), "MFMA result overwritten");
+  const bool readsAccumulatorLate = producer.path == MfmaPath::Xdl;
+  if (consumer.vectorAlu && readsAccumulatorLate && overlaps(producer.srcC, consumer.writes))
     require(producer.passes - 1, "accumulator of a running MFMA overwritten");
+}
+
+void Pair::checkDotResult() {
+  if (!producer.isDot())
+    return;
+  const bool sameKind = consumer.name == producer.name;
+  const llvm::MCRegister result = producer.writes.front();
+  const bool overwritten = overlaps(result, consumer.writes);
+  if (consumer.vectorAlu && !sameKind && overwritten)
+    require(3, "result of a dot product overwritten");
+  const bool reads = sameKind ? readsBesidesC(result) : overlaps(result, consumer.reads);
+  if (reads && (consumer.vectorAlu || consumerIsVmem() || consumerIsLds()))
+    require(3, "result of a dot product read by anything but an accumulator of its kind");
 }
 
 void Pair::checkVectorResult() {
   if (!producer.vectorAlu)
     return;
-  const bool dot = llvm::StringRef(producer.name).starts_with("V_DOT");
-  if (dot && consumer.vectorAlu && consumer.name != producer.name) {
-    const bool overwritten = llvm::any_of(producer.writes, [&](llvm::MCRegister reg) {
-      return isVector(reg) && overlaps(reg, consumer.writes);
-    });
-    if (overwritten)
-      require(3, "result of a dot product overwritten");
-  }
   if (!readsVectorResult())
     return;
   if (consumer.isMfma())
     require(2, "vector result read by an MFMA");
-  if (dot && consumer.vectorAlu && consumer.name != producer.name)
-    require(3, "result of a dot product read by another kind of instruction");
   if (producer.kind == InstructionClass::Transcendental && consumer.vectorAlu &&
       consumer.kind != InstructionClass::Transcendental)
     require(1, "result of a transcendental instruction read by a vector instruction");
@@ -180,8 +214,7 @@ void Pair::checkExecResult() {
 }
 
 void Pair::checkOther() {
-  const bool writesM0 =
-      llvm::any_of(producer.writes, [this](auto reg) { return nameOf(reg) == "M0"; });
+  const bool writesM0 = llvm::any_of(producer.writes, [this](auto reg) { return isM0(reg); });
   const bool usesM0 =
       consumer.kind == InstructionClass::LdsDma ||
       consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
@@ -214,6 +247,7 @@ HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInst
   Pair pair(producer, consumer, registers);
   pair.checkMfmaToMfma();
   pair.checkMfmaToOther();
+  pair.checkDotResult();
   pair.checkVectorResult();
   pair.checkScalarResult();
   pair.checkExecResult();
