@@ -8,7 +8,7 @@
 // CHECK-NEXT: spills        VGPR 0  SGPR 0  scratch 0 bytes
 // CHECK-NEXT: LDS           8192 bytes
 // CHECK-NEXT: workgroup     128 work-items
-// CHECK-NEXT: occupancy     8 waves per SIMD
+// CHECK-NEXT: occupancy     8 waves per SIMD, 16 workgroups per compute unit (limited by wave slots)
 // CHECK-NEXT: code          {{[0-9]+}} bytes
 // CHECK:      mfma             2
 // CHECK-NOT:  trans

@@ -1,7 +1,8 @@
-// The wait states of docs/Hardware.md 3, one function per group of rules.
+// The dependences that docs/Hardware.md 3 asks wait states for, one function per group of rules.
 //
 // Every function looks at an ordered pair of instructions and says how many wait states must lie
-// between them. A pair may fall under several rules; the one that asks for most counts.
+// between them; the numbers are the chip's, from its arch table. A pair may fall under several
+// rules; the one that asks for most counts.
 #include "HazardRules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,8 +16,8 @@ namespace {
 class Pair {
 public:
   Pair(const HazardInstruction &producer, const HazardInstruction &consumer,
-       const llvm::MCRegisterInfo &registers)
-      : producer(producer), consumer(consumer), registers(registers) {}
+       const HazardTable &table, const llvm::MCRegisterInfo &registers)
+      : producer(producer), consumer(consumer), table(table), registers(registers) {}
 
   void checkMfmaToMfma();
   void checkMfmaToOther();
@@ -87,54 +88,37 @@ private:
 
   const HazardInstruction &producer;
   const HazardInstruction &consumer;
+  const HazardTable &table;
   const llvm::MCRegisterInfo &registers;
 };
 
 } // namespace
 
-/// Wait states until the result of an MFMA can be read by anything but an accumulator. On the XDL
-/// path 5, 8, 12, 20 for 2, 4, 8 and 16 passes; f32 is two faster from four passes on; f64 has
-/// distances of its own.
-static unsigned mfmaResultDistance(const HazardInstruction &mfma, bool readByMemory) {
-  switch (mfma.path) {
-  case MfmaPath::Xdl:
-    return mfma.passes == 2 ? 5 : mfma.passes + 4;
-  case MfmaPath::F32:
-    return mfma.passes + 2;
-  case MfmaPath::F64:
-    if (mfma.passes > 4)
-      return readByMemory ? 18 : 19;
-    return readByMemory ? 9 : 6;
-  }
-  return kLongestHazard;
-}
-
-/// The same for an accumulator that overlaps the result without being exactly it.
-static unsigned mfmaOverlapDistance(const HazardInstruction &mfma) {
-  switch (mfma.path) {
-  case MfmaPath::Xdl:
-    return mfma.passes + 2;
-  case MfmaPath::F32:
-    return mfma.passes;
-  case MfmaPath::F64:
-    return mfma.passes > 4 ? 17 : 4;
-  }
-  return kLongestHazard;
+/// The row of an MFMA. One with a number of passes that the table does not have is taken for the
+/// slowest of its path.
+static const MfmaHazard &rowOf(const HazardInstruction &mfma, const HazardTable &table) {
+  const std::vector<MfmaHazard> &rows = mfma.path == MfmaPath::F64   ? table.mfmaF64
+                                        : mfma.path == MfmaPath::F32 ? table.mfmaF32
+                                                                     : table.mfma;
+  for (const MfmaHazard &row : rows)
+    if (row.passes == mfma.passes)
+      return row;
+  static const MfmaHazard none;
+  return rows.empty() ? none : rows.back();
 }
 
 void Pair::checkMfmaToMfma() {
   if (!producer.isMfma() || !consumer.isMfma())
     return;
+  const MfmaHazard &row = rowOf(producer, table);
   const llvm::MCRegister result = producer.writes.front();
-  if (consumer.srcC == result) {
-    if (producer.path == MfmaPath::Xdl && producer.passes == 2)
-      require(2, "MFMA result used as the whole accumulator of the next MFMA");
-  } else if (consumer.srcC && registers.regsOverlap(result, consumer.srcC)) {
-    require(mfmaOverlapDistance(producer),
+  if (consumer.srcC == result)
+    require(row.resultToSameSrcC, "MFMA result used as the whole accumulator of the next MFMA");
+  else if (consumer.srcC && registers.regsOverlap(result, consumer.srcC))
+    require(row.resultToOtherSrcC,
             "MFMA result that overlaps the accumulator of another MFMA in part");
-  }
   if (readsBesidesC(result))
-    require(mfmaResultDistance(producer, false), "MFMA result read as an operand of another MFMA");
+    require(row.resultToUse, "MFMA result read as an operand of another MFMA");
 }
 
 void Pair::checkMfmaToOther() {
@@ -143,16 +127,16 @@ void Pair::checkMfmaToOther() {
   const bool memory = consumerIsVmem() || consumerIsLds();
   if (!consumer.vectorAlu && !memory)
     return;
+  const MfmaHazard &row = rowOf(producer, table);
   const llvm::MCRegister result = producer.writes.front();
   if (overlaps(result, consumer.reads))
-    require(mfmaResultDistance(producer, memory), memory
-                                                      ? "MFMA result read by a memory instruction"
-                                                      : "MFMA result read by a vector instruction");
+    require(memory && row.resultToMemory > 0 ? row.resultToMemory : row.resultToUse,
+            memory ? "MFMA result read by a memory instruction"
+                   : "MFMA result read by a vector instruction");
   if (overlaps(result, consumer.writes))
-    require(mfmaResultDistance(producer, false), "MFMA result overwritten");
-  const bool readsAccumulatorLate = producer.path == MfmaPath::Xdl;
-  if (consumer.vectorAlu && readsAccumulatorLate && overlaps(producer.srcC, consumer.writes))
-    require(producer.passes - 1, "accumulator of a running MFMA overwritten");
+    require(row.resultToUse, "MFMA result overwritten");
+  if (consumer.vectorAlu && overlaps(producer.srcC, consumer.writes))
+    require(row.srcCToOverwrite, "accumulator of a running MFMA overwritten");
 }
 
 void Pair::checkDotResult() {
@@ -162,10 +146,11 @@ void Pair::checkDotResult() {
   const llvm::MCRegister result = producer.writes.front();
   const bool overwritten = overlaps(result, consumer.writes);
   if (consumer.vectorAlu && !sameKind && overwritten)
-    require(3, "result of a dot product overwritten");
+    require(table.dotToOther, "result of a dot product overwritten");
   const bool reads = sameKind ? readsBesidesC(result) : overlaps(result, consumer.reads);
   if (reads && (consumer.vectorAlu || consumerIsVmem() || consumerIsLds()))
-    require(3, "result of a dot product read by anything but an accumulator of its kind");
+    require(table.dotToOther,
+            "result of a dot product read by anything but an accumulator of its kind");
 }
 
 void Pair::checkVectorResult() {
@@ -174,31 +159,35 @@ void Pair::checkVectorResult() {
   if (!readsVectorResult())
     return;
   if (consumer.isMfma())
-    require(2, "vector result read by an MFMA");
+    require(table.valuToMfma, "vector result read by an MFMA");
   if (producer.kind == InstructionClass::Transcendental && consumer.vectorAlu &&
       consumer.kind != InstructionClass::Transcendental)
-    require(1, "result of a transcendental instruction read by a vector instruction");
+    require(table.transToValu,
+            "result of a transcendental instruction read by a vector instruction");
   if (producer.partialWrite && consumer.vectorAlu)
-    require(1, "partly written register read by a vector instruction");
+    require(table.partialWriteToValu, "partly written register read by a vector instruction");
   if (consumer.dpp)
-    require(2, "vector result read across lanes by DPP");
+    require(table.valuToDpp, "vector result read across lanes by DPP");
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE"}))
-    require(1, "vector result read into a scalar register");
+    require(table.valuToReadlane, "vector result read into a scalar register");
   if (consumerIs({"V_PERMLANE"}))
-    require(2, "vector result read by a permlane swap");
+    require(table.valuToPermlaneSwap, "vector result read by a permlane swap");
 }
 
 void Pair::checkScalarResult() {
   if (!producer.vectorAlu || !readsResult([this](llvm::MCRegister reg) { return isScalar(reg); }))
     return;
   if (consumer.vectorAlu)
-    require(2, "scalar result of a vector instruction read by a vector instruction");
+    require(table.valuSgprToValu,
+            "scalar result of a vector instruction read by a vector instruction");
   if (consumerIsVmem())
-    require(5, "scalar result of a vector instruction read by a memory instruction");
+    require(table.valuSgprToVmem,
+            "scalar result of a vector instruction read by a memory instruction");
   if (consumerIs({"V_READLANE", "V_WRITELANE"}))
-    require(4, "scalar result of a vector instruction used to select a lane");
+    require(table.valuSgprToLaneSelect,
+            "scalar result of a vector instruction used to select a lane");
   if (consumerIs({"V_DIV_FMAS"}))
-    require(4, "condition computed by a vector instruction read by v_div_fmas");
+    require(table.vccToDivFmas, "condition computed by a vector instruction read by v_div_fmas");
 }
 
 void Pair::checkExecResult() {
@@ -206,11 +195,11 @@ void Pair::checkExecResult() {
   if (!producer.vectorAlu || !writesExec)
     return;
   if (consumer.dpp)
-    require(5, "EXEC written by a vector instruction before DPP");
+    require(table.execToDpp, "EXEC written by a vector instruction before DPP");
   if (consumer.isMfma())
-    require(4, "EXEC written by a vector instruction before an MFMA");
+    require(table.execToMfma, "EXEC written by a vector instruction before an MFMA");
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE", "V_WRITELANE", "V_PERMLANE"}))
-    require(4, "EXEC written by a vector instruction before a lane access");
+    require(table.execToLaneAccess, "EXEC written by a vector instruction before a lane access");
 }
 
 void Pair::checkOther() {
@@ -219,12 +208,12 @@ void Pair::checkOther() {
       consumer.kind == InstructionClass::LdsDma ||
       consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
   if (producer.kind == InstructionClass::Salu && writesM0 && usesM0)
-    require(1, "m0 written before an instruction that addresses LDS with it");
+    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it");
 
   const bool sets = llvm::StringRef(producer.name).starts_with("S_SETREG");
   if (sets && consumerIs({"S_SETREG", "S_GETREG"}) &&
       producer.hardwareRegister == consumer.hardwareRegister)
-    require(2, "hardware register accessed after it was set");
+    require(table.setregToGetreg, "hardware register accessed after it was set");
 
   if (producer.kind != InstructionClass::VmemStore || !consumer.vectorAlu || producer.reads.empty())
     return;
@@ -232,9 +221,19 @@ void Pair::checkOther() {
     return isVector(reg) && nameOf(reg).count('_') >= 2 && overlaps(reg, consumer.writes);
   });
   if (wide && producer.immediateOffset)
-    require(2, "data of a wide store overwritten");
+    require(table.wideStoreToOverwrite, "data of a wide store overwritten");
   else if (wide)
-    require(1, "data of a wide store overwritten", HazardSeverity::Advice);
+    require(table.wideStoreScalarOffsetToOverwrite, "data of a wide store overwritten",
+            HazardSeverity::Advice);
+}
+
+unsigned longestHazard(const HazardTable &table) {
+  // No rule but those of MFMAs looks further than 5.
+  unsigned longest = 5;
+  for (const std::vector<MfmaHazard> *rows : {&table.mfma, &table.mfmaF32, &table.mfmaF64})
+    for (const MfmaHazard &row : *rows)
+      longest = std::max({longest, row.resultToUse, row.resultToOtherSrcC, row.resultToMemory});
+  return longest;
 }
 
 bool canBeHazardProducer(const HazardInstruction &producer) {
@@ -243,8 +242,9 @@ bool canBeHazardProducer(const HazardInstruction &producer) {
 }
 
 HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInstruction &consumer,
-                             unsigned between, const llvm::MCRegisterInfo &registers) {
-  Pair pair(producer, consumer, registers);
+                             unsigned between, const HazardTable &table,
+                             const llvm::MCRegisterInfo &registers) {
+  Pair pair(producer, consumer, table, registers);
   pair.checkMfmaToMfma();
   pair.checkMfmaToOther();
   pair.checkDotResult();

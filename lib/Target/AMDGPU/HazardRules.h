@@ -4,6 +4,7 @@
 #include "hocket/Target/AMDGPU/Disassembler.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/AMDGPU/Opcode.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/MC/MCRegister.h"
@@ -11,7 +12,7 @@
 namespace hocket::amdgpu {
 
 /// The longest distance any rule looks over, in wait states.
-inline constexpr unsigned kLongestHazard = 20;
+unsigned longestHazard(const HazardTable &table);
 
 /// The part of the matrix unit that an MFMA runs on; their results become ready at different times.
 enum class MfmaPath : uint8_t { Xdl, F32, F64 };
@@ -58,6 +59,7 @@ bool canBeHazardProducer(const HazardInstruction &producer);
 /// The rules that `consumer` breaks if it follows `producer` with `between` wait states between
 /// them; the one that asks for most.
 HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInstruction &consumer,
-                             unsigned between, const llvm::MCRegisterInfo &registers);
+                             unsigned between, const HazardTable &table,
+                             const llvm::MCRegisterInfo &registers);
 
 } // namespace hocket::amdgpu
