@@ -100,7 +100,9 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     Block *entry = rewriter.applySignatureConversion(&func.getBody().front(), signature,
                                                      getTypeConverter());
     emit.setInsertionPointToStart(entry);
-    state.kernels[func] = entryValues(emit, lds, kernel.getWaves());
+    KernelValues values = entryValues(emit, lds, kernel.getWaves());
+    values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
+    state.kernels[func] = values;
     rewriter.eraseOp(kernel);
     return success();
   }

@@ -7,11 +7,13 @@
 // accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; row values one f32.
 #pragma once
 
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "hocket/Layout/LdsDma.h"
 #include "hocket/Layout/LinearLayout.h"
 #include "hocket/Layout/Mfma.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -31,7 +33,7 @@ inline constexpr int64_t kAccRegisters = 16;   ///< of a lane, in one 32x32 accu
 inline constexpr int64_t kBlock = 32;          ///< rows and columns of an accumulator
 
 /// The matrix instruction that fragments are laid out for.
-inline constexpr MfmaShape kShape = {32, 32, 16, 16};
+inline constexpr MfmaShape kShape = tile::kFragmentShape;
 
 /// Values that a kernel computes once, at its entry.
 struct KernelValues {
@@ -39,6 +41,7 @@ struct KernelValues {
   mlir::Value wave; ///< i32, in a scalar register
   mlir::Value lds;  ///< ptr<3>, the first byte of the kernel's LDS
   int64_t waves = 0;
+  const ArchInfo *arch = nullptr;
 };
 
 /// What patterns look up: the kernel that an op stands in, and the alias scopes that keep LLVM from

@@ -9,8 +9,9 @@
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
 
+#include "Tile/IR/FragmentAccess.h"
 #include "hocket/Layout/FragmentReads.h"
-#include "hocket/Layout/OperandReuse.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -18,14 +19,8 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// s_waitcnt fields that are not waited for (docs/Hardware.md 2.7).
-static constexpr int64_t kNoVm = 63, kNoExp = 7, kNoLgkm = 15;
 /// Bytes that one lane moves in an LDS DMA, an operand read and a transposed read.
 static constexpr unsigned kDmaBytes = 16, kReadBytes = 16, kTransposedBytes = 8;
-
-static int64_t encodeWait(int64_t vm, int64_t lgkm) {
-  return (vm & 15) | (kNoExp << 4) | (lgkm << 8) | ((vm >> 4) << 14);
-}
 
 /// A failed layout computation is the op's error, in the layout library's words.
 static LogicalResult layoutError(Operation *op, const Error &error) {
@@ -284,16 +279,13 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LinearLayout> layout = mfmaOperandATile(kShape, frag.getRows(), frag.getColumns());
-    if (!layout)
-      return layoutError(op, layout.error());
-    Result<LinearLayout> access = directReads(*layout, {dims::Row, dims::K}, 16, kReadBytes);
-    if (!access)
-      return layoutError(op, access.error());
+    Result<LdsUse> use = tile::operandReads(frag);
+    if (!use)
+      return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, *access);
+                  adaptor.getSlot().front(), state.of(op).lane, use->access);
     if (failed(reads))
       return failure();
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
@@ -309,36 +301,19 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
   }
 };
 
-/// (register, lane) -> (row, k = key) of a left operand whose depth runs as a packed accumulator's.
-Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth) {
-  Result<LinearLayout> accumulator = mfmaAccumulatorTile(kShape, depth, kBlock);
-  Result<LinearLayout> rhs = mfmaOperandBTile(kShape, depth, kBlock);
-  Result<LinearLayout> lhs = mfmaOperandATile(kShape, rows, depth);
-  for (const Result<LinearLayout> *layout : {&accumulator, &rhs, &lhs})
-    if (!*layout)
-      return layout->error();
-  Result<LinearLayout> order = accumulatorAsOperand(*accumulator, *rhs);
-  if (!order)
-    return order.error();
-  return permuteOutput(*lhs, dims::K, *order);
-}
-
 struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ReadTransposedOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LinearLayout> layout = accumulatorOrderedOperand(frag.getRows(), frag.getColumns());
-    if (!layout)
-      return layoutError(op, layout.error());
-    Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, 16);
-    if (!access)
-      return layoutError(op, access.error());
+    Result<LdsUse> use = tile::transposedOperandReads(frag);
+    if (!use)
+      return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, *access);
+                  adaptor.getSlot().front(), state.of(op).lane, use->access);
     if (failed(reads))
       return failure();
     auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
@@ -359,7 +334,9 @@ struct WaitPattern : TilePattern<tile::WaitOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::WaitOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    int64_t counts = encodeWait(op.getVm().value_or(kNoVm), op.getLgkm().value_or(kNoLgkm));
+    const WaitCounterLimits &limits = state.of(op).arch->waits;
+    int64_t counts = encodeWait(limits, op.getVm().value_or(limits.vmcnt), limits.expcnt,
+                                op.getLgkm().value_or(limits.lgkmcnt));
     rewriter.replaceOpWithNewOp<ROCDL::SWaitcntOp>(op, rewriter.getI32IntegerAttr(counts));
     return success();
   }
