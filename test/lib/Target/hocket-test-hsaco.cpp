@@ -1,8 +1,5 @@
 // Drives the back end alone in tests: LLVM-dialect MLIR, LLVM IR or assembly in, any later stage
 // out.
-//
-// Options are plain variables read once: lld resets every command-line option of LLVM to its
-// default.
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/HSACO/Emit.h"
 #include "hocket/Target/HSACO/ResourceReport.h"
