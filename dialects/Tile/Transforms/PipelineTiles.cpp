@@ -11,6 +11,7 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket::tile {
 #define GEN_PASS_DEF_PIPELINETILESPASS
@@ -157,7 +158,7 @@ static void assignSlots(const Placements &placements, Value zero) {
   };
   for (const auto &entry : placements)
     StepOp(entry.second.step).walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op).Case<FetchOp, ReadOp, ReadTransposedOp>(assign);
+      llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, ReadOp, ReadTransposedOp>(assign);
     });
 }
 

@@ -3,6 +3,7 @@
 //
 // Options are plain variables read once: lld resets every command-line option of LLVM to its
 // default.
+#include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/HSACO/Emit.h"
 #include "hocket/Target/HSACO/ResourceReport.h"
 #include "hocket/Target/HSACO/Translate.h"
@@ -27,7 +28,8 @@ namespace {
 
 struct Options {
   std::string input, output, emit, cpu;
-  bool debugInfo = false, report = false, json = false, checkSpills = false, timing = false;
+  bool debugInfo = false, report = false, json = false, checkSpills = false, hazards = false,
+       timing = false;
 };
 
 /// Prints how long a stage took, if asked to.
@@ -56,9 +58,9 @@ static Options parseOptions(int argc, char **argv) {
   static cl::opt<std::string> emit("emit", cl::init("hsaco"));
   static cl::opt<std::string> cpu("target", cl::init("gfx950"));
   static cl::opt<bool> debugInfo("g"), report("report"), json("report-json"),
-      checkSpills("check-spills"), timing("timing");
+      checkSpills("check-spills"), hazards("check-hazards"), timing("timing");
   cl::ParseCommandLineOptions(argc, argv, "Hocket's back end, for tests\n");
-  return {input, output, emit, cpu, debugInfo, report, json, checkSpills, timing};
+  return {input, output, emit, cpu, debugInfo, report, json, checkSpills, hazards, timing};
 }
 
 static int fail(const Error &error) {
@@ -108,6 +110,15 @@ static int finish(const Options &options, llvm::StringRef object, Timer &timer) 
   if (options.checkSpills)
     if (Status clean = hsaco::checkSpills(*report, /*allowSpills=*/false); !clean)
       return fail(clean.error());
+  if (options.hazards) {
+    std::vector<std::string> advice;
+    Status clean = amdgpu::checkHazards(bytes, "<code object>", &advice);
+    timer.stage("hazards");
+    for (const std::string &line : advice)
+      llvm::errs() << "advice: " << line << '\n';
+    if (!clean)
+      return fail(clean.error());
+  }
   return options.output == "-" ? 0 : write(options, bytes);
 }
 
