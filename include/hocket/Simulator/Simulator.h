@@ -4,32 +4,75 @@
 // with the instruction, its address and the kernel; nothing is skipped. Memory results land only at
 // the wait that covers them, and the order and quantum of waves follow a seed, so that a kernel
 // whose waits or barriers are wrong does not verify by luck. docs/Simulator.md says what is exact.
+//
+// Use: load a CodeObject, place it in a Memory as a Program, launch its kernels.
 #pragma once
 
 #include "hocket/Runtime/Device.h"
+#include "hocket/Simulator/CodeObject.h"
+#include "hocket/Simulator/Memory.h"
 #include "hocket/Support/Result.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
+#include <string_view>
 
 namespace hocket::sim {
 
-/// Device memory: a sparse 64-bit address space of live allocations with guard gaps between them.
-/// Thread-safe for loads and stores of running kernels; allocation is not concurrent with launches.
-class Memory;
-
-/// A code object, parsed and decoded once; immutable and shareable between threads.
-class CodeObject;
-
 /// What `launch` may be told.
 struct LaunchOptions {
+  /// Order and quantum of waves, and when stores and LDS DMA land. 0: round robin, and everything
+  /// lands as late as its wait allows. Any other value draws these from a generator.
   uint64_t seed = 0;
-  uint64_t maxWaveInstructions = 0; ///< per workgroup; 0: default limit
-  unsigned threads = 0;             ///< 0: all cores
+  /// Wave-instructions that one workgroup may execute; 0: `defaultInstructionLimit`.
+  uint64_t maxWaveInstructions = 0;
+  /// Host threads; 0: one for each core. Results do not depend on it unless workgroups communicate.
+  unsigned threads = 0;
 };
+
+/// Some minutes of host time for one workgroup: only a kernel that hangs gets there.
+inline constexpr uint64_t defaultInstructionLimit = 4'000'000'000;
+
+/// Limits of one launch that the simulator checks: work-items of a workgroup, LDS bytes.
+inline constexpr uint32_t maxWorkgroupSize = 1024;
+/// LDS bytes of one workgroup on `architecture` (docs/Hardware.md 1).
+uint32_t maxLdsBytes(std::string_view architecture);
+
+/// A code object placed in device memory: its segments have addresses, its global variables
+/// storage that lives from launch to launch. `memory` must outlive it.
+class Program {
+public:
+  /// Copies the segments into `memory` and applies the relocations.
+  static Result<std::unique_ptr<Program>> load(Memory &memory,
+                                               std::shared_ptr<const CodeObject> codeObject);
+  ~Program();
+  Program(const Program &) = delete;
+  Program &operator=(const Program &) = delete;
+
+  Memory &memory() const { return deviceMemory; }
+  const CodeObject &codeObject() const { return *object; }
+  /// Device address of the image's virtual address 0.
+  uint64_t base() const { return loadBase; }
+
+private:
+  Program(Memory &memory, std::shared_ptr<const CodeObject> codeObject, uint64_t allocation,
+          uint64_t loadBase);
+  Memory &deviceMemory;
+  std::shared_ptr<const CodeObject> object;
+  uint64_t allocation;
+  uint64_t loadBase;
+};
+
+/// Runs kernel number `kernel` of `program.codeObject().kernels()` to its end. `kernarg` is the
+/// block of explicit arguments; it may be shorter than the kernel's (the rest is zero) or longer, `hidden_*`
+/// arguments are filled here. Errors: InvalidInput for a shape or a kernarg the kernel cannot take,
+/// Unsupported for what the descriptor asks and the simulator lacks, Execution for what the kernel
+/// did wrong; then memory holds what was stored before.
+Result<runtime::LaunchReport> launch(Program &program, size_t kernel,
+                                     const runtime::LaunchShape &shape,
+                                     std::span<const std::byte> kernarg,
+                                     const LaunchOptions &options = {});
 
 } // namespace hocket::sim

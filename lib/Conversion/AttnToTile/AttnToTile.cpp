@@ -36,6 +36,9 @@ static constexpr float kThreshold = 8.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kSmallestScale = 0x1p-100f;
 
+/// Row numbers and their sums stay within 32 bits.
+static constexpr int64_t kLongestSequence = int64_t(1) << 30;
+
 namespace {
 /// Expands one problem. Members are the types and values that several steps share.
 class ForwardExpander {
@@ -76,6 +79,7 @@ private:
   }
 
   void createKernel();
+  ArrayAttr requirements();
   void prepare();
   void prepareScale();
   void prepareTileCount();
@@ -103,29 +107,63 @@ private:
 };
 } // namespace
 
+namespace {
+/// A tensor of the problem: its name there, and its strides and sizes as manifest expressions.
+struct Tensor {
+  StringRef name;
+  SmallVector<StringRef, 3> strides, sizes;
+};
+} // namespace
+
 void ForwardExpander::createKernel() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
-  Type tensor = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, headDim}, element);
-  SmallVector<Type> types(4, tensor);
-  SmallVector<StringRef> bindings = {"q", "k", "v", "o"};
-  if (op.getLse()) {
-    types.push_back(tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32));
-    bindings.push_back("lse");
-  }
-  types.push_back(f32);
-  bindings.push_back("scale");
+  Type view = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, headDim}, element);
+  Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
+  SmallVector<std::pair<Type, Tensor>> tensors = {
+      {view, {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}}},
+      {view, {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
+      {view, {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
+      {view, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}}};
+  if (op.getLse())
+    tensors.push_back({rows, {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}}});
 
+  SmallVector<Type> types;
+  for (auto &[type, tensor] : tensors)
+    types.push_back(type);
+  types.push_back(f32);
   auto kernel = tile::KernelOp::create(builder, op.getSymName(), builder.getFunctionType(types, {}),
                                        target, waves, ArrayAttr(), ArrayAttr());
+  kernel->setAttr("tile.requires", requirements());
   Block &body = kernel.getBody().emplaceBlock();
-  for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(types, bindings))) {
-    body.addArgument(std::get<0>(pair), op.getLoc());
-    kernel.setArgAttr(index, "tile.bind", builder.getStringAttr(std::get<1>(pair)));
+  for (Type type : types)
+    body.addArgument(type, op.getLoc());
+  for (auto [index, entry] : llvm::enumerate(tensors)) {
+    kernel.setArgAttr(index, "tile.bind", builder.getStringAttr(entry.second.name));
+    kernel.setArgAttr(index, "tile.strides", builder.getStrArrayAttr(entry.second.strides));
+    kernel.setArgAttr(index, "tile.sizes", builder.getStrArrayAttr(entry.second.sizes));
   }
+  kernel.setArgAttr(tensors.size(), "tile.bind", builder.getStringAttr("scale"));
   q = body.getArgument(0), k = body.getArgument(1), v = body.getArgument(2), o = body.getArgument(3);
   lse = op.getLse() ? body.getArgument(4) : Value();
   userScale = body.getArguments().back();
   builder.setInsertionPointToStart(&body);
+}
+
+/// What a problem must fulfil for this kernel, as [condition, message].
+ArrayAttr ForwardExpander::requirements() {
+  std::string dim = std::to_string(headDim);
+  std::string causal = isCausal() ? "1" : "0";
+  SmallVector<std::pair<std::string, std::string>> list = {
+      {"head_dim == " + dim, "head_dim must be " + dim},
+      {"head_dim_v == " + dim, "head_dim_v must be " + dim},
+      {"causal == " + causal, isCausal() ? "the kernel is causal" : "the kernel has no mask"},
+      {"heads % kv_heads == 0", "heads must be a multiple of kv_heads"},
+      {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
+       "seq_q and seq_kv may be at most " + std::to_string(kLongestSequence)}};
+  SmallVector<Attribute> result;
+  for (const auto &[condition, message] : list)
+    result.push_back(builder.getStrArrayAttr({condition, message}));
+  return builder.getArrayAttr(result);
 }
 
 /// Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into Q,

@@ -1,0 +1,182 @@
+// Decoding through LLVM's disassembler, and binding to execute functions.
+//
+// LLVM's disassembler and printer are not thread-safe; one mutex per text guards them. It is taken
+// once for each instruction that is reached, never while kernels run in their loops.
+#include "Decode.h"
+
+#include "OpTable.h"
+#include "Wave.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUDisassembler();
+}
+
+using namespace hocket;
+using namespace hocket::sim;
+using llvm::StringRef;
+
+static const char *const amdgpuTriple = "amdgcn-amd-amdhsa";
+
+struct Text::Tools {
+  std::mutex mutex;
+  const OpTable *table = nullptr;
+  std::unique_ptr<llvm::MCRegisterInfo> registers;
+  std::unique_ptr<llvm::MCAsmInfo> assembly;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+  std::unique_ptr<llvm::MCInstrInfo> instructions;
+  std::unique_ptr<llvm::MCContext> context;
+  std::unique_ptr<llvm::MCDisassembler> disassembler;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+
+  static Result<std::unique_ptr<Tools>> create(std::string_view architecture);
+};
+
+static const llvm::Target *amdgpuTarget(std::string &error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+  });
+  return llvm::TargetRegistry::lookupTarget(llvm::Triple(amdgpuTriple), error);
+}
+
+Result<std::unique_ptr<Text::Tools>> Text::Tools::create(std::string_view architecture) {
+  std::string error;
+  const llvm::Target *target = amdgpuTarget(error);
+  if (!target)
+    return hostError("LLVM has no AMDGPU target: " + error);
+  llvm::Triple triple(amdgpuTriple);
+  StringRef cpu(architecture.data(), architecture.size());
+  auto tools = std::make_unique<Tools>();
+  tools->table = &opTable(hostIsa());
+  tools->registers.reset(target->createMCRegInfo(triple));
+  llvm::MCTargetOptions options;
+  tools->assembly.reset(target->createMCAsmInfo(*tools->registers, triple, options));
+  tools->subtarget.reset(target->createMCSubtargetInfo(triple, cpu, ""));
+  tools->instructions.reset(target->createMCInstrInfo());
+  tools->context = std::make_unique<llvm::MCContext>(
+      triple, tools->assembly.get(), tools->registers.get(), tools->subtarget.get());
+  tools->disassembler.reset(target->createMCDisassembler(*tools->subtarget, *tools->context));
+  tools->printer.reset(target->createMCInstPrinter(triple, /*SyntaxVariant=*/0, *tools->assembly,
+                                                   *tools->instructions, *tools->registers));
+  if (!tools->disassembler || !tools->printer)
+    return hostError("LLVM's AMDGPU target has no disassembler");
+  return tools;
+}
+
+/// The printed mnemonic without the suffix that names the encoding.
+static std::string normaliseMnemonic(const char *printed) {
+  StringRef name = StringRef(printed ? printed : "").trim();
+  for (StringRef suffix : {"_e32_dpp", "_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp"})
+    if (name.consume_back(suffix))
+      break;
+  return name.str();
+}
+
+Text::Text(std::string_view text, uint64_t address, std::unique_ptr<Tools> tools)
+    : bytes(text), address(address), dwordCount(text.size() / 4), tools(std::move(tools)) {
+  bytes.append(16, '\0');
+  // Zeroed pages that cost nothing until an instruction on them is reached.
+  slots =
+      static_cast<Instruction *>(std::calloc(std::max<size_t>(dwordCount, 1), sizeof(Instruction)));
+}
+
+Text::~Text() { std::free(slots); }
+
+Result<std::unique_ptr<Text>> Text::create(std::string_view bytes, uint64_t address,
+                                           std::string_view architecture) {
+  auto tools = Tools::create(architecture);
+  if (!tools)
+    return tools.error();
+  std::unique_ptr<Text> text(new Text(bytes, address, std::move(*tools)));
+  if (!text->slots)
+    return hostError("the host has no memory for " + std::to_string(text->dwordCount) +
+                     " instructions");
+  return text;
+}
+
+Disassembly Text::disassembleLocked(uint32_t index, bool withText) {
+  Disassembly result;
+  llvm::MCInst inst;
+  size_t available = std::min<size_t>(16, size_t(dwordCount - index) * 4);
+  llvm::ArrayRef<uint8_t> data(reinterpret_cast<const uint8_t *>(bytes.data()) + size_t(index) * 4,
+                               available);
+  uint64_t size = 0;
+  auto status =
+      tools->disassembler->getInstruction(inst, size, data, addressOf(index), llvm::nulls());
+  result.bytes = static_cast<unsigned>(size);
+  result.valid = status == llvm::MCDisassembler::Success && size >= 4 && size <= 16;
+  if (!result.valid)
+    return result;
+  result.mnemonic = normaliseMnemonic(tools->printer->getMnemonic(inst).first);
+  if (withText) {
+    llvm::raw_string_ostream stream(result.text);
+    tools->printer->printInst(&inst, addressOf(index), "", *tools->subtarget, stream);
+    result.text = StringRef(result.text).trim().str();
+  }
+  return result;
+}
+
+Disassembly Text::disassemble(uint32_t index) {
+  std::lock_guard lock(tools->mutex);
+  return disassembleLocked(index, /*withText=*/true);
+}
+
+static void executeIllegal(Wave &wave, const Instruction &instruction) {
+  failWave(wave, instruction, "is not a legal instruction of this chip");
+}
+static void executeUnknown(Wave &wave, const Instruction &instruction) {
+  failWave(wave, instruction, "is not implemented by the simulator");
+}
+static void executeUnknownClamp(Wave &wave, const Instruction &instruction) {
+  failWave(wave, instruction, "is not implemented by the simulator with the clamp bit");
+}
+
+static ExecuteFunction bindExecute(const OpTable &table, const Instruction &instruction,
+                                   const std::string &mnemonic) {
+  const OpEntry *entry = table.find(mnemonic);
+  if (!entry)
+    return executeUnknown;
+  if (!instruction.clamp || entry->handlesClamp)
+    return entry->execute;
+  return entry->clamped ? entry->clamped : executeUnknownClamp;
+}
+
+void Text::decode(uint32_t index) {
+  std::lock_guard lock(tools->mutex);
+  Instruction &slot = slots[index];
+  if (slot.execute)
+    return;
+  Instruction fresh;
+  Disassembly disassembly = disassembleLocked(index, /*withText=*/false);
+  fresh.size = disassembly.valid ? disassembly.bytes / 4 : 1;
+  std::memcpy(fresh.words, bytes.data() + size_t(index) * 4, fresh.size * 4);
+  ExecuteFunction execute = executeIllegal;
+  if (disassembly.valid)
+    execute = decodeFields(fresh, disassembly.mnemonic)
+                  ? bindExecute(*tools->table, fresh, disassembly.mnemonic)
+                  : executeUnknown;
+  slot = fresh;
+  __atomic_store_n(&slot.execute, execute, __ATOMIC_RELEASE);
+}

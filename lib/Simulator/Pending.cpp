@@ -1,0 +1,109 @@
+// The queues behind vmcnt and lgkmcnt; see Pending.h for the rules.
+#include "Pending.h"
+
+#include "Workgroup.h"
+
+using namespace hocket::sim;
+
+static void push(PendingQueue &queue, unsigned slot) {
+  queue.slots[(queue.head + queue.count) & 63] = static_cast<uint8_t>(slot);
+  ++queue.count;
+}
+
+static unsigned pop(PendingQueue &queue) {
+  unsigned slot = queue.slots[queue.head];
+  queue.head = (queue.head + 1) & 63;
+  --queue.count;
+  return slot;
+}
+
+/// Takes the oldest of `queue` out of it; it lands when no other queue holds it.
+static void landOldest(Wave &wave, PendingQueue &queue) {
+  PendingOp &op = wave.pending.pool[pop(queue)];
+  if (--op.counters != 0)
+    return;
+  op.land(wave, op);
+  wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
+}
+
+PendingOp &hocket::sim::beginPending(Wave &wave, const Instruction &instruction,
+                                     LandFunction land) {
+  PendingQueues &pending = wave.pending;
+  // More slots exist than the queues can hold, so one is free.
+  PendingOp &op = pending.pool[pending.freeSlots[--pending.freeCount]];
+  op.land = land;
+  op.instruction = &instruction;
+  op.mask = wave.exec();
+  op.counters = 1;
+  op.linear = false;
+  op.partial = false;
+  return op;
+}
+
+void hocket::sim::issueVectorMemory(Wave &wave, PendingOp &op) {
+  PendingQueue &queue = wave.pending.vectorMemory;
+  if (queue.count == maxVectorMemory)
+    landOldest(wave, queue);
+  push(queue, op.slot);
+}
+
+static void makeRoomForLdsAndScalar(Wave &wave) {
+  PendingQueues &pending = wave.pending;
+  if (pending.lds.count + pending.scalar.count < maxLdsAndScalar)
+    return;
+  landOldest(wave, pending.lds.count ? pending.lds : pending.scalar);
+}
+
+void hocket::sim::issueLds(Wave &wave, PendingOp &op) {
+  makeRoomForLdsAndScalar(wave);
+  push(wave.pending.lds, op.slot);
+}
+
+void hocket::sim::issueScalar(Wave &wave, PendingOp &op) {
+  makeRoomForLdsAndScalar(wave);
+  push(wave.pending.scalar, op.slot);
+}
+
+void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
+  op.counters = 2;
+  issueVectorMemory(wave, op);
+  makeRoomForLdsAndScalar(wave);
+  push(wave.pending.lds, op.slot);
+}
+
+bool hocket::sim::landsEarly(Wave &wave) {
+  if (wave.randomState == 0 || wave.pending.vectorMemory.count != 0)
+    return false;
+  return nextRandom(wave.randomState) & 1;
+}
+
+void hocket::sim::waitVectorMemory(Wave &wave, unsigned atMost) {
+  while (wave.pending.vectorMemory.count > atMost)
+    landOldest(wave, wave.pending.vectorMemory);
+}
+
+void hocket::sim::waitLdsAndScalar(Wave &wave, unsigned atMost) {
+  PendingQueues &pending = wave.pending;
+  while (pending.lds.count > atMost)
+    landOldest(wave, pending.lds);
+  // Scalar loads return in any order: all but the last wait may be satisfied by the others.
+  while (atMost == 0 && pending.scalar.count)
+    landOldest(wave, pending.scalar);
+}
+
+void hocket::sim::landAll(Wave &wave) {
+  waitVectorMemory(wave, 0);
+  waitLdsAndScalar(wave, 0);
+}
+
+void hocket::sim::resetPending(Wave &wave) {
+  PendingQueues &pending = wave.pending;
+  pending.vectorMemory = {};
+  pending.lds = {};
+  pending.scalar = {};
+  pending.freeCount = pendingSlots;
+  for (unsigned i = 0; i < pendingSlots; ++i) {
+    pending.freeSlots[i] = static_cast<uint8_t>(i);
+    pending.pool[i].slot = static_cast<uint8_t>(i);
+  }
+}

@@ -1,0 +1,245 @@
+// The scheduler: which wave runs next and for how long, barriers, limits.
+//
+// Waves share one host thread and take turns. Seed 0 gives each wave a long turn, in order; other
+// seeds draw the wave and the length of its turn, from single instructions to coarse ones, since
+// some faults show only when waves run close together and others only when they run far apart.
+#include "Workgroup.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::sim;
+
+uint64_t sim::nextRandom(uint64_t &state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
+
+namespace {
+struct FreeMemory {
+  void operator()(void *p) const { std::free(p); }
+};
+template <class T> using Buffer = std::unique_ptr<T, FreeMemory>;
+
+/// 64-byte aligned and zero.
+void *alignedZero(size_t bytes) {
+  size_t rounded = (bytes + 63) / 64 * 64;
+  void *p = std::aligned_alloc(64, std::max<size_t>(rounded, 64));
+  if (p)
+    std::memset(p, 0, rounded);
+  return p;
+}
+} // namespace
+
+/// The memory behind a workgroup's registers, LDS, scratch and queues.
+struct Workgroup::Storage {
+  Buffer<uint32_t[waveSize]> registers;
+  Buffer<std::byte> lds;
+  Buffer<std::byte> scratch;
+  Buffer<PendingOp> pending;
+};
+
+static unsigned wavesOf(const runtime::LaunchShape &shape) {
+  uint64_t items = uint64_t(shape.block.x) * shape.block.y * shape.block.z;
+  return static_cast<unsigned>((items + waveSize - 1) / waveSize);
+}
+
+Workgroup::Workgroup(const LaunchContext &context)
+    : context(context), ldsBytes(context.ldsBytes), waveCount(wavesOf(context.shape)),
+      storage(new Storage) {
+  size_t registerRow = sizeof(uint32_t) * waveSize;
+  size_t scratchBytes = size_t(context.privateBytes) * waveSize;
+  storage->registers.reset(
+      static_cast<uint32_t (*)[waveSize]>(alignedZero(waveCount * vectorRegisters * registerRow)));
+  storage->lds.reset(static_cast<std::byte *>(alignedZero(ldsBytes)));
+  storage->scratch.reset(static_cast<std::byte *>(alignedZero(waveCount * scratchBytes)));
+  storage->pending.reset(
+      static_cast<PendingOp *>(alignedZero(waveCount * pendingSlots * sizeof(PendingOp))));
+  if (!storage->registers || !storage->lds || !storage->scratch || !storage->pending) {
+    error = "the host has no memory for a workgroup's registers, LDS and scratch";
+    return;
+  }
+  lds = storage->lds.get();
+  for (unsigned i = 0; i < waveCount; ++i) {
+    waves[i].group = this;
+    waves[i].index = static_cast<uint8_t>(i);
+    waves[i].vgpr = storage->registers.get() + size_t(i) * vectorRegisters;
+    waves[i].scratch = storage->scratch.get() + i * scratchBytes;
+    waves[i].pending.pool = storage->pending.get() + size_t(i) * pendingSlots;
+  }
+}
+
+Workgroup::~Workgroup() = default;
+
+void Workgroup::runWave(Wave &wave, uint64_t quantum) {
+  Text &text = *context.text;
+  const Instruction *instructions = text.instructions();
+  uint32_t end = text.dwords();
+  uint64_t budget = std::min(quantum, remaining), left = budget;
+  while (left != 0) {
+    if (wave.pc >= end) [[unlikely]] {
+      static const Instruction nowhere;
+      failWave(wave, nowhere, "execution left the code: it jumped or ran beyond the end");
+      break;
+    }
+    const Instruction &instruction = instructions[wave.pc];
+    ExecuteFunction execute = executeOf(instruction);
+    if (!execute) [[unlikely]] {
+      text.decode(wave.pc);
+      execute = executeOf(instruction);
+    }
+    --left;
+    wave.pc += instruction.size;
+    execute(wave, instruction);
+    if (wave.stop != Stop::None) [[unlikely]]
+      break;
+  }
+  uint64_t executed = budget - left;
+  wave.instructions += executed;
+  remaining -= executed;
+  if (wave.stop == Stop::Yield)
+    wave.stop = Stop::None;
+}
+
+bool Workgroup::releaseBarrier() {
+  bool any = false;
+  for (unsigned i = 0; i < waveCount; ++i)
+    if (waves[i].stop == Stop::Barrier) {
+      waves[i].stop = Stop::None;
+      any = true;
+    }
+  return any;
+}
+
+Wave *Workgroup::pick(uint64_t &quantum) {
+  unsigned runnable[maxWaves], count = 0;
+  for (unsigned i = 0; i < waveCount; ++i) {
+    unsigned index = (next + i) % waveCount;
+    if (waves[index].stop == Stop::None)
+      runnable[count++] = index;
+  }
+  if (count == 0)
+    return nullptr;
+  unsigned chosen = 0;
+  quantum = 4096;
+  if (context.seed != 0) {
+    uint64_t draw = nextRandom(random);
+    chosen = static_cast<unsigned>((draw >> 8) % count);
+    static constexpr uint64_t lengths[8] = {1, 2, 5, 16, 48, 160, 512, 4096};
+    quantum = lengths[draw & 7];
+  }
+  next = (runnable[chosen] + 1) % waveCount;
+  return &waves[runnable[chosen]];
+}
+
+void Workgroup::failLimit(Wave &wave) {
+  std::string waiting;
+  for (unsigned i = 0; i < waveCount; ++i)
+    if (waves[i].stop == Stop::Barrier)
+      waiting += (waiting.empty() ? " " : ", ") + std::to_string(i);
+  const Instruction &at =
+      context.text->instructions()[std::min(wave.pc, context.text->dwords() - 1)];
+  std::string what = "is next, and the workgroup has passed its limit of " +
+                     std::to_string(context.instructionLimit) + " wave-instructions";
+  if (!waiting.empty())
+    what += ", with waves" + waiting + " at a barrier that the others never reach";
+  what += "; raise the limit if the kernel is not stuck";
+  failWave(wave, at, what.c_str());
+}
+
+bool Workgroup::run() {
+  if (!error.empty())
+    return false;
+  while (true) {
+    uint64_t quantum = 0;
+    Wave *wave = pick(quantum);
+    if (!wave) {
+      if (releaseBarrier())
+        continue;
+      return true;
+    }
+    if (remaining == 0) {
+      failLimit(*wave);
+      return false;
+    }
+    runWave(*wave, quantum);
+    if (wave->stop == Stop::Failed)
+      return false;
+  }
+}
+
+uint64_t Workgroup::instructions() const {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < waveCount; ++i)
+    sum += waves[i].instructions;
+  return sum;
+}
+
+void Workgroup::start(uint64_t number) {
+  const runtime::Dim3 &grid = context.shape.grid;
+  linear = number;
+  id[0] = static_cast<uint32_t>(number % grid.x);
+  id[1] = static_cast<uint32_t>(number / grid.x % grid.y);
+  id[2] = static_cast<uint32_t>(number / grid.x / grid.y);
+  remaining = context.instructionLimit;
+  next = 0;
+  random = context.seed;
+  random = nextRandom(random) ^ (number * 0xd1342543de82ef95);
+  auto *ldsWords = reinterpret_cast<uint32_t *>(lds);
+  for (uint32_t i = 0; i < (ldsBytes + 3) / 4; ++i)
+    ldsWords[i] = uninitialisedPattern;
+  for (unsigned i = 0; i < waveCount; ++i)
+    startWave(i);
+}
+
+std::string sim::describeInstruction(const Workgroup &group, const Instruction &instruction) {
+  Text &text = *group.context.text;
+  const Instruction *first = text.instructions();
+  bool inside = &instruction >= first && &instruction < first + text.dwords();
+  std::string kernel = " of kernel '" + group.context.kernel->name + "'";
+  if (!inside)
+    return "code" + kernel;
+  auto index = static_cast<uint32_t>(&instruction - first);
+  uint64_t address = text.addressOf(index);
+  Disassembly disassembly = text.disassemble(index);
+  std::string what =
+      disassembly.valid ? "'" + disassembly.text + "'" : "the bytes " + hex(instruction.words[0]);
+  const CodeImage &image = group.context.program->codeObject().image();
+  const FunctionSymbol *function = image.functionAt(address);
+  if (function && function->begin != group.context.image->entry)
+    return what + " at '" + function->name + "' + " + hex(address - function->begin) + kernel;
+  return what + " at offset " + hex(address - group.context.image->entry) + kernel;
+}
+
+void sim::failWave(Wave &wave, const Instruction &instruction, const char *what) {
+  Workgroup &group = *wave.group;
+  wave.stop = Stop::Failed;
+  if (!group.error.empty())
+    return;
+  group.error = describeInstruction(group, instruction) + " " + what + " (workgroup " +
+                std::to_string(group.id[0]) + ", " + std::to_string(group.id[1]) + ", " +
+                std::to_string(group.id[2]) + ", wave " + std::to_string(wave.index) + ")";
+}
+
+void sim::failAddress(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                      uint64_t address, unsigned bytes) {
+  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at device address " +
+                     hex(address) + " in lane " + std::to_string(lane) + ", which is " +
+                     wave.group->context.memory->describe(address);
+  failWave(wave, instruction, text.c_str());
+}
+
+void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                  uint32_t address, unsigned bytes) {
+  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at LDS address " +
+                     hex(address) + " in lane " + std::to_string(lane) + ", the workgroup has " +
+                     std::to_string(wave.group->ldsBytes) + " bytes";
+  failWave(wave, instruction, text.c_str());
+}

@@ -1,0 +1,84 @@
+// One workgroup in execution: its waves, its LDS, the scheduler's state, and the launch it is part
+// of.
+#pragma once
+
+#include "CodeImage.h"
+#include "Wave.h"
+
+#include "hocket/Simulator/Simulator.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace hocket::sim {
+
+/// FLAT addresses in these 4 GiB windows mean LDS and scratch.
+inline constexpr uint64_t sharedAperture = uint64_t(1) << 56;
+inline constexpr uint64_t privateAperture = uint64_t(2) << 56;
+inline constexpr uint64_t apertureMask = 0xffffffff00000000;
+
+inline constexpr unsigned maxWaves = maxWorkgroupSize / waveSize;
+
+/// What all workgroups of a launch share.
+struct LaunchContext {
+  Program *program = nullptr;
+  Memory *memory = nullptr;
+  Text *text = nullptr;
+  const runtime::KernelInfo *kernel = nullptr;
+  const KernelImage *image = nullptr;
+  runtime::LaunchShape shape;
+  uint32_t ldsBytes = 0;
+  uint32_t privateBytes = 0; ///< per work-item, a multiple of 4
+  uint64_t kernarg = 0, dispatchPacket = 0, queue = 0;
+  std::vector<uint32_t> preload; ///< kernarg dwords that arrive in SGPRs
+  uint64_t instructionLimit = 0;
+  uint64_t seed = 0;
+};
+
+/// Reused from workgroup to workgroup by one host thread.
+struct Workgroup {
+  explicit Workgroup(const LaunchContext &context);
+  ~Workgroup();
+  Workgroup(const Workgroup &) = delete;
+  Workgroup &operator=(const Workgroup &) = delete;
+
+  /// Puts workgroup number `linear` of the grid at its start.
+  void start(uint64_t linear);
+  /// Runs it to its end. False: `error` says what went wrong.
+  bool run();
+  /// Wave-instructions executed by it.
+  uint64_t instructions() const;
+
+  const LaunchContext &context;
+  uint32_t id[3] = {0, 0, 0};
+  uint64_t linear = 0;
+  std::byte *lds = nullptr;
+  uint32_t ldsBytes = 0;
+  unsigned waveCount = 0;
+  Wave waves[maxWaves];
+  std::string error; ///< empty: none
+
+private:
+  struct Storage;
+  void startWave(unsigned index);
+  void setScalars(Wave &wave);
+  void setVectors(Wave &wave);
+  void runWave(Wave &wave, uint64_t quantum);
+  bool releaseBarrier();
+  void failLimit(Wave &wave);
+  Wave *pick(uint64_t &quantum);
+
+  std::unique_ptr<Storage> storage;
+  uint64_t remaining = 0;
+  uint64_t random = 0;
+  unsigned next = 0;
+};
+
+/// splitmix64: the next number of the generator whose state is `state`.
+uint64_t nextRandom(uint64_t &state);
+
+/// Where an instruction is, for messages: "'v_add_f32_e32 v0, v1, v2' at 0x1c of kernel 'k'".
+std::string describeInstruction(const Workgroup &group, const Instruction &instruction);
+
+} // namespace hocket::sim
