@@ -14,7 +14,7 @@ lit=/usr/lib/llvm-22/bin/lit
 run_tests() {
   local build=$1
   rm -f "$build/test-results.json"
-  "$lit" -sv -o "$build/test-results.json" "$build/test" "$build/test/unit" || true
+  "$lit" -sv --no-progress-bar -o "$build/test-results.json" "$build/test" "$build/test/unit" || true
 }
 
 scripts/build.sh release

@@ -33,6 +33,7 @@ config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_
 config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")
 
 config.substitutions.append(("%kernels", os.path.join(config.hocket_source_dir, "kernels")))
+config.substitutions.append(("%scripts", os.path.join(config.hocket_source_dir, "scripts")))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(
     ("%clang-gfx950", "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O2 -ffp-contract=off")
