@@ -160,6 +160,10 @@ ArrayAttr ForwardExpander::requirements() {
       {"heads % kv_heads == 0", "heads must be a multiple of kv_heads"},
       {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
        "seq_q and seq_kv may be at most " + std::to_string(kLongestSequence)}};
+  // Loads of rows are 16 bytes wide.
+  for (StringRef stride : {"q_stride_b", "q_stride_s", "q_stride_h", "k_stride_b", "k_stride_s", "k_stride_h",
+                           "v_stride_b", "v_stride_s", "v_stride_h", "o_stride_b", "o_stride_s", "o_stride_h"})
+    list.push_back({(stride + " % 8 == 0").str(), (stride + " must be a multiple of 8 elements").str()});
   SmallVector<Attribute> result;
   for (const auto &[condition, message] : list)
     result.push_back(builder.getStrArrayAttr({condition, message}));
