@@ -28,8 +28,8 @@ inline constexpr unsigned vectorWidth = 4, accumulatorVectors = 8;
 #endif
 
 /// Host vectors that may sit anywhere in a register.
-typedef f32 FloatVector __attribute__((vector_size(4 * vectorWidth), aligned(4), may_alias));
-typedef i32 IntVector __attribute__((vector_size(4 * vectorWidth), aligned(4), may_alias));
+typedef f32 FloatVector __attribute__((ext_vector_type(vectorWidth), aligned(4), may_alias));
+typedef i32 IntVector __attribute__((ext_vector_type(vectorWidth), aligned(4), may_alias));
 
 using Registers = u32 (*)[waveSize];
 
@@ -61,7 +61,7 @@ HOCKET_SIM_INLINE bool multiplyRows(u32 *d, const f32 (*a)[Size], const f32 (*b)
       columns[v] = *reinterpret_cast<const FloatVector *>(&b[k][v * vectorWidth]);
 #pragma clang loop unroll(full)
     for (unsigned r = 0; r < Rows; ++r) {
-      FloatVector row = FloatVector{} + a[k][first + r];
+      FloatVector row = a[k][first + r];
 #pragma clang loop unroll(full)
       for (unsigned v = 0; v < vectors; ++v)
         acc[r][v] = __builtin_elementwise_fma(row, columns[v], acc[r][v]);

@@ -10,11 +10,17 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-/// Element formats: `perWord` elements in each 32-bit word.
+/// Element formats: `perWord` elements in each 32-bit word; `at` gives one, `unpack` those of
+/// `vectorWidth` words, even elements first.
 struct Bfloat16 {
   static constexpr unsigned perWord = 2;
   HOCKET_SIM_INLINE static f32 at(u32 word, unsigned index) {
     return bitCast<f32>(index ? word & 0xffff0000 : word << 16);
+  }
+  HOCKET_SIM_INLINE static void unpack(const u32 *words, f32 *const *to) {
+    IntVector packed = *reinterpret_cast<const IntVector *>(words);
+    *reinterpret_cast<IntVector *>(to[0]) = packed << 16;
+    *reinterpret_cast<IntVector *>(to[1]) = packed & static_cast<i32>(0xffff0000);
   }
 };
 struct Float16 {
@@ -22,25 +28,44 @@ struct Float16 {
   HOCKET_SIM_INLINE static f32 at(u32 word, unsigned index) {
     return halfToFloat({static_cast<u16>(index ? word >> 16 : word)});
   }
+  HOCKET_SIM_INLINE static void unpack(const u32 *words, f32 *const *to) {
+#if defined(__AVX512F__)
+    // Convert both elements of eight words at a time, then separate even from odd ones.
+    const __m512i even =
+        _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0);
+    const __m512i odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+    auto *halves = reinterpret_cast<const __m256i *>(words);
+    __m512 first = _mm512_cvtph_ps(_mm256_loadu_si256(halves));
+    __m512 second = _mm512_cvtph_ps(_mm256_loadu_si256(halves + 1));
+    _mm512_storeu_ps(to[0], _mm512_permutex2var_ps(first, even, second));
+    _mm512_storeu_ps(to[1], _mm512_permutex2var_ps(first, odd, second));
+#else
+    for (unsigned index = 0; index < 2; ++index)
+      for (unsigned i = 0; i < vectorWidth; ++i)
+        to[index][i] = at(words[i], index);
+#endif
+  }
 };
 struct Float32 {
   static constexpr unsigned perWord = 1;
   HOCKET_SIM_INLINE static f32 at(u32 word, unsigned) { return bitCast<f32>(word); }
+  HOCKET_SIM_INLINE static void unpack(const u32 *words, f32 *const *to) {
+    std::memcpy(to[0], words, vectorWidth * sizeof(f32));
+  }
 };
 
 /// Unpacks block `block` of an operand of `Words` registers to [k][row or column].
 template <class Element, unsigned Size, unsigned Blocks, unsigned Words>
 HOCKET_SIM_INLINE void unpack(const u32 (*operand)[waveSize], unsigned block, f32 (*to)[Size]) {
   constexpr unsigned groups = waveSize / (Size * Blocks);
-  constexpr unsigned perLane = Words * Element::perWord;
   for (unsigned group = 0; group < groups; ++group)
-#pragma clang loop unroll(full)
-    for (unsigned e = 0; e < perLane; ++e) {
-      const u32 *words = operand[e / Element::perWord] + (group * Blocks + block) * Size;
-      f32 *row = to[group * perLane + e];
-      HOCKET_LANE_LOOP
-      for (unsigned i = 0; i < Size; ++i)
-        row[i] = Element::at(words[i], e % Element::perWord);
+    for (unsigned w = 0; w < Words; ++w) {
+      const u32 *words = operand[w] + (group * Blocks + block) * Size;
+      f32(*rows)[Size] = to + (group * Words + w) * Element::perWord;
+      for (unsigned i = 0; i < Size; i += vectorWidth) {
+        f32 *const parts[2] = {&rows[0][i], &rows[Element::perWord - 1][i]};
+        Element::unpack(words + i, parts);
+      }
     }
 }
 
