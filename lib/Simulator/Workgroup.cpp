@@ -242,3 +242,15 @@ void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, 
                      std::to_string(wave.group->ldsBytes) + " bytes";
   failWave(wave, instruction, text.c_str());
 }
+
+void sim::failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                      uint64_t offset, unsigned bytes) {
+  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at scratch offset " +
+                     hex(offset) + " in lane " + std::to_string(lane) + ", each lane has " +
+                     std::to_string(wave.group->context.privateBytes) + " bytes";
+  failWave(wave, instruction, text.c_str());
+}
+
+const Allocation *sim::findAllocation(const Wave &wave, uint64_t address) {
+  return wave.group->context.memory->find(address);
+}
