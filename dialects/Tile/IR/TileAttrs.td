@@ -25,10 +25,6 @@ def Tile_ClusterKind : I32EnumAttr<"ClusterKind", "what a cluster mostly does", 
     I32EnumAttrCase<"Memory", 0, "memory">,
     I32EnumAttrCase<"Compute", 1, "compute">]> {
   let cppNamespace = "::hocket::tile";
-  let genSpecializedAttr = 0;
-}
-def Tile_ClusterKindAttr : EnumAttr<TileDialect, Tile_ClusterKind, "cluster_kind"> {
-  let assemblyFormat = "$value";
 }
 
 class Tile_Attr<string name, string attrMnemonic> : AttrDef<TileDialect, name> {
@@ -45,19 +41,18 @@ def Tile_PlaceAttr : Tile_Attr<"Place", "place"> {
 }
 
 def Tile_LdsLayoutAttr : Tile_Attr<"LdsLayout", "lds_layout"> {
-  let summary = "where a ring's tile lies in LDS";
+  let summary = "where the bytes of a ring's tile lie in LDS";
   let description = [{
-    The LDS DMA writes 16 bytes a lane, 1 KiB lane-linear a wave instruction. Such a *chunk* holds
-    `chunk_rows` rows of `chunk_bytes` bytes. Chunks lie in row-major order of the tile,
-    `pad_bytes` apart. Within a chunk, `lane_bits` names for every bit of the lane number, lowest
-    first, the coordinate bit it carries: `r0` is the lowest bit of the row within the chunk, `p0`
-    the lowest bit of the 16-byte piece within the row. Chosen by `tile-allocate-lds` from the bank
-    model of the target.
+    The tile's row is cut into panels of `panel` bytes, one after the other. Within a panel the
+    address is linear over bits: `rows` gives, for each bit of the row from the lowest, the offset
+    that it contributes by XOR, `bytes` the same for each bit of the byte within the panel. After
+    every `chunk` bytes come `pad` unused ones. `tile-allocate-lds` finds the layout from the bank
+    model of the target; `hocket::LdsTileLayout` (hocket/Layout/LdsTile.h) is the same as data.
   }];
-  let parameters = (ins "int64_t":$chunkRows, "int64_t":$chunkBytes, "int64_t":$padBytes,
-      ArrayRefParameter<"::mlir::StringAttr">:$laneBits);
+  let parameters = (ins "int64_t":$panel, "int64_t":$chunk, "int64_t":$pad,
+      ArrayRefParameter<"int64_t">:$rows, ArrayRefParameter<"int64_t">:$bytes);
   let assemblyFormat = [{
-    `<` `chunk` $chunkRows `x` $chunkBytes `,` `pad` $padBytes `,` `lanes` `[` $laneBits `]` `>`
+    `<` `panel` $panel `,` `chunk` $chunk `,` `pad` $pad `,` `rows` `[` $rows `]` `,` `bytes` `[` $bytes `]` `>`
   }];
   let genVerifyDecl = 1;
 }

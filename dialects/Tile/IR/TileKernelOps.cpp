@@ -1,9 +1,11 @@
 // Kernels, views and memory: syntax and verifiers.
+#include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::tile;
 
 // KernelOp
@@ -135,22 +137,16 @@ LogicalResult RingOp::verify() {
                          << view.getShape()[3];
   if (getDepth() && *getDepth() < 1)
     return emitOpError() << "depth(" << *getDepth() << "), at least 1 is needed";
-  if (std::optional<LdsLayoutAttr> layout = getLayout()) {
-    int64_t rowBytes = ring.getShape()[1] * 2;
-    if (ring.getShape()[0] % layout->getChunkRows() || rowBytes % layout->getChunkBytes())
-      return emitOpError() << "chunks of " << layout->getChunkRows() << " rows x "
-                           << layout->getChunkBytes() << " bytes do not divide the tile of "
-                           << ring.getShape()[0] << " rows x " << rowBytes << " bytes";
-  }
+  if (!getLayout())
+    return success();
+  Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
+  if (!layout)
+    return emitOpError() << "has a layout that does not fit " << ring << ": " << layout.error().message;
   return success();
 }
 
 int64_t RingOp::getSlotBytes() {
-  LdsLayoutAttr layout = *getLayout();
-  RingType ring = getRing().getType();
-  int64_t chunks = ring.getShape()[0] * ring.getShape()[1] * 2 /
-                   (layout.getChunkRows() * layout.getChunkBytes());
-  return chunks * (layout.getChunkRows() * layout.getChunkBytes() + layout.getPadBytes());
+  return toLdsTileLayout(*getLayout(), getRing().getType())->bytes();
 }
 
 // Loads and stores
@@ -229,6 +225,3 @@ LogicalResult WaitOp::verify() {
     return emitOpError() << "lgkm(" << *getLgkm() << ") cannot be encoded, expected 0 to 15";
   return success();
 }
-
-#define GET_OP_CLASSES
-#include "Tile/IR/TileOps.cpp.inc"

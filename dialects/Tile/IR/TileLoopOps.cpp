@@ -153,3 +153,7 @@ static void printPlaces(OpAsmPrinter &printer, ClusterOp, ArrayAttr places) {
       },
       " ");
 }
+
+// All generated definitions stand here, beside the parsers they call.
+#define GET_OP_CLASSES
+#include "Tile/IR/TileOps.cpp.inc"

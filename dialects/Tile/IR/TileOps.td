@@ -162,7 +162,7 @@ def Tile_YieldOp : Tile_Op<"yield", [
   let summary = "the values that a step or an iteration hands on";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), "">];
+  let builders = [OpBuilder<(ins), [{ }]>];
 }
 
 def Tile_ScheduleOp : Tile_Op<"schedule", [
@@ -191,8 +191,8 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
 
 def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
   let summary = "the steps between two barriers";
-  let arguments = (ins Tile_ClusterKindAttr:$kind, ArrayAttr:$places);
-  let assemblyFormat = "$kind `{` custom<Places>($places) `}` attr-dict";
+  let arguments = (ins Tile_ClusterKind:$kind, ArrayAttr:$places);
+  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) ` ` `}` attr-dict";
 }
 
 //===-- Memory -----------------------------------------------------------------------------------===//
@@ -366,7 +366,8 @@ def Tile_SettleOp : Tile_Op<"settle", [
   }];
 }
 
-def Tile_RescaleOp : Tile_Op<"rescale", [Pure]> {
+def Tile_RescaleOp : Tile_Op<"rescale", [Pure,
+    TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
   let summary = "values times a row factor, skipped where no row of the wave moved";
   let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$factor, I1:$moved);
   let results = (outs Variadic<Tile_FragOrRows>:$results);
@@ -374,7 +375,6 @@ def Tile_RescaleOp : Tile_Op<"rescale", [Pure]> {
     $values `by` $factor `when` $moved attr-dict `:` type($values) `by` type($factor)
   }];
   let hasVerifier = 1;
-  let builders = [];
 }
 
 def Tile_Exp2Op : Tile_Op<"exp2", [Pure]> {
