@@ -14,7 +14,10 @@ void registerScalarControl(OpTable &table);
 void registerScalarMemory(OpTable &table);
 
 // Each is one file of the name without "register".
-#define HOCKET_SIM_LANE_FAMILIES(X) X(VectorFloat)
+#define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
+  X(FlatMemory)                                                                                    \
+  X(VectorFloat)                                                                                   \
+  X(VectorInteger)
 
 #define HOCKET_SIM_DECLARE(name) void register##name(OpTable &table);
 namespace baseline {
