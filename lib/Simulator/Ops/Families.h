@@ -16,6 +16,7 @@ void registerScalarMemory(OpTable &table);
 // Each is one file of the name without "register".
 #define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
   X(FlatMemory)                                                                                    \
+  X(MatrixFloat)                                                                                   \
   X(Transcendental)                                                                                \
   X(Vector16)                                                                                      \
   X(VectorCarry)                                                                                   \
