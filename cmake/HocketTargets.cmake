@@ -2,8 +2,12 @@
 #
 #   hocket_add_library(NAME SOURCES... LINK LIBS...)       no MLIR: support, layouts, runtime, simulator
 #   hocket_add_mlir_library(NAME SOURCES... LINK LIBS... DEPENDS TARGETS...)
-#   hocket_add_tool(NAME [MLIR] SOURCES... LINK LIBS...)
+#   hocket_add_tool(NAME [MLIR] [SANITIZED] SOURCES... LINK LIBS...)
 #   hocket_add_unittest(NAME [MLIR] SOURCES... LINK LIBS...)  a GoogleTest program that lit discovers
+#
+# `hocket-sanitized-tests` is what scripts/test.sh builds with the asan preset: unit tests without MLIR, and
+# tools marked SANITIZED for lit tests that are marked "UNDER-SANITIZERS".
+add_custom_target(hocket-sanitized-tests)
 
 add_library(HocketCompileOptions INTERFACE)
 target_include_directories(HocketCompileOptions INTERFACE
@@ -51,13 +55,23 @@ function(hocket_add_mlir_library name)
   endif()
 endfunction()
 
+# A program may use the precompiled header only if it is compiled like the libraries: -fPIC, not -fPIE.
+function(hocket_use_mlir_pch name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${name} PRIVATE -fPIC)
+  target_precompile_headers(${name} REUSE_FROM HocketMLIRPCH)
+endfunction()
+
 function(hocket_add_tool name)
-  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SANITIZED" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE HocketCompileOptions ${ARG_LINK})
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
-    target_precompile_headers(${name} REUSE_FROM HocketMLIRPCH)
+    hocket_use_mlir_pch(${name})
+  endif()
+  if(ARG_SANITIZED)
+    add_dependencies(hocket-sanitized-tests ${name})
   endif()
 endfunction()
 
@@ -67,7 +81,9 @@ function(hocket_add_unittest name)
   target_link_libraries(${name} PRIVATE HocketCompileOptions ${ARG_LINK} GTest::gmock GTest::gtest_main)
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
-    target_precompile_headers(${name} REUSE_FROM HocketMLIRPCH)
+    hocket_use_mlir_pch(${name})
+  else()
+    add_dependencies(hocket-sanitized-tests ${name})
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   add_dependencies(hocket-tests ${name})

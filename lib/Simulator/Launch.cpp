@@ -9,6 +9,7 @@
 
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -111,11 +112,9 @@ static bool hiddenValue(const std::string &kind, const LaunchContext &context, u
 static Status fillKernarg(const LaunchContext &context, std::span<const std::byte> given,
                           std::vector<std::byte> &block) {
   const runtime::KernelInfo &kernel = *context.kernel;
-  if (given.size() > kernel.kernargSize)
-    return invalidInput("launch of '" + kernel.name + "': " + std::to_string(given.size()) +
-                        " bytes of arguments were given, the kernel takes " +
-                        std::to_string(kernel.kernargSize));
-  block.assign(kernel.kernargSize, std::byte(0));
+  // A block longer than the metadata's is taken as it is: kernels written in assembly may say too
+  // little.
+  block.assign(std::max<size_t>(given.size(), kernel.kernargSize), std::byte(0));
   if (!given.empty())
     std::memcpy(block.data(), given.data(), given.size());
   for (const runtime::KernelArgument &argument : kernel.arguments) {

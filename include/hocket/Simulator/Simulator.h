@@ -66,7 +66,7 @@ private:
 };
 
 /// Runs kernel number `kernel` of `program.codeObject().kernels()` to its end. `kernarg` is the
-/// block of explicit arguments; it may be shorter than the kernel's (the rest is zero), `hidden_*`
+/// block of explicit arguments; it may be shorter than the kernel's (the rest is zero) or longer, `hidden_*`
 /// arguments are filled here. Errors: InvalidInput for a shape or a kernarg the kernel cannot take,
 /// Unsupported for what the descriptor asks and the simulator lacks, Execution for what the kernel
 /// did wrong; then memory holds what was stored before.

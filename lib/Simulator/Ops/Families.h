@@ -19,8 +19,16 @@ void registerScalarMemory(OpTable &table);
   X(LdsLoad)                                                                                       \
   X(LdsStore)                                                                                      \
   X(MatrixFloat)                                                                                   \
+  X(PackedMath)                                                                                    \
+  X(Transcendental)                                                                                \
+  X(Vector16)                                                                                      \
+  X(VectorCarry)                                                                                   \
+  X(VectorCompare)                                                                                 \
+  X(VectorConvert)                                                                                 \
+  X(VectorDivide)                                                                                  \
   X(VectorFloat)                                                                                   \
-  X(VectorInteger)
+  X(VectorInteger)                                                                                 \
+  X(VectorMove)
 
 #define HOCKET_SIM_DECLARE(name) void register##name(OpTable &table);
 namespace baseline {

@@ -1,9 +1,9 @@
 // The device interface: what a program needs to run a code object, whatever runs it.
 //
 // Two devices stand behind it: `hip` (libamdhip64, opened at run time) and `sim` (the built-in
-// simulator, which registers itself; see lib/Simulator/RuntimeDevice.cpp). The interface knows nothing of the
-// compiler. Sizes and offsets are in bytes, addresses are device addresses, grids are counted in
-// workgroups and blocks in work-items.
+// simulator, which registers itself; see lib/Simulator/RuntimeDevice.cpp). The interface knows
+// nothing of the compiler. Sizes and offsets are in bytes, addresses are device addresses, grids
+// are counted in workgroups and blocks in work-items.
 #pragma once
 
 #include "hocket/Support/Result.h"
@@ -51,6 +51,10 @@ struct KernelArgument {
   std::string kind;
   uint32_t offset = 0;
   uint32_t size = 0;
+
+  /// Whether the device fills it and the caller must not.
+  bool isHidden() const { return kind.starts_with("hidden_"); }
+  uint64_t end() const { return uint64_t(offset) + size; }
 };
 
 /// Resources and arguments of one kernel, from its descriptor and metadata.
@@ -63,7 +67,16 @@ struct KernelInfo {
   uint32_t vgprSpills = 0, sgprSpills = 0;
   uint32_t maxWorkgroupSize = 0;
   std::vector<KernelArgument> arguments;
+
+  /// Bytes that the caller provides: up to the end of the last argument that is not hidden. The
+  /// whole block if the metadata lists no arguments (kernels written in assembly).
+  uint32_t explicitKernargSize() const;
 };
+
+/// Checks what no device accepts: a zero or too large grid or block (HIP's limits, the kernel's own
+/// maximum), more LDS than `device` has, a kernarg block without all explicit arguments.
+Status checkLaunch(const KernelInfo &kernel, const DeviceProperties &device,
+                   const LaunchShape &shape, uint64_t kernargBytes);
 
 /// A kernel of a loaded module; valid as long as the module lives.
 class Kernel {
@@ -84,16 +97,16 @@ public:
 
 /// How one launch went. On HIP only `seconds` is known.
 struct LaunchReport {
-  double seconds = 0;             ///< device time on HIP, host time in the simulator
-  uint64_t waveInstructions = 0;  ///< simulator only: wave-instructions executed
-  uint64_t workgroups = 0;        ///< simulator only
+  double seconds = 0;            ///< device time on HIP, host time in the simulator
+  uint64_t waveInstructions = 0; ///< simulator only: wave-instructions executed
+  uint64_t workgroups = 0;       ///< simulator only
 };
 
 /// Options that only the simulator has; other devices ignore them.
 struct SimulationOptions {
-  uint64_t seed = 0;                  ///< order and quantum of waves
-  uint64_t maxWaveInstructions = 0;   ///< per workgroup; 0: the simulator's default limit
-  uint32_t threads = 0;               ///< host threads; 0: all cores
+  uint64_t seed = 0;                ///< order and quantum of waves
+  uint64_t maxWaveInstructions = 0; ///< per workgroup; 0: the simulator's default limit
+  uint32_t threads = 0;             ///< host threads; 0: all cores
 };
 
 /// One device. All calls are synchronous unless said otherwise and may come from any thread.
@@ -104,20 +117,24 @@ public:
   virtual std::string_view kind() const = 0;
   virtual const DeviceProperties &properties() const = 0;
 
-  /// Uninitialised memory, aligned to 256 bytes or more. `bytes` must not be 0.
-  virtual Result<DeviceAddress> allocate(uint64_t bytes) = 0;
+  /// Uninitialised memory. `bytes` must not be 0, `alignment` is a power of two (the simulator
+  /// gives exactly that, so that a kernel that needs more is found out). `label` names the
+  /// allocation in the simulator's messages.
+  virtual Result<DeviceAddress> allocate(uint64_t bytes, uint64_t alignment = 256,
+                                         std::string_view label = {}) = 0;
   virtual Status free(DeviceAddress address) = 0;
   virtual Status copyToDevice(DeviceAddress to, std::span<const std::byte> from) = 0;
   virtual Status copyFromDevice(std::span<std::byte> to, DeviceAddress from) = 0;
-  /// Fills `bytes` bytes with `value`. In the simulator memory that was never written costs nothing.
+  /// Fills `bytes` bytes with `value`. In the simulator memory that was never written costs
+  /// nothing.
   virtual Status fill(DeviceAddress to, uint8_t value, uint64_t bytes) = 0;
 
   virtual Result<std::shared_ptr<Module>> loadModule(std::span<const std::byte> codeObject,
                                                      std::string_view name) = 0;
 
-  /// Launches and waits. `kernarg` is the packed explicit argument block; the device fills `hidden_*`
-  /// arguments. Checked: shape not zero and within limits, block within the kernel's maximum,
-  /// size of `kernarg`.
+  /// Launches and waits. `kernarg` is the packed explicit argument block (Arguments.h packs one);
+  /// the device fills `hidden_*` arguments. Checked: `checkLaunch`, and that `kernel` is of this
+  /// device.
   virtual Result<LaunchReport> launch(Kernel &kernel, const LaunchShape &shape,
                                       std::span<const std::byte> kernarg) = 0;
   virtual Status synchronize() = 0;

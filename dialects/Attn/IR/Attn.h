@@ -1,0 +1,16 @@
+// The attn dialect's C++ face. See AttnDialect.td for what its ops mean.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "Attn/IR/AttnDialect.h.inc"
+#include "Attn/IR/AttnEnums.h.inc"
+
+#define GET_OP_CLASSES
+#include "Attn/IR/AttnOps.h.inc"

@@ -1,0 +1,66 @@
+// The attn dialect: what is computed, and nothing of how.
+#ifndef HOCKET_ATTN_DIALECT_TD
+#define HOCKET_ATTN_DIALECT_TD
+
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def AttnDialect : Dialect {
+  let name = "attn";
+  let cppNamespace = "::hocket::attn";
+  let summary = "Attention problems: types, masks, options and user-written modifications";
+  let description = [{
+    One op describes a problem as its user sees it. `convert-attn-to-tile` expands it into a kernel
+    of the `tile` dialect, which can be dumped, edited and compiled in its place.
+  }];
+}
+
+def Attn_Mask : I32EnumAttr<"Mask", "which keys a query sees", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Causal", 1, "causal">]> {
+  let cppNamespace = "::hocket::attn";
+}
+
+def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove]> {
+  let summary = "O = softmax(scale Q K^T + mask) V, for every batch and head";
+  let description = [{
+    Q is (batch, seq_q, heads, head_dim), K and V are (batch, seq_kv, kv_heads, head_dim), O is like
+    Q; the order of the dimensions in memory is given by run-time strides. Batch, lengths, heads and
+    scale are run-time values. `causal` is bottom-right: query i sees key j when
+    j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
+    (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
+
+    `score_mod` maps each scaled score, `mask_mod` says whether a query sees a key; both take the
+    batch, the query head, the query's and the key's position (i32) as well.
+
+    ```mlir
+    attn.forward @soft_cap element_type(bf16) head_dim(128) mask(causal) lse score_mod {
+    ^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+      %cap = arith.constant 5.000000e+01 : f32
+      %limited = arith.minimumf %score, %cap : f32
+      attn.yield %limited : f32
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
+      DefaultValuedAttr<Attn_Mask, "::hocket::attn::Mask::None">:$mask, UnitAttr:$lse,
+      OptionalAttr<FlatSymbolRefAttr>:$schedule);
+  let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
+  let assemblyFormat = [{
+    $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
+    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`schedule` `(` $schedule^ `)`)?
+    (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {
+  let summary = "the modified score (f32) or whether the key is seen (i1)";
+  let arguments = (ins AnyTypeOf<[F32, I1]>:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+#endif // HOCKET_ATTN_DIALECT_TD

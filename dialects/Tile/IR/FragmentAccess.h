@@ -1,0 +1,26 @@
+// How fragments are read from LDS: one definition for the passes that choose layouts and the lowering
+// that emits addresses.
+#pragma once
+
+#include "Tile/IR/Tile.h"
+#include "hocket/Layout/LdsSearch.h"
+#include "hocket/Layout/Mfma.h"
+
+namespace hocket::tile {
+
+/// The matrix instruction that fragments are laid out for.
+inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
+
+/// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
+/// accumulator of `depth` rows holds it.
+Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth);
+
+/// The reads that make an `lhs` fragment of a tile whose rows are the fragment's rows: 16 bytes a
+/// lane, (register = instruction, lane) -> (row, byte).
+Result<LdsUse> operandReads(FragType frag);
+
+/// The transposed reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's
+/// columns: 8 bytes a lane, two reads for each operand.
+Result<LdsUse> transposedOperandReads(FragType frag);
+
+} // namespace hocket::tile

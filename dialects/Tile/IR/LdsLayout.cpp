@@ -1,0 +1,63 @@
+// Between the attribute that a ring carries and the layout library's data.
+#include "Tile/IR/LdsLayout.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+/// Element sizes of rings: bf16 and f16.
+static constexpr unsigned kElementBytes = 2;
+
+LogicalResult LdsLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t panel,
+                                    int64_t chunk, int64_t pad, ArrayRef<int64_t> rows,
+                                    ArrayRef<int64_t> bytes) {
+  for (auto [value, name] : {std::pair(panel, "panel"), std::pair(chunk, "chunk")})
+    if (value < 1 || !llvm::isPowerOf2_64(value) || value > (1 << 20))
+      return emitError() << name << " of " << value << " bytes, a power of two up to 1 MiB is needed";
+  if (pad < 0 || pad > 4096 || pad % 16 != 0)
+    return emitError() << "pad of " << pad << " bytes, a multiple of 16 up to 4096 is needed";
+  if (rows.size() > 16 || bytes.size() != llvm::Log2_64(panel))
+    return emitError() << rows.size() << " row bits and " << bytes.size() << " byte bits, at most 16 and "
+                       << llvm::Log2_64(panel) << " are needed";
+  return success();
+}
+
+static std::vector<Coordinates> offsets(ArrayRef<int64_t> bases) {
+  std::vector<Coordinates> result;
+  for (int64_t base : bases)
+    result.push_back({{std::string(dims::Offset), static_cast<uint64_t>(base)}});
+  return result;
+}
+
+Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType ring) {
+  LdsTileLayout layout;
+  layout.rows = ring.getShape()[0];
+  layout.rowBytes = ring.getShape()[1] * kElementBytes;
+  layout.panelBytes = attr.getPanel();
+  layout.chunkBytes = attr.getChunk();
+  layout.padding = attr.getPad();
+  unsigned offsetBits = attr.getRows().size() + attr.getBytes().size();
+  Result<LinearLayout> linear =
+      LinearLayout::fromBases({{std::string(dims::Row), offsets(attr.getRows())},
+                               {std::string(dims::Byte), offsets(attr.getBytes())}},
+                              {{std::string(dims::Offset), offsetBits}});
+  if (!linear)
+    return linear.error();
+  layout.linear = *linear;
+  if (Status status = validateLdsTile(layout); !status)
+    return status.error();
+  return layout;
+}
+
+LdsLayoutAttr hocket::tile::toAttr(MLIRContext *context, const LdsTileLayout &layout) {
+  auto bases = [&](std::string_view dim) {
+    SmallVector<int64_t> result;
+    for (unsigned bit = 0; bit != layout.linear.inputBits(dim); ++bit)
+      result.push_back(layout.linear.basis(dim, bit, dims::Offset));
+    return result;
+  };
+  return LdsLayoutAttr::get(context, layout.panelBytes, layout.chunkBytes, layout.padding,
+                            bases(dims::Row), bases(dims::Byte));
+}

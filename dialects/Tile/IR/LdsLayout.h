@@ -1,0 +1,16 @@
+// Between the attribute that a ring carries and the layout library's data.
+#pragma once
+
+#include "Tile/IR/Tile.h"
+#include "hocket/Layout/LdsTile.h"
+
+namespace hocket::tile {
+
+/// The layout that `attr` gives a tile of type `ring`. An error if the two do not fit together or
+/// the layout is not a bijection of the tile's bytes.
+Result<LdsTileLayout> toLdsTileLayout(LdsLayoutAttr attr, RingType ring);
+
+/// The attribute that says what `layout` says.
+LdsLayoutAttr toAttr(mlir::MLIRContext *context, const LdsTileLayout &layout);
+
+} // namespace hocket::tile

@@ -1,0 +1,108 @@
+// Computation on fragments and rows: verifiers.
+#include "Tile/IR/Tile.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+static LogicalResult requireLayout(Operation *op, StringRef role, FragType frag, FragLayout wanted) {
+  if (frag.getLayout() == wanted)
+    return success();
+  return op->emitOpError() << role << " has layout " << stringifyFragLayout(frag.getLayout())
+                           << ", expected " << stringifyFragLayout(wanted);
+}
+
+LogicalResult SliceOp::verify() {
+  FragType source = getSource().getType(), result = getResult().getType();
+  if (failed(requireLayout(*this, "source", source, FragLayout::Acc)) ||
+      failed(requireLayout(*this, "result", result, FragLayout::Acc)))
+    return failure();
+  int64_t first = getFirstRow();
+  if (first < 0 || first % 32 != 0 || first + result.getRows() > source.getRows() ||
+      source.getColumns() != result.getColumns())
+    return emitOpError() << "rows " << first << " to " << first + result.getRows() << " of " << source
+                         << " as " << result << "; whole blocks of 32 rows and all columns are needed";
+  return success();
+}
+
+LogicalResult ConcatOp::verify() {
+  FragType result = getResult().getType();
+  int64_t rows = 0;
+  for (Value source : getSources()) {
+    FragType frag = cast<FragType>(source.getType());
+    if (failed(requireLayout(*this, "source", frag, FragLayout::RhsAcc)))
+      return failure();
+    if (frag.getColumns() != result.getColumns() || frag.getElementType() != result.getElementType())
+      return emitOpError() << "source " << frag << " does not fit result " << result;
+    rows += frag.getRows();
+  }
+  if (failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)))
+    return failure();
+  if (rows != result.getRows())
+    return emitOpError() << "sources have " << rows << " rows, the result has " << result.getRows();
+  return success();
+}
+
+LogicalResult MmaOp::verify() {
+  FragType lhs = getLhs().getType(), rhs = getRhs().getType(), acc = getAcc().getType();
+  bool plain = lhs.getLayout() == FragLayout::Lhs && rhs.getLayout() == FragLayout::Rhs;
+  bool accumulatorOrder =
+      lhs.getLayout() == FragLayout::LhsAcc && rhs.getLayout() == FragLayout::RhsAcc;
+  if (!plain && !accumulatorOrder)
+    return emitOpError() << "multiplies layouts " << stringifyFragLayout(lhs.getLayout()) << " and "
+                         << stringifyFragLayout(rhs.getLayout())
+                         << ", whose depths run in different orders; use lhs with rhs, or lhs_acc "
+                            "with rhs_acc";
+  if (failed(requireLayout(*this, "accumulator", acc, FragLayout::Acc)))
+    return failure();
+  if (lhs.getElementType() != rhs.getElementType())
+    return emitOpError() << "multiplies " << lhs.getElementType() << " by " << rhs.getElementType();
+  if (lhs.getColumns() != rhs.getRows() || lhs.getRows() != acc.getRows() ||
+      rhs.getColumns() != acc.getColumns())
+    return emitOpError() << "multiplies " << lhs.getRows() << "x" << lhs.getColumns() << " by "
+                         << rhs.getRows() << "x" << rhs.getColumns() << " into " << acc.getRows()
+                         << "x" << acc.getColumns();
+  return success();
+}
+
+LogicalResult MaskOp::verify() {
+  return requireLayout(*this, "scores", getScores().getType(), FragLayout::Acc);
+}
+
+static LogicalResult requireColumns(Operation *op, FragType frag, RowsType rows) {
+  if (frag.getColumns() == rows.getSize())
+    return success();
+  return op->emitOpError() << "fragment of " << frag.getColumns() << " columns with "
+                           << rows.getSize() << " row values";
+}
+
+LogicalResult RowMaxOp::verify() {
+  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))
+    return failure();
+  return requireColumns(*this, getSource().getType(), getResult().getType());
+}
+
+LogicalResult RowSumOp::verify() {
+  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::RhsAcc)))
+    return failure();
+  return requireColumns(*this, getSource().getType(), getInit().getType());
+}
+
+LogicalResult RescaleOp::verify() {
+  if (getValues().getTypes() != getResultTypes())
+    return emitOpError("values and results must have the same types");
+  for (Value value : getValues())
+    if (auto frag = dyn_cast<FragType>(value.getType()))
+      if (failed(requireLayout(*this, "value", frag, FragLayout::Acc)))
+        return failure();
+  return success();
+}
+
+LogicalResult Exp2Op::verify() {
+  FragType scores = getScores().getType(), result = getResult().getType();
+  if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)) ||
+      failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)))
+    return failure();
+  if (scores.getShape() != result.getShape())
+    return emitOpError() << "scores " << scores << " and result " << result << " differ in shape";
+  return requireColumns(*this, scores, getReference().getType());
+}

@@ -1,0 +1,241 @@
+// Kernels, views and memory: syntax and verifiers.
+#include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/Tile.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+// KernelOp
+
+static ParseResult parseParenthesized(OpAsmParser &parser, StringRef keyword, Attribute &value,
+                                      Type type) {
+  if (parser.parseKeyword(keyword) || parser.parseLParen() || parser.parseAttribute(value, type))
+    return failure();
+  return parser.parseRParen();
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  Attribute target, waves;
+  SMLoc targetLoc;
+  if (parser.parseSymbolName(name, getSymNameAttrName(result.name), result.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true,
+                               /*allowAttrs=*/true) ||
+      parser.getCurrentLocation(&targetLoc) ||
+      parseParenthesized(parser, "target", target, Type()) ||
+      parseParenthesized(parser, "waves", waves, builder.getI64Type()) ||
+      parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  if (!isa<StringAttr>(target))
+    return parser.emitError(targetLoc, "expected the target's name as a string");
+  if (!isa<IntegerAttr>(waves))
+    return parser.emitError(targetLoc, "expected the number of waves as an integer");
+  result.addAttribute(getTargetAttrName(result.name), target);
+  result.addAttribute(getWavesAttrName(result.name), waves);
+  SmallVector<Type> types;
+  for (OpAsmParser::Argument &argument : arguments)
+    types.push_back(argument.type);
+  result.addAttribute(getFunctionTypeAttrName(result.name),
+                      TypeAttr::get(builder.getFunctionType(types, {})));
+  call_interface_impl::addArgAndResultAttrs(builder, result, arguments, {},
+                                            getArgAttrsAttrName(result.name),
+                                            getResAttrsAttrName(result.name));
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, builder, result.location);
+  return success();
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << ' ';
+  printer.printSymbolName(getSymName());
+  printer << "(";
+  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument argument) {
+    DictionaryAttr attrs = function_interface_impl::getArgAttrDict(*this, argument.getArgNumber());
+    printer.printRegionArgument(argument, attrs ? attrs.getValue() : ArrayRef<NamedAttribute>());
+  });
+  printer << ") target(";
+  printer.printAttribute(getTargetAttr());
+  printer << ") waves(" << getWaves() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getSymNameAttrName(), getFunctionTypeAttrName(),
+                                            getTargetAttrName(), getWavesAttrName(),
+                                            getArgAttrsAttrName(), getResAttrsAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
+}
+
+LogicalResult KernelOp::verify() {
+  int64_t waves = getWaves();
+  if (waves < 1 || waves > 16)
+    return emitOpError() << "has " << waves << " waves, a workgroup has 1 to 16";
+  if (!getFunctionType().getResults().empty())
+    return emitOpError("returns values, a kernel has none");
+  for (auto [index, type] : llvm::enumerate(getFunctionType().getInputs())) {
+    bool scalar = type.isInteger(32) || type.isInteger(64) || type.isF32();
+    if (!scalar && !isa<ViewType>(type))
+      return emitOpError() << "argument " << index << " has type " << type
+                           << ", expected a view, i32, i64 or f32";
+  }
+  return success();
+}
+
+StringRef KernelOp::getBinding(unsigned index) {
+  auto binding = getArgAttrOfType<StringAttr>(index, "tile.bind");
+  return binding ? binding.getValue() : StringRef();
+}
+
+// Views
+
+LogicalResult DimOp::verify() {
+  ViewType view = getView().getType();
+  int64_t dimension = getDimension();
+  if (dimension < 0 || dimension >= view.getRank())
+    return emitOpError() << "dimension " << dimension << " of a view of rank " << view.getRank();
+  return success();
+}
+
+static LogicalResult requireRank4(Operation *op, ViewType view) {
+  if (view.getRank() == 4)
+    return success();
+  return op->emitOpError() << "needs a (batch, sequence, head, head dimension) view, found rank "
+                           << view.getRank();
+}
+
+LogicalResult BlockIdOp::verify() {
+  if (getRows() < 1)
+    return emitOpError() << "rows(" << getRows() << "), at least 1 row per workgroup is needed";
+  return requireRank4(*this, getView().getType());
+}
+
+LogicalResult GroupHeadOp::verify() {
+  if (failed(requireRank4(*this, getQuery().getType())))
+    return failure();
+  return requireRank4(*this, getKv().getType());
+}
+
+// Rings
+
+LogicalResult RingOp::verify() {
+  ViewType view = getView().getType();
+  RingType ring = getRing().getType();
+  if (failed(requireRank4(*this, view)))
+    return failure();
+  if (getIndices().size() != 2)
+    return emitOpError() << "has " << getIndices().size() << " indices, expected batch and head";
+  if (view.getElementType() != ring.getElementType())
+    return emitOpError() << "ring of " << ring.getElementType() << " over a view of "
+                         << view.getElementType();
+  if (view.getShape()[3] != ring.getShape()[1])
+    return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
+                         << view.getShape()[3];
+  if (getDepth() && *getDepth() < 1)
+    return emitOpError() << "depth(" << *getDepth() << "), at least 1 is needed";
+  if (!getLayout())
+    return success();
+  Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
+  if (!layout)
+    return emitOpError() << "has a layout that does not fit " << ring << ": " << layout.error().message;
+  return success();
+}
+
+int64_t RingOp::getSlotBytes() {
+  return toLdsTileLayout(*getLayout(), getRing().getType())->bytes();
+}
+
+// Loads and stores
+
+LogicalResult LoadOp::verify() {
+  ViewType view = getView().getType();
+  FragType frag = getResult().getType();
+  if (failed(requireRank4(*this, view)))
+    return failure();
+  bool isLhs = frag.getLayout() == FragLayout::Lhs;
+  if (!isLhs && frag.getLayout() != FragLayout::Rhs)
+    return emitOpError() << "loads a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected lhs or rhs";
+  int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
+  if (depth != view.getShape()[3])
+    return emitOpError() << "fragment of depth " << depth << " from a view with "
+                         << view.getShape()[3] << " columns";
+  if (frag.getElementType() != view.getElementType())
+    return emitOpError() << "fragment of " << frag.getElementType() << " from a view of "
+                         << view.getElementType();
+  return success();
+}
+
+LogicalResult StoreOp::verify() {
+  ViewType view = getView().getType();
+  FragType frag = getValue().getType();
+  if (failed(requireRank4(*this, view)))
+    return failure();
+  if (frag.getLayout() != FragLayout::Acc)
+    return emitOpError() << "stores a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected acc";
+  if (frag.getRows() != view.getShape()[3])
+    return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
+                         << view.getShape()[3] << " columns; rows of the accumulator become columns";
+  return success();
+}
+
+LogicalResult StoreRowsOp::verify() {
+  ViewType view = getView().getType();
+  if (view.getRank() != 3 || !view.getElementType().isF32())
+    return emitOpError() << "stores to " << view << ", expected a (batch, head, row) view of f32";
+  return success();
+}
+
+LogicalResult ReadOp::verify() {
+  RingType ring = getRing().getType();
+  FragType frag = getResult().getType();
+  if (frag.getLayout() != FragLayout::Lhs)
+    return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected lhs";
+  if (frag.getShape() != ring.getShape() || frag.getElementType() != ring.getElementType())
+    return emitOpError() << "reads " << frag << " from " << ring
+                         << ", expected the ring's shape and element type";
+  return success();
+}
+
+LogicalResult ReadTransposedOp::verify() {
+  RingType ring = getRing().getType();
+  FragType frag = getResult().getType();
+  if (frag.getLayout() != FragLayout::LhsAcc)
+    return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected lhs_acc";
+  if (frag.getRows() != ring.getShape()[1] || frag.getColumns() != ring.getShape()[0] ||
+      frag.getElementType() != ring.getElementType())
+    return emitOpError() << "reads " << frag << " from " << ring
+                         << ", expected the transposed shape and the same element type";
+  return success();
+}
+
+LogicalResult WaitOp::verify() {
+  if (!getVm() && !getLgkm())
+    return emitOpError("waits for nothing; give vm(n), lgkm(n) or both");
+  if (getVm() && (*getVm() < 0 || *getVm() > 63))
+    return emitOpError() << "vm(" << *getVm() << ") cannot be encoded, expected 0 to 63";
+  if (getLgkm() && (*getLgkm() < 0 || *getLgkm() > 15))
+    return emitOpError() << "lgkm(" << *getLgkm() << ") cannot be encoded, expected 0 to 15";
+  return success();
+}
+
+LogicalResult AwaitOp::verify() {
+  if (!getFetches() && !getReads())
+    return emitOpError("waits for nothing; write fetches, reads or both");
+  if (!getFetches() && !getInFlight().empty())
+    return emitOpError("lists fetches that may stay in flight, but does not wait for fetches");
+  return success();
+}
+
+LogicalResult BarrierOp::verify() {
+  if (getGroup() && *getGroup() != 0 && *getGroup() != 1)
+    return emitOpError() << "group(" << *getGroup() << "), expected 0 or 1";
+  return success();
+}

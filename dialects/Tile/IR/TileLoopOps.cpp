@@ -1,0 +1,162 @@
+// The loop over tiles, its steps, and schedules: syntax and verifiers.
+#include "Tile/IR/Tile.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+// ForTilesOp
+
+void ForTilesOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (!region.empty() && region.getNumArguments() > 0)
+    setName(region.getArgument(0), "t");
+}
+
+ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
+  Builder &builder = parser.getBuilder();
+  Type i32 = builder.getI32Type();
+  SmallVector<OpAsmParser::Argument> arguments(1);
+  OpAsmParser::UnresolvedOperand count;
+  int64_t zero = 0;
+  SMLoc zeroLoc;
+  arguments[0].type = i32;
+  if (parser.parseArgument(arguments[0]) || parser.parseEqual() ||
+      parser.getCurrentLocation(&zeroLoc) || parser.parseInteger(zero) ||
+      parser.parseKeyword("to") || parser.parseOperand(count) ||
+      parser.resolveOperand(count, i32, result.operands))
+    return failure();
+  if (zero != 0)
+    return parser.emitError(zeroLoc, "a loop over tiles starts at 0");
+  SmallVector<OpAsmParser::UnresolvedOperand> inits;
+  SMLoc initLoc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalKeyword("init"))) {
+    auto parseCarried = [&]() -> ParseResult {
+      OpAsmParser::Argument &carried = arguments.emplace_back();
+      return failure(parser.parseArgument(carried) || parser.parseEqual() ||
+                     parser.parseOperand(inits.emplace_back()) ||
+                     parser.parseColonType(carried.type));
+    };
+    if (parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseCarried))
+      return failure();
+  }
+  for (OpAsmParser::Argument &carried : llvm::drop_begin(arguments))
+    result.addTypes(carried.type);
+  FlatSymbolRefAttr schedule;
+  if (parser.resolveOperands(inits, result.types, initLoc, result.operands) ||
+      parser.parseKeyword("schedule") || parser.parseLParen() ||
+      parser.parseAttribute(schedule, getScheduleAttrName(result.name), result.attributes) ||
+      parser.parseRParen() || parser.parseOptionalAttrDictWithKeyword(result.attributes))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  ensureTerminator(*body, builder, result.location);
+  return success();
+}
+
+void ForTilesOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getTile() << " = 0 to " << getCount();
+  if (!getInits().empty()) {
+    printer << " init(";
+    llvm::interleaveComma(llvm::zip_equal(getCarried(), getInits()), printer, [&](auto pair) {
+      auto [carried, init] = pair;
+      printer << carried << " = " << init << " : " << init.getType();
+    });
+    printer << ")";
+  }
+  printer << " schedule(" << getScheduleAttr() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getScheduleAttrName()});
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, !getInits().empty());
+}
+
+LogicalResult ForTilesOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != getInits().size() + 1 || !body.getArgument(0).getType().isInteger(32))
+    return emitOpError("body must take the tile (i32) and the carried values");
+  if (getResultTypes() != getInits().getTypes() ||
+      TypeRange(body.getArgumentTypes()).drop_front() != getResultTypes() ||
+      body.getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError("initial, carried, yielded and result types must be the same");
+  for (Value value : body.getTerminator()->getOperands())
+    if (auto step = value.getDefiningOp<StepOp>(); !step || step->getParentOp() != getOperation())
+      return emitOpError("yields a value that none of its steps produces");
+  llvm::StringSet<> names;
+  for (Operation &op : body.without_terminator()) {
+    auto step = dyn_cast<StepOp>(op);
+    if (!step)
+      return op.emitOpError("stands in the body of 'tile.for_tiles', only steps may; put it into a "
+                            "'tile.step' or in front of the loop");
+    if (!names.insert(step.getSymName()).second)
+      return step.emitOpError() << "step '" << step.getSymName() << "' appears twice";
+  }
+  return success();
+}
+
+// StepOp
+
+LogicalResult StepOp::verify() {
+  if (getBody().front().getTerminator()->getOperandTypes() != getResultTypes())
+    return emitOpError() << "step '" << getSymName()
+                         << "' yields other types than it declares as results";
+  return success();
+}
+
+// ScheduleOp
+
+LogicalResult ScheduleOp::verify() {
+  if (static_cast<int64_t>(getUnroll()) < 1)
+    return emitOpError() << "unroll(" << static_cast<int64_t>(getUnroll()) << "), at least 1 is needed";
+  int64_t groups = getWaveGroups();
+  if (groups != 1 && groups != 2)
+    return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
+  if (getBody().front().empty())
+    return emitOpError() << "schedule '" << getSymName() << "' has no cluster";
+  llvm::StringSet<> names;
+  for (Operation &op : getBody().front()) {
+    auto cluster = dyn_cast<ClusterOp>(op);
+    if (!cluster)
+      return op.emitOpError("stands in a schedule, only clusters may");
+    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
+      if (!names.insert(place.getStep().getValue()).second)
+        return cluster.emitOpError() << "step '" << place.getStep().getValue()
+                                     << "' is placed twice in schedule '" << getSymName() << "'";
+  }
+  return success();
+}
+
+// ClusterOp: `read_k(0) fetch_v(+2)`
+
+static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {
+  SmallVector<Attribute> parsed;
+  std::string step;
+  while (succeeded(parser.parseOptionalKeywordOrString(&step))) {
+    bool plus = false;
+    int64_t offset = 0;
+    if (parser.parseLParen())
+      return failure();
+    plus = succeeded(parser.parseOptionalPlus());
+    if (parser.parseInteger(offset) || parser.parseRParen())
+      return failure();
+    if (plus && offset < 0)
+      return parser.emitError(parser.getCurrentLocation(), "tile offset has two signs");
+    parsed.push_back(PlaceAttr::get(parser.getContext(), parser.getBuilder().getStringAttr(step), offset));
+  }
+  places = parser.getBuilder().getArrayAttr(parsed);
+  return success();
+}
+
+static void printPlaces(OpAsmPrinter &printer, ClusterOp, ArrayAttr places) {
+  llvm::interleave(
+      places.getAsRange<PlaceAttr>(), printer,
+      [&](PlaceAttr place) {
+        printer.printKeywordOrString(place.getStep().getValue());
+        printer << "(" << (place.getOffset() > 0 ? "+" : "") << place.getOffset() << ")";
+      },
+      " ");
+}
+
+// All generated definitions stand here, beside the parsers they call.
+#define GET_OP_CLASSES
+#include "Tile/IR/TileOps.cpp.inc"

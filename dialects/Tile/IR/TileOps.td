@@ -1,0 +1,452 @@
+// Operations of the tile dialect: kernels, memory, computation on fragments.
+#ifndef HOCKET_TILE_OPS_TD
+#define HOCKET_TILE_OPS_TD
+
+include "Tile/IR/TileTypes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<TileDialect, mnemonic, traits>;
+
+//===-- Kernels and what surrounds the loop ------------------------------------------------------===//
+
+def Tile_KernelOp : Tile_Op<"kernel", [
+    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope,
+    SingleBlockImplicitTerminator<"ReturnOp">]> {
+  let summary = "a kernel: what one workgroup does";
+  let description = [{
+    Arguments are views and scalars (`i32`, `i64`, `f32`). In the kernel's argument block a view
+    takes, in this order: its pointer, one 64-bit stride (in elements) for every dimension but the
+    last, and one 32-bit extent for every `?` dimension. The argument attribute `tile.bind` names
+    the problem's tensor or expression it is bound to in the manifest; it defaults to the name.
+    `waves` waves of 64 lanes run the body together.
+
+    ```mlir
+    tile.kernel @nothing(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}) target("gfx950") waves(8) {
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+      StrAttr:$target, I64Attr:$waves, OptionalAttr<DictArrayAttr>:$arg_attrs,
+      OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// What argument `index` is bound to in the manifest: its `tile.bind`, or the empty string.
+    ::llvm::StringRef getBinding(unsigned index);
+  }];
+}
+
+def Tile_ReturnOp : Tile_Op<"return", [Pure, HasParent<"KernelOp">, Terminator]> {
+  let summary = "end of a kernel";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_DimOp : Tile_Op<"dim", [Pure]> {
+  let summary = "the extent of one dimension of a view";
+  let arguments = (ins Tile_View:$view, I64Attr:$dimension);
+  let results = (outs I32:$extent);
+  let assemblyFormat = "$view `,` $dimension attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
+def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
+  let summary = "the batch, the head and the first row that this workgroup works on";
+  let description = [{
+    `view` is (batch, sequence, head, head dimension). The grid has one workgroup for every
+    `rows` rows of every head of every batch; its size in the manifest follows from this op.
+    Within a head, the rows furthest along the sequence come first when `last_rows_first` is set
+    (they are the heaviest under a causal mask).
+  }];
+  let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first);
+  let results = (outs I32:$batch, I32:$head, I32:$row);
+  let assemblyFormat = [{
+    $view `rows` `(` $rows `)` (`last_rows_first` $last_rows_first^)? attr-dict `:` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_WaveRowOp : Tile_Op<"wave_row", [Pure]> {
+  let summary = "the first row of this wave: the workgroup's, plus `rows` for each wave before it";
+  let arguments = (ins I32:$block_row, I64Attr:$rows);
+  let results = (outs I32:$row);
+  let assemblyFormat = "$block_row `rows` `(` $rows `)` attr-dict";
+}
+
+def Tile_GroupHeadOp : Tile_Op<"group_head", [Pure]> {
+  let summary = "the KV head that serves a query head (MHA, GQA, MQA)";
+  let description = [{
+    head / (heads of `query` / heads of `kv`). The launcher guarantees that the ratio is whole.
+  }];
+  let arguments = (ins I32:$head, Tile_View:$query, Tile_View:$kv);
+  let results = (outs I32:$kv_head);
+  let assemblyFormat = "$head `of` $query `in` $kv attr-dict `:` type($query) `,` type($kv)";
+  let hasVerifier = 1;
+}
+
+def Tile_RingOp : Tile_Op<"ring"> {
+  let summary = "an LDS ring through which the tiles of one head of a view pass";
+  let description = [{
+    `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
+    stage and set in the `clusters` stage.
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$depth,
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout);
+  let results = (outs Tile_Ring:$ring);
+  let assemblyFormat = [{
+    $view `[` $indices `]` (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)?
+    (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Bytes of LDS that one tile takes, with padding; needs a layout.
+    int64_t getSlotBytes();
+  }];
+}
+
+//===-- The loop, its steps, and schedules -------------------------------------------------------===//
+
+def Tile_ForTilesOp : Tile_Op<"for_tiles", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "the loop over KV tiles, in named steps";
+  let description = [{
+    Runs its steps for tile 0 to `count` - 1; `count` may be 0. Values are carried from tile to
+    tile as in `scf.for`. Nothing but steps stands in the body, so that the schedule can place all
+    of it. What a step uses of another step of the same tile, or of the tile before through the
+    carried values, is the whole of its dependences.
+
+    ```mlir
+    %acc = tile.for_tiles %t = 0 to %n init(%o = %zero : !tile.frag<128x32xf32, acc>) schedule(@sequential) {
+      tile.step @fetch_k { tile.fetch %K[%t] : !tile.ring<64x128xbf16> }
+      ...
+      tile.yield %next : !tile.frag<128x32xf32, acc>
+    }
+    ```
+  }];
+  let arguments = (ins I32:$count, Variadic<AnyType>:$inits, FlatSymbolRefAttr:$schedule);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
+    ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
+  }];
+}
+
+def Tile_StepOp : Tile_Op<"step", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "a named piece of an iteration, the unit that schedules place";
+  let description = [{
+    In the `clusters` stage a step may stand anywhere in a kernel and `tile` says for which tile
+    this copy of it runs.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name (`->` type($results)^)? attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_Op<"yield", [
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForTilesOp", "StepOp"]>]> {
+  let summary = "the values that a step or an iteration hands on";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ }]>];
+}
+
+def Tile_ScheduleOp : Tile_Op<"schedule", [
+    Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
+  let summary = "when: a table that places the steps of an iteration in clusters";
+  let description = [{
+    Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
+    tile `t` runs step `name` for tile `t + o`.
+
+    ```mlir
+    tile.schedule @by_halves {
+      tile.cluster memory { fetch(0) }
+      tile.cluster compute { read(0) multiply(0) }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
+      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    ($sym_visibility^)? $sym_name (`unroll` `(` $unroll^ `)`)? (`wave_groups` `(` $wave_groups^ `)`)?
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
+  let summary = "the steps between two barriers";
+  let arguments = (ins Tile_ClusterKind:$kind, ArrayAttr:$places);
+  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) ` ` `}` attr-dict";
+}
+
+//===-- Memory -----------------------------------------------------------------------------------===//
+
+def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "rows of a view into an operand fragment of this wave";
+  let description = [{
+    The view's last dimension runs along the depth of the product: as `lhs`, element (r, k) is
+    view row `row + r`, column k; as `rhs`, element (k, c) is view row `row + c`, column k. Rows at
+    or beyond the view's extent read as zero.
+  }];
+  let arguments = (ins Tile_View:$view, I32:$batch, I32:$row, I32:$head);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "an accumulator, converted and transposed, into rows of a view";
+  let description = [{
+    Element (d, c) of the `acc` fragment goes to view row `row + c`, column d, rounded to the
+    view's element type. Rows at or beyond the view's extent are not written.
+  }];
+  let arguments = (ins Tile_Frag:$value, Tile_View:$view, I32:$batch, I32:$row, I32:$head);
+  let assemblyFormat = [{
+    $value `,` $view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
+  let summary = "one number per row into a (batch, head, row) view";
+  let description = [{ Rows at or beyond the view's extent are not written. }];
+  let arguments = (ins Tile_Rows:$value, Tile_View:$view, I32:$batch, I32:$head, I32:$row);
+  let assemblyFormat = [{
+    $value `,` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` type($value) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "starts the asynchronous copy of a tile from global memory into its ring slot";
+  let description = [{
+    All waves of the workgroup take part, each with its share. The data bypass registers. Rows
+    beyond the view's extent arrive as zero. In the `clusters` stage `slot` says which slot.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+  let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
+}
+
+def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from LDS into a left operand: row = the tile's row, depth = its column";
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from LDS into a left operand, transposed: row = column, depth = row";
+  let description = [{
+    As `lhs_acc`, the depth runs in the order in which a packed accumulator (`rhs_acc`) holds it.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===-- Computation on fragments and rows --------------------------------------------------------===//
+
+def Tile_FragOrRows : AnyTypeOf<[Tile_Frag, Tile_Rows], "fragment or row values">;
+
+def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+  let summary = "a fragment or row values with one number everywhere";
+  let arguments = (ins F32Attr:$value);
+  let results = (outs Tile_FragOrRows:$result);
+  let assemblyFormat = "$value attr-dict `:` type($result)";
+}
+
+def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+  let summary = "whole blocks of rows of an accumulator; moves nothing";
+  let arguments = (ins Tile_Frag:$source, I64Attr:$first_row);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source `from` $first_row attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ConcatOp : Tile_Op<"concat", [Pure]> {
+  let summary = "packed accumulators one below the other; moves nothing";
+  let arguments = (ins Variadic<Tile_Frag>:$sources);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$sources attr-dict `:` type($sources) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_NegateOp : Tile_Op<"negate", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "the negated fragment where the (uniform) condition holds, else the fragment";
+  let arguments = (ins Tile_Frag:$source, I1:$condition);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source `when` $condition attr-dict `:` type($source)";
+}
+
+def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + lhs x rhs on the matrix unit";
+  let description = [{
+    Without `acc` the sum starts from zero. The depth of both operands must run in the same order:
+    `lhs` with `rhs`, `lhs_acc` with `rhs_acc`.
+  }];
+  let arguments = (ins Tile_Frag:$lhs, Tile_Frag:$rhs, Tile_Frag:$acc);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let hasVerifier = 1;
+}
+
+def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "scores of keys that the query may not see become -inf";
+  let description = [{
+    With key j = tile x rows + row of the fragment, and query column c: keeps the score if
+    `j < below` and, where given, `j <= diagonal + c`.
+  }];
+  let arguments = (ins Tile_Frag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $scores `tile` `(` $tile `)` `below` `(` $below `)` (`diagonal` `(` $diagonal^ `)`)?
+    attr-dict `:` type($scores)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_RowMaxOp : Tile_Op<"row_max", [Pure]> {
+  let summary = "each lane's maximum over the keys it holds of its query; a partial value";
+  let arguments = (ins Tile_Frag:$source);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["init", "result"]>]> {
+  let summary = "init plus each lane's sum over the keys it holds of its query; a partial value";
+  let arguments = (ins Tile_Frag:$source, Tile_Rows:$init);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$source `,` $init attr-dict `:` type($source) `,` type($init)";
+  let hasVerifier = 1;
+}
+
+def Tile_SettleOp : Tile_Op<"settle", [
+    Pure, AllTypesMatch<["max", "reference", "bound", "new_reference", "new_bound", "factor"]>]> {
+  let summary = "keeps the reference point of the online softmax, lazily";
+  let description = [{
+    `reference` is the integer that is subtracted from a row's scaled scores (log2 units) before
+    `exp2`; 0 while the row has seen no visible key. `bound` is the raw score beyond which the
+    reference must move: -inf while the row has seen nothing, else `threshold` above the reference.
+
+    If no lane of the wave has `max > bound`, nothing changes and `moved` is false. Otherwise every
+    row with a score beyond its bound takes `ceil(max * scale)` as its reference, and `factor` is
+    the power of two by which what was summed against the old reference shrinks (1 for rows that
+    stay). Powers of two make the rescaling exact, so that its place in a schedule cannot change
+    the result.
+  }];
+  let arguments = (ins Tile_Rows:$max, Tile_Rows:$reference, Tile_Rows:$bound, F32:$scale,
+      F32Attr:$threshold);
+  let results = (outs Tile_Rows:$new_reference, Tile_Rows:$new_bound, Tile_Rows:$factor, I1:$moved);
+  let assemblyFormat = [{
+    $max `,` $reference `,` $bound `scale` `(` $scale `)` `threshold` `(` $threshold `)`
+    attr-dict `:` type($max)
+  }];
+}
+
+def Tile_RescaleOp : Tile_Op<"rescale", [Pure,
+    TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
+  let summary = "values times a row factor, skipped where no row of the wave moved";
+  let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$factor, I1:$moved);
+  let results = (outs Variadic<Tile_FragOrRows>:$results);
+  let assemblyFormat = [{
+    $values `by` $factor `when` $moved attr-dict `:` type($values) `by` type($factor)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_Exp2Op : Tile_Op<"exp2", [Pure]> {
+  let summary = "exp2(scores * scale - reference), packed to 16 bits";
+  let description = [{
+    One fused multiply-add in f32, the hardware's exp2, and a packed conversion for each pair. The
+    result is the right operand of the next product as it lies.
+  }];
+  let arguments = (ins Tile_Frag:$scores, F32:$scale, Tile_Rows:$reference);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $scores `scale` `(` $scale `)` `minus` `(` $reference `)` attr-dict
+    `:` type($scores) `,` type($reference) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_UnifyOp : Tile_Op<"unify", [Pure, SameOperandsAndResultType]> {
+  let summary = "adds up a partial value over the lanes that hold the same row";
+  let arguments = (ins Tile_Rows:$source);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+def Tile_NormalizeOp : Tile_Op<"normalize", [Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "each column divided by its row sum; zero where the sum is zero";
+  let arguments = (ins Tile_Frag:$source, Tile_Rows:$sum);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source `by` $sum attr-dict `:` type($source) `,` type($sum)";
+}
+
+def Tile_LogSumOp : Tile_Op<"log_sum", [Pure, AllTypesMatch<["sum", "reference", "result"]>]> {
+  let summary = "the natural log-sum-exp of a row: (reference + log2(sum)) * ln 2, -inf for sum 0";
+  let arguments = (ins Tile_Rows:$sum, Tile_Rows:$reference);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$sum `reference` `(` $reference `)` attr-dict `:` type($sum)";
+}
+
+//===-- The clusters stage -----------------------------------------------------------------------===//
+
+def Tile_WaitOp : Tile_Op<"wait"> {
+  let summary = "waits until at most so many operations of a counter are in flight";
+  let description = [{ A counter that is absent is not waited for. }];
+  let arguments = (ins OptionalAttr<I64Attr>:$vm, OptionalAttr<I64Attr>:$lgkm);
+  let assemblyFormat = "(`vm` `(` $vm^ `)`)? (`lgkm` `(` $lgkm^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "waits for fetches and LDS reads of this wave, said in tiles";
+  let description = [{
+    `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
+    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads.
+    `tile-synchronize` turns it into a `tile.wait` with instruction counts.
+  }];
+  let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);
+  let assemblyFormat = [{
+    (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`reads` $reads^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier"> {
+  let summary = "all waves of the workgroup meet; nothing is scheduled across it";
+  let description = [{
+    With `group(g)` only the waves of wave group g (of two: the first and the second half) execute
+    it. One such barrier more for one group is a stagger: from then on that group runs one cluster
+    behind the other.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$group);
+  let assemblyFormat = "(`group` `(` $group^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // HOCKET_TILE_OPS_TD

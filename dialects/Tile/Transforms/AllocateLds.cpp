@@ -1,0 +1,103 @@
+// tile-allocate-lds: where each ring lies in LDS, and in which layout.
+//
+// The layout is found, not typed in: the layout library searches what the LDS DMA can write for the
+// one that the kernel's own reads hit with the fewest bank conflicts.
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/Tile.h"
+#include "Tile/Transforms/Passes.h"
+
+#include "hocket/Layout/LdsSearch.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hocket::tile {
+#define GEN_PASS_DEF_ALLOCATELDSPASS
+#include "Tile/Transforms/Passes.h.inc"
+} // namespace hocket::tile
+
+#define DEBUG_TYPE "tile-allocate-lds"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+/// Rings start at multiples of what one wave's LDS DMA writes.
+static constexpr int64_t kRingAlignment = 1024;
+
+/// Every way in which the ring is read, once.
+static Result<std::vector<LdsUse>> collectUses(RingOp ring) {
+  std::vector<LdsUse> uses;
+  for (Operation *user : ring.getRing().getUsers()) {
+    if (!isa<ReadOp, ReadTransposedOp>(user))
+      continue;
+    auto frag = cast<FragType>(user->getResult(0).getType());
+    Result<LdsUse> use = isa<ReadOp>(user) ? operandReads(frag) : transposedOperandReads(frag);
+    if (!use)
+      return use.error();
+    bool known = llvm::any_of(uses, [&](const LdsUse &other) {
+      return other.instruction == use->instruction && other.access.equivalent(use->access);
+    });
+    if (!known)
+      uses.push_back(*use);
+  }
+  return uses;
+}
+
+static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const ArchInfo &arch) {
+  Result<std::vector<LdsUse>> uses = collectUses(ring);
+  if (!uses)
+    return uses.error();
+  LdsTileRequest request;
+  request.rows = ring.getRing().getType().getShape()[0];
+  request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
+  request.uses = *uses;
+  request.dmaWaves = waves;
+  return findLdsLayout(request, arch.lds.access);
+}
+
+static LogicalResult allocate(KernelOp kernel, bool remarks) {
+  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+  if (!arch)
+    return kernel.emitOpError() << arch.error().message;
+  Builder builder(kernel.getContext());
+  int64_t end = 0;
+  SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
+  for (RingOp ring : rings) {
+    if (!ring.getDepth())
+      return ring.emitOpError("has no depth; run 'tile-pipeline' first");
+    if (!ring.getLayout()) {
+      Result<LdsTileChoice> choice = chooseLayout(ring, kernel.getWaves(), **arch);
+      if (!choice)
+        return ring.emitOpError() << "has no layout in LDS: " << choice.error().message;
+      ring.setLayoutAttr(toAttr(kernel.getContext(), choice->layout));
+      if (remarks)
+        ring.emitRemark() << choice->layout.bytes() << " bytes a tile, " << choice->conflicts()
+                          << " cycles of bank conflicts in one wave's reads of it";
+    }
+    if (!ring.getLdsOffset())
+      ring.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kRingAlignment)));
+    end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+  }
+  if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
+    return success();
+  auto diagnostic = kernel.emitOpError() << "needs " << end << " bytes of LDS, " << kernel.getTarget()
+                                         << " has " << (*arch)->lds.bytesPerWorkgroup;
+  for (RingOp ring : rings)
+    diagnostic.attachNote(ring.getLoc()) << "this ring takes " << *ring.getDepth() << " x "
+                                         << ring.getSlotBytes()
+                                         << " bytes; use a smaller tile or a schedule of less depth";
+  return diagnostic;
+}
+
+namespace {
+struct AllocateLdsPass : hocket::tile::impl::AllocateLdsPassBase<AllocateLdsPass> {
+  using Base::Base;
+  void runOnOperation() override {
+    for (KernelOp kernel : getOperation().getOps<KernelOp>())
+      if (failed(allocate(kernel, remarks)))
+        return signalPassFailure();
+  }
+};
+} // namespace

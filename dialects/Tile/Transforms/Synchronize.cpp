@@ -1,0 +1,79 @@
+// tile-synchronize: from "which tiles may stay in flight" to instruction counts.
+//
+// A wave's loads complete in order, so "all but the newest fetches of these rings" is a number: the
+// instructions that one wave issues for them. How many those are follows from the ring's layout.
+#include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/Tile.h"
+#include "Tile/Transforms/Passes.h"
+
+#include "hocket/Layout/LdsDma.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hocket::tile {
+#define GEN_PASS_DEF_SYNCHRONIZEPASS
+#include "Tile/Transforms/Passes.h.inc"
+} // namespace hocket::tile
+
+#define DEBUG_TYPE "tile-synchronize"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+/// Instructions of one wave for one fetch into `ring`.
+static FailureOr<int64_t> fetchInstructions(Operation *op, Value ring, int64_t waves) {
+  auto ringOp = ring.getDefiningOp<RingOp>();
+  if (!ringOp || !ringOp.getLayout())
+    return op->emitOpError("needs a ring with a layout; run 'tile-allocate-lds' first");
+  Result<LdsTileLayout> layout = toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
+  if (!layout)
+    return op->emitOpError() << layout.error().message;
+  Result<LdsDmaPlan> plan = planLdsDma(*layout, waves);
+  if (!plan)
+    return op->emitOpError() << "cannot be split over the waves: " << plan.error().message;
+  return static_cast<int64_t>(plan->instructions) * layout->panels();
+}
+
+static LogicalResult synchronize(AwaitOp await, int64_t waves, const WaitCounterLimits &limits) {
+  OpBuilder builder(await);
+  IntegerAttr vm, lgkm;
+  if (await.getReads())
+    lgkm = builder.getI64IntegerAttr(0);
+  if (await.getFetches()) {
+    int64_t inFlight = 0;
+    for (Value ring : await.getInFlight()) {
+      FailureOr<int64_t> count = fetchInstructions(await, ring, waves);
+      if (failed(count))
+        return failure();
+      inFlight += *count;
+    }
+    if (inFlight > static_cast<int64_t>(limits.vmcnt))
+      return await.emitOpError() << "leaves " << inFlight << " loads in flight, a wait can leave "
+                                 << limits.vmcnt << "; fetch less far ahead or use smaller tiles";
+    vm = builder.getI64IntegerAttr(inFlight);
+  }
+  WaitOp::create(builder, await.getLoc(), vm, lgkm);
+  await.erase();
+  return success();
+}
+
+namespace {
+struct SynchronizePass : hocket::tile::impl::SynchronizePassBase<SynchronizePass> {
+  void runOnOperation() override {
+    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+      Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+      if (!arch) {
+        kernel.emitOpError() << arch.error().message;
+        return signalPassFailure();
+      }
+      SmallVector<AwaitOp> awaits;
+      kernel.walk([&](AwaitOp await) { awaits.push_back(await); });
+      for (AwaitOp await : awaits)
+        if (failed(synchronize(await, kernel.getWaves(), (*arch)->waits)))
+          return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,41 @@
+// Inputs for attention problems: seeded, the same everywhere, rounded to the problem's type.
+//
+// Each kind aims at one way to be wrong. Every element follows from the seed and its position
+// alone, so generation runs on all threads and gives the same bits whatever their number.
+#pragma once
+
+#include "hocket/Attention/ForwardProblem.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace hocket::attention {
+
+enum class DataKind {
+  Normal, ///< standard normal Q, K, V
+  Equal,  ///< all scores of a row equal: the softmax is uniform
+  Rising, ///< every row's maximum grows in every 32 keys, by steps below and above a lazy rescale's
+          ///< threshold
+  Large,  ///< scores with a standard deviation of 50
+  OneHot, ///< each query agrees with one visible key alone: O is a row of V
+  Zeros,  ///< all zero
+};
+std::string_view toString(DataKind kind);
+Result<DataKind> parseDataKind(std::string_view text);
+
+/// Q, K and V as dense [batch, head, sequence, dim] arrays of 16-bit patterns, whatever the
+/// problem's layout.
+struct ForwardInputs {
+  std::vector<uint16_t> q, k, v;
+};
+
+/// Generates the inputs of a valid problem on `threads` threads (0: all cores).
+ForwardInputs generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
+                             unsigned threads = 0);
+
+/// Conversions with round-to-nearest-even; exact from 16 bits to double.
+uint16_t roundTo(DataType type, double value);
+double widen(DataType type, uint16_t bits);
+
+} // namespace hocket::attention

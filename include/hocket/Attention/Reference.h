@@ -1,0 +1,78 @@
+// The float64 reference of the attention forward, and the rules by which a result is judged.
+//
+// The reference reads the same rounded inputs as the kernel and computes in double throughout. The
+// rules are the project's accuracy contract (docs/Accuracy.md): they can be applied to all rows or
+// to a seeded sample when a problem is too large, which the outcome then says.
+#pragma once
+
+#include "hocket/Attention/Data.h"
+#include "hocket/Attention/ForwardProblem.h"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::attention {
+
+/// Told what is being done and how far it is, 0 to 1. May be called from any thread, one at a time.
+using Progress = std::function<void(std::string_view phase, double fraction)>;
+
+/// Reference rows: `row` r is query rows[r], an index into [batch, head, query] in that order.
+struct ForwardReference {
+  std::vector<int64_t> rows; ///< ascending
+  std::vector<double> o;     ///< rows.size() x headDimV
+  std::vector<double> lse;   ///< rows.size(); -inf where no key is visible
+};
+
+/// The rows to check: all if there are at most `limit`, else a sample of that many that contains
+/// the first and last of every (batch, head) as far as that fits.
+std::vector<int64_t> chooseRows(const ForwardProblem &problem, int64_t limit, uint64_t seed);
+
+/// As many rows as take some 60 seconds of one core; at least 1024.
+int64_t defaultRowLimit(const ForwardProblem &problem);
+
+/// Computes the reference of `rows` (ascending) on `threads` threads (0: all cores).
+ForwardReference computeReference(const ForwardProblem &problem, const ForwardInputs &inputs,
+                                  std::vector<int64_t> rows, unsigned threads = 0,
+                                  const Progress &progress = nullptr);
+
+/// A kernel's result, dense [batch, head, query, dim] and [batch, head, query].
+struct ForwardOutputs {
+  std::vector<uint16_t> o;
+  std::vector<float> lse; ///< empty if it was not wanted
+};
+
+/// The bits that output memory and everything around tensors hold before a launch: a NaN in bf16,
+/// fp16 and float32, so that reading it spoils a result and leaving it there is seen.
+inline constexpr uint16_t guardPattern = 0x7fd5;
+
+/// How a result compares. Ratios are error over allowed error: above 1 is wrong.
+struct ForwardErrors {
+  int64_t rowsTotal = 0, rowsChecked = 0;
+  double tolerance = 0;      ///< 3.5e-3 for bf16, 5e-4 for fp16
+  double maxAbsolute = 0;    ///< largest |O - R| of an element
+  double tensorRelative = 0; ///< |O - R| / |R| in L2 over the checked rows; at most `tolerance`
+  double worstRowRatio = 0;  ///< row L2 error over 3 tol |R| + 0.01 tol max|V|
+  int64_t worstRow = -1;     ///< the row of `worstRowRatio`
+  double worstLse = 0;       ///< |L - R| / max(1, |R|); at most 1e-4
+  int64_t worstLseRow = -1;
+  int64_t nanElements = 0;       ///< NaN that the kernel wrote, in O or LSE
+  int64_t unwrittenElements = 0; ///< still `guardPattern`
+  int64_t wrongEmptyRows = 0;    ///< rows that see no key whose O is not 0 or LSE not -inf
+  /// One sentence a violated rule; empty if the result is right.
+  std::vector<std::string> failures;
+
+  bool passed() const { return failures.empty(); }
+};
+
+/// Applies the rules. NaN and unwritten elements are looked for in all rows, not only the checked.
+ForwardErrors compareForward(const ForwardProblem &problem, const ForwardInputs &inputs,
+                             const ForwardReference &reference, const ForwardOutputs &outputs);
+
+/// "batch 0, head 3, query 17" of a row index.
+std::string describeRow(const ForwardProblem &problem, int64_t row);
+
+} // namespace hocket::attention

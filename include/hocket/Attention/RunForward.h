@@ -1,0 +1,64 @@
+// Runs a forward kernel on a device and verifies it: data in, launch, rules applied, report out.
+//
+// Every tensor stands between guard regions of NaN patterns; what lies outside the tensors must be
+// the same after the launch, every output element must have been written, and several interleavings
+// of the simulator's waves must agree to the bit.
+#pragma once
+
+#include "hocket/Attention/Reference.h"
+#include "hocket/Manifest/Manifest.h"
+#include "hocket/Runtime/Device.h"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::attention {
+
+struct ForwardOptions {
+  DataKind data = DataKind::Normal;
+  uint64_t seed = 0;          ///< of the data, the row sample and the first interleaving
+  unsigned interleavings = 1; ///< launches, each with another order of waves in the simulator
+  int64_t maxCheckedRows = 0; ///< 0: `defaultRowLimit`
+  unsigned threads = 0;       ///< of the host; 0: all cores
+  bool verify = true;         ///< compare with the reference; guards are checked anyway
+  Progress progress;          ///< may be empty
+};
+
+/// One launch of the kernel.
+struct ForwardLaunch {
+  uint64_t seed = 0;
+  runtime::LaunchReport report;
+};
+
+struct ForwardReport {
+  ForwardProblem problem;
+  ForwardOptions options;
+  std::string kernel, device, architecture, deviceName;
+  runtime::LaunchShape shape;
+  uint64_t kernargBytes = 0, workspaceBytes = 0;
+  runtime::KernelInfo kernelInfo;
+  std::vector<ForwardLaunch> launches;
+  ForwardErrors errors; ///< of the first launch; empty if not verified
+  bool verified = false;
+  double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
+  /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.
+  std::vector<std::string> failures;
+
+  bool passed() const { return failures.empty(); }
+};
+
+/// Runs `manifest`'s kernel of `codeObject` on `device`. An Error is a problem, manifest, code
+/// object or device that cannot be used, or a kernel that did something illegal; a wrong result is
+/// a report with failures.
+Result<ForwardReport> runForward(runtime::Device &device, std::span<const std::byte> codeObject,
+                                 const manifest::Manifest &manifest, const ForwardProblem &problem,
+                                 const ForwardOptions &options = {});
+
+/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields).
+std::string toJson(const ForwardReport &report);
+/// The report as a short table for people.
+std::string toText(const ForwardReport &report);
+
+} // namespace hocket::attention

@@ -1,0 +1,46 @@
+// Passes that lead from one dialect to another.
+#ifndef HOCKET_CONVERSION_PASSES_TD
+#define HOCKET_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
+  let summary = "Expand attention problems into tile kernels";
+  let description = [{
+    *What.* Replaces every `attn.forward` by a `tile.kernel` of the same name: the online softmax in
+    named steps, one iteration per KV tile. This is the only author of the algorithm; the kernels in
+    `kernels/tile` are its output, with comments.
+
+    *Requires.* A module with the schedule that is asked for, by `schedule` or by the op's own
+    `schedule(@name)`.
+
+    *Guarantees.* No `attn.forward` is left; the kernels follow no particular order of steps but
+    the one in which they are written, which is a legal one.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", "\"gfx950\"", "target processor">,
+    Option<"schedule", "schedule", "std::string", "\"\"",
+           "symbol of the schedule for problems that name none">,
+    Option<"waves", "waves", "int64_t", "8", "waves per workgroup, 32 query rows each">,
+    Option<"kvTile", "kv-tile", "int64_t", "64", "keys per tile">,
+  ];
+  let dependentDialects = ["::hocket::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ConvertTileToROCDLPass : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {
+  let summary = "Lower kernels in the clusters stage to what each lane does";
+  let description = [{
+    *What.* Turns `tile.kernel` into an `llvm.func` with the kernel's argument block, fragments into
+    vectors of registers, and tile ops into `rocdl`, `llvm`, `arith` and `scf` ops: MFMA, LDS DMA,
+    transposed LDS reads, buffer descriptors that are re-based per tile. Steps are inlined.
+
+    *Requires.* The `clusters` stage: loops expanded, rings with depth, offset and layout, waits and
+    barriers in place. A target that the architecture table knows.
+
+    *Guarantees.* No tile op is left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
+      "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif // HOCKET_CONVERSION_PASSES_TD

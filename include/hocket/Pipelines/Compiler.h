@@ -1,0 +1,44 @@
+// Compilation in process, from any stage to any later one.
+//
+// The only place that orders passes. A compilation has an MLIR context and an LLVM context of its
+// own, reads no option of LLVM's command line and touches no global: the same input gives the same
+// bytes, whatever was compiled before and on however many threads.
+#pragma once
+
+#include "hocket/Pipelines/Stages.h"
+#include "hocket/Support/Result.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket {
+
+/// What a compilation may be told.
+struct CompileOptions {
+  std::string target = "gfx950";
+  Stage from = Stage::Attn; ///< what the input is; earlier stages' passes are skipped
+  Stage to = Stage::HSACO;
+  std::optional<std::string> schedule; ///< name of a shipped schedule, or a file
+  bool debugInfo = false;              ///< line tables back to the input
+  bool allowSpills = false;
+  /// Called with each stage's text (or bytes) as it is reached, the first one included.
+  std::function<Status(Stage, std::string_view)> onStage;
+};
+
+/// What a compilation gives.
+struct Compilation {
+  std::string output;   ///< text or bytes of the stage asked for
+  std::string manifest; ///< JSON of the first kernel; empty if the input was beyond the tile stage
+  std::string report;   ///< resources, as a table; empty unless linked
+  std::string reportJson;
+  std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
+};
+
+/// Compiles `text`; `name` is what messages call it. An error's message carries all diagnostics,
+/// each with its place, and the stage that failed.
+Result<Compilation> compile(std::string_view text, std::string_view name, const CompileOptions &options = {});
+
+} // namespace hocket

@@ -1,0 +1,24 @@
+/* The simulator as a device of the runtime: `sim`, a gfx950 with 256 compute units.
+ *
+ * The runtime does not know the simulator; a program that wants it registers it once. Usable from C.
+ */
+#ifndef HOCKET_SIMULATOR_RUNTIMEDEVICE_H
+#define HOCKET_SIMULATOR_RUNTIMEDEVICE_H
+
+#ifdef __cplusplus
+namespace hocket::sim {
+/// Makes `sim` known to `runtime::openDevice`. Every opening gives a new device with memory of its
+/// own. May be called more than once, from any thread.
+void registerSimulator();
+} // namespace hocket::sim
+extern "C" {
+#endif
+
+/* registerSimulator for C. */
+void hocket_register_simulator(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,361 @@
+// attn -> tile: writes the attention algorithm, tile by tile, in named steps.
+//
+// The one author of the algorithm. It says nothing about order beyond data flow: which step runs in
+// which cluster for which tile is the schedule's business. Everything that a step needs of another
+// travels as a value, so that moving steps apart cannot change the arithmetic.
+//
+// Scores are computed transposed (keys x queries), so that a query is one lane's column in every
+// fragment: row maxima and sums are chains within a lane, and the packed score accumulator is the
+// second product's right operand as it lies.
+#include "hocket/Conversion/Passes.h"
+
+#include "Attn/IR/Attn.h"
+#include "Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+#include <numbers>
+
+namespace hocket {
+#define GEN_PASS_DEF_CONVERTATTNTOTILEPASS
+#include "hocket/Conversion/Passes.h.inc"
+} // namespace hocket
+
+#define DEBUG_TYPE "convert-attn-to-tile"
+
+using namespace mlir;
+using namespace hocket;
+using tile::FragLayout;
+
+/// Query rows of one wave: the columns of one accumulator block.
+static constexpr int64_t kWaveRows = 32;
+/// How far, in log2 units, a row's scores may grow past its reference before it moves.
+static constexpr float kThreshold = 8.0f;
+/// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
+static constexpr float kSmallestScale = 0x1p-100f;
+
+/// Row numbers and their sums stay within 32 bits.
+static constexpr int64_t kLongestSequence = int64_t(1) << 30;
+
+namespace {
+/// Expands one problem. Members are the types and values that several steps share.
+class ForwardExpander {
+public:
+  ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, StringRef target, int64_t waves,
+                  int64_t kvTile)
+      : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile),
+        builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()) {
+    f32 = builder.getF32Type();
+    rowsType = tile::RowsType::get(op.getContext(), kWaveRows, f32);
+    ringType = tile::RingType::get(op.getContext(), {kvTile, headDim}, element);
+    scoresType = frag(kvTile, kWaveRows, f32, FragLayout::Acc);
+    packedType = frag(kvTile, kWaveRows, element, FragLayout::RhsAcc);
+    outputType = frag(headDim, kWaveRows, f32, FragLayout::Acc);
+  }
+
+  void expand() {
+    createKernel();
+    prepare();
+    tile::ForTilesOp loop = createLoop();
+    finish(loop);
+    op.erase();
+  }
+
+private:
+  tile::FragType frag(int64_t rows, int64_t columns, Type type, FragLayout layout) {
+    return tile::FragType::get(op.getContext(), {rows, columns}, type, layout);
+  }
+  bool isCausal() { return op.getMask() == attn::Mask::Causal; }
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  }
+  Value constant(float value) {
+    return arith::ConstantOp::create(builder, builder.getF32FloatAttr(value));
+  }
+  Value fill(Type type, float value) {
+    return tile::FillOp::create(builder, type, builder.getF32FloatAttr(value));
+  }
+
+  void createKernel();
+  ArrayAttr requirements();
+  void prepare();
+  void prepareScale();
+  void prepareTileCount();
+  tile::ForTilesOp createLoop();
+  void finish(tile::ForTilesOp loop);
+
+  /// Appends a step that runs `body`; the values that `body` returns become the step's results.
+  ValueRange step(StringRef name, function_ref<SmallVector<Value>()> body);
+
+  attn::ForwardOp op;
+  FlatSymbolRefAttr schedule;
+  StringRef target;
+  int64_t waves, kvTile;
+  ImplicitLocOpBuilder builder;
+  Type element, f32;
+  int64_t headDim;
+  tile::RowsType rowsType;
+  tile::RingType ringType;
+  tile::FragType scoresType, packedType, outputType;
+
+  // Kernel arguments.
+  Value q, k, v, o, lse, userScale;
+  // Values of the workgroup and the wave.
+  Value batch, head, blockRow, row, sequenceKv, diagonal, scale, count, query, keys, values;
+};
+} // namespace
+
+namespace {
+/// A tensor of the problem: its name there, and its strides and sizes as manifest expressions.
+struct Tensor {
+  StringRef name;
+  SmallVector<StringRef, 3> strides, sizes;
+};
+} // namespace
+
+void ForwardExpander::createKernel() {
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  Type view = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, headDim}, element);
+  Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
+  SmallVector<std::pair<Type, Tensor>> tensors = {
+      {view, {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}}},
+      {view, {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
+      {view, {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
+      {view, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}}};
+  if (op.getLse())
+    tensors.push_back({rows, {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}}});
+
+  SmallVector<Type> types;
+  for (auto &[type, tensor] : tensors)
+    types.push_back(type);
+  types.push_back(f32);
+  auto kernel = tile::KernelOp::create(builder, op.getSymName(), builder.getFunctionType(types, {}),
+                                       target, waves, ArrayAttr(), ArrayAttr());
+  kernel->setAttr("tile.requires", requirements());
+  Block &body = kernel.getBody().emplaceBlock();
+  for (Type type : types)
+    body.addArgument(type, op.getLoc());
+  for (auto [index, entry] : llvm::enumerate(tensors)) {
+    kernel.setArgAttr(index, "tile.bind", builder.getStringAttr(entry.second.name));
+    kernel.setArgAttr(index, "tile.strides", builder.getStrArrayAttr(entry.second.strides));
+    kernel.setArgAttr(index, "tile.sizes", builder.getStrArrayAttr(entry.second.sizes));
+  }
+  kernel.setArgAttr(tensors.size(), "tile.bind", builder.getStringAttr("scale"));
+  q = body.getArgument(0), k = body.getArgument(1), v = body.getArgument(2), o = body.getArgument(3);
+  lse = op.getLse() ? body.getArgument(4) : Value();
+  userScale = body.getArguments().back();
+  builder.setInsertionPointToStart(&body);
+}
+
+/// What a problem must fulfil for this kernel, as [condition, message].
+ArrayAttr ForwardExpander::requirements() {
+  std::string dim = std::to_string(headDim);
+  std::string causal = isCausal() ? "1" : "0";
+  SmallVector<std::pair<std::string, std::string>> list = {
+      {"head_dim == " + dim, "head_dim must be " + dim},
+      {"head_dim_v == " + dim, "head_dim_v must be " + dim},
+      {"causal == " + causal, isCausal() ? "the kernel is causal" : "the kernel has no mask"},
+      {"heads % kv_heads == 0", "heads must be a multiple of kv_heads"},
+      {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
+       "seq_q and seq_kv may be at most " + std::to_string(kLongestSequence)}};
+  // Loads of rows are 16 bytes wide.
+  for (StringRef stride : {"q_stride_b", "q_stride_s", "q_stride_h", "k_stride_b", "k_stride_s", "k_stride_h",
+                           "v_stride_b", "v_stride_s", "v_stride_h", "o_stride_b", "o_stride_s", "o_stride_h"})
+    list.push_back({(stride + " % 8 == 0").str(), (stride + " must be a multiple of 8 elements").str()});
+  SmallVector<Attribute> result;
+  for (const auto &[condition, message] : list)
+    result.push_back(builder.getStrArrayAttr({condition, message}));
+  return builder.getArrayAttr(result);
+}
+
+/// Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into Q,
+/// so that the maximum of the scaled scores is the scaled maximum.
+void ForwardExpander::prepareScale() {
+  Value zero = constant(0.0f);
+  Value negative = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, userScale, zero);
+  Value opposite = arith::NegFOp::create(builder, userScale);
+  Value magnitude = arith::SelectOp::create(builder, negative, opposite, userScale);
+  Value inLog2 = arith::MulFOp::create(builder, magnitude, constant(std::numbers::log2e_v<float>));
+  scale = arith::MaxNumFOp::create(builder, inLog2, constant(kSmallestScale));
+  Type operand = frag(headDim, kWaveRows, element, FragLayout::Rhs);
+  Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
+  query = tile::NegateOp::create(builder, loaded, negative);
+}
+
+/// The tiles that hold a key which some row of the workgroup sees.
+void ForwardExpander::prepareTileCount() {
+  sequenceKv = tile::DimOp::create(builder, k, 1);
+  Value end = sequenceKv;
+  if (isCausal()) {
+    Value sequenceQ = tile::DimOp::create(builder, q, 1);
+    Value shift = arith::SubIOp::create(builder, sequenceKv, sequenceQ);
+    diagonal = arith::AddIOp::create(builder, row, shift);
+    Value blockEnd = arith::AddIOp::create(builder, blockRow, constant(waves * kWaveRows));
+    Value visible = arith::AddIOp::create(builder, blockEnd, shift);
+    Value atLeastZero = arith::MaxSIOp::create(builder, visible, constant(int64_t(0)));
+    end = arith::MinSIOp::create(builder, atLeastZero, sequenceKv);
+  }
+  Value roundedUp = arith::AddIOp::create(builder, end, constant(kvTile - 1));
+  count = arith::DivUIOp::create(builder, roundedUp, constant(kvTile));
+}
+
+void ForwardExpander::prepare() {
+  auto block = tile::BlockIdOp::create(builder, q, waves * kWaveRows, /*last_rows_first=*/isCausal());
+  batch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
+  row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+  Value kvHead = tile::GroupHeadOp::create(builder, head, q, k);
+  SmallVector<Value> slice = {batch, kvHead};
+  keys = tile::RingOp::create(builder, ringType, k, slice, IntegerAttr(), IntegerAttr(), nullptr);
+  values = tile::RingOp::create(builder, ringType, v, slice, IntegerAttr(), IntegerAttr(), nullptr);
+  prepareScale();
+  prepareTileCount();
+}
+
+ValueRange ForwardExpander::step(StringRef name, function_ref<SmallVector<Value>()> body) {
+  OpBuilder::InsertPoint after = builder.saveInsertionPoint();
+  auto scratch = tile::StepOp::create(builder, TypeRange(), name);
+  Block &block = scratch.getBody().emplaceBlock();
+  builder.setInsertionPointToStart(&block);
+  SmallVector<Value> results = body();
+  tile::YieldOp::create(builder, results);
+  builder.restoreInsertionPoint(after);
+  if (results.empty()) {
+    builder.setInsertionPointAfter(scratch);
+    return {};
+  }
+  // The result types are known only now: move the body into a step that declares them.
+  builder.setInsertionPoint(scratch);
+  auto step = tile::StepOp::create(builder, ValueRange(results).getTypes(), name);
+  step.getBody().takeBody(scratch.getBody());
+  scratch.erase();
+  builder.setInsertionPointAfter(step);
+  return step.getResults();
+}
+
+tile::ForTilesOp ForwardExpander::createLoop() {
+  Value noScores = fill(scoresType, 0.0f);
+  SmallVector<Value> inits = {fill(outputType, 0.0f), fill(rowsType, 0.0f),
+                              fill(rowsType, -std::numeric_limits<float>::infinity()),
+                              fill(rowsType, 0.0f)};
+  auto loop = tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
+  Block &body = loop.getBody().emplaceBlock();
+  Value t = body.addArgument(builder.getI32Type(), op.getLoc());
+  for (Value init : inits)
+    body.addArgument(init.getType(), op.getLoc());
+  Value output = body.getArgument(1), reference = body.getArgument(2), bound = body.getArgument(3),
+        sum = body.getArgument(4);
+  builder.setInsertionPointToStart(&body);
+
+  auto fetch = [&](Value ring) {
+    tile::FetchOp::create(builder, ring, t, Value());
+    return SmallVector<Value>();
+  };
+  step("fetch_k", [&] { return fetch(keys); });
+  step("fetch_v", [&] { return fetch(values); });
+  Value keyTile = step("read_k", [&]() -> SmallVector<Value> {
+    Type type = frag(kvTile, headDim, element, FragLayout::Lhs);
+    return {tile::ReadOp::create(builder, type, keys, t, Value())};
+  })[0];
+  Value raw = step("qk", [&]() -> SmallVector<Value> {
+    return {tile::MmaOp::create(builder, keyTile, query, noScores)};
+  })[0];
+  Value scores = step("mask", [&]() -> SmallVector<Value> {
+    return {tile::MaskOp::create(builder, raw, t, sequenceKv, diagonal)};
+  })[0];
+  ValueRange settled = step("settle", [&]() -> SmallVector<Value> {
+    Value max = tile::RowMaxOp::create(builder, rowsType, scores);
+    auto settle = tile::SettleOp::create(builder, max, reference, bound, scale,
+                                         builder.getF32FloatAttr(kThreshold));
+    auto scaled = tile::RescaleOp::create(builder, TypeRange(rowsType), ValueRange(sum),
+                                          settle.getFactor(), settle.getMoved());
+    return {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved(),
+            scaled.getResult(0)};
+  });
+  Value newReference = settled[0], newBound = settled[1], factor = settled[2], moved = settled[3],
+        scaledSum = settled[4];
+
+  Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
+  Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
+  auto exponentiate = [&](int64_t firstRow) -> Value {
+    Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
+    return tile::Exp2Op::create(builder, halfPacked, half, scale, newReference);
+  };
+  Value firstHalf = step("head", [&]() -> SmallVector<Value> { return {exponentiate(0)}; })[0];
+  ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
+    Value secondHalf = exponentiate(kvTile / 2);
+    SmallVector<Value> halves = {firstHalf, secondHalf};
+    Value all = tile::ConcatOp::create(builder, packedType, halves);
+    return {all, tile::RowSumOp::create(builder, all, scaledSum)};
+  });
+  Value rescaled = step("rescale", [&]() -> SmallVector<Value> {
+    auto scaled = tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output), factor, moved);
+    return {scaled.getResult(0)};
+  })[0];
+  Value valueTile = step("read_v", [&]() -> SmallVector<Value> {
+    Type type = frag(headDim, kvTile, element, FragLayout::LhsAcc);
+    return {tile::ReadTransposedOp::create(builder, type, values, t, Value())};
+  })[0];
+  Value newOutput = step("pv", [&]() -> SmallVector<Value> {
+    return {tile::MmaOp::create(builder, valueTile, weights[0], rescaled)};
+  })[0];
+  tile::YieldOp::create(builder, ValueRange{newOutput, newReference, newBound, weights[1]});
+  builder.setInsertionPointAfter(loop);
+  return loop;
+}
+
+void ForwardExpander::finish(tile::ForTilesOp loop) {
+  Value sum = tile::UnifyOp::create(builder, loop.getResult(3));
+  Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
+  tile::StoreOp::create(builder, output, o, batch, row, head);
+  if (lse) {
+    Value logSum = tile::LogSumOp::create(builder, sum, loop.getResult(1));
+    tile::StoreRowsOp::create(builder, logSum, lse, batch, head, row);
+  }
+  tile::ReturnOp::create(builder);
+}
+
+/// What the expansion cannot do, by name.
+static LogicalResult verifyExpandable(attn::ForwardOp op) {
+  for (auto [region, name] : {std::pair(&op.getScoreMod(), "score_mod"),
+                              std::pair(&op.getMaskMod(), "mask_mod")})
+    if (!region->empty())
+      return op.emitOpError() << "'" << name << "' of '" << op.getSymName()
+                              << "' cannot be expanded yet; remove the region to compile without it";
+  if (op.getHeadDim() != 128)
+    return op.emitOpError() << "head_dim(" << op.getHeadDim() << ") of '" << op.getSymName()
+                            << "' is not supported, use 128";
+  return success();
+}
+
+namespace {
+struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAttnToTilePass> {
+  using Base::Base;
+
+  LogicalResult expand(attn::ForwardOp op) {
+    FlatSymbolRefAttr symbol = op.getScheduleAttr();
+    if (!symbol && !schedule.empty())
+      symbol = FlatSymbolRefAttr::get(op.getContext(), schedule);
+    if (!symbol)
+      return op.emitOpError() << "'" << op.getSymName()
+                              << "' names no schedule; add schedule(@name) or give the pass one";
+    if (failed(verifyExpandable(op)))
+      return failure();
+    ForwardExpander(op, symbol, target, waves, kvTile).expand();
+    return success();
+  }
+
+  void runOnOperation() override {
+    if (waves < 1 || waves > 16 || kvTile < 64 || kvTile % 64 != 0) {
+      getOperation().emitError() << "waves = " << waves << " and kv-tile = " << kvTile
+                                 << ", expected 1 to 16 waves and a positive multiple of 64 keys";
+      return signalPassFailure();
+    }
+    SmallVector<attn::ForwardOp> problems(getOperation().getOps<attn::ForwardOp>());
+    for (attn::ForwardOp problem : problems)
+      if (failed(expand(problem)))
+        return signalPassFailure();
+  }
+};
+} // namespace

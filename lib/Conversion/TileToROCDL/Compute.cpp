@@ -1,0 +1,392 @@
+// Fragments and rows: matrix products, masks, the online softmax.
+//
+// The forms emitted here are those that LLVM 22 turns into the intended instructions
+// (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), conversions on
+// whole vectors (v_cvt_pk), row sums as dot products of packed pairs (v_dot2), exp2 as the intrinsic.
+// No fast-math flag that would reassociate: all schedules of an algorithm give the same bits.
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Beyond this many halvings any f32 is 0: keeps the conversion of a huge step in range.
+static constexpr float kMostHalvings = 1000.0f;
+
+static Value maximum(Emitter &emit, Value a, Value b) {
+  return arith::MaxNumFOp::create(emit, a, b, arith::FastMathFlags::nnan);
+}
+
+namespace {
+struct FillPattern : TilePattern<tile::FillOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::FillOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    SmallVector<Value> results;
+    for (Type type : types) {
+      TypedAttr value = op.getValueAttr();
+      if (auto vector = dyn_cast<VectorType>(type)) {
+        if (vector.getElementType() != op.getValueAttr().getType())
+          value = FloatAttr::get(vector.getElementType(), op.getValue().convertToDouble());
+        value = DenseElementsAttr::get(vector, value);
+      }
+      results.push_back(arith::ConstantOp::create(emit, value));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct SlicePattern : TilePattern<tile::SliceOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SliceOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    // Accumulator blocks: rows run fastest, then columns (hocket/Layout/Mfma.h).
+    tile::FragType source = op.getSource().getType(), result = op.getResult().getType();
+    SmallVector<Value> blocks;
+    for (int64_t column = 0; column != source.getColumns() / kBlock; ++column)
+      for (int64_t row = 0; row != result.getRows() / kBlock; ++row)
+        blocks.push_back(adaptor.getSource()[column * (source.getRows() / kBlock) +
+                                             op.getFirstRow() / kBlock + row]);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{blocks});
+    return success();
+  }
+};
+
+struct ConcatPattern : TilePattern<tile::ConcatOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ConcatOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    // Right operands: steps along the depth run fastest, then blocks of columns.
+    SmallVector<Value> vectors;
+    int64_t columns = op.getResult().getType().getColumns() / kBlock;
+    for (int64_t column = 0; column != columns; ++column)
+      for (ValueRange source : adaptor.getSources()) {
+        int64_t steps = source.size() / columns;
+        for (int64_t step = 0; step != steps; ++step)
+          vectors.push_back(source[column * steps + step]);
+      }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
+    return success();
+  }
+};
+
+struct NegatePattern : TilePattern<tile::NegateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NegateOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    bool wide = op.getSource().getType().getLayout() == tile::FragLayout::Acc;
+    int64_t sign = wide ? int32_t(0x80000000) : int32_t(0x80008000);
+    Value flip = arith::SelectOp::create(emit, adaptor.getCondition().front(), emit.i32(sign), emit.i32(0));
+    SmallVector<Value> results;
+    for (Value part : adaptor.getSource()) {
+      auto type = cast<VectorType>(part.getType());
+      int64_t words = type.getNumElements() * type.getElementTypeBitWidth() / 32;
+      auto wordsType = VectorType::get({words}, emit.getI32Type());
+      Value bits = LLVM::BitcastOp::create(emit, wordsType, part);
+      Value flipped = arith::XOrIOp::create(emit, bits, emit.splat(flip, wordsType));
+      results.push_back(LLVM::BitcastOp::create(emit, type, flipped));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct MmaPattern : TilePattern<tile::MmaOp> {
+  using TilePattern::TilePattern;
+  static Value multiply(Emitter &emit, Value lhs, Value rhs, Value acc) {
+    Value zero = emit.i32(0);
+    SmallVector<Value> operands = {lhs, rhs, acc, zero, zero, zero};
+    if (cast<VectorType>(lhs.getType()).getElementType().isBF16())
+      return ROCDL::mfma_f32_32x32x16_bf16::create(emit, acc.getType(), operands);
+    return ROCDL::mfma_f32_32x32x16_f16::create(emit, acc.getType(), operands);
+  }
+
+  LogicalResult matchAndRewrite(tile::MmaOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    int64_t rows = op.getAcc().getType().getRows() / kBlock;
+    int64_t columns = op.getAcc().getType().getColumns() / kBlock;
+    int64_t steps = op.getLhs().getType().getColumns() / kShape.k;
+    SmallVector<Value> acc(adaptor.getAcc());
+    // Steps outermost: neighbours then accumulate into different registers.
+    for (int64_t step = 0; step != steps; ++step)
+      for (int64_t column = 0; column != columns; ++column)
+        for (int64_t row = 0; row != rows; ++row) {
+          Value &block = acc[column * rows + row];
+          block = multiply(emit, adaptor.getLhs()[row * steps + step],
+                           adaptor.getRhs()[column * steps + step], block);
+        }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{acc});
+    return success();
+  }
+};
+
+/// All elements of an accumulator's converted vectors, in register order.
+SmallVector<Value> elements(Emitter &emit, ValueRange vectors) {
+  SmallVector<Value> result;
+  for (Value vector : vectors)
+    for (int64_t i = 0; i != cast<VectorType>(vector.getType()).getNumElements(); ++i)
+      result.push_back(emit.element(vector, i));
+  return result;
+}
+
+struct MaskPattern : TilePattern<tile::MaskOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::MaskOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getScores().getType();
+    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
+    if (!layout || frag.getColumns() != kBlock)
+      return op.emitOpError() << "masks " << frag << ", only " << kBlock << " columns are supported";
+
+    Value lane = state.of(op).lane;
+    Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
+    Value uniformLast = arith::SubIOp::create(emit, adaptor.getBelow().front(), emit.i32(1));
+    Value last = uniformLast;
+    if (op.getDiagonal()) {
+      Value diagonal = adaptor.getDiagonal().front();
+      Value column = emit.linear(*layout, dims::Lane, dims::Col, lane);
+      last = arith::MinSIOp::create(emit, last, emit.add(diagonal, column));
+      uniformLast = arith::MinSIOp::create(emit, uniformLast, diagonal);
+    }
+    // The last visible key, counted from the first that this lane holds; a tile in which every query
+    // sees every key is left alone.
+    Value laneRow = emit.linear(*layout, dims::Lane, dims::Row, lane);
+    Value limit = arith::SubIOp::create(emit, last, emit.add(firstKey, laneRow));
+    Value tileLast = emit.add(firstKey, emit.i32(frag.getRows() - 1));
+    Value cuts = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, tileLast, uniformLast);
+
+    ValueRange scores = adaptor.getScores();
+    auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+      SmallVector<Value> masked;
+      for (auto [block, score] : llvm::enumerate(scores)) {
+        SmallVector<Value> kept;
+        for (int64_t i = 0; i != kAccRegisters; ++i) {
+          uint64_t key = layout->apply(
+              {{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row);
+          Value visible = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, limit, emit.i32(key));
+          kept.push_back(arith::SelectOp::create(emit, visible, emit.element(score, i), hidden));
+        }
+        masked.push_back(vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept));
+      }
+      scf::YieldOp::create(emit, masked);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, scores);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
+    return success();
+  }
+};
+
+struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RowMaxOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> scores = elements(emit, adaptor.getSource());
+    Value max = scores.front();
+    for (Value score : llvm::drop_begin(scores))
+      max = maximum(emit, max, score);
+    rewriter.replaceOp(op, max);
+    return success();
+  }
+};
+
+struct RowSumPattern : TilePattern<tile::RowSumOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RowSumOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Type element = op.getSource().getType().getElementType();
+    auto pair = VectorType::get({2}, element);
+    Value ones = arith::ConstantOp::create(
+        emit, DenseElementsAttr::get(pair, FloatAttr::get(element, 1.0)));
+    Value noClamp = arith::ConstantOp::create(emit, emit.getBoolAttr(false));
+    StringRef intrinsic = element.isBF16() ? "llvm.amdgcn.fdot2.f32.bf16" : "llvm.amdgcn.fdot2";
+    Value sum = adaptor.getInit().front();
+    for (Value packed : adaptor.getSource())
+      for (int64_t i = 0; i != kOperandElements; i += 2) {
+        Value two = vector::ExtractStridedSliceOp::create(emit, packed, i, 2, 1);
+        sum = LLVM::CallIntrinsicOp::create(emit, emit.getF32Type(), emit.getStringAttr(intrinsic),
+                                            ValueRange{two, ones, sum, noClamp})
+                  .getResult(0);
+      }
+    rewriter.replaceOp(op, sum);
+    return success();
+  }
+};
+
+struct SettlePattern : TilePattern<tile::SettleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SettleOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value max = adaptor.getMax(), reference = adaptor.getReference(), bound = adaptor.getBound();
+    Type f32 = emit.getF32Type();
+    auto beyond = [&](Value value) -> Value {
+      return arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, value, bound);
+    };
+    Value votes = ROCDL::BallotOp::create(emit, emit.getI64Type(), beyond(max));
+    Value moved = arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, votes, emit.i64(0));
+    auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(emit, move(emit, op, adaptor, beyond));
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, ValueRange{reference, bound, emit.f32(1.0f)});
+    }
+    rewriter.replaceOp(op, {branch.getResult(0), branch.getResult(1), branch.getResult(2), moved});
+    return success();
+  }
+
+  /// The rare case: new reference, bound and factor of rows that moved; others keep theirs.
+  static SmallVector<Value> move(Emitter &emit, tile::SettleOp op, OpAdaptor adaptor,
+                                 function_ref<Value(Value)> beyond) {
+    Value reference = adaptor.getReference(), bound = adaptor.getBound(), scale = adaptor.getScale();
+    auto [low, high] = emit.bothHalves(adaptor.getMax());
+    Value max = maximum(emit, low, high);
+    Value moves = beyond(max);
+    Value wanted = LLVM::FCeilOp::create(emit, arith::MulFOp::create(emit, max, scale));
+    Value lowest = emit.f32(-std::numeric_limits<float>::infinity());
+    Value first = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, bound, lowest);
+    // What was summed against the old reference shrinks by whole halvings; a first reference has
+    // nothing to shrink.
+    Value step = arith::SubFOp::create(emit, wanted, reference);
+    Value limited = arith::MinNumFOp::create(emit, step, emit.f32(kMostHalvings));
+    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), limited);
+    Value halvings = arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f));
+    Value exponent = arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, halvings));
+    Value factor = LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
+
+    Value threshold = emit.f32(op.getThreshold().convertToFloat());
+    Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
+    Value beyondWanted = arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
+    return {arith::SelectOp::create(emit, moves, wanted, reference),
+            arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
+  }
+};
+
+struct RescalePattern : TilePattern<tile::RescaleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RescaleOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> values;
+    for (ValueRange range : adaptor.getValues())
+      values.append(range.begin(), range.end());
+    Value factor = adaptor.getFactor().front();
+    auto branch = scf::IfOp::create(emit, ValueRange(values).getTypes(), adaptor.getMoved().front(),
+                                    /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      SmallVector<Value> scaled;
+      for (Value value : values) {
+        auto type = dyn_cast<VectorType>(value.getType());
+        Value by = type ? emit.splat(factor, type) : factor;
+        scaled.push_back(arith::MulFOp::create(emit, value, by));
+      }
+      scf::YieldOp::create(emit, scaled);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, values);
+    }
+    SmallVector<ValueRange> results;
+    size_t next = 0;
+    for (ValueRange range : adaptor.getValues()) {
+      results.push_back(ValueRange(branch.getResults().slice(next, range.size())));
+      next += range.size();
+    }
+    rewriter.replaceOpWithMultiple(op, results);
+    return success();
+  }
+};
+
+struct Exp2Pattern : TilePattern<tile::Exp2Op> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Type f32 = emit.getF32Type();
+    Value scale = adaptor.getScale().front();
+    Value minus = arith::NegFOp::create(emit, adaptor.getReference().front());
+    auto exponentials = VectorType::get({kOperandElements}, f32);
+    auto packed = VectorType::get({kOperandElements}, op.getResult().getType().getElementType());
+    SmallVector<Value> row, results;
+    for (Value score : elements(emit, adaptor.getScores())) {
+      Value exponent = LLVM::FMAOp::create(emit, score, scale, minus);
+      row.push_back(ROCDL::ROCDLExp2::create(emit, f32, exponent));
+      if (static_cast<int64_t>(row.size()) != kOperandElements)
+        continue;
+      Value vector = vector::FromElementsOp::create(emit, exponentials, row);
+      results.push_back(LLVM::FPTruncOp::create(emit, packed, vector));
+      row.clear();
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct UnifyPattern : TilePattern<tile::UnifyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::UnifyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto [low, high] = emit.bothHalves(adaptor.getSource());
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, low, high);
+    return success();
+  }
+};
+
+struct NormalizePattern : TilePattern<tile::NormalizeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NormalizeOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value sum = adaptor.getSum().front(), zero = emit.f32(0.0f);
+    Value empty = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, sum, zero);
+    Value reciprocal = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), sum);
+    Value factor = arith::SelectOp::create(emit, empty, zero, reciprocal);
+    SmallVector<Value> results;
+    for (Value block : adaptor.getSource()) {
+      Value by = emit.splat(factor, cast<VectorType>(block.getType()));
+      results.push_back(arith::MulFOp::create(emit, block, by));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct LogSumPattern : TilePattern<tile::LogSumOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LogSumOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    // log2(0) is -inf, and so is the result; the reference of such a row is 0.
+    Value log = LLVM::Log2Op::create(emit, adaptor.getSum());
+    Value total = arith::AddFOp::create(emit, log, adaptor.getReference());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, total, emit.f32(0.693147180559945f));
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateComputePatterns(const TypeConverter &converter,
+                                               RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, MmaPattern, MaskPattern,
+               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern, UnifyPattern,
+               NormalizePattern, LogSumPattern>(converter, patterns.getContext(), state);
+}

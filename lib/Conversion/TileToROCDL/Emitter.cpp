@@ -1,0 +1,84 @@
+// Small helpers that emit code for convert-tile-to-rocdl.
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Word 3 of a raw buffer descriptor: 32-bit data format, no swizzle (docs/Hardware.md 2.6).
+static constexpr int64_t kRawBufferFlags = 0x00027000;
+
+Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
+  if (!ShapedType::isDynamic(type.getShape()[dimension]))
+    return emit.i32(type.getShape()[dimension]);
+  int64_t index = type.getRank();
+  for (int64_t before = 0; before != dimension; ++before)
+    index += ShapedType::isDynamic(type.getShape()[before]);
+  return values[index];
+}
+
+Value Emitter::i32(int64_t value) { return arith::ConstantOp::create(*this, getI32IntegerAttr(value)); }
+Value Emitter::i64(int64_t value) { return arith::ConstantOp::create(*this, getI64IntegerAttr(value)); }
+Value Emitter::f32(float value) { return arith::ConstantOp::create(*this, getF32FloatAttr(value)); }
+Value Emitter::add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
+Value Emitter::mul(Value a, Value b) { return arith::MulIOp::create(*this, a, b); }
+
+Value Emitter::toI64(Value value) {
+  if (value.getType().isInteger(64))
+    return value;
+  return arith::ExtSIOp::create(*this, getI64Type(), value);
+}
+
+Value Emitter::toI32(Value value) {
+  if (value.getType().isInteger(32))
+    return value;
+  return arith::TruncIOp::create(*this, getI32Type(), value);
+}
+
+Value Emitter::uniform(Value value) {
+  return ROCDL::ReadfirstlaneOp::create(*this, value.getType(), value);
+}
+
+Value Emitter::linear(const LinearLayout &layout, std::string_view in, std::string_view out, Value value) {
+  Value result;
+  for (const ShiftTerm &term : layout.terms(in, out)) {
+    Value part = arith::AndIOp::create(*this, value, i32(term.mask));
+    if (term.shift > 0)
+      part = arith::ShLIOp::create(*this, part, i32(term.shift));
+    if (term.shift < 0)
+      part = arith::ShRUIOp::create(*this, part, i32(-term.shift));
+    result = result ? arith::XOrIOp::create(*this, result, part).getResult() : part;
+  }
+  return result ? result : i32(0);
+}
+
+Value Emitter::offset(Value pointer, Value bytes) {
+  return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{LLVM::GEPArg(bytes)});
+}
+
+Value Emitter::bufferResource(Value pointer, Value bytes) {
+  Type type = LLVM::LLVMPointerType::get(getContext(), kBufferResource);
+  Value noStride = arith::ConstantOp::create(*this, getI16IntegerAttr(0));
+  return ROCDL::MakeBufferRsrcOp::create(*this, type, pointer, noStride, bytes, i32(kRawBufferFlags));
+}
+
+std::pair<Value, Value> Emitter::bothHalves(Value value) {
+  Type pair = LLVM::LLVMStructType::getLiteral(getContext(), {getI32Type(), getI32Type()});
+  Value bits = LLVM::BitcastOp::create(*this, getI32Type(), value);
+  Value swapped = ROCDL::Permlane32SwapOp::create(*this, pair, bits, bits, false, false);
+  auto half = [&](int64_t index) -> Value {
+    Value part = LLVM::ExtractValueOp::create(*this, swapped, ArrayRef<int64_t>{index});
+    return LLVM::BitcastOp::create(*this, value.getType(), part);
+  };
+  Value low = half(0);
+  return {low, half(1)};
+}
+
+Value Emitter::element(Value vector, int64_t index) {
+  return LLVM::ExtractElementOp::create(*this, vector, i32(index));
+}
+
+Value Emitter::splat(Value scalar, VectorType type) {
+  return vector::BroadcastOp::create(*this, type, scalar);
+}

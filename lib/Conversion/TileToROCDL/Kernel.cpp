@@ -1,0 +1,208 @@
+// Kernels, their argument block, and where a workgroup and a wave stand.
+#include "Lowering.h"
+
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Batches along grid dimension y before the next step along z: HIP limits both to 65535.
+static constexpr int64_t kBatchesPerZ = 32768;
+static constexpr int64_t kWaveSize = 64;
+
+/// Pointer, strides, extents: the order in which a view stands in the argument block.
+static LogicalResult convertView(tile::ViewType type, SmallVectorImpl<Type> &types) {
+  MLIRContext *context = type.getContext();
+  types.push_back(LLVM::LLVMPointerType::get(context, kGlobal));
+  types.append(type.getRank() - 1, IntegerType::get(context, 64));
+  for (int64_t extent : type.getShape())
+    if (ShapedType::isDynamic(extent))
+      types.push_back(IntegerType::get(context, 32));
+  return success();
+}
+
+static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &types) {
+  MLIRContext *context = type.getContext();
+  types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
+                IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds)});
+  return success();
+}
+
+static LogicalResult convertFrag(tile::FragType type, SmallVectorImpl<Type> &types) {
+  int64_t elements = type.getRows() * type.getColumns();
+  bool isAcc = type.getLayout() == tile::FragLayout::Acc;
+  int64_t perLane = isAcc ? kAccRegisters : kOperandElements;
+  types.append(elements / (perLane * kWaveSize), VectorType::get({perLane}, type.getElementType()));
+  return success();
+}
+
+void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
+  converter.addConversion([](Type type) { return type; });
+  converter.addConversion([](tile::ViewType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertView(type, types));
+  });
+  converter.addConversion([](tile::RingType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertRing(type, types));
+  });
+  converter.addConversion([](tile::FragType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertFrag(type, types));
+  });
+  converter.addConversion([](tile::RowsType type) { return type.getElementType(); });
+}
+
+/// All LDS of a kernel is one global; rings lie in it at their offsets.
+static LLVM::GlobalOp createLds(Emitter &emit, tile::KernelOp kernel) {
+  int64_t bytes = 0;
+  for (tile::RingOp ring : kernel.getBody().getOps<tile::RingOp>())
+    bytes = std::max<int64_t>(bytes, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+  if (bytes == 0)
+    return {};
+  Type type = LLVM::LLVMArrayType::get(emit.getI8Type(), bytes);
+  auto global = LLVM::GlobalOp::create(emit, type, /*isConstant=*/false, LLVM::Linkage::Internal,
+                                       (kernel.getSymName() + ".lds").str(), Attribute(),
+                                       /*alignment=*/1024, kLds);
+  OpBuilder::InsertionGuard guard(emit);
+  Block *body = emit.createBlock(&global.getInitializerRegion());
+  emit.setInsertionPointToStart(body);
+  LLVM::ReturnOp::create(emit, LLVM::PoisonOp::create(emit, type));
+  return global;
+}
+
+static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, int64_t waves) {
+  int64_t workItems = waves * kWaveSize;
+  std::string range = std::to_string(workItems) + "," + std::to_string(workItems);
+  func->setAttr("rocdl.kernel", emit.getUnitAttr());
+  func->setAttr("rocdl.flat_work_group_size", emit.getStringAttr(range));
+  func->setAttr("rocdl.reqd_work_group_size",
+                emit.getDenseI32ArrayAttr({static_cast<int32_t>(workItems), 1, 1}));
+  // Accumulators in AccVGPRs would cost a move for every element that the VALU touches.
+  Attribute noAgprs = emit.getArrayAttr(
+      {emit.getStringAttr("amdgpu-agpr-alloc"), emit.getStringAttr("0")});
+  func.setPassthroughAttr(emit.getArrayAttr({noAgprs}));
+}
+
+namespace {
+struct KernelPattern : TilePattern<tile::KernelOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::KernelOp kernel, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(kernel.getLoc(), rewriter);
+    TypeConverter::SignatureConversion signature(kernel.getNumArguments());
+    if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
+      return failure();
+    LLVM::GlobalOp lds = createLds(emit, kernel);
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
+                                            llvm::to_vector(signature.getConvertedTypes()));
+    auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
+    setAttributes(emit, func, kernel.getWaves());
+    rewriter.inlineRegionBefore(kernel.getBody(), func.getBody(), func.end());
+    Block *entry = rewriter.applySignatureConversion(&func.getBody().front(), signature,
+                                                     getTypeConverter());
+    emit.setInsertionPointToStart(entry);
+    KernelValues values = entryValues(emit, lds, kernel.getWaves());
+    values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
+    state.kernels[func] = values;
+    rewriter.eraseOp(kernel);
+    return success();
+  }
+
+  static KernelValues entryValues(Emitter &emit, LLVM::GlobalOp lds, int64_t waves) {
+    KernelValues values;
+    values.waves = waves;
+    int32_t workItems = waves * kWaveSize;
+    auto range = LLVM::ConstantRangeAttr::get(emit.getContext(), 32, 0, workItems);
+    Value id = ROCDL::ThreadIdXOp::create(emit, emit.getI32Type(), range);
+    values.lane = arith::AndIOp::create(emit, id, emit.i32(kWaveSize - 1));
+    values.wave = emit.uniform(arith::ShRUIOp::create(emit, id, emit.i32(6)));
+    if (lds)
+      values.lds = LLVM::AddressOfOp::create(
+          emit, LLVM::LLVMPointerType::get(emit.getContext(), kLds), lds.getSymName());
+    return values;
+  }
+};
+
+struct ReturnPattern : TilePattern<tile::ReturnOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ReturnOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, ValueRange());
+    return success();
+  }
+};
+
+struct DimPattern : TilePattern<tile::DimOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::DimOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    rewriter.replaceOp(op, view.extent(emit, op.getDimension()));
+    return success();
+  }
+};
+
+/// Grid: x = row blocks x heads, heads fastest, so that consecutive workgroups, which the hardware
+/// deals to consecutive XCDs, share no K and V, and a head always lands on the same XCD when their
+/// number is a multiple of the XCDs'. y and z count batches.
+struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::BlockIdOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Type i32 = emit.getI32Type();
+    Value x = ROCDL::BlockIdXOp::create(emit, i32, LLVM::ConstantRangeAttr());
+    Value y = ROCDL::BlockIdYOp::create(emit, i32, LLVM::ConstantRangeAttr());
+    Value z = ROCDL::BlockIdZOp::create(emit, i32, LLVM::ConstantRangeAttr());
+    Value batch = emit.add(emit.mul(z, emit.i32(kBatchesPerZ)), y);
+
+    Value rows = emit.i32(op.getRows());
+    Value heads = view.extent(emit, 2), extent = view.extent(emit, 1);
+    Value block = emit.uniform(arith::DivUIOp::create(emit, x, heads));
+    Value head = arith::SubIOp::create(emit, x, emit.mul(block, heads));
+    if (op.getLastRowsFirst()) {
+      Value last = arith::SubIOp::create(emit, extent, emit.i32(1));
+      Value lastBlock = emit.uniform(arith::DivUIOp::create(emit, last, rows));
+      block = arith::SubIOp::create(emit, lastBlock, block);
+    }
+    // A workgroup past the last batch works on batch 0 beyond its last row: on nothing.
+    Value inBatch = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, batch, view.extent(emit, 0));
+    batch = arith::SelectOp::create(emit, inBatch, batch, emit.i32(0));
+    Value row = arith::SelectOp::create(emit, inBatch, emit.mul(block, rows), extent);
+    rewriter.replaceOp(op, {batch, head, row});
+    return success();
+  }
+};
+
+struct WaveRowPattern : TilePattern<tile::WaveRowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::WaveRowOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value offset = emit.mul(state.of(op).wave, emit.i32(op.getRows()));
+    rewriter.replaceOp(op, emit.add(adaptor.getBlockRow(), offset));
+    return success();
+  }
+};
+
+struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::GroupHeadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues query(op.getQuery().getType(), adaptor.getQuery());
+    ViewValues kv(op.getKv().getType(), adaptor.getKv());
+    Value ratio = emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
+    Value head = arith::DivUIOp::create(emit, adaptor.getHead().front(), ratio);
+    rewriter.replaceOp(op, emit.uniform(head));
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateKernelPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<KernelPattern, ReturnPattern, DimPattern, BlockIdPattern, WaveRowPattern, GroupHeadPattern>(
+      converter, patterns.getContext(), state);
+}

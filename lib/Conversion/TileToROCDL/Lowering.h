@@ -1,0 +1,125 @@
+// What the files of convert-tile-to-rocdl share: the type conversion, a kernel's common values, and
+// small helpers that emit code.
+//
+// Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its extents
+// (i32); a ring the pointer to its head's first row, the row stride in bytes (i64), the number of
+// rows (i32) and the ring's first LDS byte (ptr<3>); a fragment one vector for each operand or
+// accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; row values one f32.
+#pragma once
+
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/Tile.h"
+#include "hocket/Layout/LdsDma.h"
+#include "hocket/Layout/LinearLayout.h"
+#include "hocket/Layout/Mfma.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+namespace hocket::lowering {
+
+/// Address spaces of AMDGPU pointers.
+enum AddressSpace : unsigned { kGlobal = 1, kLds = 3, kBufferResource = 8 };
+
+inline constexpr int64_t kElementBytes = 2;   ///< bf16 and f16
+inline constexpr int64_t kOperandElements = 8; ///< of a lane, in one operand of 32x32x16
+inline constexpr int64_t kAccRegisters = 16;   ///< of a lane, in one 32x32 accumulator
+inline constexpr int64_t kBlock = 32;          ///< rows and columns of an accumulator
+
+/// The matrix instruction that fragments are laid out for.
+inline constexpr MfmaShape kShape = tile::kFragmentShape;
+
+/// Values that a kernel computes once, at its entry.
+struct KernelValues {
+  mlir::Value lane; ///< i32, 0 to 63
+  mlir::Value wave; ///< i32, in a scalar register
+  mlir::Value lds;  ///< ptr<3>, the first byte of the kernel's LDS
+  int64_t waves = 0;
+  const ArchInfo *arch = nullptr;
+};
+
+/// What patterns look up: the kernel that an op stands in, and the alias scopes that keep LLVM from
+/// draining LDS DMA in front of unrelated LDS reads.
+struct LoweringState {
+  llvm::DenseMap<mlir::Operation *, KernelValues> kernels; ///< by llvm.func
+  mlir::ArrayAttr dmaScope, readScope;
+
+  const KernelValues &of(mlir::Operation *op) const {
+    return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
+  }
+};
+
+/// A pattern that can look up the kernel it works in.
+template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
+  TilePattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context, LoweringState &state)
+      : mlir::OpConversionPattern<Op>(converter, context), state(state) {}
+  LoweringState &state;
+};
+
+void populateTypeConversions(mlir::TypeConverter &converter);
+void populateKernelPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+void populateComputePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                             LoweringState &state);
+
+class Emitter;
+
+/// A view's converted values, by name.
+class ViewValues {
+public:
+  ViewValues(tile::ViewType type, mlir::ValueRange values) : type(type), values(values) {}
+  mlir::Value pointer() const { return values[0]; }
+  /// Elements from one index of `dimension` to the next; not the last dimension.
+  mlir::Value stride(int64_t dimension) const { return values[1 + dimension]; }
+  /// The extent of a dimension: an argument of the kernel, or a constant.
+  mlir::Value extent(Emitter &emit, int64_t dimension) const;
+  int64_t elementBytes() const { return type.getElementType().getIntOrFloatBitWidth() / 8; }
+
+private:
+  tile::ViewType type;
+  mlir::ValueRange values;
+};
+
+/// A ring's converted values, by name.
+struct RingValues {
+  mlir::Value pointer, rowStride, rows, lds;
+  explicit RingValues(mlir::ValueRange values)
+      : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]) {}
+};
+
+/// Emits ops at one place and location.
+class Emitter : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value i32(int64_t value);
+  mlir::Value i64(int64_t value);
+  mlir::Value f32(float value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value mul(mlir::Value a, mlir::Value b);
+  mlir::Value toI64(mlir::Value value); ///< sign-extends
+  mlir::Value toI32(mlir::Value value); ///< truncates
+  /// `value`, known to be the same in all lanes, in a scalar register.
+  mlir::Value uniform(mlir::Value value);
+  /// What `layout` maps `value` of dimension `in` to in dimension `out` (i32).
+  mlir::Value linear(const LinearLayout &layout, std::string_view in, std::string_view out,
+                     mlir::Value value);
+  /// `pointer` + `bytes` (i32 or i64).
+  mlir::Value offset(mlir::Value pointer, mlir::Value bytes);
+  /// A raw buffer descriptor of `bytes` (i64) bytes from `pointer`.
+  mlir::Value bufferResource(mlir::Value pointer, mlir::Value bytes);
+  /// The two values that a lane and its partner 32 lanes away hold, in the same order in both.
+  std::pair<mlir::Value, mlir::Value> bothHalves(mlir::Value value);
+  mlir::Value element(mlir::Value vector, int64_t index);
+  mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
+};
+
+} // namespace hocket::lowering

@@ -1,0 +1,374 @@
+// Views, rings and LDS: buffer descriptors, LDS DMA, operand reads.
+//
+// A descriptor is re-based in scalar registers for every tile, and its size ends with the last row
+// that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
+// a tile offsets fit into 32 bits (the launcher refuses strides for which they do not); from the
+// tensor's start they are 64 bits wide.
+//
+// Who fetches or reads which bytes is computed by the layout library: every address is a part that
+// depends on the lane, once, plus a constant for each instruction.
+#include "Lowering.h"
+
+#include "Tile/IR/FragmentAccess.h"
+#include "hocket/Layout/FragmentReads.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Bytes that one lane moves in an LDS DMA, an operand read and a transposed read.
+static constexpr unsigned kDmaBytes = 16, kReadBytes = 16, kTransposedBytes = 8;
+
+/// A failed layout computation is the op's error, in the layout library's words.
+static LogicalResult layoutError(Operation *op, const Error &error) {
+  return op->emitOpError() << "cannot be laid out: " << error.message;
+}
+
+/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that exist,
+/// each `rowBytes` long, or 0 if none does.
+static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
+                         int64_t rowBytes) {
+  Value left = arith::SubIOp::create(emit, extent, row);
+  Value rows = arith::MinSIOp::create(emit, left, emit.i32(count));
+  Value before = emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1)));
+  Value bytes = emit.add(emit.mul(before, rowStride), emit.i64(rowBytes));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
+  return arith::SelectOp::create(emit, any, bytes, emit.i64(0));
+}
+
+/// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
+static Value elementAddress(Emitter &emit, const ViewValues &view, ArrayRef<Value> indices) {
+  Value elements;
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    Value part = emit.mul(emit.toI64(index), view.stride(dimension));
+    elements = elements ? emit.add(elements, part) : part;
+  }
+  return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
+}
+
+static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension) {
+  return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
+}
+
+namespace {
+struct RingPattern : TilePattern<tile::RingOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RingOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Value batch = adaptor.getIndices()[0].front(), head = adaptor.getIndices()[1].front();
+    SmallVector<Value> values = {
+        elementAddress(emit, view, {batch, emit.i32(0), head}), byteStride(emit, view, 1),
+        view.extent(emit, 1), emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
+/// The pieces that 64 lanes move in one instruction of a global access of rows.
+struct RowAccess {
+  LinearLayout access; ///< (register, lane) -> (row, byte)
+
+  uint64_t step(unsigned instruction, std::string_view dim) const {
+    return access.apply({{std::string(dims::Register), instruction}}, dim);
+  }
+  unsigned instructions() const { return 1u << access.inputBits(dims::Register); }
+  Value laneOffset(Emitter &emit, Value lane, Value rowStride) const {
+    Value row = emit.linear(access, dims::Lane, dims::Row, lane);
+    Value byte = emit.linear(access, dims::Lane, dims::Byte, lane);
+    return emit.add(emit.mul(row, emit.toI32(rowStride)), byte);
+  }
+};
+
+struct LoadPattern : TilePattern<tile::LoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getResult().getType();
+    bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
+    Result<LinearLayout> layout = isLhs
+                                      ? mfmaOperandATile(kShape, frag.getRows(), frag.getColumns())
+                                      : mfmaOperandBTile(kShape, frag.getRows(), frag.getColumns());
+    if (!layout)
+      return layoutError(op, layout.error());
+    Result<LinearLayout> reads =
+        directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, 16, kReadBytes);
+    if (!reads)
+      return layoutError(op, reads.error());
+    RowAccess access{*reads};
+
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
+          head = adaptor.getHead().front();
+    Value stride = byteStride(emit, view, 1);
+    int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
+    int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
+    Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, depth * kElementBytes);
+    Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
+    Value laneOffset = access.laneOffset(emit, state.of(op).lane, stride);
+
+    auto type = VectorType::get({kOperandElements}, frag.getElementType());
+    auto words = VectorType::get({4}, emit.getI32Type());
+    SmallVector<Value> results;
+    for (unsigned i = 0; i != access.instructions(); ++i) {
+      Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
+      Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
+      Value loaded = ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, emit.add(offset, rowStep),
+                                                       emit.i32(0), emit.i32(0), ArrayAttr(),
+                                                       ArrayAttr(), ArrayAttr());
+      results.push_back(LLVM::BitcastOp::create(emit, type, loaded));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct StorePattern : TilePattern<tile::StoreOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getValue().getType();
+    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
+    if (!layout)
+      return layoutError(op, layout.error());
+    Result<LinearLayout> writes = directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
+    if (!writes)
+      return layoutError(op, writes.error());
+    RowAccess access{*writes};
+
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
+          head = adaptor.getHead().front();
+    Value stride = byteStride(emit, view, 1);
+    Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride,
+                              frag.getRows() * kElementBytes);
+    Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
+    Value laneOffset = access.laneOffset(emit, state.of(op).lane, stride);
+
+    Type element = op.getView().getType().getElementType();
+    auto words = VectorType::get({2}, emit.getI32Type());
+    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
+    for (unsigned i = 0; i != access.instructions(); ++i) {
+      int64_t first = i * perStore;
+      Value block = adaptor.getValue()[first / kAccRegisters];
+      Value part = vector::ExtractStridedSliceOp::create(emit, block, first % kAccRegisters, perStore, 1);
+      Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
+      Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
+      Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
+      ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded), resource,
+                                         emit.add(offset, rowStep), emit.i32(0), emit.i32(0),
+                                         ArrayAttr(), ArrayAttr(), ArrayAttr());
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::StoreRowsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Value batch = adaptor.getBatch().front(), head = adaptor.getHead().front(),
+          row = adaptor.getRow().front();
+    int64_t size = view.elementBytes(), rows = op.getValue().getType().getSize();
+    Value address = elementAddress(emit, view, {batch, head});
+    address = emit.offset(address, emit.mul(emit.toI64(row), emit.i64(size)));
+    Value bytes = bytesOfRows(emit, view.extent(emit, 2), row, rows, emit.i64(size), size);
+    Value resource = emit.bufferResource(address, bytes);
+    // Lanes beyond the rows hold copies: they write out of bounds, which is nowhere.
+    Value lane = state.of(op).lane;
+    Value holds = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, lane, emit.i32(rows));
+    Value offset = arith::SelectOp::create(emit, holds, emit.mul(lane, emit.i32(size)),
+                                           emit.i32(rows * size));
+    ROCDL::RawPtrBufferStoreOp::create(emit, adaptor.getValue().front(), resource, offset, emit.i32(0),
+                                       emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct FetchPattern : TilePattern<tile::FetchOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
+    tile::RingType type = op.getRing().getType();
+    Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ringOp.getLayout(), type);
+    if (!layout)
+      return layoutError(op, layout.error());
+    const KernelValues &kernel = state.of(op);
+    Result<LdsDmaPlan> plan = planLdsDma(*layout, kernel.waves, kDmaBytes);
+    if (!plan)
+      return layoutError(op, plan.error());
+    if (plan->waves != static_cast<unsigned>(kernel.waves))
+      return op.emitOpError() << "splits a tile over " << plan->waves << " waves, the kernel has "
+                              << kernel.waves << "; use larger tiles or fewer waves";
+
+    Emitter emit(op.getLoc(), rewriter);
+    RingValues ring(adaptor.getRing());
+    int64_t rows = type.getShape()[0], rowBytes = layout->rowBytes;
+    Value row = emit.mul(adaptor.getTile().front(), emit.i32(rows));
+    Value bytes = bytesOfRows(emit, ring.rows, row, rows, ring.rowStride, rowBytes);
+    Value start = emit.offset(ring.pointer, emit.mul(emit.toI64(row), ring.rowStride));
+    Value resource = emit.bufferResource(start, bytes);
+
+    Value stride = emit.toI32(ring.rowStride);
+    auto coordinateOf = [&](std::string_view dim) {
+      Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
+      Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
+      return arith::XOrIOp::create(emit, lane, wave).getResult();
+    };
+    Value laneOffset = emit.add(emit.mul(coordinateOf(dims::Row), stride), coordinateOf(dims::Byte));
+    Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
+    int64_t chunkStride = layout->chunkBytes + layout->padding;
+    Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout->bytes()));
+    Value waveLds = emit.offset(ring.lds, emit.add(slot, emit.mul(waveChunk, emit.i32(chunkStride))));
+
+    for (unsigned panel = 0; panel != layout->panels(); ++panel) {
+      for (unsigned i = 0; i != plan->instructions; ++i) {
+        Coordinates step = plan->instructionStep(i);
+        int64_t byte = coordinate(step, dims::Byte) + panel * layout->panelBytes;
+        Value rowStep = emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
+        int64_t chunk = plan->chunk.apply({{std::string(dims::Register), i}}, "chunk");
+        Value lds = emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));
+        // The step goes into the scalar offset: an instruction offset would move the LDS address too.
+        ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), laneOffset,
+                                             emit.add(rowStep, emit.i32(byte)), emit.i32(0), emit.i32(0),
+                                             state.dmaScope, ArrayAttr(), ArrayAttr());
+      }
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Addresses of the reads of a ring's tile: a lane's base pointer and a constant for each read.
+struct TileReads {
+  Value base;
+  std::vector<uint32_t> immediates;
+};
+
+FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds, Value slot,
+                               Value lane, const LinearLayout &access) {
+  Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
+  if (!layout)
+    return layoutError(op, layout.error());
+  Result<LdsReadPlan> plan = planLdsReads(*layout, access);
+  if (!plan)
+    return layoutError(op, plan.error());
+  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, lane);
+  if (layout->padding != 0) {
+    Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout->chunkBytes));
+    offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
+  }
+  Value slotOffset = emit.mul(slot, emit.i32(layout->bytes()));
+  return TileReads{emit.offset(emit.offset(lds, slotOffset), offset), plan->immediates};
+}
+
+struct ReadPattern : TilePattern<tile::ReadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ReadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getResult().getType();
+    Result<LdsUse> use = tile::operandReads(frag);
+    if (!use)
+      return layoutError(op, use.error());
+    RingValues ring(adaptor.getRing());
+    FailureOr<TileReads> reads =
+        planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
+                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+    if (failed(reads))
+      return failure();
+    auto type = VectorType::get({kOperandElements}, frag.getElementType());
+    SmallVector<Value> results;
+    for (uint32_t immediate : reads->immediates) {
+      auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)), kReadBytes);
+      load.setAliasScopesAttr(state.readScope);
+      load.setNoaliasScopesAttr(state.dmaScope);
+      results.push_back(load);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ReadTransposedOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getResult().getType();
+    Result<LdsUse> use = tile::transposedOperandReads(frag);
+    if (!use)
+      return layoutError(op, use.error());
+    RingValues ring(adaptor.getRing());
+    FailureOr<TileReads> reads =
+        planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
+                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+    if (failed(reads))
+      return failure();
+    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
+    SmallVector<Value> halves, results;
+    for (uint32_t immediate : reads->immediates)
+      halves.push_back(ROCDL::ds_read_tr16_b64::create(emit, type,
+                                                       emit.offset(reads->base, emit.i32(immediate)),
+                                                       state.readScope, state.dmaScope, ArrayAttr()));
+    for (size_t i = 0; i + 1 < halves.size(); i += 2)
+      results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1],
+                                                  ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct WaitPattern : TilePattern<tile::WaitOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::WaitOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    const WaitCounterLimits &limits = state.of(op).arch->waits;
+    int64_t counts = encodeWait(limits, op.getVm().value_or(limits.vmcnt), limits.expcnt,
+                                op.getLgkm().value_or(limits.lgkmcnt));
+    rewriter.replaceOpWithNewOp<ROCDL::SWaitcntOp>(op, rewriter.getI32IntegerAttr(counts));
+    return success();
+  }
+};
+
+struct BarrierPattern : TilePattern<tile::BarrierOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    if (op.getGroup()) {
+      const KernelValues &kernel = state.of(op);
+      Value second = arith::CmpIOp::create(emit, arith::CmpIPredicate::uge, kernel.wave,
+                                           emit.i32(kernel.waves / 2));
+      Value inGroup = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq,
+                                            arith::ExtUIOp::create(emit, emit.getI32Type(), second),
+                                            emit.i32(*op.getGroup()));
+      auto branch = scf::IfOp::create(emit, inGroup, /*withElseRegion=*/false);
+      emit.setInsertionPointToStart(branch.thenBlock());
+    }
+    // Both fences are needed: LLVM moves MFMAs over a bare barrier, from either side.
+    ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    ROCDL::SBarrierOp::create(emit);
+    ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
+               ReadTransposedPattern, WaitPattern, BarrierPattern>(converter, patterns.getContext(), state);
+}

@@ -1,0 +1,105 @@
+// convert-tile-to-rocdl: from "which step when" to "which lane does what".
+//
+// Steps have done their work by now and are inlined; then one dialect conversion turns every tile
+// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp and Compute.cpp.
+#include "Lowering.h"
+
+#include "hocket/Conversion/Passes.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
+#include "hocket/Conversion/Passes.h.inc"
+} // namespace hocket
+
+#define DEBUG_TYPE "convert-tile-to-rocdl"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static void inlineStep(tile::StepOp step) {
+  Block &body = step.getBody().front();
+  auto yield = cast<tile::YieldOp>(body.getTerminator());
+  step.replaceAllUsesWith(yield.getValues());
+  yield.erase();
+  step->getBlock()->getOperations().splice(step->getIterator(), body.getOperations());
+  step.erase();
+}
+
+/// What the patterns rely on and a hand-written module may lack.
+static LogicalResult verifyClusters(tile::KernelOp kernel) {
+  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+  if (!arch)
+    return kernel.emitOpError() << arch.error().message;
+  WalkResult walk = kernel.walk([&](Operation *op) {
+    if (isa<tile::ForTilesOp>(op)) {
+      op->emitOpError("is still there; run 'tile-pipeline' first");
+      return WalkResult::interrupt();
+    }
+    auto ring = dyn_cast<tile::RingOp>(op);
+    if (ring && (!ring.getDepth() || !ring.getLdsOffset() || !ring.getLayout())) {
+      ring.emitOpError("has no depth, offset or layout; run 'tile-pipeline' and 'tile-allocate-lds' "
+                       "first");
+      return WalkResult::interrupt();
+    }
+    bool streams = isa<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(op);
+    if (streams && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
+      op->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
+      return WalkResult::interrupt();
+    }
+    if (streams && op->getNumOperands() != 3) {
+      op->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+static LoweringState createState(MLIRContext *context) {
+  auto domain = LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, "lds"));
+  auto scope = [&](StringRef name) -> Attribute {
+    return LLVM::AliasScopeAttr::get(domain, StringAttr::get(context, name));
+  };
+  LoweringState state;
+  state.dmaScope = ArrayAttr::get(context, scope("dma"));
+  state.readScope = ArrayAttr::get(context, scope("read"));
+  return state;
+}
+
+namespace {
+struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<ConvertTileToROCDLPass> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+      if (failed(verifyClusters(kernel)))
+        return signalPassFailure();
+    SmallVector<tile::StepOp> steps;
+    module.walk([&](tile::StepOp step) { steps.push_back(step); });
+    llvm::for_each(steps, inlineStep);
+    for (tile::ScheduleOp schedule : llvm::make_early_inc_range(module.getOps<tile::ScheduleOp>()))
+      schedule.erase();
+
+    TypeConverter converter;
+    populateTypeConversions(converter);
+    LoweringState state = createState(&getContext());
+    RewritePatternSet patterns(&getContext());
+    populateKernelPatterns(converter, patterns, state);
+    populateMemoryPatterns(converter, patterns, state);
+    populateComputePatterns(converter, patterns, state);
+    ConversionTarget target(getContext());
+    target.addIllegalDialect<tile::TileDialect>();
+    target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,
+                           vector::VectorDialect>();
+    target.addLegalOp<ModuleOp>();
+    scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    if (failed(applyFullConversion(module, target, std::move(patterns))))
+      return signalPassFailure();
+  }
+};
+} // namespace

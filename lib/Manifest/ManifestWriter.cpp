@@ -1,0 +1,93 @@
+// Writes a manifest as JSON, keys in the order of docs/Manifest.md, so that same input gives same
+// bytes and two manifests can be compared as text.
+#include "hocket/Manifest/Manifest.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hocket;
+using namespace hocket::manifest;
+namespace json = llvm::json;
+
+std::string_view manifest::toString(ArgumentType type) {
+  switch (type) {
+  case ArgumentType::I32:
+    return "i32";
+  case ArgumentType::U32:
+    return "u32";
+  case ArgumentType::I64:
+    return "i64";
+  case ArgumentType::U64:
+    return "u64";
+  case ArgumentType::F32:
+    return "f32";
+  case ArgumentType::F64:
+    return "f64";
+  case ArgumentType::Pointer:
+    break;
+  }
+  return "pointer";
+}
+
+uint32_t manifest::sizeInBytes(ArgumentType type) {
+  bool narrow = type == ArgumentType::I32 || type == ArgumentType::U32 || type == ArgumentType::F32;
+  return narrow ? 4 : 8;
+}
+
+/// An integer constant as a number, all else as its text.
+static json::Value toJson(const Expression &expression) {
+  if (expression.variables().empty())
+    if (Result<Value> value = expression.evaluate({});
+        value.ok() && value->isInteger() && std::to_string(value->asInteger()) == expression.text())
+      return value->asInteger();
+  return expression.text();
+}
+
+static void writeTriple(json::OStream &out, llvm::StringRef key,
+                        const std::array<Expression, 3> &triple) {
+  out.attributeArray(key, [&] {
+    for (const Expression &expression : triple)
+      out.value(toJson(expression));
+  });
+}
+
+static void writeArgument(json::OStream &out, const Argument &argument) {
+  out.object([&] {
+    out.attribute("name", argument.name);
+    out.attribute("offset", argument.offset);
+    out.attribute("type", llvm::StringRef(toString(argument.type)));
+    out.attribute("value", toJson(argument.value));
+    if (argument.align != 1)
+      out.attribute("align", argument.align);
+  });
+}
+
+std::string manifest::writeManifest(const Manifest &manifest) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("hocket_manifest", 1);
+    out.attribute("kernel", manifest.kernel);
+    out.attribute("target", manifest.target);
+    out.attribute("kernarg_size", manifest.kernargSize);
+    writeTriple(out, "block", manifest.block);
+    writeTriple(out, "grid", manifest.grid);
+    out.attribute("static_lds", manifest.staticLds);
+    out.attribute("dynamic_lds", toJson(manifest.dynamicLds));
+    out.attribute("workspace", toJson(manifest.workspace));
+    out.attributeArray("arguments", [&] {
+      for (const Argument &argument : manifest.arguments)
+        writeArgument(out, argument);
+    });
+    out.attributeArray("requires", [&] {
+      for (const Requirement &requirement : manifest.requirements)
+        out.object([&] {
+          out.attribute("condition", toJson(requirement.condition));
+          out.attribute("message", requirement.message);
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}

@@ -1,0 +1,341 @@
+// Compilation in process: parse, passes in order, LLVM, object, code object.
+#include "hocket/Pipelines/Compiler.h"
+
+#include "KernelManifest.h"
+
+#include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/Tile.h"
+#include "Tile/Transforms/Passes.h"
+#include "hocket/Conversion/Passes.h"
+#include "hocket/Pipelines/Schedules.h"
+#include "hocket/Registration/Registration.h"
+#include "hocket/Target/AMDGPU/HazardCheck.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+#include "hocket/Target/HSACO/Emit.h"
+#include "hocket/Target/HSACO/ResourceReport.h"
+#include "hocket/Target/HSACO/Translate.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <chrono>
+
+using namespace mlir;
+using namespace hocket;
+
+/// One line of a diagnostic: "file:line:col: error: message". Locations inside locations (an op made
+/// by a pass from another) name the first file place.
+static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, StringRef kind) {
+  FileLineColLoc place;
+  diagnostic.getLocation()->walk([&](Location location) {
+    place = dyn_cast<FileLineColLoc>(location);
+    return place ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (place)
+    stream << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn() << ": ";
+  stream << kind << ": " << diagnostic.str() << "\n";
+}
+
+namespace {
+/// Collects errors and their notes as text; nothing reaches stderr.
+class DiagnosticCollector {
+public:
+  explicit DiagnosticCollector(MLIRContext *context)
+      : handler(context, [this](Diagnostic &diagnostic) { collect(diagnostic); }) {}
+
+  Error error(Stage stage, StringRef fallback) {
+    std::string message = text.empty() ? "error: " + fallback.str() : text;
+    while (!message.empty() && message.back() == '\n')
+      message.pop_back();
+    return invalidInput(message + "\nnote: in stage '" + std::string(toString(stage)) + "'");
+  }
+
+private:
+  LogicalResult collect(Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return success();
+    llvm::raw_string_ostream stream(text);
+    printDiagnostic(stream, diagnostic, "error");
+    for (Diagnostic &note : diagnostic.getNotes())
+      if (!StringRef(note.str()).starts_with("see current operation"))
+        printDiagnostic(stream, note, "note");
+    return success();
+  }
+
+  std::string text;
+  ScopedDiagnosticHandler handler;
+};
+
+/// One compilation: what the stages hand to each other.
+class Compiler {
+public:
+  Compiler(std::string_view text, std::string_view name, const CompileOptions &options)
+      : input(text), name(name), options(options), context(createRegistry(), MLIRContext::Threading::DISABLED),
+        diagnostics(&context) {
+    context.printOpOnDiagnostic(false);
+  }
+
+  Result<Compilation> run() {
+    if (options.to < options.from)
+      return invalidInput("cannot go from stage '" + std::string(toString(options.from)) + "' back to '" +
+                          std::string(toString(options.to)) + "'");
+    if (Result<const ArchInfo *> arch = findArch(options.target); !arch)
+      return arch.error();
+    for (Stage stage : kStages) {
+      if (stage < options.from)
+        continue;
+      auto start = std::chrono::steady_clock::now();
+      if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
+        return status.error();
+      std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      result.seconds.emplace_back(toString(stage), elapsed.count());
+      bool last = stage == options.to;
+      if (last || options.onStage)
+        result.output = textOf(stage);
+      if (options.onStage)
+        if (Status status = options.onStage(stage, result.output); !status)
+          return status.error();
+      if (last)
+        break;
+    }
+    return std::move(result);
+  }
+
+private:
+  static DialectRegistry createRegistry() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    return registry;
+  }
+
+  Status parse();
+  Status parseMlir();
+  Status parseLlvm();
+  Status advanceTo(Stage stage);
+  Status toTile();
+  Status toClusters();
+  Status toRocdl();
+  Status toLlvm();
+  Status toAsm();
+  Status toHsaco();
+  Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
+  Status verifyTargets();
+  Status readManifest();
+  void finishManifest(const hsaco::ResourceReport &report);
+  std::string textOf(Stage stage);
+
+  StringRef input, name;
+  const CompileOptions &options;
+  MLIRContext context;
+  DiagnosticCollector diagnostics;
+  OwningOpRef<ModuleOp> module;
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> llvmModule;
+  hsaco::Emitted emitted;
+  llvm::SmallVector<char, 0> codeObject;
+  std::optional<manifest::Manifest> kernelManifest;
+  Compilation result;
+};
+} // namespace
+
+Status Compiler::parse() {
+  switch (options.from) {
+  case Stage::LLVM:
+    return parseLlvm();
+  case Stage::Asm: {
+    emitted.assembly = input.str();
+    Result<llvm::SmallVector<char, 0>> object = hsaco::assemble(input, {.cpu = options.target}, name);
+    if (!object)
+      return object.error();
+    emitted.object = *object;
+    return Status::success();
+  }
+  case Stage::HSACO:
+    codeObject.assign(input.begin(), input.end());
+    return Status::success();
+  default:
+    return parseMlir();
+  }
+}
+
+Status Compiler::parseMlir() {
+  module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
+  if (!module)
+    return diagnostics.error(options.from, "cannot parse '" + name.str() + "'");
+  if (Status status = verifyTargets(); !status)
+    return status;
+  if (options.from > Stage::Tile)
+    return Status::success();
+  if (Status status = resolveSchedules(*module, options.schedule); !status) {
+    Error collected = diagnostics.error(options.from, status.error().message);
+    return Error{status.error().kind, collected.message};
+  }
+  return options.from == Stage::Tile ? readManifest() : Status::success();
+}
+
+Status Compiler::parseLlvm() {
+  llvm::SMDiagnostic diagnostic;
+  llvmModule = llvm::parseAssemblyString(input, diagnostic, llvmContext);
+  if (llvmModule)
+    return Status::success();
+  return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
+                                    diagnostic.getColumnNo() + 1, diagnostic.getMessage())
+                          .str());
+}
+
+/// A kernel is compiled for the target it names; another choice must not be ignored.
+Status Compiler::verifyTargets() {
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+    if (kernel.getTarget() != options.target)
+      return invalidInput("kernel '" + kernel.getSymName().str() + "' is written for target '" +
+                          kernel.getTarget().str() + "', '" + options.target +
+                          "' is asked for; use the kernel's target or expand the problem anew");
+  return Status::success();
+}
+
+Status Compiler::advanceTo(Stage stage) {
+  switch (stage) {
+  case Stage::Tile:
+    return toTile();
+  case Stage::Clusters:
+    return toClusters();
+  case Stage::ROCDL:
+    return toRocdl();
+  case Stage::LLVM:
+    return toLlvm();
+  case Stage::Asm:
+    return toAsm();
+  default:
+    return toHsaco();
+  }
+}
+
+Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
+  PassManager manager(&context);
+  addPasses(manager);
+  if (failed(manager.run(*module)))
+    return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
+  return Status::success();
+}
+
+Status Compiler::toTile() {
+  Status status = runPasses(Stage::Tile, [&](PassManager &manager) {
+    ConvertAttnToTilePassOptions expansion;
+    expansion.target = options.target;
+    manager.addPass(createConvertAttnToTilePass(expansion));
+    manager.addPass(createCSEPass());
+  });
+  return status ? readManifest() : status;
+}
+
+Status Compiler::toClusters() {
+  return runPasses(Stage::Clusters, [&](PassManager &manager) {
+    manager.addPass(tile::createPipelineTilesPass());
+    manager.addPass(tile::createAllocateLdsPass());
+    manager.addPass(tile::createSynchronizePass());
+  });
+}
+
+Status Compiler::toRocdl() {
+  return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+    manager.addPass(createConvertTileToROCDLPass());
+    manager.addPass(createCanonicalizerPass());
+    manager.addPass(createCSEPass());
+  });
+}
+
+Status Compiler::toLlvm() {
+  Status status = runPasses(Stage::LLVM, [&](PassManager &manager) {
+    manager.addPass(createSCFToControlFlowPass());
+    manager.addPass(createConvertVectorToLLVMPass());
+    manager.addPass(createArithToLLVMConversionPass());
+    manager.addPass(createConvertControlFlowToLLVMPass());
+    manager.addPass(createReconcileUnrealizedCastsPass());
+  });
+  if (!status)
+    return status;
+  llvmModule = hsaco::translateToLLVM(*module, llvmContext, {.debugInfo = options.debugInfo});
+  if (!llvmModule)
+    return diagnostics.error(Stage::LLVM, "cannot translate to LLVM IR");
+  return Status::success();
+}
+
+Status Compiler::toAsm() {
+  Result<hsaco::Emitted> result = hsaco::optimizeAndEmit(*llvmModule, {.cpu = options.target});
+  if (!result)
+    return result.error();
+  emitted = *std::move(result);
+  return Status::success();
+}
+
+Status Compiler::toHsaco() {
+  Result<llvm::SmallVector<char, 0>> linked =
+      hsaco::link(StringRef(emitted.object.data(), emitted.object.size()));
+  if (!linked)
+    return linked.error();
+  codeObject = *std::move(linked);
+  StringRef bytes(codeObject.data(), codeObject.size());
+  Result<hsaco::ResourceReport> report = hsaco::readReport(bytes, name);
+  if (!report)
+    return report.error();
+  if (Status status = hsaco::checkSpills(*report, options.allowSpills); !status)
+    return status;
+  if (Status status = amdgpu::checkHazards(bytes, name); !status)
+    return status;
+  llvm::raw_string_ostream table(result.report);
+  hsaco::printReport(*report, table);
+  result.reportJson = llvm::formatv("{0:2}", hsaco::toJson(*report)).str() + "\n";
+  finishManifest(*report);
+  return Status::success();
+}
+
+Status Compiler::readManifest() {
+  SmallVector<tile::KernelOp> kernels(module->getOps<tile::KernelOp>());
+  if (kernels.size() != 1)
+    return Status::success();
+  Result<manifest::Manifest> made = makeManifest(kernels.front());
+  // A kernel without bindings compiles; it merely has no manifest.
+  if (made)
+    kernelManifest = *std::move(made);
+  if (kernelManifest)
+    result.manifest = manifest::writeManifest(*kernelManifest);
+  return Status::success();
+}
+
+void Compiler::finishManifest(const hsaco::ResourceReport &report) {
+  if (!kernelManifest || report.kernels.size() != 1)
+    return;
+  kernelManifest->staticLds = report.kernels.front().ldsBytes;
+  result.manifest = manifest::writeManifest(*kernelManifest);
+}
+
+std::string Compiler::textOf(Stage stage) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  switch (stage) {
+  case Stage::LLVM:
+    llvmModule->print(stream, nullptr);
+    break;
+  case Stage::Asm:
+    stream << emitted.assembly;
+    break;
+  case Stage::HSACO:
+    stream << StringRef(codeObject.data(), codeObject.size());
+    break;
+  default:
+    module->print(stream);
+    stream << "\n";
+  }
+  return text;
+}
+
+Result<Compilation> hocket::compile(std::string_view text, std::string_view name, const CompileOptions &options) {
+  return Compiler(text, name, options).run();
+}

@@ -1,0 +1,151 @@
+// The launch manifest of a kernel, read off its tile-level form.
+//
+// The order of arguments is the argument block's (lib/Conversion/TileToROCDL/Kernel.cpp): a view's
+// pointer, strides and extents, each at its natural alignment.
+#include "KernelManifest.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace hocket;
+
+/// As in the lowering of `tile.block_id`.
+static constexpr int64_t kBatchesPerZ = 32768;
+static constexpr int64_t kWaveSize = 64;
+/// What a descriptor's base must be aligned to for 16-byte loads.
+static constexpr uint32_t kTensorAlignment = 16;
+
+namespace {
+class ManifestBuilder {
+public:
+  explicit ManifestBuilder(tile::KernelOp kernel) : kernel(kernel) {}
+
+  Result<manifest::Manifest> build() {
+    result.kernel = kernel.getSymName().str();
+    result.target = kernel.getTarget().str();
+    result.block[0] = manifest::Expression::constant(kernel.getWaves() * kWaveSize);
+    for (unsigned index = 0; index != kernel.getNumArguments(); ++index)
+      if (Status status = addArgument(index); !status)
+        return status.error();
+    result.kernargSize = offset;
+    if (Status status = setGrid(); !status)
+      return status.error();
+    if (Status status = addRequirements(); !status)
+      return status.error();
+    return result;
+  }
+
+private:
+  Status addArgument(unsigned index) {
+    StringRef binding = kernel.getBinding(index);
+    if (binding.empty())
+      return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
+                          " has no 'tile.bind', so a manifest cannot say what to pass");
+    Type type = kernel.getFunctionType().getInput(index);
+    if (auto view = dyn_cast<tile::ViewType>(type))
+      return addView(index, view, binding);
+    manifest::ArgumentType scalar = type.isF32()         ? manifest::ArgumentType::F32
+                                    : type.isInteger(64) ? manifest::ArgumentType::I64
+                                                         : manifest::ArgumentType::I32;
+    return add(binding.str(), scalar, binding.str());
+  }
+
+  Status addView(unsigned index, tile::ViewType view, StringRef binding) {
+    if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, binding.str()); !status)
+      return status;
+    result.arguments.back().align = kTensorAlignment;
+    Result<std::vector<std::string>> strides = expressions(index, "tile.strides", view.getRank() - 1);
+    if (!strides)
+      return strides.error();
+    for (auto [dimension, stride] : llvm::enumerate(*strides))
+      if (Status status = add((binding + "_stride" + Twine(dimension)).str(), manifest::ArgumentType::I64, stride);
+          !status)
+        return status;
+    int64_t dynamic = llvm::count_if(view.getShape(), ShapedType::isDynamic);
+    Result<std::vector<std::string>> sizes = expressions(index, "tile.sizes", dynamic);
+    if (!sizes)
+      return sizes.error();
+    for (auto [dimension, size] : llvm::enumerate(*sizes))
+      if (Status status = add((binding + "_size" + Twine(dimension)).str(), manifest::ArgumentType::I32, size);
+          !status)
+        return status;
+    viewSizes[kernel.getArgument(index)] = *sizes;
+    return Status::success();
+  }
+
+  /// The list of expressions in an argument's attribute, of which there must be `count`.
+  Result<std::vector<std::string>> expressions(unsigned index, StringRef attribute, int64_t count) {
+    std::vector<std::string> list;
+    if (auto array = kernel.getArgAttrOfType<ArrayAttr>(index, attribute))
+      for (Attribute entry : array)
+        if (auto text = dyn_cast<StringAttr>(entry))
+          list.push_back(text.str());
+    if (static_cast<int64_t>(list.size()) == count)
+      return list;
+    return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) + " has " +
+                        std::to_string(list.size()) + " expressions in '" + attribute.str() + "', its view needs " +
+                        std::to_string(count));
+  }
+
+  Status add(std::string name, manifest::ArgumentType type, const std::string &expression) {
+    Result<manifest::Expression> value = manifest::Expression::parse(expression);
+    if (!value)
+      return invalidInput("kernel '" + result.kernel + "': argument '" + name + "': " + value.error().message);
+    uint32_t size = manifest::sizeInBytes(type);
+    offset = llvm::alignTo(offset, size);
+    result.arguments.push_back({std::move(name), offset, type, *value});
+    offset += size;
+    return Status::success();
+  }
+
+  Status setGrid() {
+    SmallVector<tile::BlockIdOp> blocks(kernel.getBody().getOps<tile::BlockIdOp>());
+    if (blocks.empty())
+      return Status::success();
+    auto sizes = viewSizes.find(blocks.front().getView());
+    if (blocks.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 3)
+      return invalidInput("kernel '" + result.kernel +
+                          "': the grid follows from one 'tile.block_id' of a view with run-time batch, "
+                          "sequence and heads, which is an argument");
+    const auto &[batch, sequence, heads] = std::tie(sizes->second[0], sizes->second[1], sizes->second[2]);
+    std::string rows = std::to_string(blocks.front().getRows());
+    std::string perZ = std::to_string(kBatchesPerZ);
+    std::string grid[3] = {"ceildiv(" + sequence + ", " + rows + ") * (" + heads + ")",
+                           "min(" + batch + ", " + perZ + ")", "ceildiv(" + batch + ", " + perZ + ")"};
+    for (unsigned dimension = 0; dimension != 3; ++dimension) {
+      Result<manifest::Expression> expression = manifest::Expression::parse(grid[dimension]);
+      if (!expression)
+        return expression.error();
+      result.grid[dimension] = *expression;
+    }
+    return Status::success();
+  }
+
+  /// `tile.requires` of the kernel: pairs of a condition and what to say where it fails.
+  Status addRequirements() {
+    auto list = kernel->getAttrOfType<ArrayAttr>("tile.requires");
+    if (!list)
+      return Status::success();
+    for (Attribute entry : list) {
+      auto pair = dyn_cast<ArrayAttr>(entry);
+      auto condition = pair && pair.size() == 2 ? dyn_cast<StringAttr>(pair[0]) : StringAttr();
+      auto message = condition ? dyn_cast<StringAttr>(pair[1]) : StringAttr();
+      if (!message)
+        return invalidInput("kernel '" + result.kernel + "': 'tile.requires' is a list of [condition, message]");
+      Result<manifest::Expression> expression = manifest::Expression::parse(condition.str());
+      if (!expression)
+        return invalidInput("kernel '" + result.kernel + "': 'tile.requires': " + expression.error().message);
+      result.requirements.push_back({*expression, message.str()});
+    }
+    return Status::success();
+  }
+
+  tile::KernelOp kernel;
+  manifest::Manifest result;
+  uint32_t offset = 0;
+  llvm::DenseMap<Value, std::vector<std::string>> viewSizes;
+};
+} // namespace
+
+Result<manifest::Manifest> hocket::makeManifest(tile::KernelOp kernel) { return ManifestBuilder(kernel).build(); }

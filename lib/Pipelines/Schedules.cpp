@@ -1,0 +1,124 @@
+// How a schedule gets into a module.
+#include "hocket/Pipelines/Schedules.h"
+
+#include "Attn/IR/Attn.h"
+#include "Tile/IR/Tile.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace mlir;
+using namespace hocket;
+
+static constexpr llvm::StringLiteral kDefaultAttr = "tile.default";
+
+static const ShippedSchedule *findShipped(StringRef name) {
+  for (const ShippedSchedule &shipped : shippedSchedules())
+    if (StringRef(shipped.name) == name)
+      return &shipped;
+  return nullptr;
+}
+
+static std::string shippedNames() {
+  std::string names;
+  for (const ShippedSchedule &shipped : shippedSchedules())
+    names += (names.empty() ? "" : ", ") + std::string(shipped.name);
+  return names;
+}
+
+/// The one schedule in `text`; diagnostics of the parser go to the context's handler.
+static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringRef text, StringRef name,
+                                                   tile::ScheduleOp &schedule) {
+  OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(context), name);
+  if (!parsed)
+    return invalidInput("cannot parse schedule '" + name.str() + "'");
+  unsigned count = 0;
+  for (tile::ScheduleOp op : parsed->getOps<tile::ScheduleOp>()) {
+    schedule = op;
+    ++count;
+  }
+  if (count != 1)
+    return invalidInput("'" + name.str() + "' has " + std::to_string(count) +
+                        " schedules, exactly one 'tile.schedule' is needed");
+  return parsed;
+}
+
+/// Puts a copy of the schedule in `text` into `module`, in place of one of the same name.
+static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRef name) {
+  tile::ScheduleOp schedule;
+  Result<OwningOpRef<ModuleOp>> parsed = parseSchedule(module.getContext(), text, name, schedule);
+  if (!parsed)
+    return parsed.error();
+  std::string symbol = schedule.getSymName().str();
+  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol))
+    existing->erase();
+  OpBuilder::atBlockBegin(module.getBody()).clone(*schedule);
+  return symbol;
+}
+
+static Result<std::string> addChosen(ModuleOp module, const std::string &choice) {
+  if (const ShippedSchedule *shipped = findShipped(choice))
+    return addSchedule(module, shipped->text, shipped->name);
+  if (auto existing = dyn_cast_or_null<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, choice)))
+    return choice;
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(choice);
+  if (!file)
+    return notFound("no schedule '" + choice + "': neither a shipped one (" + shippedNames() +
+                    ") nor a file that can be read (" + file.getError().message() + ")");
+  return addSchedule(module, (*file)->getBuffer(), choice);
+}
+
+static Result<std::string> addDefault(ModuleOp module) {
+  for (const ShippedSchedule &shipped : shippedSchedules()) {
+    tile::ScheduleOp schedule;
+    auto parsed = parseSchedule(module.getContext(), shipped.text, shipped.name, schedule);
+    if (!parsed)
+      return parsed.error();
+    if (schedule->hasAttr(kDefaultAttr))
+      return addSchedule(module, shipped.text, shipped.name);
+  }
+  return internalError("no shipped schedule carries '" + kDefaultAttr.str() + "'");
+}
+
+/// The schedule that an op without one gets: the default, added once.
+static Status setMissing(ModuleOp module, std::optional<std::string> symbol) {
+  for (attn::ForwardOp problem : module.getOps<attn::ForwardOp>()) {
+    if (problem.getSchedule())
+      continue;
+    if (!symbol) {
+      Result<std::string> added = addDefault(module);
+      if (!added)
+        return added.error();
+      symbol = *added;
+    }
+    problem.setScheduleAttr(FlatSymbolRefAttr::get(module.getContext(), *symbol));
+  }
+  return Status::success();
+}
+
+Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string> &choice) {
+  std::optional<std::string> symbol;
+  if (choice) {
+    Result<std::string> added = addChosen(module, *choice);
+    if (!added)
+      return added.error();
+    symbol = *added;
+    FlatSymbolRefAttr reference = FlatSymbolRefAttr::get(module.getContext(), *symbol);
+    module.walk([&](attn::ForwardOp problem) { problem.setScheduleAttr(reference); });
+    module.walk([&](tile::ForTilesOp loop) { loop.setScheduleAttr(reference); });
+  }
+  if (Status status = setMissing(module, symbol); !status)
+    return status;
+
+  SmallVector<StringRef> wanted;
+  module.walk([&](attn::ForwardOp problem) { wanted.push_back(*problem.getSchedule()); });
+  module.walk([&](tile::ForTilesOp loop) { wanted.push_back(loop.getSchedule()); });
+  for (StringRef name : wanted) {
+    const ShippedSchedule *shipped = findShipped(name);
+    if (!shipped || SymbolTable::lookupSymbolIn(module, name))
+      continue;
+    if (Result<std::string> added = addSchedule(module, shipped->text, shipped->name); !added)
+      return added.error();
+  }
+  return Status::success();
+}

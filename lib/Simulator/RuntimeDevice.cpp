@@ -1,0 +1,160 @@
+// The runtime's device interface over the simulator.
+//
+// The simulator's memory must not change under a launch, so one lock per device orders all calls;
+// launches use all cores on their own. Modules hold on to the device, whose memory they lie in.
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include "hocket/Runtime/Registry.h"
+#include "hocket/Simulator/Simulator.h"
+
+#include <mutex>
+
+using namespace hocket;
+using namespace hocket::sim;
+using runtime::DeviceAddress;
+using runtime::LaunchReport;
+using runtime::LaunchShape;
+
+namespace {
+class SimDevice;
+
+class SimKernel final : public runtime::Kernel {
+public:
+  SimKernel(std::weak_ptr<SimDevice> device, std::shared_ptr<Program> program, size_t index)
+      : device(std::move(device)), program(std::move(program)), index(index) {}
+  const runtime::KernelInfo &info() const override {
+    return program->codeObject().kernels()[index];
+  }
+
+  const std::weak_ptr<SimDevice> device;
+  const std::shared_ptr<Program> program;
+  const size_t index;
+};
+
+class SimModule final : public runtime::Module {
+public:
+  SimModule(std::shared_ptr<SimDevice> device, std::unique_ptr<Program> loaded);
+  std::vector<std::string> kernelNames() const override;
+  Result<std::shared_ptr<runtime::Kernel>> kernel(std::string_view name) override;
+
+private:
+  const std::shared_ptr<SimDevice> device;
+  const std::shared_ptr<Program> program;
+};
+
+class SimDevice final : public runtime::Device, public std::enable_shared_from_this<SimDevice> {
+public:
+  SimDevice();
+  std::string_view kind() const override { return "sim"; }
+  const runtime::DeviceProperties &properties() const override { return deviceProperties; }
+
+  Result<DeviceAddress> allocate(uint64_t bytes, uint64_t alignment,
+                                 std::string_view label) override {
+    std::lock_guard lock(mutex);
+    return memory.allocate(bytes, alignment, label);
+  }
+  Status free(DeviceAddress address) override {
+    std::lock_guard lock(mutex);
+    return memory.free(address);
+  }
+  Status copyToDevice(DeviceAddress to, std::span<const std::byte> from) override {
+    std::lock_guard lock(mutex);
+    return from.empty() ? Status::success() : memory.write(to, from);
+  }
+  Status copyFromDevice(std::span<std::byte> to, DeviceAddress from) override {
+    std::lock_guard lock(mutex);
+    return to.empty() ? Status::success() : memory.read(to, from);
+  }
+  Status fill(DeviceAddress to, uint8_t value, uint64_t bytes) override {
+    std::lock_guard lock(mutex);
+    return bytes == 0 ? Status::success() : memory.fill(to, value, bytes);
+  }
+  Result<std::shared_ptr<runtime::Module>> loadModule(std::span<const std::byte> codeObject,
+                                                      std::string_view name) override;
+  Result<LaunchReport> launch(runtime::Kernel &kernel, const LaunchShape &shape,
+                              std::span<const std::byte> kernarg) override;
+  Status synchronize() override { return Status::success(); }
+  void setSimulationOptions(const runtime::SimulationOptions &options) override {
+    std::lock_guard lock(mutex);
+    simulation = options;
+  }
+
+private:
+  friend class SimModule;
+  std::mutex mutex;
+  Memory memory;
+  runtime::SimulationOptions simulation;
+  runtime::DeviceProperties deviceProperties;
+};
+} // namespace
+
+/// The MI355X's figures (docs/Hardware.md 1).
+SimDevice::SimDevice() {
+  deviceProperties.name = "gfx950 simulator";
+  deviceProperties.architecture = "gfx950";
+  deviceProperties.totalMemory = memory.limitBytes();
+  deviceProperties.computeUnits = 256;
+  deviceProperties.waveSize = 64;
+  deviceProperties.maxLdsPerWorkgroup = maxLdsBytes(deviceProperties.architecture);
+}
+
+SimModule::SimModule(std::shared_ptr<SimDevice> owner, std::unique_ptr<Program> loaded)
+    : device(std::move(owner)),
+      // Unloading gives memory back, which has to wait for a running launch like any other call.
+      program(loaded.release(), [device = device](Program *last) {
+        std::lock_guard lock(device->mutex);
+        delete last;
+      }) {}
+
+std::vector<std::string> SimModule::kernelNames() const {
+  std::vector<std::string> names;
+  for (const runtime::KernelInfo &kernel : program->codeObject().kernels())
+    names.push_back(kernel.name);
+  return names;
+}
+
+Result<std::shared_ptr<runtime::Kernel>> SimModule::kernel(std::string_view name) {
+  Result<size_t> index = program->codeObject().kernelIndex(name);
+  if (!index.ok())
+    return index.error();
+  return std::shared_ptr<runtime::Kernel>(std::make_shared<SimKernel>(device, program, *index));
+}
+
+Result<std::shared_ptr<runtime::Module>>
+SimDevice::loadModule(std::span<const std::byte> codeObject, std::string_view name) {
+  Result<std::shared_ptr<const CodeObject>> parsed = CodeObject::load(codeObject, name);
+  if (!parsed.ok())
+    return parsed.error();
+  std::unique_lock lock(mutex);
+  Result<std::unique_ptr<Program>> program = Program::load(memory, *std::move(parsed));
+  lock.unlock();
+  if (!program.ok())
+    return program.error();
+  return std::shared_ptr<runtime::Module>(
+      std::make_shared<SimModule>(shared_from_this(), *std::move(program)));
+}
+
+Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShape &shape,
+                                       std::span<const std::byte> kernarg) {
+  auto *simKernel = dynamic_cast<SimKernel *>(&kernel);
+  if (!simKernel || simKernel->device.lock().get() != this)
+    return invalidInput("kernel '" + kernel.info().name +
+                        "' was loaded on another device; load its module on this one");
+  if (Status status = checkLaunch(kernel.info(), deviceProperties, shape, kernarg.size());
+      !status.ok())
+    return status.error();
+  std::lock_guard lock(mutex);
+  LaunchOptions options;
+  options.seed = simulation.seed;
+  options.maxWaveInstructions = simulation.maxWaveInstructions;
+  options.threads = simulation.threads;
+  return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);
+}
+
+void sim::registerSimulator() {
+  runtime::registerDevice("sim", []() -> Result<std::shared_ptr<runtime::Device>> {
+    return std::shared_ptr<runtime::Device>(std::make_shared<SimDevice>());
+  });
+}
+
+void hocket_register_simulator(void) { sim::registerSimulator(); }

@@ -1,0 +1,85 @@
+// The registry of chips and the questions that need more than reading a field.
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "Chips.h"
+
+#include <algorithm>
+#include <string>
+
+using namespace hocket;
+
+/// All chips; a new one is a file of its own and a line here.
+static std::vector<const ArchInfo *> allChips() { return {&chips::gfx950()}; }
+
+Result<const ArchInfo *> hocket::findArch(std::string_view name) {
+  std::string known;
+  for (const ArchInfo *arch : allChips()) {
+    if (arch->name == name)
+      return arch;
+    known += (known.empty() ? "" : ", ") + std::string(arch->name);
+  }
+  return unsupported("unknown target '" + std::string(name) + "'; known targets: " + known);
+}
+
+std::vector<std::string_view> hocket::knownArchs() {
+  std::vector<std::string_view> names;
+  for (const ArchInfo *arch : allChips())
+    names.push_back(arch->name);
+  return names;
+}
+
+std::string_view hocket::name(MfmaType type) {
+  switch (type) {
+  case MfmaType::F32:
+    return "f32";
+  case MfmaType::F16:
+    return "f16";
+  case MfmaType::BF16:
+    return "bf16";
+  case MfmaType::FP8:
+    return "fp8";
+  case MfmaType::F8F6F4:
+    return "f8f6f4";
+  case MfmaType::I8:
+    return "i8";
+  }
+  return "";
+}
+
+const MfmaHazard *HazardTable::forPasses(unsigned passes) const {
+  auto row = std::ranges::find(mfma, passes, &MfmaHazard::passes);
+  return row == mfma.end() ? nullptr : &*row;
+}
+
+const MfmaInfo *ArchInfo::findMfma(MfmaType type, unsigned m, unsigned n,
+                                   std::optional<unsigned> k) const {
+  const MfmaInfo *best = nullptr;
+  for (const MfmaInfo &info : mfma) {
+    if (info.type != type || info.shape.m != m || info.shape.n != n || (k && info.shape.k != *k))
+      continue;
+    if (!best || info.shape.k > best->shape.k)
+      best = &info;
+  }
+  return best;
+}
+
+bool ArchInfo::hasLdsDma(unsigned bytesPerLane) const {
+  return std::ranges::count(lds.dmaBytes, bytesPerLane) != 0;
+}
+
+bool ArchInfo::hasTransposedRead(unsigned elementBits) const {
+  return std::ranges::count(lds.transposedBits, elementBits) != 0;
+}
+
+// s_waitcnt: vmcnt = {[15:14], [3:0]}, expcnt [6:4], lgkmcnt [11:8].
+uint16_t hocket::encodeWait(const WaitCounterLimits &limits, unsigned vmcnt, unsigned expcnt,
+                            unsigned lgkmcnt) {
+  unsigned vm = std::min(vmcnt, limits.vmcnt), exp = std::min(expcnt, limits.expcnt);
+  unsigned lgkm = std::min(lgkmcnt, limits.lgkmcnt);
+  return static_cast<uint16_t>((vm & 15) | (vm >> 4 & 3) << 14 | (exp & 7) << 4 | (lgkm & 15) << 8);
+}
+
+WaitCounts hocket::decodeWait(uint16_t immediate) {
+  return {static_cast<unsigned>((immediate & 15) | (immediate >> 14 & 3) << 4),
+          static_cast<unsigned>(immediate >> 4 & 7), static_cast<unsigned>(immediate >> 8 & 15)};
+}

@@ -1,0 +1,10 @@
+// The chips this build knows. Private: users call findArch.
+#pragma once
+
+#include "hocket/Target/Arch/ArchInfo.h"
+
+namespace hocket::chips {
+
+const ArchInfo &gfx950();
+
+} // namespace hocket::chips

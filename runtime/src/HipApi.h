@@ -1,0 +1,56 @@
+// HIP's C interface as this runtime sees it: the functions it calls, resolved by name, and the two
+// layouts of the device properties. Internal to the `hip` device.
+//
+// Types are written out as the ABI has them (handles are pointers, errors and sizes integers), so
+// no HIP header is needed and no enumerator that changed between HIP 5 and 7 is used.
+#pragma once
+
+#include "hocket/Runtime/Hip.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace hocket::runtime {
+
+/// The functions of one libamdhip64. The library is never closed: HIP keeps threads of its own.
+struct HipApi {
+  std::string library; ///< the name it was opened by
+
+  int (*init)(unsigned);
+  int (*getDeviceCount)(int *);
+  int (*setDevice)(int);
+  int (*malloc)(void **, size_t);
+  int (*free)(void *);
+  int (*memcpyHtoD)(void *, const void *, size_t);
+  int (*memcpyDtoH)(void *, void *, size_t);
+  int (*memset)(void *, int, size_t);
+  int (*moduleLoadData)(void **, const void *);
+  int (*moduleUnload)(void *);
+  int (*moduleGetFunction)(void **, void *, const char *);
+  int (*moduleLaunchKernel)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                            unsigned, void *, void **, void **);
+  int (*deviceSynchronize)();
+  int (*eventCreate)(void **);
+  int (*eventRecord)(void *, void *);
+  int (*eventSynchronize)(void *);
+  int (*eventElapsedTime)(float *, void *, void *);
+  int (*eventDestroy)(void *);
+  const char *(*getErrorString)(int);
+
+  /// One of these is set; R0600 is preferred.
+  int (*getPropertiesR0600)(void *, int) = nullptr;
+  int (*getPropertiesR0000)(void *, int) = nullptr;
+
+  /// Opens the first library of `options` that can be opened and has every function.
+  static Result<std::shared_ptr<const HipApi>> open(const HipOptions &options);
+
+  /// `call` failed with `code`: "hipMalloc of 16 bytes failed: out of memory (2)".
+  Error failure(const std::string &call, int code) const;
+
+  /// The properties of device `index`; the architecture without feature suffixes.
+  Result<DeviceProperties> properties(int index) const;
+};
+
+} // namespace hocket::runtime

@@ -1,0 +1,164 @@
+// hocketc: a kernel or an attention description in, a code object out - or any stage in between.
+//
+// The driver does four things: read options, read the input, call `hocket::compile`, write what was
+// asked for. Exit status 0, or 2 with one message that says what is wrong, at which stage, and how to
+// see more.
+#include "hocket/Pipelines/Compiler.h"
+#include "hocket/Pipelines/Schedules.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace cl = llvm::cl;
+using namespace hocket;
+
+static cl::OptionCategory category("hocketc options");
+static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input file, - for standard input>"),
+                                      cl::init("-"), cl::cat(category));
+static cl::opt<std::string> outputPath("o", cl::value_desc("file"), cl::cat(category),
+                                       cl::desc("Output file, - for standard output (default: the input's name with "
+                                                ".hsaco; text stages go to standard output)"));
+static cl::opt<std::string> toStage("to", cl::value_desc("stage"), cl::init("hsaco"), cl::cat(category),
+                                    cl::desc("Stop at a stage: attn, tile, clusters, rocdl, llvm, asm, hsaco (default)"));
+static cl::opt<std::string> fromStage("from", cl::value_desc("stage"), cl::init("attn"), cl::cat(category),
+                                      cl::desc("The stage that the input is in (default: attn, which also takes tile)"));
+static cl::opt<std::string> dumpDirectory("dump-stages", cl::value_desc("directory"), cl::cat(category),
+                                          cl::desc("Write every stage that is passed to a file there"));
+static cl::opt<std::string> report("report", cl::value_desc("json"), cl::ValueOptional, cl::cat(category),
+                                   cl::desc("Print registers, LDS, occupancy and instruction counts; =json for JSON"));
+static cl::opt<std::string> manifestPath("manifest", cl::value_desc("file"), cl::cat(category),
+                                         cl::desc("Write the launch manifest (JSON, docs/Manifest.md)"));
+static cl::opt<std::string> target("target", cl::value_desc("processor"), cl::init("gfx950"), cl::cat(category),
+                                   cl::desc("Target processor (default: gfx950)"));
+static cl::opt<std::string> schedule("schedule", cl::value_desc("name|file"), cl::cat(category),
+                                     cl::desc("Schedule to follow: a shipped one, or a file with a tile.schedule"));
+static cl::opt<bool> debugInfo("g", cl::cat(category), cl::desc("Line tables back to the input; the code stays the same"));
+static cl::opt<bool> allowSpills("allow-spills", cl::cat(category),
+                                 cl::desc("Accept a kernel that spills registers or uses scratch memory"));
+static cl::opt<bool> timing("timing", cl::cat(category), cl::desc("Print the seconds that each stage took"));
+
+/// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
+/// before anything is compiled.
+struct Request {
+  std::string input, output, dumpDirectory, manifest, report;
+  bool wantsDump = false, wantsManifest = false, wantsReport = false, wantsTiming = false;
+  Stage from = Stage::Attn, to = Stage::HSACO;
+  CompileOptions options;
+};
+
+static Result<Request> readOptions() {
+  Result<Stage> from = parseStage(fromStage), to = parseStage(toStage);
+  if (!from || !to)
+    return from ? to.error() : from.error();
+  if (report.getNumOccurrences() && !report.empty() && report != "json")
+    return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
+  Request request = {inputPath, outputPath, dumpDirectory, manifestPath, report};
+  request.wantsDump = dumpDirectory.getNumOccurrences();
+  request.wantsManifest = manifestPath.getNumOccurrences();
+  request.wantsReport = report.getNumOccurrences();
+  request.wantsTiming = timing;
+  request.from = *from, request.to = *to;
+  request.options.target = target;
+  request.options.from = *from;
+  request.options.to = *to;
+  if (schedule.getNumOccurrences())
+    request.options.schedule = schedule;
+  request.options.debugInfo = debugInfo;
+  request.options.allowSpills = allowSpills;
+  return request;
+}
+
+static Status writeFile(const std::string &path, llvm::StringRef contents) {
+  std::error_code code;
+  llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
+  if (code)
+    return hostError("cannot write '" + path + "': " + code.message());
+  file.os() << contents;
+  file.os().flush();
+  if (file.os().has_error()) {
+    code = file.os().error();
+    file.os().clear_error();
+    return hostError("cannot write '" + path + "': " + code.message());
+  }
+  file.keep();
+  return Status::success();
+}
+
+static Status dumpStage(const std::string &directory, Stage stage, std::string_view text) {
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return hostError("cannot create '" + directory + "': " + code.message());
+  llvm::SmallString<128> path(directory);
+  std::string name = llvm::formatv("{0}-{1}.{2}", static_cast<int>(stage), toString(stage), extension(stage));
+  llvm::sys::path::append(path, name);
+  return writeFile(path.str().str(), text);
+}
+
+static std::string defaultOutput(const Request &request) {
+  if (request.to != Stage::HSACO || request.input == "-")
+    return "-";
+  llvm::SmallString<128> path(llvm::sys::path::filename(request.input));
+  llvm::sys::path::replace_extension(path, "hsaco");
+  return path.str().str();
+}
+
+static Status writeResults(const Request &request, const Compilation &compilation) {
+  if (request.wantsManifest && compilation.manifest.empty())
+    return invalidInput("no manifest for '" + request.input +
+                        "': it takes one tile kernel whose arguments all have 'tile.bind', and an input of "
+                        "stage attn or tile");
+  if (request.wantsReport && compilation.report.empty())
+    return invalidInput("--report needs --to=hsaco: resources are read from the linked code object");
+  std::string path = request.output.empty() ? defaultOutput(request) : request.output;
+  if (Status status = writeFile(path, compilation.output); !status)
+    return status;
+  if (request.wantsManifest)
+    if (Status status = writeFile(request.manifest, compilation.manifest); !status)
+      return status;
+  if (request.wantsReport)
+    (path == "-" ? llvm::errs() : llvm::outs())
+        << (request.report == "json" ? compilation.reportJson : compilation.report);
+  if (request.wantsTiming)
+    for (const auto &[stage, seconds] : compilation.seconds)
+      llvm::errs() << llvm::formatv("{0,-8} {1:f3} s\n", stage, seconds);
+  return Status::success();
+}
+
+static Status run(Request request) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input = llvm::MemoryBuffer::getFileOrSTDIN(request.input);
+  if (!input)
+    return notFound("cannot read '" + request.input + "': " + input.getError().message());
+  if (request.wantsDump)
+    request.options.onStage = [&](Stage stage, std::string_view text) {
+      return dumpStage(request.dumpDirectory, stage, text);
+    };
+  std::string name = request.input == "-" ? "<stdin>" : request.input;
+  Result<Compilation> compilation = compile((*input)->getBuffer(), name, request.options);
+  return compilation ? writeResults(request, *compilation) : Status(compilation.error());
+}
+
+static int fail(const Error &error, bool dumped) {
+  llvm::errs() << "hocketc: " << error.message << "\n";
+  if (!dumped)
+    llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  std::string overview = "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
+  for (const ShippedSchedule &shipped : shippedSchedules())
+    overview += " " + std::string(shipped.name);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &llvm::errs()))
+    return 2;
+  Result<Request> request = readOptions();
+  if (!request)
+    return fail(request.error(), /*dumped=*/true);
+  Status status = run(*request);
+  return status ? 0 : fail(status.error(), request->wantsDump);
+}
