@@ -17,7 +17,10 @@ void registerScalarMemory(OpTable &table);
   X(BufferMemory)                                                                                  \
   X(FlatMemory)                                                                                    \
   X(LdsDma)                                                                                        \
+  X(LdsLoad)                                                                                       \
+  X(LdsStore)                                                                                      \
   X(MatrixFloat)                                                                                   \
+  X(PackedMath)                                                                                    \
   X(Transcendental)                                                                                \
   X(Vector16)                                                                                      \
   X(VectorCarry)                                                                                   \
