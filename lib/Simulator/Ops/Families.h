@@ -15,7 +15,12 @@ void registerScalarMemory(OpTable &table);
 // Each is one file of the name without "register".
 #define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
   X(BufferMemory)                                                                                  \
+  X(ConvertPacked)                                                                                 \
+  X(CrossLane)                                                                                     \
+  X(DotProduct)                                                                                    \
   X(FlatMemory)                                                                                    \
+  X(LdsAtomic)                                                                                     \
+  X(LdsCrossLane)                                                                                  \
   X(LdsDma)                                                                                        \
   X(LdsLoad)                                                                                       \
   X(LdsStore)                                                                                      \

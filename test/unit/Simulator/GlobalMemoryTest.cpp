@@ -9,8 +9,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 namespace {
-/// A wave with a buffer of 1024 dwords, dword i = i * 0x01010101 + 0x80, lane addresses in v[2:3] (4
-/// bytes apart), its base in s[2:3], a raw buffer descriptor in s[8:11], and byte offsets in v4.
+/// A wave with a buffer of 1024 dwords, dword i = i * 0x01010101 + 0x80, lane addresses in v[2:3]
+/// (4 bytes apart), its base in s[2:3], a raw buffer descriptor in s[8:11], and byte offsets in v4.
 class GlobalMemory : public testing::Test {
 protected:
   void start(HarnessOptions options = {}) {
@@ -93,15 +93,17 @@ TEST_F(GlobalMemory, StoresOfEveryWidth) {
   spread(32);
   h->setV64(10, 0x1122334455667788ull);
   h->setV64(12, 0x99aabbccddeeff00ull);
-  h->run("global_store_dword v[2:3], v10, off\nglobal_store_dwordx2 v[2:3], v[10:11], off offset:4\n"
-         "global_store_dwordx3 v4, v[10:12], s[2:3] offset:12");
+  h->run(
+      "global_store_dword v[2:3], v10, off\nglobal_store_dwordx2 v[2:3], v[10:11], off offset:4\n"
+      "global_store_dwordx3 v4, v[10:12], s[2:3] offset:12");
   EXPECT_EQ(words[8], 0x55667788u);
   EXPECT_EQ(words[10], 0x11223344u);
   EXPECT_EQ(words[13], 0xddeeff00u);
-  h->run("global_store_dwordx4 v[2:3], v[10:13], off\nglobal_store_byte v[2:3], v10, off offset:16\n"
-         "global_store_short v[2:3], v10, off offset:18\nglobal_store_byte_d16_hi v[2:3], v10, off "
-         "offset:20\nglobal_store_short_d16_hi v[2:3], v10, off offset:22\nflat_store_dword v[2:3], "
-         "v11 offset:24");
+  h->run(
+      "global_store_dwordx4 v[2:3], v[10:13], off\nglobal_store_byte v[2:3], v10, off offset:16\n"
+      "global_store_short v[2:3], v10, off offset:18\nglobal_store_byte_d16_hi v[2:3], v10, off "
+      "offset:20\nglobal_store_short_d16_hi v[2:3], v10, off offset:22\nflat_store_dword v[2:3], "
+      "v11 offset:24");
   EXPECT_EQ(words[11], 0x99aabbccu);
   EXPECT_EQ(words[12] & 0xff, 0x88u);
   EXPECT_EQ(words[12] >> 16, 0x7788u);
@@ -195,11 +197,12 @@ TEST_F(GlobalMemory, StoreDataIsTakenAtIssue) {
 TEST_F(GlobalMemory, Buffers) {
   start();
   h->setS(5, 8);
-  h->run("buffer_load_dword v10, v4, s[8:11], 0 offen\nbuffer_load_dwordx2 v[12:13], v4, s[8:11], s5 "
-         "offen offset:4\nbuffer_load_dwordx3 v[14:16], off, s[8:11], 0\nbuffer_load_dwordx4 "
-         "v[18:21], v4, s[8:11], 0 offen\nbuffer_load_ubyte v22, v4, s[8:11], 0 offen\n"
-         "buffer_load_sbyte v23, v4, s[8:11], 0 offen\nbuffer_load_ushort v24, v4, s[8:11], 0 offen\n"
-         "buffer_load_sshort v25, v4, s[8:11], 0 offen\nbuffer_wbl2 sc1\nbuffer_inv sc1");
+  h->run(
+      "buffer_load_dword v10, v4, s[8:11], 0 offen\nbuffer_load_dwordx2 v[12:13], v4, s[8:11], s5 "
+      "offen offset:4\nbuffer_load_dwordx3 v[14:16], off, s[8:11], 0\nbuffer_load_dwordx4 "
+      "v[18:21], v4, s[8:11], 0 offen\nbuffer_load_ubyte v22, v4, s[8:11], 0 offen\n"
+      "buffer_load_sbyte v23, v4, s[8:11], 0 offen\nbuffer_load_ushort v24, v4, s[8:11], 0 offen\n"
+      "buffer_load_sshort v25, v4, s[8:11], 0 offen\nbuffer_wbl2 sc1\nbuffer_inv sc1");
   EXPECT_EQ(h->v(10, 7), words[7]);
   EXPECT_EQ(h->v(13, 7), words[7 + 4]);
   EXPECT_EQ(h->v(16, 7), words[2]);
@@ -210,10 +213,11 @@ TEST_F(GlobalMemory, Buffers) {
   EXPECT_EQ(h->v(25, 7), uint32_t(int16_t(words[7])));
   for (int i = 30; i < 36; ++i)
     h->setV(i, 0xaaaaaaaau);
-  h->run("buffer_load_ubyte_d16 v30, v4, s[8:11], 0 offen\nbuffer_load_sbyte_d16 v31, v4, s[8:11], 0 "
-         "offen\nbuffer_load_short_d16 v32, v4, s[8:11], 0 offen\nbuffer_load_ubyte_d16_hi v33, v4, "
-         "s[8:11], 0 offen\nbuffer_load_sbyte_d16_hi v34, v4, s[8:11], 0 offen\n"
-         "buffer_load_short_d16_hi v35, v4, s[8:11], 0 offen");
+  h->run(
+      "buffer_load_ubyte_d16 v30, v4, s[8:11], 0 offen\nbuffer_load_sbyte_d16 v31, v4, s[8:11], 0 "
+      "offen\nbuffer_load_short_d16 v32, v4, s[8:11], 0 offen\nbuffer_load_ubyte_d16_hi v33, v4, "
+      "s[8:11], 0 offen\nbuffer_load_sbyte_d16_hi v34, v4, s[8:11], 0 offen\n"
+      "buffer_load_short_d16_hi v35, v4, s[8:11], 0 offen");
   EXPECT_EQ(h->v(30, 7), 0xaaaa0000 | (words[7] & 0xff));
   EXPECT_EQ(h->v(31, 7), 0xaaaa0000 | uint16_t(int8_t(words[7])));
   EXPECT_EQ(h->v(32, 7), 0xaaaa0000 | (words[7] & 0xffff));
@@ -226,8 +230,9 @@ TEST_F(GlobalMemory, BufferRangeIsPerDwordAndCountsTheScalarOffset) {
   start();
   h->setS(10, 256); // 64 dwords
   h->setS(5, 16);
-  h->run("buffer_load_dwordx4 v[20:23], v4, s[8:11], 0 offen\nbuffer_load_dword v24, v4, s[8:11], s5 "
-         "offen");
+  h->run(
+      "buffer_load_dwordx4 v[20:23], v4, s[8:11], 0 offen\nbuffer_load_dword v24, v4, s[8:11], s5 "
+      "offen");
   EXPECT_EQ(h->v(21, 62), words[63]);
   EXPECT_EQ(h->v(22, 62), 0u);
   EXPECT_EQ(h->v(24, 59), words[63]);
@@ -249,10 +254,11 @@ TEST_F(GlobalMemory, BufferStoresAndRecords) {
   h->setV64(20, 0x1122334455667788ull);
   h->setV(22, 0x99u);
   spread(16);
-  h->run("buffer_store_dword v20, v4, s[8:11], 0 offen\nbuffer_store_byte v20, v4, s[8:11], 0 offen "
-         "offset:4\nbuffer_store_short v20, v4, s[8:11], 0 offen offset:6\nbuffer_store_byte_d16_hi "
-         "v20, v4, s[8:11], 0 offen offset:8\nbuffer_store_short_d16_hi v20, v4, s[8:11], 0 offen "
-         "offset:10");
+  h->run(
+      "buffer_store_dword v20, v4, s[8:11], 0 offen\nbuffer_store_byte v20, v4, s[8:11], 0 offen "
+      "offset:4\nbuffer_store_short v20, v4, s[8:11], 0 offen offset:6\nbuffer_store_byte_d16_hi "
+      "v20, v4, s[8:11], 0 offen offset:8\nbuffer_store_short_d16_hi v20, v4, s[8:11], 0 offen "
+      "offset:10");
   EXPECT_EQ(words[4], 0x55667788u);
   EXPECT_EQ(words[5] & 0xff, 0x88u);
   EXPECT_EQ(words[5] >> 16, 0x7788u);
@@ -269,8 +275,9 @@ TEST_F(GlobalMemory, BufferStoresAndRecords) {
     h->setLane(12, lane, lane);
     h->setLane(13, lane, 4u);
   }
-  h->run("buffer_load_dword v24, v12, s[8:11], 0 idxen\nbuffer_load_dword v25, v[12:13], s[8:11], 0 "
-         "idxen offen");
+  h->run(
+      "buffer_load_dword v24, v12, s[8:11], 0 idxen\nbuffer_load_dword v25, v[12:13], s[8:11], 0 "
+      "idxen offen");
   EXPECT_EQ(h->v(24, 3), words[6]);
   EXPECT_EQ(h->v(24, 4), 0u);
   EXPECT_EQ(h->v(25, 3), words[7]);
@@ -313,8 +320,9 @@ TEST_F(GlobalMemory, LdsDmaOutOfRangeWritesZeroAndInactiveLanesNothing) {
   EXPECT_EQ(lds(0), uninitialisedPattern);
   EXPECT_EQ(lds(4 * 31), words[31]);
   EXPECT_EQ(lds(4 * 32), 0u);
-  EXPECT_THAT(h->tryRun("s_mov_b32 m0, 0xff80\ns_nop 0\nbuffer_load_dword v4, s[8:11], 0 offen lds"),
-              AllOf(HasSubstr("LDS address"), HasSubstr("65536 bytes")));
+  EXPECT_THAT(
+      h->tryRun("s_mov_b32 m0, 0xff80\ns_nop 0\nbuffer_load_dword v4, s[8:11], 0 offen lds"),
+      AllOf(HasSubstr("LDS address"), HasSubstr("65536 bytes")));
 }
 
 TEST_F(GlobalMemory, LdsDmaLandsAtTheWaitWithSeedZero) {
@@ -404,20 +412,13 @@ TEST_F(GlobalMemory, Atomics64) {
   auto d = [](double x) { return std::bit_cast<uint64_t>(x); };
   uint64_t big = 1ull << 40, minusOne = ~0ull;
   const AtomicCase cases[] = {
-      {"swap_x2", 5, big, big},
-      {"add_x2", 5, big, big + 5},
-      {"sub_x2", 5, big, 5 - big},
-      {"smin_x2", minusOne, 1, minusOne},
-      {"umin_x2", minusOne, 1, 1},
-      {"smax_x2", minusOne, 1, 1},
-      {"umax_x2", minusOne, 1, minusOne},
-      {"and_x2", 3 * big, big, big},
-      {"or_x2", 1, big, big + 1},
-      {"xor_x2", big, big, 0},
-      {"inc_x2", big, 2 * big, big + 1},
-      {"dec_x2", 0, big, big},
-      {"add_f64", d(1.5), d(2), d(3.5)},
-      {"min_f64", d(1.5), d(2), d(1.5)},
+      {"swap_x2", 5, big, big},           {"add_x2", 5, big, big + 5},
+      {"sub_x2", 5, big, 5 - big},        {"smin_x2", minusOne, 1, minusOne},
+      {"umin_x2", minusOne, 1, 1},        {"smax_x2", minusOne, 1, 1},
+      {"umax_x2", minusOne, 1, minusOne}, {"and_x2", 3 * big, big, big},
+      {"or_x2", 1, big, big + 1},         {"xor_x2", big, big, 0},
+      {"inc_x2", big, 2 * big, big + 1},  {"dec_x2", 0, big, big},
+      {"add_f64", d(1.5), d(2), d(3.5)},  {"min_f64", d(1.5), d(2), d(1.5)},
       {"max_f64", d(1.5), d(2), d(2)},
   };
   for (const AtomicCase &c : cases) {
@@ -466,11 +467,11 @@ TEST_F(GlobalMemory, LanesAddToOneLocation) {
 TEST_F(GlobalMemory, BadAddressesAreNamed) {
   start();
   h->setLane(2, 7, static_cast<uint32_t>(base + 4096 + 16));
-  EXPECT_THAT(h->tryRun("s_nop 0\nglobal_load_dword v10, v[2:3], off"),
-              AllOf(HasSubstr("'global_load_dword v10, v[2:3], off' at offset 0x4 of kernel 'test'"),
-                    HasSubstr("loads 4 bytes"), HasSubstr("lane 7"),
-                    HasSubstr("16 bytes past the end of the allocation 'data'"),
-                    HasSubstr("wave 0")));
+  EXPECT_THAT(
+      h->tryRun("s_nop 0\nglobal_load_dword v10, v[2:3], off"),
+      AllOf(HasSubstr("'global_load_dword v10, v[2:3], off' at offset 0x4 of kernel 'test'"),
+            HasSubstr("loads 4 bytes"), HasSubstr("lane 7"),
+            HasSubstr("16 bytes past the end of the allocation 'data'"), HasSubstr("wave 0")));
   EXPECT_THAT(h->tryRun("global_store_dword v[2:3], v10, off"), HasSubstr("stores 4 bytes"));
   EXPECT_THAT(h->tryRun("global_atomic_add v[2:3], v10, off"), HasSubstr("updates 4 bytes"));
   EXPECT_THAT(h->tryRun("global_load_dwordx4 v[12:15], v4, s[2:3] offset:3900"),

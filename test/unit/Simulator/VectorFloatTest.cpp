@@ -357,13 +357,20 @@ TEST(Vector16, Floats) {
       "OP v0, v2, v4, v6");
   checkBits(
       {
-          {"v_trunc_f16", 0xbe00, 0, 0, 0xbc00},  {"v_ceil_f16", 0x3d00, 0, 0, 0x4000},
-          {"v_floor_f16", 0xbd00, 0, 0, 0xc000},  {"v_rndne_f16", 0x4100, 0, 0, 0x4000},
-          {"v_fract_f16", 0xb400, 0, 0, 0x3a00},  {"v_frexp_mant_f16", 0x4a00, 0, 0, 0x3a00},
-          {"v_frexp_exp_i16_f16", 0x4a00, 0, 0, 4}, {"v_rcp_f16", 0x4400, 0, 0, 0x3400},
-          {"v_rsq_f16", 0x4c00, 0, 0, 0x3400},    {"v_sqrt_f16", 0x4c00, 0, 0, 0x4400},
-          {"v_exp_f16", 0x4200, 0, 0, 0x4800},    {"v_log_f16", 0x4800, 0, 0, 0x4200},
-          {"v_sin_f16", 0x3400, 0, 0, 0x3c00},    {"v_cos_f16", 0x3800, 0, 0, 0xbc00},
+          {"v_trunc_f16", 0xbe00, 0, 0, 0xbc00},
+          {"v_ceil_f16", 0x3d00, 0, 0, 0x4000},
+          {"v_floor_f16", 0xbd00, 0, 0, 0xc000},
+          {"v_rndne_f16", 0x4100, 0, 0, 0x4000},
+          {"v_fract_f16", 0xb400, 0, 0, 0x3a00},
+          {"v_frexp_mant_f16", 0x4a00, 0, 0, 0x3a00},
+          {"v_frexp_exp_i16_f16", 0x4a00, 0, 0, 4},
+          {"v_rcp_f16", 0x4400, 0, 0, 0x3400},
+          {"v_rsq_f16", 0x4c00, 0, 0, 0x3400},
+          {"v_sqrt_f16", 0x4c00, 0, 0, 0x4400},
+          {"v_exp_f16", 0x4200, 0, 0, 0x4800},
+          {"v_log_f16", 0x4800, 0, 0, 0x4200},
+          {"v_sin_f16", 0x3400, 0, 0, 0x3c00},
+          {"v_cos_f16", 0x3800, 0, 0, 0xbc00},
       },
       "OP v0, v2");
   checkBits({{"v_add_f16", 0x3c000000, 0x4000, 0, 0x4200aaaa}},
@@ -380,12 +387,18 @@ TEST(Vector16, FusedRoundsOnce) {
 TEST(Vector16, Integers) {
   checkBits(
       {
-          {"v_add_u16", 0xffff, 2, 0, 1},        {"v_sub_u16", 1, 2, 0, 0xffff},
-          {"v_subrev_u16", 1, 2, 0, 1},          {"v_mul_lo_u16", 0x101, 0x101, 0, 0x201},
-          {"v_lshlrev_b16", 4, 0xff, 0, 0xff0},  {"v_lshrrev_b16", 4, 0xff, 0, 0xf},
-          {"v_ashrrev_i16", 4, 0x8000, 0, 0xf800}, {"v_min_u16", 0xffff, 1, 0, 1},
-          {"v_max_u16", 0xffff, 1, 0, 0xffff},   {"v_min_i16", 0xffff, 1, 0, 0xffff},
-          {"v_max_i16", 0xffff, 1, 0, 1},        {"v_add_i16", 0x7fff, 1, 0, 0xaaaa8000},
+          {"v_add_u16", 0xffff, 2, 0, 1},
+          {"v_sub_u16", 1, 2, 0, 0xffff},
+          {"v_subrev_u16", 1, 2, 0, 1},
+          {"v_mul_lo_u16", 0x101, 0x101, 0, 0x201},
+          {"v_lshlrev_b16", 4, 0xff, 0, 0xff0},
+          {"v_lshrrev_b16", 4, 0xff, 0, 0xf},
+          {"v_ashrrev_i16", 4, 0x8000, 0, 0xf800},
+          {"v_min_u16", 0xffff, 1, 0, 1},
+          {"v_max_u16", 0xffff, 1, 0, 0xffff},
+          {"v_min_i16", 0xffff, 1, 0, 0xffff},
+          {"v_max_i16", 0xffff, 1, 0, 1},
+          {"v_add_i16", 0x7fff, 1, 0, 0xaaaa8000},
           {"v_sub_i16", 0, 1, 0, 0xaaaaffff},
       },
       "OP v0, v2, v4");

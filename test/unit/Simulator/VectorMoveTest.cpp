@@ -112,8 +112,8 @@ TEST(VectorCompare, Floats) {
     }
     h.setExec(0xf);
     std::string name = c.name;
-    h.run("v_cmp_" + name + "_f32 s[0:1], v2, v8\nv_cmp_" + name + "_f64 s[2:3], v[4:5], v[10:11]\n" +
-          "v_cmp_" + name + "_f16 s[4:5], v6, v12");
+    h.run("v_cmp_" + name + "_f32 s[0:1], v2, v8\nv_cmp_" + name +
+          "_f64 s[2:3], v[4:5], v[10:11]\n" + "v_cmp_" + name + "_f16 s[4:5], v6, v12");
     uint64_t expected = c.less | c.equal << 1 | c.greater << 2 | c.unordered << 3;
     EXPECT_EQ(h.s64(0), expected) << name;
     EXPECT_EQ(h.s64(2), expected) << name;
@@ -157,9 +157,15 @@ TEST(VectorCompare, Class) {
                                0x80000000, 0,          1,          0x3f800000, 0x7f800000};
   const uint32_t halves[10] = {0x7c01, 0x7e00, 0xfc00, 0xbc00, 0x8001,
                                0x8000, 0,      1,      0x3c00, 0x7c00};
-  const uint64_t wides[10] = {0x7ff0000000000001, 0x7ff8000000000000, 0xfff0000000000000,
-                              0xbff0000000000000, 0x8000000000000001, 0x8000000000000000,
-                              0,                  1,                  0x3ff0000000000000,
+  const uint64_t wides[10] = {0x7ff0000000000001,
+                              0x7ff8000000000000,
+                              0xfff0000000000000,
+                              0xbff0000000000000,
+                              0x8000000000000001,
+                              0x8000000000000000,
+                              0,
+                              1,
+                              0x3ff0000000000000,
                               0x7ff0000000000000};
   for (unsigned bit = 0; bit < 10; ++bit) {
     WaveHarness h;
