@@ -3,9 +3,9 @@
 // v_div_scale moves numerator or denominator by a power of two where the quotient or the reciprocal
 // would leave the normal range, and says in VCC that the quotient is to be moved back; v_div_fmas
 // does the last multiply-add and moves it back; v_div_fixup handles what is no division of finite
-// numbers. The published pseudocode of v_div_scale and v_div_fmas contradicts itself in two places
-// (the direction in which a huge denominator moves, the factor of v_div_fmas); here both are as the
-// sequence needs them to be right.
+// numbers. The published pseudocode leaves quotients that overflow as NaN and contradicts itself in
+// two places (the direction in which a huge denominator moves, the factor of v_div_fmas); here all
+// three are as LLVM's sequence needs them to be right.
 #include "Families.h"
 #include "FloatMath.h"
 #include "Masks.h"
@@ -109,7 +109,8 @@ template <class F> static HOCKET_SIM_INLINE F fixQuotient(F quotient, F denomina
     return withSign(F(0), negative);
   if (exponentField(numerator) - exponentField(denominator) < C::underflow)
     return withSign(F(0), negative);
-  return withSign(quotient, negative);
+  // An overflow in between leaves infinity minus infinity; the quotient of finite numbers is no NaN.
+  return withSign(isNan(quotient) ? infinity : quotient, negative);
 }
 
 /// On f16 by way of f32: exact, and the special values are the same.
