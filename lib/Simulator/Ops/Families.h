@@ -16,7 +16,10 @@ void registerScalarMemory(OpTable &table);
 // Each is one file of the name without "register".
 #define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
   X(FlatMemory)                                                                                    \
+  X(LdsLoad)                                                                                       \
+  X(LdsStore)                                                                                      \
   X(MatrixFloat)                                                                                   \
+  X(PackedMath)                                                                                    \
   X(Transcendental)                                                                                \
   X(Vector16)                                                                                      \
   X(VectorCarry)                                                                                   \
