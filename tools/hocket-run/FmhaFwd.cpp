@@ -2,12 +2,12 @@
 //
 // With --code-object and --manifest it runs a kernel that is already there, ours or anyone's.
 #define HOCKET_OPTIONS_INC "FmhaFwdOptions.inc"
-#include "CompileForward.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
 
 #include "hocket/Attention/RunForward.h"
+#include "hocket/Pipelines/ForwardKernel.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -118,28 +118,35 @@ static Result<ForwardOptions> readForwardOptions(const Options &options) {
 }
 
 /// The kernel to run: read from files, or compiled.
-static Result<CompiledForward> getKernel(const Options &options, const ForwardProblem &problem) {
+static Result<ForwardKernel> getKernel(const Options &options, const ForwardProblem &problem) {
   bool hasFile = options.has(OPT_code_object);
   if (hasFile != options.has(OPT_manifest))
     return invalidInput(
         "--code-object and --manifest belong together; give both, or none to compile");
   if (hasFile && options.has(OPT_schedule))
-    return invalidInput(
-        "--schedule has no effect on a --code-object that is already compiled; leave it out");
+    return invalidInput("--schedule has no effect on a --code-object that is already compiled; "
+                        "leave it out");
   if (!hasFile) {
     showProgress("compiling", 0);
-    std::optional<std::string> schedule;
+    CompileOptions compileOptions;
     if (options.has(OPT_schedule))
-      schedule = options.string(OPT_schedule);
-    return compileForward(problem, schedule);
+      compileOptions.schedule = options.string(OPT_schedule);
+    return compileForward(problem, compileOptions);
   }
   Result<std::string> codeObject = readText(options.string(OPT_code_object));
   if (!codeObject.ok())
     return codeObject.error();
-  Result<std::string> manifest = readText(options.string(OPT_manifest));
+  std::string manifestPath = options.string(OPT_manifest);
+  Result<std::string> text = readText(manifestPath);
+  if (!text.ok())
+    return text.error();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
   if (!manifest.ok())
     return manifest.error();
-  return CompiledForward{*std::move(codeObject), *std::move(manifest)};
+  ForwardKernel kernel;
+  kernel.codeObject = *std::move(codeObject);
+  kernel.manifest = *std::move(manifest);
+  return kernel;
 }
 
 static Result<int> runProblem(const Options &options) {
@@ -154,15 +161,12 @@ static Result<int> runProblem(const Options &options) {
   Result<runtime::OpenedDevice> opened = openDevice(options.string(OPT_device, "auto"));
   if (!opened.ok())
     return opened.error();
-  std::string manifestName = options.string(OPT_manifest, "compiled kernel");
-  Result<CompiledForward> kernel = getKernel(options, *problem);
+  Result<ForwardKernel> kernel = getKernel(options, *problem);
   if (!kernel.ok())
     return kernel.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(kernel->manifest, manifestName);
-  if (!manifest.ok())
-    return manifest.error();
-  Result<ForwardReport> report = runForward(
-      *opened->device, std::as_bytes(std::span(kernel->codeObject)), *manifest, *problem, *forward);
+  Result<ForwardReport> report =
+      runForward(*opened->device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest,
+                 *problem, *forward);
   if (!report.ok())
     return report.error();
   clearProgress();
