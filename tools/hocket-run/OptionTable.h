@@ -7,6 +7,8 @@
 #include "Options.h"
 
 namespace {
+using llvm::opt::DefaultVis; // the generated tables name it bare
+
 enum OptionId {
   OPT_INVALID = 0,
 #define OPTION(...) LLVM_MAKE_OPT_ID(__VA_ARGS__),
