@@ -64,6 +64,8 @@ struct Wave {
   Mode mode;
   uint32_t pc = 0; ///< index of the next instruction, in dwords from the start of the text
   Stop stop = Stop::None;
+  /// s_set_gpr_idx: bits 0 to 2 add M0[7:0] to source VGPR numbers, bit 3 to the destination's.
+  uint8_t gprIndexing = 0;
   uint8_t index = 0; ///< within the workgroup
   Workgroup *group = nullptr;
   uint64_t instructions = 0; ///< executed so far

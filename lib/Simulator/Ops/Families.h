@@ -13,22 +13,27 @@ void registerScalarControl(OpTable &table);
 void registerScalarMemory(OpTable &table);
 
 // Each is one file of the name without "register".
-#define HOCKET_SIM_LANE_FAMILIES(X)                                                                 \
-  X(BufferMemory)                                                                                   \
-  X(FlatMemory)                                                                                     \
-  X(LdsDma)                                                                                         \
-  X(LdsLoad)                                                                                        \
-  X(LdsStore)                                                                                       \
-  X(MatrixFloat)                                                                                    \
-  X(PackedMath)                                                                                     \
-  X(Transcendental)                                                                                 \
-  X(Vector16)                                                                                       \
-  X(VectorCarry)                                                                                    \
-  X(VectorCompare)                                                                                  \
-  X(VectorConvert)                                                                                  \
-  X(VectorDivide)                                                                                   \
-  X(VectorFloat)                                                                                    \
-  X(VectorInteger)                                                                                  \
+#define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
+  X(BufferMemory)                                                                                  \
+  X(ConvertPacked)                                                                                 \
+  X(CrossLane)                                                                                     \
+  X(DotProduct)                                                                                    \
+  X(FlatMemory)                                                                                    \
+  X(LdsAtomic)                                                                                     \
+  X(LdsCrossLane)                                                                                  \
+  X(LdsDma)                                                                                        \
+  X(LdsLoad)                                                                                       \
+  X(LdsStore)                                                                                      \
+  X(MatrixFloat)                                                                                   \
+  X(PackedMath)                                                                                    \
+  X(Transcendental)                                                                                \
+  X(Vector16)                                                                                      \
+  X(VectorCarry)                                                                                   \
+  X(VectorCompare)                                                                                 \
+  X(VectorConvert)                                                                                 \
+  X(VectorDivide)                                                                                  \
+  X(VectorFloat)                                                                                   \
+  X(VectorInteger)                                                                                 \
   X(VectorMove)
 
 #define HOCKET_SIM_DECLARE(name) void register##name(OpTable &table);

@@ -7,6 +7,8 @@
 #include "FloatMath.h"
 #include "Packed.h"
 
+#include <cstring>
+
 namespace hocket::sim::HOCKET_SIM_ISA {
 
 /// op_sel, op_sel_hi and neg of a packed f32 operand say: low from low, high from high, unchanged.
@@ -25,9 +27,10 @@ HOCKET_SIM_INLINE void computePacked(LaneWords &to, bool clamp, bool dx10, const
       to.lane[i] = bitCast<u32>(clampFloat(bitCast<f32>(to.lane[i]), dx10));
 }
 
+/// Out of line, so that a change of the host's rounding mode around a call cannot be moved into it.
 template <auto F, size_t... I>
-HOCKET_SIM_INLINE void packedFloatGeneral(Wave &wave, const Instruction &in,
-                                          std::index_sequence<I...>) {
+__attribute__((noinline)) static void packedFloatGeneral(Wave &wave, const Instruction &in,
+                                                         std::index_sequence<I...>) {
   LaneWords low, high;
   bool dx10 = wave.mode.dx10Clamp();
   computePacked<F>(low, in.clamp, dx10, PackedFloat(wave, in.source[I], false)...);
@@ -39,14 +42,17 @@ HOCKET_SIM_INLINE void packedFloatGeneral(Wave &wave, const Instruction &in,
 template <auto F, size_t... I>
 HOCKET_SIM_INLINE void packedFloatStraight(Wave &wave, const Instruction &in,
                                            std::index_sequence<I...>) {
-  LaneWords result;
+  u64 mask = wave.exec();
   for (unsigned word = 0; word < 2; ++word) {
-    const f32 *from[] = {reinterpret_cast<const f32 *>(wave.vgpr[in.source[I].reg + word])...};
+    const u32 *from[] = {wave.vgpr[in.source[I].reg + word]...};
+    u32 *to = wave.vgpr[in.destination + word];
+    LaneWords result;
+    u32 *target = mask == allLanes ? to : result.lane;
     HOCKET_LANE_LOOP
     for (unsigned i = 0; i < 64; ++i)
-      result.lane[i] = bitCast<u32>(F(bitCast<f32>(wave.vgpr[in.source[I].reg + word][i])...));
-    (void)from;
-    blend(wave.vgpr[in.destination + word], result.lane, wave.exec());
+      target[i] = bitCast<u32>(F(bitCast<f32>(from[I][i])...));
+    if (mask != allLanes)
+      blend(to, result.lane, mask);
   }
 }
 
@@ -110,24 +116,25 @@ template <auto F, unsigned N> static void packedHalf(Wave &wave, const Instructi
   packedSixteen<Half, F>(wave, in, in.clamp, std::make_index_sequence<N>());
 }
 
-template <class T, auto F, unsigned N>
-static void packedInteger16(Wave &wave, const Instruction &in) {
+template <class T, auto F, unsigned N> static void packed(Wave &wave, const Instruction &in) {
   packedSixteen<T, F>(wave, in, false, std::make_index_sequence<N>());
 }
-
-HOCKET_SIM_INLINE i16 saturateSigned(i32 value) {
-  return static_cast<i16>(value < -32768 ? -32768 : value > 32767 ? 32767 : value);
-}
-/// For results that are too large; differences are clamped at 0 by their function.
-HOCKET_SIM_INLINE u16 saturateUnsigned(i64 value) {
-  return static_cast<u16>(value < 0 ? 0 : value > 65535 ? 65535 : value);
-}
-
-HOCKET_SIM_INLINE Half halfOf(f32 value) { return floatToHalf(value); }
 
 static constexpr auto fmaHalf = [](Half a, Half b, Half c) {
   return doubleToHalf(f64(halfToFloat(a)) * f64(halfToFloat(b)) + f64(halfToFloat(c)));
 };
+
+/// v_pk_fmac_f16, in a 32-bit encoding: the halves are not selectable.
+static void packedFmac(Wave &wave, const Instruction &in) {
+  if (!in.plain) {
+    failWave(wave, in, "is not implemented by the simulator with modifiers");
+    return;
+  }
+  Instruction straight = in;
+  for (Operand &source : straight.source)
+    source.opSelectHigh = true;
+  packedHalf<fmaHalf, 3>(wave, straight);
+}
 
 /// Source `index` of a mixed-precision operation as f32: f16 if op_sel_hi says so.
 static void readMixed(const Wave &wave, const Instruction &in, unsigned index, LaneWords &to) {
@@ -147,10 +154,8 @@ static void readMixed(const Wave &wave, const Instruction &in, unsigned index, L
 /// Where the result of a mixed-precision fma goes.
 enum class MixResult : u8 { Float, LowHalf, HighHalf };
 
-template <MixResult R> static void fmaMix(Wave &wave, const Instruction &in) {
-  if (R != MixResult::Float && refuseHalfMode(wave, in))
-    return;
-  FloatScope scope(wave, false);
+template <MixResult R>
+__attribute__((noinline)) static void fmaMixLanes(Wave &wave, const Instruction &in) {
   LaneWords a, b, c, result;
   readMixed(wave, in, 0, a);
   readMixed(wave, in, 1, b);
@@ -158,8 +163,8 @@ template <MixResult R> static void fmaMix(Wave &wave, const Instruction &in) {
   bool dx10 = wave.mode.dx10Clamp();
   u32 *to = wave.vgpr[in.destination];
   for (unsigned i = 0; i < 64; ++i) {
-    f32 value = __builtin_fmaf(bitCast<f32>(a.lane[i]), bitCast<f32>(b.lane[i]),
-                               bitCast<f32>(c.lane[i]));
+    f32 value =
+        __builtin_fmaf(bitCast<f32>(a.lane[i]), bitCast<f32>(b.lane[i]), bitCast<f32>(c.lane[i]));
     if (in.clamp)
       value = clampFloat(value, dx10);
     if constexpr (R == MixResult::Float)
@@ -170,6 +175,15 @@ template <MixResult R> static void fmaMix(Wave &wave, const Instruction &in) {
       result.lane[i] = (to[i] & 0xffff) | u32(floatToHalf(value).bits) << 16;
   }
   blend(to, result.lane, wave.exec());
+}
+
+template <MixResult R> static void fmaMix(Wave &wave, const Instruction &in) {
+  if (R != MixResult::Float && refuseHalfMode(wave, in))
+    return;
+  if (wave.mode.isDefault())
+    return fmaMixLanes<R>(wave, in);
+  FloatScope scope(wave, false);
+  fmaMixLanes<R>(wave, in);
 }
 
 static void registerPackedFloats(OpTable &table) {
@@ -183,21 +197,93 @@ static void registerPackedFloats(OpTable &table) {
   table.add("v_fma_mixhi_f16", fmaMix<MixResult::HighHalf>);
 }
 
+template <bool Ieee>
+static constexpr auto minHalf =
+    [](Half a, Half b) { return floatToHalf(minimumOf<Ieee>(halfToFloat(a), halfToFloat(b))); };
+template <bool Ieee>
+static constexpr auto maxHalf =
+    [](Half a, Half b) { return floatToHalf(maximumOf<Ieee>(halfToFloat(a), halfToFloat(b))); };
+
+template <auto Ieee, auto Other> static void halfByIeeeMode(Wave &wave, const Instruction &in) {
+  if (wave.mode.ieee())
+    packedHalf<Ieee, 2>(wave, in);
+  else
+    packedHalf<Other, 2>(wave, in);
+}
+
 static void registerPackedHalves(OpTable &table) {
-  table.add("v_pk_add_f16", packedHalf<[](Half a, Half b) {
-    return halfOf(halfToFloat(a) + halfToFloat(b));
-  }, 2>);
-  table.add("v_pk_mul_f16", packedHalf<[](Half a, Half b) {
-    return halfOf(halfToFloat(a) * halfToFloat(b));
-  }, 2>);
+  table.add(
+      "v_pk_add_f16",
+      packedHalf<[](Half a, Half b) { return floatToHalf(halfToFloat(a) + halfToFloat(b)); }, 2>);
+  table.add(
+      "v_pk_mul_f16",
+      packedHalf<[](Half a, Half b) { return floatToHalf(halfToFloat(a) * halfToFloat(b)); }, 2>);
   table.add("v_pk_fma_f16", packedHalf<fmaHalf, 3>);
   table.add("v_pk_fmac_f16", packedFmac);
-  table.add("v_pk_min_f16", packedHalf<minimumNumberHalf, 2>);
-  table.add("v_pk_max_f16", packedHalf<maximumNumberHalf, 2>);
+  table.add("v_pk_min_f16", halfByIeeeMode<minHalf<true>, minHalf<false>>);
+  table.add("v_pk_max_f16", halfByIeeeMode<maxHalf<true>, maxHalf<false>>);
   table.add("v_pk_minimum3_f16", packedHalf<[](Half a, Half b, Half c) {
-    return minimumHalf(minimumHalf(a, b), c);
-  }, 3>);
+              f32 first = minimumPropagating(halfToFloat(a), halfToFloat(b));
+              return floatToHalf(minimumPropagating(first, halfToFloat(c)));
+            },
+                                            3>);
   table.add("v_pk_maximum3_f16", packedHalf<[](Half a, Half b, Half c) {
-    return maximumHalf(maximumHalf(a, b), c);
-  }, 3>);
+              f32 first = maximumPropagating(halfToFloat(a), halfToFloat(b));
+              return floatToHalf(maximumPropagating(first, halfToFloat(c)));
+            },
+                                            3>);
 }
+
+HOCKET_SIM_INLINE i16 saturateSigned(i32 value) {
+  return static_cast<i16>(value < -32768 ? -32768 : value > 32767 ? 32767 : value);
+}
+HOCKET_SIM_INLINE u16 saturateUnsigned(i64 value) {
+  return static_cast<u16>(value < 0 ? 0 : value > 65535 ? 65535 : value);
+}
+
+static void registerPackedArithmetic(OpTable &table) {
+  table.addSaturating("v_pk_add_i16",
+                      packed<i16, [](i16 a, i16 b) { return static_cast<i16>(a + b); }, 2>,
+                      packed<i16, [](i16 a, i16 b) { return saturateSigned(a + b); }, 2>);
+  table.addSaturating("v_pk_sub_i16",
+                      packed<i16, [](i16 a, i16 b) { return static_cast<i16>(a - b); }, 2>,
+                      packed<i16, [](i16 a, i16 b) { return saturateSigned(a - b); }, 2>);
+  table.addSaturating("v_pk_add_u16",
+                      packed<u16, [](u16 a, u16 b) { return static_cast<u16>(a + b); }, 2>,
+                      packed<u16, [](u16 a, u16 b) { return saturateUnsigned(a + b); }, 2>);
+  table.addSaturating("v_pk_sub_u16",
+                      packed<u16, [](u16 a, u16 b) { return static_cast<u16>(a - b); }, 2>,
+                      packed<u16, [](u16 a, u16 b) { return saturateUnsigned(a - b); }, 2>);
+  table.addSaturating(
+      "v_pk_mad_i16",
+      packed<i16, [](i16 a, i16 b, i16 c) { return static_cast<i16>(a * b + c); }, 3>,
+      packed<i16, [](i16 a, i16 b, i16 c) { return saturateSigned(i32(a) * b + c); }, 3>);
+  table.addSaturating(
+      "v_pk_mad_u16",
+      packed<u16, [](u16 a, u16 b, u16 c) { return static_cast<u16>(u32(a) * b + c); }, 3>,
+      packed<u16, [](u16 a, u16 b, u16 c) { return saturateUnsigned(i64(a) * b + c); }, 3>);
+  table.add("v_pk_mul_lo_u16",
+            packed<u16, [](u16 a, u16 b) { return static_cast<u16>(u32(a) * b); }, 2>, false);
+}
+
+static void registerPackedBits(OpTable &table) {
+  table.add("v_pk_lshlrev_b16",
+            packed<u16, [](u16 a, u16 b) { return static_cast<u16>(b << (a & 15)); }, 2>, false);
+  table.add("v_pk_lshrrev_b16",
+            packed<u16, [](u16 a, u16 b) { return static_cast<u16>(b >> (a & 15)); }, 2>, false);
+  table.add("v_pk_ashrrev_i16",
+            packed<i16, [](i16 a, i16 b) { return static_cast<i16>(b >> (a & 15)); }, 2>, false);
+  table.add("v_pk_min_i16", packed<i16, [](i16 a, i16 b) { return a < b ? a : b; }, 2>, false);
+  table.add("v_pk_max_i16", packed<i16, [](i16 a, i16 b) { return a > b ? a : b; }, 2>, false);
+  table.add("v_pk_min_u16", packed<u16, [](u16 a, u16 b) { return a < b ? a : b; }, 2>, false);
+  table.add("v_pk_max_u16", packed<u16, [](u16 a, u16 b) { return a > b ? a : b; }, 2>, false);
+}
+
+void registerPackedMath(OpTable &table) {
+  registerPackedFloats(table);
+  registerPackedHalves(table);
+  registerPackedArithmetic(table);
+  registerPackedBits(table);
+}
+
+} // namespace hocket::sim::HOCKET_SIM_ISA

@@ -163,11 +163,45 @@ static void registerIntegerLogic(OpTable &table) {
   three(u16(), "v_min3_u16", "v_max3_u16", "v_med3_u16");
 }
 
+/// Two shifted values, saturated to bytes: `Low` and `High` are the limits.
+template <i32 Low, i32 High> static HOCKET_SIM_INLINE u16 shiftAndPack(i32 a, i32 b, u32 n) {
+  auto byte = [&](i32 v) {
+    i32 shifted = v >> (n & 31);
+    return static_cast<u32>(shifted < Low ? Low : shifted > High ? High : shifted) & 0xff;
+  };
+  return static_cast<u16>(byte(a) | byte(b) << 8);
+}
+
+/// As v_bitop3_b32 (VectorInteger.cpp), on halves.
+static void bitFunction16(Wave &wave, const Instruction &in) {
+  LaneWords source[3], high, result;
+  for (unsigned i = 0; i < 3; ++i)
+    readGeneral(wave, in, i, operandType<u16>, source[i], high);
+  u32 w0 = in.words[0], w1 = in.words[1];
+  u32 truth = (w1 >> 27 & 3) << 6 | (w0 >> 8 & 7) << 3 | (w1 >> 29 & 7);
+  for (unsigned i = 0; i < 64; ++i) {
+    u32 a = source[0].lane[i], b = source[1].lane[i], c = source[2].lane[i], bits = 0;
+    for (unsigned k = 0; k < 8; ++k)
+      bits |= truth >> k & 1 ? (k & 4 ? a : ~a) & (k & 2 ? b : ~b) & (k & 1 ? c : ~c) : 0;
+    result.lane[i] = bits & 0xffff;
+  }
+  writeGeneral(wave, in, operandType<u16>, result, high, wave.exec(), true);
+}
+
+static void registerPacking(OpTable &table) {
+  table.add("v_ashr_pk_i8_i32",
+            lanesKeepHalf<[](i32 a, i32 b, u32 n) { return shiftAndPack<-128, 127>(a, b, n); }>);
+  table.add("v_ashr_pk_u8_i32",
+            lanesKeepHalf<[](i32 a, i32 b, u32 n) { return shiftAndPack<0, 255>(a, b, n); }>);
+  table.add("v_bitop3_b16", bitFunction16);
+}
+
 void registerVector16(OpTable &table) {
   registerHalfArithmetic(table);
   registerHalfFunctions(table);
   registerIntegerArithmetic(table);
   registerIntegerLogic(table);
+  registerPacking(table);
 }
 
 } // namespace hocket::sim::HOCKET_SIM_ISA
