@@ -287,7 +287,7 @@ Status Compiler::toHsaco() {
     return report.error();
   if (Status status = hsaco::checkSpills(*report, options.allowSpills); !status)
     return status;
-  if (Status status = amdgpu::checkHazards(bytes, name); !status)
+  if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
     return status;
   llvm::raw_string_ostream table(result.report);
   hsaco::printReport(*report, table);
