@@ -3,6 +3,8 @@
 
 #include "Workgroup.h"
 
+#include <bit>
+
 using namespace hocket::sim;
 
 static void push(PendingQueue &queue, unsigned slot) {
@@ -17,12 +19,26 @@ static unsigned pop(PendingQueue &queue) {
   return slot;
 }
 
+/// Moves the results of a FLAT operation to their registers.
+static void writeDeferred(Wave &wave, const PendingOp &op) {
+  for (unsigned row = 0; row < op.resultRows; ++row)
+    for (uint64_t left = op.mask; left; left &= left - 1) {
+      unsigned lane = static_cast<unsigned>(std::countr_zero(left));
+      wave.vgpr[op.destination + row][lane] = op.data[row][lane];
+    }
+}
+
 /// Takes the oldest of `queue` out of it; it lands when no other queue holds it.
 static void landOldest(Wave &wave, PendingQueue &queue) {
   PendingOp &op = wave.pending.pool[pop(queue)];
+  if (op.deferred && &queue == &wave.pending.vectorMemory)
+    op.land(wave, op);
   if (--op.counters != 0)
     return;
-  op.land(wave, op);
+  if (op.deferred)
+    writeDeferred(wave, op);
+  else
+    op.land(wave, op);
   wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
 }
 
@@ -37,6 +53,8 @@ PendingOp &hocket::sim::beginPending(Wave &wave, const Instruction &instruction,
   op.counters = 1;
   op.linear = false;
   op.partial = false;
+  op.deferred = false;
+  op.resultRows = 0;
   return op;
 }
 
@@ -66,6 +84,7 @@ void hocket::sim::issueScalar(Wave &wave, PendingOp &op) {
 
 void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
   op.counters = 2;
+  op.deferred = true;
   issueVectorMemory(wave, op);
   makeRoomForLdsAndScalar(wave);
   push(wave.pending.lds, op.slot);

@@ -27,7 +27,11 @@ struct PendingOp {
   uint32_t scalar = 0;      ///< anything wave-uniform: an LDS base, a dword count
   uint16_t destination = 0; ///< first VGPR or SGPR of the result
   uint8_t counters = 1;     ///< queues that still hold it (2 for FLAT loads)
-  bool linear = false;      ///< all 64 lanes active and lane-linear from lane 0's address
+  /// FLAT: the access happens when vmcnt passes it, with its results going to `data`; the registers
+  /// get them when lgkmcnt has passed it too.
+  bool deferred = false;
+  uint8_t resultRows = 0; ///< registers that a deferred operation writes
+  bool linear = false;    ///< all 64 lanes active and lane-linear from lane 0's address
   uint8_t slot = 0;
   /// Dwords in range of each lane's access, for buffers; only read if `partial`.
   bool partial = false;
@@ -68,7 +72,8 @@ void issueVectorMemory(Wave &wave, PendingOp &op);
 void issueLds(Wave &wave, PendingOp &op);
 /// Queues `op` under lgkmcnt as a scalar operation. May land older ones.
 void issueScalar(Wave &wave, PendingOp &op);
-/// Queues `op` under both counters: it lands when both have passed it.
+/// Queues `op` under both counters. Its access keeps its place among the vector memory operations;
+/// its `op.resultRows` result registers are written when both counters have passed it.
 void issueFlat(Wave &wave, PendingOp &op);
 /// Whether the seed lets the store or LDS DMA about to be issued land at once: never with seed 0,
 /// never with anything older still in flight under vmcnt.

@@ -111,9 +111,14 @@ template <LoadKind Kind> HOCKET_SIM_INLINE u32 extend(u32 raw, u32 old) {
   }
 }
 
+/// Where an operation that lands puts its results.
+HOCKET_SIM_INLINE u32 (*resultRows(Wave &wave, PendingOp &op))[64] {
+  return op.deferred ? op.data : &wave.vgpr[op.destination];
+}
+
 /// Lands a load: host memory to registers.
 template <LoadKind Kind, unsigned Dwords> void landLoad(Wave &wave, PendingOp &op) {
-  u32(*to)[64] = &wave.vgpr[op.destination];
+  u32(*to)[64] = resultRows(wave, op);
   if constexpr (Kind != LoadKind::Dwords) {
     constexpr unsigned bytes = loadBytes(Kind, 1);
     for (u64 left = op.mask; left; left &= left - 1) {

@@ -73,10 +73,11 @@ template <class T> HOCKET_SIM_INLINE T dataOf(const PendingOp &op, unsigned lane
 }
 
 template <class T>
-HOCKET_SIM_INLINE void writeOld(Wave &wave, const PendingOp &op, unsigned lane, T old) {
-  wave.vgpr[op.destination][lane] = lowWord(old);
+HOCKET_SIM_INLINE void writeOld(Wave &wave, PendingOp &op, unsigned lane, T old) {
+  u32(*to)[64] = resultRows(wave, op);
+  to[0][lane] = lowWord(old);
   if constexpr (sizeof(T) == 8)
-    wave.vgpr[op.destination + 1][lane] = highWord(old);
+    to[1][lane] = highWord(old);
 }
 
 /// Lands an atomic; `op.scalar`: return the old value.

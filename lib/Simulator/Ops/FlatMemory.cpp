@@ -72,6 +72,9 @@ template <LoadKind Kind, unsigned Dwords> static void load(Wave &wave, const Ins
   if (!resolve(wave, in, op, loadBytes(Kind, Dwords), "loads"))
     return dropPending(wave, op);
   op.destination = in.destination;
+  op.resultRows = Dwords;
+  if constexpr (loadKeepsHalf(Kind)) // a FLAT load merges in its own copy
+    captureData(wave, op, in.destination, 1);
   u64 mask = op.mask;
   issue(wave, in, op);
   if constexpr (!loadKeepsHalf(Kind))
@@ -99,6 +102,7 @@ static void atomic(Wave &wave, const Instruction &in) {
   captureData(wave, op, in.memory.data, DataWords);
   op.destination = in.destination;
   op.scalar = in.memory.sc0;
+  op.resultRows = in.memory.sc0 ? sizeof(T) / 4 : 0;
   u64 mask = op.mask;
   if (!in.memory.sc0)
     maybeLandEarly(wave, op);
