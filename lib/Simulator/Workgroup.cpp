@@ -211,8 +211,7 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   Disassembly disassembly = text.disassemble(index);
   std::string what =
       disassembly.valid ? "'" + disassembly.text + "'" : "the bytes " + hex(instruction.words[0]);
-  const CodeImage &image = group.context.program->codeObject().image();
-  const FunctionSymbol *function = image.functionAt(address);
+  const FunctionSymbol *function = group.context.code->functionAt(address);
   if (function && function->begin != group.context.image->entry)
     return what + " at '" + function->name + "' + " + hex(address - function->begin) + kernel;
   return what + " at offset " + hex(address - group.context.image->entry) + kernel;
@@ -242,4 +241,16 @@ void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, 
                      hex(address) + " in lane " + std::to_string(lane) + ", the workgroup has " +
                      std::to_string(wave.group->ldsBytes) + " bytes";
   failWave(wave, instruction, text.c_str());
+}
+
+void sim::failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                      uint64_t offset, unsigned bytes) {
+  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at scratch offset " +
+                     hex(offset) + " in lane " + std::to_string(lane) + ", each lane has " +
+                     std::to_string(wave.group->context.privateBytes) + " bytes";
+  failWave(wave, instruction, text.c_str());
+}
+
+const Allocation *sim::findAllocation(const Wave &wave, uint64_t address) {
+  return wave.group->context.memory->find(address);
 }

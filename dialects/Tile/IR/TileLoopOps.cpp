@@ -79,6 +79,9 @@ LogicalResult ForTilesOp::verify() {
       TypeRange(body.getArgumentTypes()).drop_front() != getResultTypes() ||
       body.getTerminator()->getOperandTypes() != getResultTypes())
     return emitOpError("initial, carried, yielded and result types must be the same");
+  for (Value value : body.getTerminator()->getOperands())
+    if (auto step = value.getDefiningOp<StepOp>(); !step || step->getParentOp() != getOperation())
+      return emitOpError("yields a value that none of its steps produces");
   llvm::StringSet<> names;
   for (Operation &op : body.without_terminator()) {
     auto step = dyn_cast<StepOp>(op);

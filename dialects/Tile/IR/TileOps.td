@@ -423,9 +423,30 @@ def Tile_WaitOp : Tile_Op<"wait"> {
   let hasVerifier = 1;
 }
 
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "waits for fetches and LDS reads of this wave, said in tiles";
+  let description = [{
+    `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
+    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads.
+    `tile-synchronize` turns it into a `tile.wait` with instruction counts.
+  }];
+  let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);
+  let assemblyFormat = [{
+    (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`reads` $reads^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "all waves of the workgroup meet; nothing is scheduled across it";
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    With `group(g)` only the waves of wave group g (of two: the first and the second half) execute
+    it. One such barrier more for one group is a stagger: from then on that group runs one cluster
+    behind the other.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$group);
+  let assemblyFormat = "(`group` `(` $group^ `)`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // HOCKET_TILE_OPS_TD

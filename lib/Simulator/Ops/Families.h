@@ -14,7 +14,18 @@ void registerScalarControl(OpTable &table);
 void registerScalarMemory(OpTable &table);
 
 // Each is one file of the name without "register".
-#define HOCKET_SIM_LANE_FAMILIES(X) X(VectorFloat)
+#define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
+  X(FlatMemory)                                                                                    \
+  X(MatrixFloat)                                                                                   \
+  X(Transcendental)                                                                                \
+  X(Vector16)                                                                                      \
+  X(VectorCarry)                                                                                   \
+  X(VectorCompare)                                                                                 \
+  X(VectorConvert)                                                                                 \
+  X(VectorDivide)                                                                                  \
+  X(VectorFloat)                                                                                   \
+  X(VectorInteger)                                                                                 \
+  X(VectorMove)
 
 #define HOCKET_SIM_DECLARE(name) void register##name(OpTable &table);
 namespace baseline {

@@ -9,7 +9,7 @@ using namespace hocket::sim;
 /// Jumps to a virtual address of the image.
 static void jumpTo(Wave &wave, const Instruction &in, uint64_t deviceAddress) {
   const LaunchContext &context = wave.group->context;
-  uint64_t address = deviceAddress - context.program->base();
+  uint64_t address = deviceAddress - context.base;
   if (!context.text->contains(address) || address % 4 != 0) {
     failWave(wave, in, "jumps out of the code");
     return;
@@ -19,7 +19,7 @@ static void jumpTo(Wave &wave, const Instruction &in, uint64_t deviceAddress) {
 
 static uint64_t nextAddress(const Wave &wave) {
   const LaunchContext &context = wave.group->context;
-  return context.program->base() + context.text->addressOf(wave.pc);
+  return context.base + context.text->addressOf(wave.pc);
 }
 
 static void branch(Wave &wave, const Instruction &in) {
