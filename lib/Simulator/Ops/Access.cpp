@@ -69,4 +69,29 @@ bool resolveGlobal(Wave &wave, const Instruction &in, PendingOp &op, const LaneA
   return true;
 }
 
+void globalAddresses(const Wave &wave, const Instruction &in, LaneAddresses &addresses) {
+  const MemoryFields &m = in.memory;
+  const u32 *low = wave.vgpr[m.address], *high = wave.vgpr[m.address + 1];
+  auto offset = static_cast<u64>(static_cast<i64>(m.offset));
+  if (m.segment == 2 && m.scalarAddress != noScalarAddress) {
+    u64 base = wave.pair(m.scalarAddress) + offset;
+    for (unsigned i = 0; i < 64; ++i)
+      addresses.lane[i] = base + low[i];
+    return;
+  }
+  for (unsigned i = 0; i < 64; ++i)
+    addresses.lane[i] = (u64(high[i]) << 32 | low[i]) + offset;
+}
+
+bool atomicsAligned(Wave &wave, const Instruction &in, const PendingOp &op, unsigned bytes) {
+  for (u64 left = op.mask; left; left &= left - 1) {
+    unsigned lane = __builtin_ctzll(left);
+    if ((op.partial && !op.inRange[lane]) || op.address[lane] % bytes == 0)
+      continue;
+    failWave(wave, in, "is an atomic on an address that is not a multiple of its size");
+    return false;
+  }
+  return true;
+}
+
 } // namespace hocket::sim::HOCKET_SIM_ISA

@@ -178,4 +178,18 @@ HOCKET_SIM_INLINE void captureData(Wave &wave, PendingOp &op, unsigned first, un
     __builtin_memcpy(op.data[i], wave.vgpr[first + i], 256);
 }
 
+/// Gives the slot of an operation that failed at issue back.
+HOCKET_SIM_INLINE void dropPending(Wave &wave, PendingOp &op) {
+  wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
+}
+
+/// Whether the resolved addresses of an atomic suit its size; if not, the wave has failed.
+bool atomicsAligned(Wave &wave, const Instruction &in, const PendingOp &op, unsigned bytes);
+
+/// `scalarAddress` of a FLAT instruction without an SGPR.
+inline constexpr unsigned noScalarAddress = 0x7f;
+
+/// The addresses of a FLAT or GLOBAL instruction.
+void globalAddresses(const Wave &wave, const Instruction &in, LaneAddresses &addresses);
+
 } // namespace hocket::sim::HOCKET_SIM_ISA

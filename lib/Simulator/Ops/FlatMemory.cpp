@@ -10,22 +10,6 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-static constexpr unsigned noScalarAddress = 0x7f;
-
-static void globalAddresses(const Wave &wave, const Instruction &in, LaneAddresses &addresses) {
-  const MemoryFields &m = in.memory;
-  const u32 *low = wave.vgpr[m.address], *high = wave.vgpr[m.address + 1];
-  auto offset = static_cast<u64>(static_cast<i64>(m.offset));
-  if (m.segment == 2 && m.scalarAddress != noScalarAddress) {
-    u64 base = wave.pair(m.scalarAddress) + offset;
-    for (unsigned i = 0; i < 64; ++i)
-      addresses.lane[i] = base + low[i];
-    return;
-  }
-  for (unsigned i = 0; i < 64; ++i)
-    addresses.lane[i] = (u64(high[i]) << 32 | low[i]) + offset;
-}
-
 static bool resolveScratch(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes,
                            const char *what) {
   const MemoryFields &m = in.memory;
@@ -83,15 +67,10 @@ static void issue(Wave &wave, const Instruction &in, PendingOp &op) {
     issueVectorMemory(wave, op);
 }
 
-/// Gives the slot of an operation that failed at issue back.
-static void drop(Wave &wave, PendingOp &op) {
-  wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
-}
-
 template <LoadKind Kind, unsigned Dwords> static void load(Wave &wave, const Instruction &in) {
   PendingOp &op = beginPending(wave, in, landLoad<Kind, Dwords>);
   if (!resolve(wave, in, op, loadBytes(Kind, Dwords), "loads"))
-    return drop(wave, op);
+    return dropPending(wave, op);
   op.destination = in.destination;
   u64 mask = op.mask;
   issue(wave, in, op);
@@ -103,7 +82,7 @@ template <LoadKind Kind, unsigned Dwords> static void load(Wave &wave, const Ins
 template <unsigned Bytes, unsigned Shift = 0> static void store(Wave &wave, const Instruction &in) {
   PendingOp &op = beginPending(wave, in, landStore<Bytes>);
   if (!resolve(wave, in, op, Bytes, "stores"))
-    return drop(wave, op);
+    return dropPending(wave, op);
   captureData(wave, op, in.memory.data, (Bytes + 3) / 4);
   if constexpr (Shift != 0)
     for (unsigned i = 0; i < 64; ++i)
@@ -112,65 +91,11 @@ template <unsigned Bytes, unsigned Shift = 0> static void store(Wave &wave, cons
   issue(wave, in, op);
 }
 
-template <class T> HOCKET_SIM_INLINE T dataOf(const PendingOp &op, unsigned lane, unsigned first) {
-  return fromWords<T>(op.data[first][lane], op.data[first + (sizeof(T) == 8)][lane]);
-}
-
-template <class T>
-HOCKET_SIM_INLINE void writeOld(Wave &wave, const PendingOp &op, unsigned lane, T old) {
-  wave.vgpr[op.destination][lane] = lowWord(old);
-  if constexpr (sizeof(T) == 8)
-    wave.vgpr[op.destination + 1][lane] = highWord(old);
-}
-
-/// Lands an atomic; `op.scalar`: return the old value.
-template <class T, auto F> static void landAtomic(Wave &wave, PendingOp &op) {
-  for (u64 left = op.mask; left; left &= left - 1) {
-    unsigned lane = __builtin_ctzll(left);
-    if (op.partial && !op.inRange[lane]) {
-      if (op.scalar)
-        writeOld(wave, op, lane, T(0));
-      continue;
-    }
-    T old = atomicUpdate<T, F>(op.host[lane], dataOf<T>(op, lane, 0));
-    if (op.scalar)
-      writeOld(wave, op, lane, old);
-  }
-}
-
-/// Compare-and-swap: the new value comes first, then what is compared with.
-template <class T> static void landCompareSwap(Wave &wave, PendingOp &op) {
-  constexpr unsigned words = sizeof(T) / 4;
-  for (u64 left = op.mask; left; left &= left - 1) {
-    unsigned lane = __builtin_ctzll(left);
-    T old = 0;
-    if (!op.partial || op.inRange[lane]) {
-      old = dataOf<T>(op, lane, words);
-      __atomic_compare_exchange_n(reinterpret_cast<T *>(op.host[lane]), &old,
-                                  dataOf<T>(op, lane, 0), false, __ATOMIC_SEQ_CST,
-                                  __ATOMIC_SEQ_CST);
-    }
-    if (op.scalar)
-      writeOld(wave, op, lane, old);
-  }
-}
-
-static bool aligned(Wave &wave, const Instruction &in, const PendingOp &op, unsigned bytes) {
-  for (u64 left = op.mask; left; left &= left - 1) {
-    unsigned lane = __builtin_ctzll(left);
-    if (op.address[lane] % bytes == 0)
-      continue;
-    failWave(wave, in, "is an atomic on an address that is not a multiple of its size");
-    return false;
-  }
-  return true;
-}
-
 template <class T, unsigned DataWords, LandFunction Land>
 static void atomic(Wave &wave, const Instruction &in) {
   PendingOp &op = beginPending(wave, in, Land);
-  if (!resolve(wave, in, op, sizeof(T), "updates") || !aligned(wave, in, op, sizeof(T)))
-    return drop(wave, op);
+  if (!resolve(wave, in, op, sizeof(T), "updates") || !atomicsAligned(wave, in, op, sizeof(T)))
+    return dropPending(wave, op);
   captureData(wave, op, in.memory.data, DataWords);
   op.destination = in.destination;
   op.scalar = in.memory.sc0;
@@ -186,16 +111,15 @@ namespace {
 /// Registers the three segments' spellings of one instruction.
 struct Names {
   OpTable &table;
-  bool atomics = false;
   void operator()(const char *suffix, ExecuteFunction execute) const {
-    for (const char *segment : {"flat_", "global_", "scratch_"}) {
-      if (atomics && segment[0] == 's')
-        continue; // scratch has no atomics
-      char name[64];
-      __builtin_strcpy(name, segment);
-      __builtin_strcat(name, suffix);
-      table.add(name, execute);
-    }
+    for (const char *segment : {"flat_", "global_", "scratch_"})
+      add(segment, suffix, execute);
+  }
+  void add(const char *segment, const char *suffix, ExecuteFunction execute) const {
+    char name[64];
+    __builtin_strcpy(name, segment);
+    __builtin_strcat(name, suffix);
+    table.add(name, execute);
   }
 };
 } // namespace
@@ -228,50 +152,15 @@ static void registerStores(const Names &add) {
   add("store_short_d16_hi", store<2, 16>);
 }
 
-template <class T, auto F>
-static constexpr ExecuteFunction update = atomic<T, sizeof(T) / 4, landAtomic<T, F>>;
-
-static void registerAtomics(const Names &add) {
-  using A = AtomicFunctions<u32>;
-  using B = AtomicFunctions<u64>;
-  add("atomic_swap", update<u32, A::swap>);
-  add("atomic_add", update<u32, A::add>);
-  add("atomic_sub", update<u32, A::sub>);
-  add("atomic_smin", update<u32, A::smin>);
-  add("atomic_umin", update<u32, A::umin>);
-  add("atomic_smax", update<u32, A::smax>);
-  add("atomic_umax", update<u32, A::umax>);
-  add("atomic_and", update<u32, A::bitAnd>);
-  add("atomic_or", update<u32, A::bitOr>);
-  add("atomic_xor", update<u32, A::bitXor>);
-  add("atomic_inc", update<u32, A::inc>);
-  add("atomic_dec", update<u32, A::dec>);
-  add("atomic_add_f32", update<u32, A::addFloat>);
-  add("atomic_pk_add_f16", update<u32, addPackedHalf>);
-  add("atomic_pk_add_bf16", update<u32, addPackedBfloat>);
-  add("atomic_cmpswap", atomic<u32, 2, landCompareSwap<u32>>);
-  add("atomic_swap_x2", update<u64, B::swap>);
-  add("atomic_add_x2", update<u64, B::add>);
-  add("atomic_sub_x2", update<u64, B::sub>);
-  add("atomic_smin_x2", update<u64, B::smin>);
-  add("atomic_umin_x2", update<u64, B::umin>);
-  add("atomic_smax_x2", update<u64, B::smax>);
-  add("atomic_umax_x2", update<u64, B::umax>);
-  add("atomic_and_x2", update<u64, B::bitAnd>);
-  add("atomic_or_x2", update<u64, B::bitOr>);
-  add("atomic_xor_x2", update<u64, B::bitXor>);
-  add("atomic_inc_x2", update<u64, B::inc>);
-  add("atomic_dec_x2", update<u64, B::dec>);
-  add("atomic_add_f64", update<u64, B::addFloat>);
-  add("atomic_min_f64", update<u64, B::minFloat>);
-  add("atomic_max_f64", update<u64, B::maxFloat>);
-  add("atomic_cmpswap_x2", atomic<u64, 4, landCompareSwap<u64>>);
-}
-
 void registerFlatMemory(OpTable &table) {
-  registerLoads(Names{table});
-  registerStores(Names{table});
-  registerAtomics(Names{table, true});
+  Names names{table};
+  registerLoads(names);
+  registerStores(names);
+  forEachAtomic([&]<class T, unsigned DataWords, LandFunction Land>(const char *name) {
+    // Scratch has no atomics.
+    names.add("flat_", name, atomic<T, DataWords, Land>);
+    names.add("global_", name, atomic<T, DataWords, Land>);
+  });
 }
 
 } // namespace hocket::sim::HOCKET_SIM_ISA

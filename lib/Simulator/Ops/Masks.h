@@ -24,44 +24,13 @@ HOCKET_SIM_INLINE u64 maskOfSigns(const LaneWords &words) {
   return mask;
 }
 
-namespace detail {
+/// Runs a lane function that returns ~0 or 0, and gathers its results into a mask.
+u64 maskOfLanes(Wave &wave, const Instruction &in, const LaneSignature &signature);
 
-template <auto F, class Signature> struct MaskFunction;
-template <auto F, class L, class... A> struct MaskFunction<F, bool (L::*)(A...) const> {
-  static constexpr bool anyFloat = (TypeOf<A>::isFloat || ...);
-  template <class T> static constexpr bool isHalf = TypeOf<T>::isFloat && TypeOf<T>::bits == 16;
-  template <class T> static constexpr bool isWide = TypeOf<T>::isFloat && TypeOf<T>::bits == 64;
-
-  template <class... S> HOCKET_SIM_INLINE static u64 loop(const S &...sources) {
-    LaneWords flags;
-    HOCKET_LANE_LOOP
-    for (unsigned i = 0; i < 64; ++i)
-      flags.lane[i] = F(sources[i]...) ? ~u32(0) : u32(0);
-    return maskOfSigns(flags);
-  }
-  template <template <class> class Source, size_t... I>
-  HOCKET_SIM_INLINE static u64 compute(Wave &wave, const Instruction &in,
-                                       std::index_sequence<I...>) {
-    return loop(Source<A>(wave, in, I)...);
-  }
-  __attribute__((noinline)) static u64 inScope(Wave &wave, const Instruction &in) {
-    return compute<GeneralSource>(wave, in, std::make_index_sequence<sizeof...(A)>());
-  }
-  static u64 run(Wave &wave, const Instruction &in) {
-    if (in.plain && (!anyFloat || wave.mode.isDefault())) [[likely]]
-      return compute<PlainSource>(wave, in, std::make_index_sequence<sizeof...(A)>());
-    if (!anyFloat || wave.mode.isDefault())
-      return inScope(wave, in);
-    FloatScope scope(wave, (isWide<A> || ...));
-    return inScope(wave, in);
-  }
-};
-
-} // namespace detail
-
-/// The lanes, active or not, where `F` holds.
+/// The lanes, active or not, where the predicate `F` holds.
 template <auto F> u64 maskOf(Wave &wave, const Instruction &in) {
-  return detail::MaskFunction<F, decltype(&decltype(F)::operator())>::run(wave, in);
+  using Function = detail::LaneFunctionOf<F>;
+  return maskOfLanes(wave, in, Function::signature);
 }
 
 /// The carry-in or select mask: VCC, or the third source of the VOP3 form.

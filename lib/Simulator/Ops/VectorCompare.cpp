@@ -7,8 +7,14 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
+/// A predicate as a lane function.
+template <auto F, class Signature> struct Flag;
+template <auto F, class L, class... A> struct Flag<F, bool (L::*)(A...) const> {
+  static constexpr auto function = [](A... a) -> u32 { return F(a...) ? ~0u : 0u; };
+};
+
 template <auto F, bool SetsExec> static void compare(Wave &wave, const Instruction &in) {
-  u64 mask = maskOf<F>(wave, in) & wave.exec();
+  u64 mask = maskOf<Flag<F, decltype(&decltype(F)::operator())>::function>(wave, in) & wave.exec();
   if (SetsExec)
     wave.setExec(mask);
   wave.setPair(in.destination, mask);

@@ -3,9 +3,9 @@
 // v_div_scale moves numerator or denominator by a power of two where the quotient or the reciprocal
 // would leave the normal range, and says in VCC that the quotient is to be moved back; v_div_fmas
 // does the last multiply-add and moves it back; v_div_fixup handles what is no division of finite
-// numbers. The published pseudocode of v_div_scale and v_div_fmas contradicts itself in two places
-// (the direction in which a huge denominator moves, the factor of v_div_fmas); here both are as the
-// sequence needs them to be right.
+// numbers. The published pseudocode leaves quotients that overflow as NaN and contradicts itself in
+// two places (the direction in which a huge denominator moves, the factor of v_div_fmas); here all
+// three are as LLVM's sequence needs them to be right.
 #include "Families.h"
 #include "FloatMath.h"
 #include "Masks.h"
@@ -66,6 +66,25 @@ template <class F> static void divideScale(Wave &wave, const Instruction &in) {
   wave.setPair(in.scalarDestination, maskOfSigns(flag) & exec);
 }
 
+/// (a * b + c) * 2^-scale rounded once, where `sum` is a * b + c rounded to nearest. A denormal
+/// result that lies halfway between two neighbours only because of the first rounding is put right.
+template <class F> static HOCKET_SIM_INLINE F scaleDownOnce(F a, F b, F c, F sum) {
+  using C = DivideConstants<F>;
+  F scaled = scaleByPower(sum, -C::scale);
+  F lost = sum - scaleByPower(scaled, C::scale); // exact
+  // c is the quotient and a * b its last correction: sum and c are close, their difference exact.
+  F residual = fusedMultiplyAdd(a, b, c - sum);
+  F smallest = bitCast<F>(BitsOf<F>(1));
+  F half = scaleByPower(smallest, C::scale - 1);
+  if (exponentField(scaled) > 1 || residual == 0)
+    return scaled;
+  if (lost == half && residual > 0)
+    return scaled + smallest;
+  if (lost == -half && residual < 0)
+    return scaled - smallest;
+  return scaled;
+}
+
 template <class F>
 static __attribute__((noinline)) void divideFmasIn(Wave &wave, const Instruction &in) {
   using C = DivideConstants<F>;
@@ -76,7 +95,7 @@ static __attribute__((noinline)) void divideFmasIn(Wave &wave, const Instruction
     F result = fusedMultiplyAdd(a[i], b[i], c[i]);
     bool large = exponentField(c[i]) > static_cast<int>(FloatBits<F>::bias);
     if (vcc >> i & 1)
-      result = scaleByPower(result, large ? C::scale : -C::scale);
+      result = large ? scaleByPower(result, C::scale) : scaleDownOnce(a[i], b[i], c[i], result);
     low.lane[i] = lowWord(result);
     if constexpr (sizeof(F) == 8)
       high.lane[i] = highWord(result);
@@ -109,7 +128,9 @@ template <class F> static HOCKET_SIM_INLINE F fixQuotient(F quotient, F denomina
     return withSign(F(0), negative);
   if (exponentField(numerator) - exponentField(denominator) < C::underflow)
     return withSign(F(0), negative);
-  return withSign(quotient, negative);
+  // An overflow in between leaves infinity minus infinity; the quotient of finite numbers is no
+  // NaN.
+  return withSign(isNan(quotient) ? infinity : quotient, negative);
 }
 
 /// On f16 by way of f32: exact, and the special values are the same.
