@@ -337,6 +337,10 @@ def Tile_RowMaxOp : Tile_Op<"row_max", [Pure]> {
 
 def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["init", "result"]>]> {
   let summary = "init plus each lane's sum over the keys it holds of its query; a partial value";
+  let description = [{
+    Over an `acc` fragment one f32 addition for each element. Over a packed one a dot product with
+    ones for each pair: half the instructions, but what is summed is rounded to 16 bits.
+  }];
   let arguments = (ins Tile_Frag:$source, Tile_Rows:$init);
   let results = (outs Tile_Rows:$result);
   let assemblyFormat = "$source `,` $init attr-dict `:` type($source) `,` type($init)";
@@ -377,18 +381,23 @@ def Tile_RescaleOp : Tile_Op<"rescale", [Pure,
   let hasVerifier = 1;
 }
 
-def Tile_Exp2Op : Tile_Op<"exp2", [Pure]> {
-  let summary = "exp2(scores * scale - reference), packed to 16 bits";
-  let description = [{
-    One fused multiply-add in f32, the hardware's exp2, and a packed conversion for each pair. The
-    result is the right operand of the next product as it lies.
-  }];
+def Tile_Exp2Op : Tile_Op<"exp2", [Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "exp2(scores * scale - reference), in f32";
+  let description = [{ One fused multiply-add and the hardware's exp2 for each element. }];
   let arguments = (ins Tile_Frag:$scores, F32:$scale, Tile_Rows:$reference);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
     $scores `scale` `(` $scale `)` `minus` `(` $reference `)` attr-dict
-    `:` type($scores) `,` type($reference) `->` type($result)
+    `:` type($scores) `,` type($reference)
   }];
+  let hasVerifier = 1;
+}
+
+def Tile_PackOp : Tile_Op<"pack", [Pure]> {
+  let summary = "an accumulator rounded to 16 bits: the right operand of the next product, as it lies";
+  let arguments = (ins Tile_Frag:$source);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
