@@ -8,11 +8,6 @@ using namespace hocket::tile;
 
 // ForTilesOp
 
-void ForTilesOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  if (!region.empty() && region.getNumArguments() > 0)
-    setName(region.getArgument(0), "t");
-}
-
 ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   Type i32 = builder.getI32Type();
@@ -145,13 +140,12 @@ static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {
 }
 
 static void printPlaces(OpAsmPrinter &printer, ClusterOp, ArrayAttr places) {
-  llvm::interleave(
-      places.getAsRange<PlaceAttr>(), printer,
-      [&](PlaceAttr place) {
-        printer.printKeywordOrString(place.getStep().getValue());
-        printer << "(" << (place.getOffset() > 0 ? "+" : "") << place.getOffset() << ")";
-      },
-      " ");
+  for (PlaceAttr place : places.getAsRange<PlaceAttr>()) {
+    printer << ' ';
+    printer.printKeywordOrString(place.getStep().getValue());
+    printer << "(" << (place.getOffset() > 0 ? "+" : "") << place.getOffset() << ")";
+  }
+  printer << ' ';
 }
 
 // All generated definitions stand here, beside the parsers they call.
