@@ -50,8 +50,12 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
   if (!parsed)
     return parsed.error();
   std::string symbol = schedule.getSymName().str();
-  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol))
+  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol)) {
+    if (!isa<tile::ScheduleOp>(existing))
+      return invalidInput("'" + symbol + "' is both a schedule and the name of an '" +
+                          existing->getName().getStringRef().str() + "'; rename one of them");
     existing->erase();
+  }
   OpBuilder::atBlockBegin(module.getBody()).clone(*schedule);
   return symbol;
 }

@@ -76,21 +76,18 @@ static std::string defaultOutput(Stage to) {
 }
 
 static Status writeResults(const Compilation &compilation, Stage to) {
+  if (manifestPath.getNumOccurrences() && compilation.manifest.empty())
+    return invalidInput("no manifest for '" + inputPath + "': " +
+                        (compilation.noManifest.empty() ? "it is read off the tile stage, which this run does not pass"
+                                                        : compilation.noManifest));
   std::string path = outputPath.empty() ? defaultOutput(to) : outputPath.getValue();
   if (Status status = writeFile(path, compilation.output); !status)
     return status;
-  if (manifestPath.getNumOccurrences()) {
-    if (compilation.manifest.empty())
-      return invalidInput("no manifest for '" + inputPath + "': it takes one tile kernel whose arguments all have "
-                          "'tile.bind', and an input of stage attn or tile");
+  if (manifestPath.getNumOccurrences())
     if (Status status = writeFile(manifestPath, compilation.manifest); !status)
       return status;
-  }
-  if (report.getNumOccurrences()) {
-    if (compilation.report.empty())
-      return invalidInput("--report needs --to=hsaco: resources are read from the linked code object");
+  if (report.getNumOccurrences())
     (path == "-" ? llvm::errs() : llvm::outs()) << (report == "json" ? compilation.reportJson : compilation.report);
-  }
   if (timing)
     for (const auto &[stage, seconds] : compilation.seconds)
       llvm::errs() << llvm::formatv("{0,-8} {1:f3} s\n", stage, seconds);
@@ -103,6 +100,8 @@ static Status run() {
     return from ? to.error() : from.error();
   if (report.getNumOccurrences() && !report.empty() && report != "json")
     return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
+  if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
+    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from the linked code object");
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input = llvm::MemoryBuffer::getFileOrSTDIN(inputPath);
   if (!input)
     return notFound("cannot read '" + inputPath + "': " + input.getError().message());

@@ -91,7 +91,7 @@ static LogicalResult verifyValues(const Placements &placements) {
     WalkResult walk = StepOp(user.step).walk([&](Operation *op) {
       for (Value operand : op->getOperands()) {
         auto producer = operand.getDefiningOp<StepOp>();
-        if (!producer)
+        if (!producer || producer->getParentOp() != StepOp(user.step)->getParentOp())
           continue;
         const Placement &source = placements.find(producer.getSymName())->second;
         if (source.order < user.order)
@@ -191,6 +191,9 @@ static void rewriteLoop(ForTilesOp loop, const Placements &placements, unsigned 
 }
 
 static LogicalResult pipelineLoop(ForTilesOp loop) {
+  if (auto step = loop->getParentOfType<StepOp>())
+    return loop.emitOpError() << "stands in step '" << step.getSymName()
+                              << "'; a schedule places whole steps, so put the loop outside of it";
   auto schedule = SymbolTable::lookupNearestSymbolFrom<ScheduleOp>(loop, loop.getScheduleAttr());
   if (!schedule)
     return loop.emitOpError() << "follows schedule '" << loop.getSchedule()

@@ -38,6 +38,24 @@ struct Epoch {
 };
 } // namespace
 
+/// Waits are counted, so every fetch and read must run exactly as often as the block it is seen from.
+static LogicalResult verifyStraight(Block &block) {
+  for (Operation &top : block) {
+    WalkResult walk = top.walk([&](Operation *op) {
+      Operation *parent = op->getParentOp();
+      bool straight = parent == block.getParentOp() || isa<StepOp>(parent);
+      if (straight || !isa<FetchOp, ReadOp, ReadTransposedOp, BarrierOp>(op))
+        return WalkResult::advance();
+      op->emitOpError() << "stands in '" << parent->getName()
+                        << "', where waits cannot be counted; put it directly into a step or the loop";
+      return WalkResult::interrupt();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
 static SmallVector<Epoch> collectEpochs(Block &block) {
   SmallVector<Epoch> epochs(1);
   for (Operation &op : block) {
@@ -101,6 +119,8 @@ static LogicalResult synchronize(Block &body, int64_t waves) {
   SmallVector<Epoch> epochs = collectEpochs(body);
   if (epochs.size() < 2)
     return success();
+  if (failed(verifyStraight(body)))
+    return failure();
   // What stands behind the last barrier belongs to the first epoch of the next iteration.
   Epoch &tail = epochs.back();
   if (!tail.fetches.empty() || !tail.reads.empty())
@@ -140,14 +160,13 @@ static LogicalResult synchronize(Block &body, int64_t waves) {
 namespace {
 struct SynchronizePass : hocket::tile::impl::SynchronizePassBase<SynchronizePass> {
   void runOnOperation() override {
-    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
-      WalkResult walk = kernel.walk([&](scf::ForOp loop) {
-        return failed(synchronize(*loop.getBody(), kernel.getWaves())) ? WalkResult::interrupt()
-                                                                       : WalkResult::advance();
-      });
-      if (walk.wasInterrupted())
-        return signalPassFailure();
-    }
+    WalkResult walk = getOperation().walk([&](scf::ForOp loop) {
+      auto kernel = loop->getParentOfType<KernelOp>();
+      return kernel && failed(synchronize(*loop.getBody(), kernel.getWaves())) ? WalkResult::interrupt()
+                                                                               : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace
