@@ -87,8 +87,6 @@ LogicalResult RowSumOp::verify() {
 }
 
 LogicalResult RescaleOp::verify() {
-  if (getValues().getTypes() != getResultTypes())
-    return emitOpError("values and results must have the same types");
   for (Value value : getValues())
     if (auto frag = dyn_cast<FragType>(value.getType()))
       if (failed(requireLayout(*this, "value", frag, FragLayout::Acc)))

@@ -199,7 +199,7 @@ def Tile_PlaceArrayAttr : TypedArrayAttrBase<Tile_PlaceAttr, "array of places">;
 def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
   let summary = "the steps between two barriers";
   let arguments = (ins Tile_ClusterKind:$kind, Tile_PlaceArrayAttr:$places);
-  let assemblyFormat = "$kind `{` custom<Places>($places) `}` attr-dict";
+  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) `}` attr-dict";
 }
 
 //===-- Memory -----------------------------------------------------------------------------------===//

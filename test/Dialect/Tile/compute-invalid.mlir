@@ -185,7 +185,7 @@ tile.kernel @rescale_types(%n: i32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
   %2 = arith.constant true
-  // expected-error @below {{values and results must have the same types}}
+  // expected-error @below {{failed to verify that values and results have the same types}}
   %3 = "tile.rescale"(%0, %1, %2) : (!tile.frag<64x32xf32, acc>, !tile.rows<32xf32>, i1) -> !tile.rows<32xf32>
 }
 

@@ -12,10 +12,10 @@ tile.schedule @plain {
 }
 
 // Offsets keep their sign; an empty cluster is a barrier.
-// CHECK-LABEL: tile.schedule private @all unroll(2) wave_groups(2) attributes {tile.default} {
+// CHECK-LABEL: tile.schedule "private" @all unroll(2) wave_groups(2) attributes {tile.default} {
 // CHECK-NEXT:    tile.cluster memory { a(+2) b(-1) c(0) }
 // CHECK-NEXT:    tile.cluster compute { }
-tile.schedule private @all unroll(2) wave_groups(2) attributes {tile.default} {
+tile.schedule "private" @all unroll(2) wave_groups(2) attributes {tile.default} {
   tile.cluster memory { a(+2) b(-1) c(0) }
   tile.cluster compute { }
 }
@@ -75,12 +75,12 @@ tile.kernel @loop(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32) tar
     // CHECK-NEXT: }
     tile.step @fetch_k { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     // CHECK: %read_k = tile.step @read_k -> !tile.frag<64x128xbf16, lhs> attributes {note} {
-    // CHECK-NEXT: %operand = tile.read %k_ring[%t] : <64x128xbf16> -> <64x128xbf16, lhs>
+    // CHECK-NEXT: %operand{{.*}} = tile.read %k_ring[%t] : <64x128xbf16> -> <64x128xbf16, lhs>
     %a = tile.step @read_k -> !tile.frag<64x128xbf16, lhs> attributes {note} {
       %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
       tile.yield %x : !tile.frag<64x128xbf16, lhs>
     }
-    // CHECK: %operand, %scaled = tile.step @two -> !tile.frag<128x64xbf16, lhs_acc>, !tile.rows<32xf32> {
+    // CHECK: %operand, %scaled{{.*}} = tile.step @two -> !tile.frag<128x64xbf16, lhs_acc>, !tile.rows<32xf32> {
     // CHECK: tile.read_transposed %k_ring[%t] : <64x128xbf16> -> <128x64xbf16, lhs_acc>
     %b:2 = tile.step @two -> !tile.frag<128x64xbf16, lhs_acc>, !tile.rows<32xf32> {
       %x = tile.read_transposed %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<128x64xbf16, lhs_acc>

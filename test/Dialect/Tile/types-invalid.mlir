@@ -128,27 +128,27 @@
 // -----
 
 // expected-error @below {{panel of 200 bytes, a power of two up to 1 MiB is needed}}
-"some.op"() {a = #tile.lds_layout<panel 200, chunk 1024, pad 0, rows [], bytes []>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 200, chunk 1024, pad 0, rows [0], bytes [1]>} : () -> ()
 
 // -----
 
 // expected-error @below {{panel of 9223372036854775807 bytes, a power of two up to 1 MiB is needed}}
-"some.op"() {a = #tile.lds_layout<panel 9223372036854775807, chunk 1024, pad 0, rows [], bytes []>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 9223372036854775807, chunk 1024, pad 0, rows [0], bytes [1]>} : () -> ()
 
 // -----
 
 // expected-error @below {{chunk of 0 bytes, a power of two up to 1 MiB is needed}}
-"some.op"() {a = #tile.lds_layout<panel 256, chunk 0, pad 0, rows [], bytes []>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 256, chunk 0, pad 0, rows [0], bytes [1]>} : () -> ()
 
 // -----
 
 // expected-error @below {{pad of 4 bytes, a multiple of 16 up to 4096 is needed}}
-"some.op"() {a = #tile.lds_layout<panel 256, chunk 1024, pad 4, rows [], bytes []>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 256, chunk 1024, pad 4, rows [0], bytes [1]>} : () -> ()
 
 // -----
 
 // expected-error @below {{pad of -16 bytes, a multiple of 16 up to 4096 is needed}}
-"some.op"() {a = #tile.lds_layout<panel 256, chunk 1024, pad -16, rows [], bytes []>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 256, chunk 1024, pad -16, rows [0], bytes [1]>} : () -> ()
 
 // -----
 
@@ -158,4 +158,4 @@
 // -----
 
 // expected-error @below {{offset -2 of a bit, a number from 0 is needed}}
-"some.op"() {a = #tile.lds_layout<panel 4, chunk 1024, pad 0, rows [], bytes [1, -2]>} : () -> ()
+"some.op"() {a = #tile.lds_layout<panel 4, chunk 1024, pad 0, rows [2], bytes [1, -2]>} : () -> ()
