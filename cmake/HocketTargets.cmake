@@ -2,8 +2,12 @@
 #
 #   hocket_add_library(NAME SOURCES... LINK LIBS...)       no MLIR: support, layouts, runtime, simulator
 #   hocket_add_mlir_library(NAME SOURCES... LINK LIBS... DEPENDS TARGETS...)
-#   hocket_add_tool(NAME [MLIR] SOURCES... LINK LIBS...)
+#   hocket_add_tool(NAME [MLIR] [SANITIZED] SOURCES... LINK LIBS...)
 #   hocket_add_unittest(NAME [MLIR] SOURCES... LINK LIBS...)  a GoogleTest program that lit discovers
+#
+# `hocket-sanitized-tests` is what scripts/test.sh builds with the asan preset: unit tests without MLIR, and
+# tools marked SANITIZED for lit tests that are marked "UNDER-SANITIZERS".
+add_custom_target(hocket-sanitized-tests)
 
 add_library(HocketCompileOptions INTERFACE)
 target_include_directories(HocketCompileOptions INTERFACE
@@ -59,12 +63,15 @@ function(hocket_use_mlir_pch name)
 endfunction()
 
 function(hocket_add_tool name)
-  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;SANITIZED" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE HocketCompileOptions ${ARG_LINK})
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
     hocket_use_mlir_pch(${name})
+  endif()
+  if(ARG_SANITIZED)
+    add_dependencies(hocket-sanitized-tests ${name})
   endif()
 endfunction()
 
@@ -75,6 +82,8 @@ function(hocket_add_unittest name)
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
     hocket_use_mlir_pch(${name})
+  else()
+    add_dependencies(hocket-sanitized-tests ${name})
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   add_dependencies(hocket-tests ${name})

@@ -4,7 +4,20 @@ import os
 import lit.formats
 
 config.name = "Hocket"
-config.test_format = lit.formats.ShTest(execute_external=False)
+
+
+class SanitizedTests(lit.formats.ShTest):
+    """The tests that say "UNDER-SANITIZERS"; only their tools are built with sanitizers."""
+
+    def getTestsInDirectory(self, *arguments):
+        for test in super().getTestsInDirectory(*arguments):
+            with open(test.getSourcePath(), encoding="utf-8", errors="replace") as file:
+                if "UNDER-SANITIZERS" in file.read():
+                    yield test
+
+
+sanitized = bool(config.hocket_sanitizers)
+config.test_format = (SanitizedTests if sanitized else lit.formats.ShTest)(execute_external=False)
 config.suffixes = [".mlir", ".test", ".s", ".c"]
 config.excludes = ["Inputs", "unit", "CMakeLists.txt", "lib"]
 config.test_source_root = os.path.join(config.hocket_source_dir, "test")
@@ -15,11 +28,12 @@ config.environment["PATH"] = os.pathsep.join(
     [config.hocket_tools_dir, config.llvm_tools_dir, os.environ.get("PATH", "")]
 )
 config.environment["HOME"] = config.test_exec_root
-for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS"):
-    if name in os.environ:
-        config.environment[name] = os.environ[name]
+# The first for the reason given in unit/lit.cfg.py.
+config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
+config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")
 
 config.substitutions.append(("%kernels", os.path.join(config.hocket_source_dir, "kernels")))
+config.substitutions.append(("%scripts", os.path.join(config.hocket_source_dir, "scripts")))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(
     ("%clang-gfx950", "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O2 -ffp-contract=off")

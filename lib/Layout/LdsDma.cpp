@@ -59,7 +59,7 @@ static std::vector<unsigned> stepBits(const LinearLayout &source) {
   for (unsigned bit = 0; bit < source.inputBits(Chunk); ++bit)
     if (isStep(source, bit))
       steps.push_back(bit);
-  std::ranges::stable_sort(steps, std::ranges::greater{}, [&](unsigned bit) {
+  std::ranges::sort(steps, std::ranges::greater{}, [&](unsigned bit) {
     return std::pair(source.basis(Chunk, bit, dims::Row) == 0, bit);
   });
   return steps;
@@ -89,7 +89,7 @@ Result<LdsDmaPlan> hocket::planLdsDma(const LdsTileLayout &tile, unsigned waves,
   std::vector<unsigned> steps = stepBits(source);
   if (steps.size() < chunkLog - waveLog)
     return unsupported("LDS DMA by " + std::to_string(waves) +
-                       " waves would need an address register for each instruction: the swizzle "
+                       " wave(s) would need an address register for each instruction: the swizzle "
                        "reaches across chunks; use more waves or another layout");
   steps.resize(chunkLog - waveLog);
   std::ranges::sort(steps);

@@ -124,7 +124,7 @@ Result<uint64_t> manifest::workspaceBytes(const Manifest &manifest, const Variab
                        0, INT64_MAX);
 }
 
-Result<Binding> manifest::bind(const Manifest &manifest, const Variables &problem) {
+Result<Binding> manifest::bindLaunch(const Manifest &manifest, const Variables &problem) {
   if (Status status = checkRequirements(manifest, problem); !status.ok())
     return status.error();
   Binding binding;

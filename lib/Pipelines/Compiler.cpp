@@ -9,6 +9,7 @@
 #include "hocket/Conversion/Passes.h"
 #include "hocket/Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
+#include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 #include "hocket/Target/HSACO/Emit.h"
 #include "hocket/Target/HSACO/ResourceReport.h"
@@ -321,6 +322,8 @@ Status Compiler::toHsaco() {
   if (!report)
     return report.error();
   if (Status status = hsaco::checkSpills(*report, options.allowSpills); !status)
+    return status;
+  if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
     return status;
   llvm::raw_string_ostream table(result.report);
   hsaco::printReport(*report, table);

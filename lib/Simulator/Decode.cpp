@@ -87,7 +87,8 @@ Result<std::unique_ptr<Text::Tools>> Text::Tools::create(std::string_view archit
 
 /// The printed mnemonic without the suffix that names the encoding.
 static std::string normaliseMnemonic(const char *printed) {
-  StringRef name = StringRef(printed ? printed : "").trim();
+  // Where the first operand is always "off", it is part of what LLVM calls the mnemonic.
+  StringRef name = StringRef(printed ? printed : "").split(' ').first.trim();
   for (StringRef suffix : {"_e32_dpp", "_e64_dpp", "_e32", "_e64", "_sdwa", "_dpp"})
     if (name.consume_back(suffix))
       break;

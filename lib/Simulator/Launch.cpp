@@ -248,8 +248,9 @@ Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
     return invalidInput("'" + image.name + "' has " + std::to_string(image.kernels.size()) +
                         " kernels, number " + std::to_string(kernelNumber) + " was asked for");
   LaunchContext context;
-  context.program = &program;
   context.memory = &program.memory();
+  context.code = &image;
+  context.base = program.base();
   context.text = image.text.get();
   context.kernel = &image.kernels[kernelNumber];
   context.image = &image.kernelImages[kernelNumber];

@@ -17,6 +17,7 @@
 namespace hocket::sim {
 
 struct Workgroup;
+struct Allocation;
 
 inline constexpr unsigned waveSize = 64;
 /// Architectural registers, accumulation registers, and room so that no tuple runs off the end.
@@ -63,14 +64,16 @@ struct Wave {
   Mode mode;
   uint32_t pc = 0; ///< index of the next instruction, in dwords from the start of the text
   Stop stop = Stop::None;
+  /// s_set_gpr_idx: bits 0 to 2 add M0[7:0] to source VGPR numbers, bit 3 to the destination's.
+  uint8_t gprIndexing = 0;
   uint8_t index = 0; ///< within the workgroup
   Workgroup *group = nullptr;
   uint64_t instructions = 0; ///< executed so far
   uint64_t clock = 0;        ///< what s_memtime gave last
   PendingQueues pending;
   /// The allocation that the last access hit.
-  const struct Allocation *cachedAllocation = nullptr;
-  std::byte *scratch = nullptr; ///< [privateBytes / 4][64 lanes] dwords
+  const Allocation *cachedAllocation = nullptr;
+  std::byte *scratch = nullptr; ///< [64 lanes][privateBytes]
   uint64_t randomState = 0;     ///< decides when stores and LDS DMA land; 0: always late
 
   HOCKET_SIM_INLINE uint64_t pair(unsigned index) const {
@@ -87,6 +90,9 @@ struct Wave {
   HOCKET_SIM_INLINE uint32_t m0() const { return sgpr[reg::m0]; }
 };
 
+/// Looks up the live allocation that holds `address`, or null.
+const Allocation *findAllocation(const Wave &wave, uint64_t address);
+
 /// The value of a special source: apertures (235..238), vccz, execz, scc; `word` 0 or 1.
 uint32_t specialWord(const Wave &wave, unsigned encoding, unsigned word);
 /// Word `word` of a scalar operand of `bits` bits (16, 32 or 64): registers, constants, specials.
@@ -102,5 +108,8 @@ void failAddress(Wave &wave, const Instruction &instruction, const char *what, u
 /// The same for an access to LDS byte `address` outside of the workgroup's LDS.
 void failLds(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
              uint32_t address, unsigned bytes);
+/// The same for an access to byte `offset` outside of the lane's private segment.
+void failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                 uint64_t offset, unsigned bytes);
 
 } // namespace hocket::sim

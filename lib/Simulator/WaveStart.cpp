@@ -21,6 +21,7 @@ void Workgroup::startWave(unsigned index) {
   wave.stop = Stop::None;
   wave.instructions = 0;
   wave.clock = 0;
+  wave.gprIndexing = 0;
   wave.cachedAllocation = nullptr;
   wave.randomState = context.seed == 0 ? 0 : nextRandom(random) | 1;
   resetPending(wave);

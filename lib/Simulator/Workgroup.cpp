@@ -78,6 +78,30 @@ Workgroup::Workgroup(const LaunchContext &context)
 
 Workgroup::~Workgroup() = default;
 
+/// Executes a vector instruction whose register numbers M0 moves (s_set_gpr_idx).
+static void executeIndexed(Wave &wave, const Instruction &instruction) {
+  bool vector = instruction.encoding >= Encoding::VOP1 && instruction.encoding <= Encoding::MAI;
+  if (!vector) {
+    instruction.execute(wave, instruction);
+    return;
+  }
+  Instruction moved = instruction;
+  unsigned offset = wave.m0() & 0xff, enabled = wave.gprIndexing;
+  bool outside = false;
+  auto move = [&](uint16_t &reg, bool on) {
+    if (on)
+      reg += offset;
+    outside |= on && reg >= accumulationBase;
+  };
+  for (unsigned i = 0; i < 3; ++i)
+    move(moved.source[i].reg, (enabled >> i & 1) && moved.source[i].kind == OperandKind::Vgpr);
+  move(moved.destination, (enabled & 8) && moved.encoding != Encoding::VOPC);
+  if (outside)
+    failWave(wave, instruction, "indexes a register beyond v255");
+  else
+    instruction.execute(wave, moved);
+}
+
 void Workgroup::runWave(Wave &wave, uint64_t quantum) {
   Text &text = *context.text;
   const Instruction *instructions = text.instructions();
@@ -97,7 +121,10 @@ void Workgroup::runWave(Wave &wave, uint64_t quantum) {
     }
     --left;
     wave.pc += instruction.size;
-    execute(wave, instruction);
+    if (wave.gprIndexing) [[unlikely]]
+      executeIndexed(wave, instruction);
+    else
+      execute(wave, instruction);
     if (wave.stop != Stop::None) [[unlikely]]
       break;
   }
@@ -211,8 +238,7 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   Disassembly disassembly = text.disassemble(index);
   std::string what =
       disassembly.valid ? "'" + disassembly.text + "'" : "the bytes " + hex(instruction.words[0]);
-  const CodeImage &image = group.context.program->codeObject().image();
-  const FunctionSymbol *function = image.functionAt(address);
+  const FunctionSymbol *function = group.context.code->functionAt(address);
   if (function && function->begin != group.context.image->entry)
     return what + " at '" + function->name + "' + " + hex(address - function->begin) + kernel;
   return what + " at offset " + hex(address - group.context.image->entry) + kernel;
@@ -242,4 +268,16 @@ void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, 
                      hex(address) + " in lane " + std::to_string(lane) + ", the workgroup has " +
                      std::to_string(wave.group->ldsBytes) + " bytes";
   failWave(wave, instruction, text.c_str());
+}
+
+void sim::failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
+                      uint64_t offset, unsigned bytes) {
+  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at scratch offset " +
+                     hex(offset) + " in lane " + std::to_string(lane) + ", each lane has " +
+                     std::to_string(wave.group->context.privateBytes) + " bytes";
+  failWave(wave, instruction, text.c_str());
+}
+
+const Allocation *sim::findAllocation(const Wave &wave, uint64_t address) {
+  return wave.group->context.memory->find(address);
 }

@@ -22,9 +22,10 @@ inline constexpr unsigned maxWaves = maxWorkgroupSize / waveSize;
 
 /// What all workgroups of a launch share.
 struct LaunchContext {
-  Program *program = nullptr;
   Memory *memory = nullptr;
+  const CodeImage *code = nullptr;
   Text *text = nullptr;
+  uint64_t base = 0; ///< device address of the image's virtual address 0
   const runtime::KernelInfo *kernel = nullptr;
   const KernelImage *image = nullptr;
   runtime::LaunchShape shape;

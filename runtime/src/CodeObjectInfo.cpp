@@ -17,6 +17,7 @@ constexpr uint16_t machineAmdgpu = 224;
 constexpr uint8_t osAbiAmdhsa = 64;
 constexpr uint32_t segmentNote = 4;
 constexpr uint32_t sectionNote = 7;
+constexpr uint32_t sectionNoBits = 8;
 constexpr uint32_t noteAmdgpuMetadata = 32;
 
 struct ElfHeader {
@@ -109,6 +110,9 @@ static Result<Bytes> locateMetadata(Bytes bytes, const ElfHeader &elf, const std
                         "past the end of the file (" +
                         std::to_string(bytes.size()) + " bytes)");
   };
+  // Everything the tables speak of must be in the file, also behind the note: a cut file is refused
+  // here and not by a device that has less to say about it.
+  Bytes found;
   for (unsigned i = 0; i != elf.programHeaderCount; ++i) {
     ProgramHeader header;
     Bytes content;
@@ -116,9 +120,8 @@ static Result<Bytes> locateMetadata(Bytes bytes, const ElfHeader &elf, const std
         !readAt(bytes, elf.programHeaders + uint64_t(i) * elf.programHeaderSize, header) ||
         !slice(bytes, header.offset, header.fileSize, content))
       return damaged();
-    if (header.type == segmentNote)
-      if (Bytes found = findMetadata(content); !found.empty())
-        return found;
+    if (header.type == segmentNote && found.empty())
+      found = findMetadata(content);
   }
   for (unsigned i = 0; i != elf.sectionHeaderCount; ++i) {
     SectionHeader header;
@@ -126,13 +129,15 @@ static Result<Bytes> locateMetadata(Bytes bytes, const ElfHeader &elf, const std
     if (elf.sectionHeaders > bytes.size() ||
         !readAt(bytes, elf.sectionHeaders + uint64_t(i) * elf.sectionHeaderSize, header))
       return damaged();
-    if (header.type != sectionNote)
+    if (header.type == sectionNoBits)
       continue;
     if (!slice(bytes, header.offset, header.size, content))
       return damaged();
-    if (Bytes found = findMetadata(content); !found.empty())
-      return found;
+    if (header.type == sectionNote && found.empty())
+      found = findMetadata(content);
   }
+  if (!found.empty())
+    return found;
   return invalidInput("code object '" + file +
                       "' has no AMDGPU metadata note; kernels need "
                       "'.amdgpu_metadata', which compilers write for amdgcn-amd-amdhsa");

@@ -1,5 +1,5 @@
 // The report counts what was emitted: one MFMA chain with its operands, LDS DMA and waits.
-// RUN: hocket-test-hsaco %s --check-spills --report | FileCheck %s
+// RUN: hocket-test-hsaco %s --check-spills --check-hazards --report | FileCheck %s
 // RUN: hocket-test-hsaco %s --report-json | FileCheck %s --check-prefix=JSON
 
 // CHECK: target gfx950
@@ -8,7 +8,7 @@
 // CHECK-NEXT: spills        VGPR 0  SGPR 0  scratch 0 bytes
 // CHECK-NEXT: LDS           8192 bytes
 // CHECK-NEXT: workgroup     128 work-items
-// CHECK-NEXT: occupancy     8 waves per SIMD
+// CHECK-NEXT: occupancy     8 waves per SIMD, 16 workgroups per compute unit (limited by wave slots)
 // CHECK-NEXT: code          {{[0-9]+}} bytes
 // CHECK:      mfma             2
 // CHECK-NOT:  trans

@@ -7,3 +7,12 @@ config.suffixes = []
 config.test_format = lit.formats.GoogleTest(".", "Tests")
 config.test_source_root = os.path.join(config.hocket_build_dir, "test", "unit")
 config.test_exec_root = config.test_source_root
+
+# Reproduces a random test; each prints its seed.
+if "HOCKET_TEST_SEED" in os.environ:
+    config.environment["HOCKET_TEST_SEED"] = os.environ["HOCKET_TEST_SEED"]
+
+# LLVM's headers poison the slabs of their allocators when they are compiled with AddressSanitizer;
+# Debian's LLVM, which is not, then hands out memory that our half believes poisoned.
+config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
+config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")

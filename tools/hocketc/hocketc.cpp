@@ -42,6 +42,39 @@ static cl::opt<bool> allowSpills("allow-spills", cl::cat(category),
                                  cl::desc("Accept a kernel that spills registers or uses scratch memory"));
 static cl::opt<bool> timing("timing", cl::cat(category), cl::desc("Print the seconds that each stage took"));
 
+/// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
+/// before anything is compiled.
+struct Request {
+  std::string input, output, dumpDirectory, manifest, report;
+  bool wantsDump = false, wantsManifest = false, wantsReport = false, wantsTiming = false;
+  Stage from = Stage::Attn, to = Stage::HSACO;
+  CompileOptions options;
+};
+
+static Result<Request> readOptions() {
+  Result<Stage> from = parseStage(fromStage), to = parseStage(toStage);
+  if (!from || !to)
+    return from ? to.error() : from.error();
+  if (report.getNumOccurrences() && !report.empty() && report != "json")
+    return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
+  if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
+    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from the linked code object");
+  Request request = {inputPath, outputPath, dumpDirectory, manifestPath, report};
+  request.wantsDump = dumpDirectory.getNumOccurrences();
+  request.wantsManifest = manifestPath.getNumOccurrences();
+  request.wantsReport = report.getNumOccurrences();
+  request.wantsTiming = timing;
+  request.from = *from, request.to = *to;
+  request.options.target = target;
+  request.options.from = *from;
+  request.options.to = *to;
+  if (schedule.getNumOccurrences())
+    request.options.schedule = schedule;
+  request.options.debugInfo = debugInfo;
+  request.options.allowSpills = allowSpills;
+  return request;
+}
+
 static Status writeFile(const std::string &path, llvm::StringRef contents) {
   std::error_code code;
   llvm::ToolOutputFile file(path, code, llvm::sys::fs::OF_None);
@@ -58,85 +91,74 @@ static Status writeFile(const std::string &path, llvm::StringRef contents) {
   return Status::success();
 }
 
-static Status dumpStage(Stage stage, std::string_view text) {
-  if (std::error_code code = llvm::sys::fs::create_directories(dumpDirectory))
-    return hostError("cannot create '" + dumpDirectory + "': " + code.message());
-  llvm::SmallString<128> path(dumpDirectory);
+static Status dumpStage(const std::string &directory, Stage stage, std::string_view text) {
+  if (std::error_code code = llvm::sys::fs::create_directories(directory))
+    return hostError("cannot create '" + directory + "': " + code.message());
+  llvm::SmallString<128> path(directory);
   std::string name = llvm::formatv("{0}-{1}.{2}", static_cast<int>(stage), toString(stage), extension(stage));
   llvm::sys::path::append(path, name);
   return writeFile(path.str().str(), text);
 }
 
-static std::string defaultOutput(Stage to) {
-  if (to != Stage::HSACO || inputPath == "-")
+static std::string defaultOutput(const Request &request) {
+  if (request.to != Stage::HSACO || request.input == "-")
     return "-";
-  llvm::SmallString<128> path(llvm::sys::path::filename(inputPath));
+  llvm::SmallString<128> path(llvm::sys::path::filename(request.input));
   llvm::sys::path::replace_extension(path, "hsaco");
   return path.str().str();
 }
 
-static Status writeResults(const Compilation &compilation, Stage to) {
-  if (manifestPath.getNumOccurrences() && compilation.manifest.empty())
-    return invalidInput("no manifest for '" + inputPath + "': " +
+static Status writeResults(const Request &request, const Compilation &compilation) {
+  if (request.wantsManifest && compilation.manifest.empty())
+    return invalidInput("no manifest for '" + request.input + "': " +
                         (compilation.noManifest.empty() ? "it is read off the tile stage, which this run does not pass"
                                                         : compilation.noManifest));
-  std::string path = outputPath.empty() ? defaultOutput(to) : outputPath.getValue();
+  std::string path = request.output.empty() ? defaultOutput(request) : request.output;
   if (Status status = writeFile(path, compilation.output); !status)
     return status;
-  if (manifestPath.getNumOccurrences())
-    if (Status status = writeFile(manifestPath, compilation.manifest); !status)
+  if (request.wantsManifest)
+    if (Status status = writeFile(request.manifest, compilation.manifest); !status)
       return status;
-  if (report.getNumOccurrences())
-    (path == "-" ? llvm::errs() : llvm::outs()) << (report == "json" ? compilation.reportJson : compilation.report);
-  if (timing)
+  if (request.wantsReport)
+    (path == "-" ? llvm::errs() : llvm::outs())
+        << (request.report == "json" ? compilation.reportJson : compilation.report);
+  if (request.wantsTiming)
     for (const auto &[stage, seconds] : compilation.seconds)
       llvm::errs() << llvm::formatv("{0,-8} {1:f3} s\n", stage, seconds);
   return Status::success();
 }
 
-static Status run() {
-  Result<Stage> from = parseStage(fromStage), to = parseStage(toStage);
-  if (!from || !to)
-    return from ? to.error() : from.error();
-  if (report.getNumOccurrences() && !report.empty() && report != "json")
-    return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
-  if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
-    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from the linked code object");
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input = llvm::MemoryBuffer::getFileOrSTDIN(inputPath);
+static Status run(Request request) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input = llvm::MemoryBuffer::getFileOrSTDIN(request.input);
   if (!input)
-    return notFound("cannot read '" + inputPath + "': " + input.getError().message());
+    return notFound("cannot read '" + request.input + "': " + input.getError().message());
+  if (request.wantsDump)
+    request.options.onStage = [&](Stage stage, std::string_view text) {
+      return dumpStage(request.dumpDirectory, stage, text);
+    };
+  std::string name = request.input == "-" ? "<stdin>" : request.input;
+  Result<Compilation> compilation = compile((*input)->getBuffer(), name, request.options);
+  return compilation ? writeResults(request, *compilation) : Status(compilation.error());
+}
 
-  CompileOptions options;
-  options.target = target;
-  options.from = *from;
-  options.to = *to;
-  if (schedule.getNumOccurrences())
-    options.schedule = schedule;
-  options.debugInfo = debugInfo;
-  options.allowSpills = allowSpills;
-  if (dumpDirectory.getNumOccurrences())
-    options.onStage = dumpStage;
-  std::string name = inputPath == "-" ? "<stdin>" : inputPath.getValue();
-  Result<Compilation> compilation = compile((*input)->getBuffer(), name, options);
-  return compilation ? writeResults(*compilation, *to) : Status(compilation.error());
+static int fail(const Error &error, bool dumped) {
+  llvm::errs() << "hocketc: " << error.message << "\n";
+  if (!dumped)
+    llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
+  return 2;
 }
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  std::string names;
+  std::string overview = "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
   for (const ShippedSchedule &shipped : shippedSchedules())
-    names += " " + std::string(shipped.name);
-  if (!cl::ParseCommandLineOptions(argc, argv,
-                                   "Hocket's compiler: attention and tile kernels to AMD code objects\n\n"
-                                   "  Shipped schedules:" + names + "\n",
-                                   &llvm::errs()))
+    overview += " " + std::string(shipped.name);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &llvm::errs()))
     return 2;
-  Status status = run();
-  if (status)
-    return 0;
-  llvm::errs() << "hocketc: " << status.error().message << "\n";
-  if (!dumpDirectory.getNumOccurrences())
-    llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
-  return 2;
+  Result<Request> request = readOptions();
+  if (!request)
+    return fail(request.error(), /*dumped=*/true);
+  Status status = run(*request);
+  return status ? 0 : fail(status.error(), request->wantsDump);
 }

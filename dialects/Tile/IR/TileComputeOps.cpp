@@ -81,9 +81,11 @@ LogicalResult RowMaxOp::verify() {
 }
 
 LogicalResult RowSumOp::verify() {
-  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::RhsAcc)))
-    return failure();
-  return requireColumns(*this, getSource().getType(), getInit().getType());
+  FragType source = getSource().getType();
+  if (source.getLayout() != FragLayout::Acc && source.getLayout() != FragLayout::RhsAcc)
+    return emitOpError() << "source has layout " << stringifyFragLayout(source.getLayout())
+                         << ", expected acc or rhs_acc";
+  return requireColumns(*this, source, getInit().getType());
 }
 
 LogicalResult RescaleOp::verify() {
@@ -109,11 +111,18 @@ LogicalResult NormalizeOp::verify() {
 }
 
 LogicalResult Exp2Op::verify() {
-  FragType scores = getScores().getType(), result = getResult().getType();
-  if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)) ||
+  FragType scores = getScores().getType();
+  if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)))
+    return failure();
+  return requireColumns(*this, scores, getReference().getType());
+}
+
+LogicalResult PackOp::verify() {
+  FragType source = getSource().getType(), result = getResult().getType();
+  if (failed(requireLayout(*this, "source", source, FragLayout::Acc)) ||
       failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)))
     return failure();
-  if (scores.getShape() != result.getShape())
-    return emitOpError() << "scores " << scores << " and result " << result << " differ in shape";
-  return requireColumns(*this, scores, getReference().getType());
+  if (source.getShape() != result.getShape())
+    return emitOpError() << "source " << source << " and result " << result << " differ in shape";
+  return success();
 }

@@ -257,3 +257,17 @@ LogicalResult WaitOp::verify() {
     return emitOpError() << "lgkm(" << lgkm << ") cannot be encoded, expected 0 to 15";
   return success();
 }
+
+LogicalResult AwaitOp::verify() {
+  if (!getFetches() && !getReads())
+    return emitOpError("waits for nothing; write fetches, reads or both");
+  if (!getFetches() && !getInFlight().empty())
+    return emitOpError("lists fetches that may stay in flight, but does not wait for fetches");
+  return success();
+}
+
+LogicalResult BarrierOp::verify() {
+  if (getGroup() && *getGroup() != 0 && *getGroup() != 1)
+    return emitOpError() << "group(" << *getGroup() << "), expected 0 or 1";
+  return success();
+}

@@ -74,6 +74,9 @@ LogicalResult ForTilesOp::verify() {
       TypeRange(body.getArgumentTypes()).drop_front() != getResultTypes() ||
       body.getTerminator()->getOperandTypes() != getResultTypes())
     return emitOpError("initial, carried, yielded and result types must be the same");
+  for (Value value : body.getTerminator()->getOperands())
+    if (auto step = value.getDefiningOp<StepOp>(); !step || step->getParentOp() != getOperation())
+      return emitOpError("yields a value that none of its steps produces");
   llvm::StringSet<> names;
   for (Operation &op : body.without_terminator()) {
     auto step = dyn_cast<StepOp>(op);
@@ -97,9 +100,13 @@ LogicalResult StepOp::verify() {
 
 // ScheduleOp
 
+/// Copies of an iteration that a schedule may ask for: each is written out.
+static constexpr int64_t kMostCopies = 16;
+
 LogicalResult ScheduleOp::verify() {
-  if (static_cast<int64_t>(getUnroll()) < 1)
-    return emitOpError() << "unroll(" << static_cast<int64_t>(getUnroll()) << "), at least 1 is needed";
+  int64_t unroll = getUnroll();
+  if (unroll < 1 || unroll > kMostCopies)
+    return emitOpError() << "unroll(" << unroll << "), expected 1 to " << kMostCopies;
   int64_t groups = getWaveGroups();
   if (groups != 1 && groups != 2)
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
@@ -110,10 +117,14 @@ LogicalResult ScheduleOp::verify() {
     auto cluster = dyn_cast<ClusterOp>(op);
     if (!cluster)
       return op.emitOpError("stands in a schedule, only clusters may");
-    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
+    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
+      if (place.getOffset() < -kMostCopies || place.getOffset() > kMostCopies)
+        return cluster.emitOpError() << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
+                                     << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
       if (!names.insert(place.getStep().getValue()).second)
         return cluster.emitOpError() << "step '" << place.getStep().getValue()
                                      << "' is placed twice in schedule '" << getSymName() << "'";
+    }
   }
   return success();
 }

@@ -86,6 +86,7 @@ void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }
 void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }
 void Exp2Op::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "weights"); }
+void PackOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "packed"); }
 void UnifyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "total"); }
 void NormalizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "normalized"); }
 void LogSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "log_sum"); }

@@ -344,6 +344,10 @@ def Tile_RowMaxOp : Tile_Op<"row_max", [NamedResults, Pure]> {
 
 def Tile_RowSumOp : Tile_Op<"row_sum", [NamedResults, Pure, AllTypesMatch<["init", "result"]>]> {
   let summary = "init plus each lane's sum over the keys it holds of its query; a partial value";
+  let description = [{
+    Over an `acc` fragment one f32 addition for each element. Over a packed one a dot product with
+    ones for each pair: half the instructions, but what is summed is rounded to 16 bits.
+  }];
   let arguments = (ins Tile_Frag:$source, Tile_Rows:$init);
   let results = (outs Tile_Rows:$result);
   let assemblyFormat = "$source `,` $init attr-dict `:` type($source) `,` type($init)";
@@ -385,18 +389,23 @@ def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
   let hasVerifier = 1;
 }
 
-def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure]> {
-  let summary = "exp2(scores * scale - reference), packed to 16 bits";
-  let description = [{
-    One fused multiply-add in f32, the hardware's exp2, and a packed conversion for each pair. The
-    result is the right operand of the next product as it lies.
-  }];
+def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
+  let summary = "exp2(scores * scale - reference), in f32";
+  let description = [{ One fused multiply-add and the hardware's exp2 for each element. }];
   let arguments = (ins Tile_Frag:$scores, F32:$scale, Tile_Rows:$reference);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
     $scores `scale` `(` $scale `)` `minus` `(` $reference `)` attr-dict
-    `:` type($scores) `,` type($reference) `->` type($result)
+    `:` type($scores) `,` type($reference)
   }];
+  let hasVerifier = 1;
+}
+
+def Tile_PackOp : Tile_Op<"pack", [NamedResults, Pure]> {
+  let summary = "an accumulator rounded to 16 bits: the right operand of the next product, as it lies";
+  let arguments = (ins Tile_Frag:$source);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -432,9 +441,30 @@ def Tile_WaitOp : Tile_Op<"wait"> {
   let hasVerifier = 1;
 }
 
+def Tile_AwaitOp : Tile_Op<"await"> {
+  let summary = "waits for fetches and LDS reads of this wave, said in tiles";
+  let description = [{
+    `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
+    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads.
+    `tile-synchronize` turns it into a `tile.wait` with instruction counts.
+  }];
+  let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);
+  let assemblyFormat = [{
+    (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`reads` $reads^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "all waves of the workgroup meet; nothing is scheduled across it";
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    With `group(g)` only the waves of wave group g (of two: the first and the second half) execute
+    it. One such barrier more for one group is a stagger: from then on that group runs one cluster
+    behind the other.
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$group);
+  let assemblyFormat = "(`group` `(` $group^ `)`)? attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // HOCKET_TILE_OPS_TD

@@ -1,16 +1,26 @@
-// tile-pipeline: from "which step in which cluster" to a loop in which every step has its place.
+// tile-pipeline: from "which step in which cluster, for which tile" to code in which every step of
+// every iteration has its place.
 //
-// The steps carry their dependences as values, so placing them is moving them; what has to be
-// proven first is that the order of the schedule respects those values and the rings.
+// The form depends on the schedule alone. If no step runs ahead and nothing is unrolled, it is one
+// loop. Otherwise, for loops with enough tiles:
+//
+//   prologue    iterations in which some steps have no tile yet; straight-line
+//   steady      the loop, unrolled; slots are constants where the unrolling allows
+//   remainder   the iterations that are left over from unrolling; a loop, slots at run time
+//   epilogue    iterations in which some steps have run out of tiles; straight-line
+//
+// and a plain loop without overlap for shorter ones. Values that cross iterations are found from the
+// steps' uses: an entry (value, tile) is carried as long as a step that uses it is still to come.
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
+#include "Tile/Transforms/ScheduleModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket::tile {
@@ -24,169 +34,353 @@ using namespace mlir;
 using namespace hocket::tile;
 
 namespace {
-/// Where a step stands: its cluster, and its place in the order of all steps.
-struct Placement {
-  StepOp step;
-  ClusterOp cluster;
-  unsigned clusterIndex = 0;
-  unsigned order = 0;
+/// A value of the loop body (a step's result or a carried argument) for one tile, counted from the
+/// tile at which the current iteration stands.
+using Version = std::pair<Value, int64_t>;
+using Versions = llvm::MapVector<Version, Value>;
+
+/// Steps in clusters, as an iteration runs them.
+struct Step {
+  StepOp op;
+  int64_t offset = 0;
 };
-using Placements = llvm::MapVector<StringRef, Placement>;
+using Clusters = SmallVector<SmallVector<Step>>;
+
+/// How one copy of an iteration is written.
+struct Copy {
+  /// The tile of a step with this offset.
+  std::function<Value(ImplicitLocOpBuilder &, int64_t offset)> tile;
+  /// The tile's number modulo the ring's depth, if it is known: a constant slot.
+  std::function<std::optional<int64_t>(int64_t offset, int64_t depth)> slot;
+  /// Whether a step with this offset has a tile.
+  std::function<bool(int64_t offset)> valid;
+  /// What may stay in flight at the end of a cluster.
+  std::function<AllowedInFlight(int64_t cluster)> allowed;
+};
+
+class LoopEmitter {
+public:
+  LoopEmitter(ForTilesOp loop, const ScheduleModel &model) : loop(loop), model(model) {
+    yield = cast<YieldOp>(loop.getBody().front().getTerminator());
+  }
+
+  void emit();
+
+private:
+  SmallVector<Value> emitPlain(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
+  void emitPrologue(ImplicitLocOpBuilder &builder);
+  void emitSteady(ImplicitLocOpBuilder &builder, Value first, Value end, int64_t unroll);
+  void emitEpilogue(ImplicitLocOpBuilder &builder);
+
+  void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy);
+  void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
+  void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
+  void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster, const Copy &copy);
+
+  void start(int64_t firstIteration);
+  void advance(bool prune);
+  bool isLive(const Version &version);
+  Clusters scheduledClusters() const;
+  Clusters plainClusters();
+  AllowedInFlight steadyAllowed(int64_t cluster) const;
+
+  static Value constant(ImplicitLocOpBuilder &builder, int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  }
+  static Value addConstant(ImplicitLocOpBuilder &builder, Value value, int64_t summand) {
+    return summand == 0 ? value : arith::AddIOp::create(builder, value, constant(builder, summand));
+  }
+
+  ForTilesOp loop;
+  const ScheduleModel &model;
+  YieldOp yield;
+  Versions versions;
+};
 } // namespace
 
-/// What a ring is called in messages: the binding of its view.
-static std::string ringName(Value ring) {
-  auto op = ring.getDefiningOp<RingOp>();
-  auto argument = op ? dyn_cast<BlockArgument>(op.getView()) : BlockArgument();
-  if (!argument)
-    return "ring";
-  auto kernel = cast<KernelOp>(argument.getOwner()->getParentOp());
-  StringRef binding = kernel.getBinding(argument.getArgNumber());
-  return binding.empty() ? ("argument " + std::to_string(argument.getArgNumber())) : binding.str();
+Clusters LoopEmitter::scheduledClusters() const {
+  Clusters clusters(model.clusters());
+  for (const Placement &place : model.places())
+    clusters[place.clusterIndex].push_back({place.step, place.offset});
+  return clusters;
 }
 
-/// Matches the loop's steps with the schedule's places; each must occur in both, once.
-static FailureOr<Placements> placeSteps(ForTilesOp loop, ScheduleOp schedule) {
-  llvm::StringMap<StepOp> steps;
-  for (StepOp step : loop.getBody().getOps<StepOp>())
-    steps[step.getSymName()] = step;
-
-  Placements placements;
-  unsigned clusterIndex = 0;
-  for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
-    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
-      StringRef name = place.getStep().getValue();
-      auto found = steps.find(name);
-      if (found == steps.end()) {
-        auto diagnostic = cluster.emitOpError() << "places step '" << name << "', which the loop "
-                                                << "that follows schedule '"
-                                                << schedule.getSymName() << "' does not have";
-        diagnostic.attachNote(loop.getLoc()) << "the loop is here; remove the place or add the step";
-        return failure();
-      }
-      if (place.getOffset() != 0)
-        return cluster.emitOpError()
-               << "places step '" << name << "' " << place.getOffset()
-               << " tiles away; overlapping iterations is not supported yet, use offset 0";
-      placements[found->first()] = {found->second, cluster, clusterIndex,
-                                    static_cast<unsigned>(placements.size())};
-    }
-    ++clusterIndex;
-  }
+/// Fetches, then everything else as it is written: legal for every algorithm.
+Clusters LoopEmitter::plainClusters() {
+  Clusters clusters(2);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
-    if (placements.contains(step.getSymName()))
-      continue;
-    auto diagnostic = step.emitOpError() << "step '" << step.getSymName() << "' is not placed by schedule '"
-                                         << schedule.getSymName() << "'";
-    diagnostic.attachNote(schedule.getLoc()) << "add '" << step.getSymName() << "(0)' to one of its clusters";
-    return failure();
+    bool fetches = step.walk([](FetchOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    clusters[fetches ? 0 : 1].push_back({step, 0});
   }
-  return placements;
+  return clusters;
 }
 
-/// A step may use only what steps before it have produced.
-static LogicalResult verifyValues(const Placements &placements) {
-  for (const auto &entry : placements) {
-    const Placement &user = entry.second;
-    WalkResult walk = StepOp(user.step).walk([&](Operation *op) {
-      for (Value operand : op->getOperands()) {
-        auto producer = operand.getDefiningOp<StepOp>();
-        if (!producer || producer->getParentOp() != StepOp(user.step)->getParentOp())
-          continue;
-        const Placement &source = placements.find(producer.getSymName())->second;
-        if (source.order < user.order)
-          continue;
-        ClusterOp cluster = user.cluster;
-        cluster.emitOpError() << "runs step '" << entry.first << "' before step '"
-                              << producer.getSymName() << "', whose result it uses"
-                              << "; place '" << producer.getSymName() << "' before it";
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    if (walk.wasInterrupted())
-      return failure();
-  }
-  return success();
+/// Before iteration `firstIteration`: only the initial values of tile 0 exist.
+void LoopEmitter::start(int64_t firstIteration) {
+  versions.clear();
+  for (auto [carried, init] : llvm::zip_equal(loop.getCarried(), loop.getInits()))
+    versions[{carried, -firstIteration}] = init;
 }
 
-/// A tile is complete only after its fetches were waited for and a barrier was passed: a read must
-/// stand in a later cluster than the fetch of its tile.
-static LogicalResult verifyRings(const Placements &placements) {
-  llvm::MapVector<Value, const Placement *> fetches;
-  for (const auto &entry : placements)
-    StepOp(entry.second.step).walk([&](FetchOp fetch) { fetches[fetch.getRing()] = &entry.second; });
-
-  for (const auto &entry : placements) {
-    const Placement &reader = entry.second;
-    WalkResult walk = StepOp(reader.step).walk([&](Operation *op) {
-      if (!isa<ReadOp, ReadTransposedOp>(op))
-        return WalkResult::advance();
-      Value ring = op->getOperand(0);
-      const Placement *fetch = fetches.lookup(ring);
-      ClusterOp cluster = reader.cluster;
-      if (!fetch) {
-        cluster.emitOpError() << "reads ring '" << ringName(ring) << "' in step '" << entry.first
-                              << "', but no step fetches into it; add a step with 'tile.fetch'";
-        return WalkResult::interrupt();
-      }
-      if (fetch->clusterIndex < reader.clusterIndex)
-        return WalkResult::advance();
-      cluster.emitOpError() << "reads ring '" << ringName(ring) << "' in step '" << entry.first
-                            << "' (cluster " << reader.clusterIndex << "), but step '"
-                            << StepOp(fetch->step).getSymName() << "' fetches that tile in cluster "
-                            << fetch->clusterIndex << "; a tile is complete only after the barrier that "
-                            << "ends its fetch's cluster, so place '" << entry.first
-                            << "' in a later cluster";
-      return WalkResult::interrupt();
-    });
-    if (walk.wasInterrupted())
-      return failure();
+/// Whether a step that uses `version` is still to come, or the version is the newest of a result.
+bool LoopEmitter::isLive(const Version &version) {
+  auto [value, tile] = version;
+  int64_t lastUser = std::numeric_limits<int64_t>::max();
+  for (Operation *user : value.getUsers())
+    for (Operation *op = user; op && op != loop; op = op->getParentOp())
+      if (auto step = dyn_cast<StepOp>(op); step && step->getParentOp() == loop)
+        lastUser = std::min(lastUser, model.of(step.getSymName()).offset);
+  if (auto carried = dyn_cast<BlockArgument>(value)) {
+    auto producer = yield.getValues()[carried.getArgNumber() - 1].getDefiningOp<StepOp>();
+    lastUser = std::min(lastUser, model.of(producer.getSymName()).offset);
   }
-  return success();
+  return tile >= lastUser;
 }
 
-/// Gives each fetch and read its slot, and each ring the depth that this takes.
-static void assignSlots(const Placements &placements, Value zero) {
-  OpBuilder builder(zero.getContext());
-  auto assign = [&](auto op) {
-    if (op.getSlot())
-      return;
-    op.getSlotMutable().assign(zero);
-    if (auto ring = op.getRing().template getDefiningOp<RingOp>())
-      ring.setDepthAttr(builder.getI64IntegerAttr(1));
+/// On to the next iteration: every tile is one nearer.
+void LoopEmitter::advance(bool prune) {
+  Versions next;
+  for (auto &[version, value] : versions) {
+    Version moved = {version.first, version.second - 1};
+    if (!prune || isLive(moved))
+      next[moved] = value;
+  }
+  versions = std::move(next);
+}
+
+void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy) {
+  auto slotOf = [&](Value ring) -> Value {
+    int64_t depth = model.ringOf(ring)->depth;
+    if (depth == 1)
+      return constant(builder, 0);
+    if (std::optional<int64_t> known = copy.slot(step.offset, depth))
+      return constant(builder, *known);
+    return arith::RemUIOp::create(builder, copy.tile(builder, step.offset), constant(builder, depth));
   };
-  for (const auto &entry : placements)
-    StepOp(entry.second.step).walk([&](Operation *op) {
-      llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, ReadOp, ReadTransposedOp>(assign);
-    });
+  SmallVector<Operation *> accesses;
+  clone.walk([&](Operation *op) {
+    if (isa<FetchOp, ReadOp, ReadTransposedOp>(op))
+      accesses.push_back(op);
+  });
+  for (Operation *op : accesses) {
+    builder.setInsertionPoint(clone);
+    Value slot = slotOf(op->getOperand(0));
+    llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, ReadOp, ReadTransposedOp>(
+        [&](auto access) { access.getSlotMutable().assign(slot); });
+  }
+  builder.setInsertionPointAfter(clone);
 }
 
-static void rewriteLoop(ForTilesOp loop, const Placements &placements, unsigned clusterCount) {
-  ImplicitLocOpBuilder builder(loop.getLoc(), loop);
-  Value zero = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(0));
-  Value one = arith::ConstantOp::create(builder, builder.getI32IntegerAttr(1));
-  assignSlots(placements, zero);
+void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy) {
+  IRMapping mapping;
+  mapping.map(loop.getTile(), copy.tile(builder, step.offset));
+  StepOp source = step.op;
+  source.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto found = versions.find({operand, step.offset}); found != versions.end())
+        mapping.map(operand, found->second);
+  });
+  auto clone = cast<StepOp>(builder.clone(*source, mapping));
+  assignSlots(builder, clone, step, copy);
+  for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
+    versions[{original, step.offset}] = result;
+    for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
+      if (yielded == original)
+        versions[{loop.getCarried()[index], step.offset + 1}] = result;
+  }
+}
 
+void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
+                                 const Copy &copy) {
+  bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
+    return copy.valid(step.offset) && StepOp(step.op)
+                                          .walk([](Operation *op) {
+                                            return isa<ReadOp, ReadTransposedOp>(op) ? WalkResult::interrupt()
+                                                                                     : WalkResult::advance();
+                                          })
+                                          .wasInterrupted();
+  });
+  AllowedInFlight allowed = copy.allowed(cluster);
+  if (reads || allowed) {
+    SmallVector<Value> inFlight = allowed.value_or(SmallVector<Value>());
+    AwaitOp::create(builder, allowed.has_value(), inFlight, reads);
+  }
+  BarrierOp::create(builder, IntegerAttr());
+}
+
+void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy) {
+  for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
+    for (const Step &step : clusters[cluster])
+      if (copy.valid(step.offset))
+        emitStep(builder, step, copy);
+    emitClusterEnd(builder, clusters, cluster, copy);
+  }
+}
+
+/// One loop, tile by tile, with nothing in flight from one to the next.
+SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
+  bool scheduled = model.stages() == 0;
+  Clusters clusters = scheduled ? scheduledClusters() : plainClusters();
+  Value zero = constant(builder, 0), one = constant(builder, 1);
   auto forOp = scf::ForOp::create(builder, zero, loop.getCount(), one, loop.getInits());
   if (!forOp.getBody()->empty())
     forOp.getBody()->back().erase();
-  Block *source = &loop.getBody().front();
-  auto yield = cast<YieldOp>(source->getTerminator());
-  for (auto [from, to] : llvm::zip_equal(source->getArguments(), forOp.getBody()->getArguments()))
-    from.replaceAllUsesWith(to);
-
+  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(forOp.getBody());
-  auto next = placements.begin();
-  for (unsigned cluster = 0; cluster != clusterCount; ++cluster) {
-    for (; next != placements.end() && next->second.clusterIndex == cluster; ++next)
-      StepOp(next->second.step)->moveBefore(forOp.getBody(), forOp.getBody()->end());
-    builder.setInsertionPointToEnd(forOp.getBody());
-    BarrierOp::create(builder);
+  versions.clear();
+  for (auto [carried, value] : llvm::zip_equal(loop.getCarried(), forOp.getRegionIterArgs()))
+    versions[{carried, 0}] = value;
+
+  Copy copy;
+  copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return forOp.getInductionVar(); };
+  copy.slot = [](int64_t, int64_t) { return std::optional<int64_t>(0); };
+  copy.valid = [](int64_t) { return true; };
+  copy.allowed = [&](int64_t cluster) -> AllowedInFlight {
+    if (scheduled)
+      return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
+    return cluster == 0 ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
+  };
+  emitIteration(builder, clusters, copy);
+  SmallVector<Value> next;
+  for (Value carried : loop.getCarried())
+    next.push_back(versions.find({carried, 1})->second);
+  scf::YieldOp::create(builder, next);
+  return llvm::to_vector_of<Value>(forOp.getResults());
+}
+
+void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
+  Clusters clusters = scheduledClusters();
+  for (int64_t iteration = -model.lastOffset(); iteration < -model.firstOffset(); ++iteration) {
+    Copy copy;
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) { return constant(b, iteration + offset); };
+    copy.slot = [&](int64_t offset, int64_t depth) { return std::optional((iteration + offset) % depth); };
+    copy.valid = [&](int64_t offset) { return iteration + offset >= 0; };
+    copy.allowed = [&](int64_t cluster) {
+      return model.allowedInFlight(/*tiles=*/model.minimumTiles(), iteration, cluster);
+    };
+    emitIteration(builder, clusters, copy);
+    advance(/*prune=*/true);
   }
-  scf::YieldOp::create(builder, yield.getValues());
-  yield.erase();
-  loop.replaceAllUsesWith(forOp.getResults());
+}
+
+/// The same in all steady iterations; where the first ones differ, the strictest holds for all.
+AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
+  int64_t first = -model.firstOffset();
+  AllowedInFlight strictest;
+  for (int64_t iteration = first; iteration <= first + model.stages() + model.unroll(); ++iteration) {
+    int64_t tiles = iteration + model.lastOffset() + 1;
+    AllowedInFlight allowed = model.allowedInFlight(tiles, iteration, cluster);
+    if (allowed && (!strictest || allowed->size() < strictest->size()))
+      strictest = allowed;
+  }
+  return strictest;
+}
+
+/// Iterations `first` to `end` (counted from the first steady one), `unroll` at a time.
+void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value first, Value end, int64_t unroll) {
+  Clusters clusters = scheduledClusters();
+  SmallVector<Version> carried;
+  SmallVector<Value> inits;
+  for (auto &[version, value] : versions) {
+    carried.push_back(version);
+    inits.push_back(value);
+  }
+  auto forOp = scf::ForOp::create(builder, first, end, constant(builder, unroll), inits);
+  if (!forOp.getBody()->empty())
+    forOp.getBody()->back().erase();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(forOp.getBody());
+  for (auto [version, value] : llvm::zip_equal(carried, forOp.getRegionIterArgs()))
+    versions[version] = value;
+  for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
+    int64_t base = copyIndex - model.firstOffset();
+    Copy copy;
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
+      return addConstant(b, forOp.getInductionVar(), base + offset);
+    };
+    copy.slot = [&](int64_t offset, int64_t depth) -> std::optional<int64_t> {
+      if (unroll % depth != 0)
+        return std::nullopt;
+      return (base + offset) % depth;
+    };
+    copy.valid = [](int64_t) { return true; };
+    copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
+    emitIteration(builder, clusters, copy);
+    advance(/*prune=*/true);
+  }
+  SmallVector<Value> next;
+  for (const Version &version : carried)
+    next.push_back(versions.find(version)->second);
+  scf::YieldOp::create(builder, next);
+  versions.clear();
+  for (auto [version, value] : llvm::zip_equal(carried, forOp.getResults()))
+    versions[version] = value;
+}
+
+void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
+  Clusters clusters = scheduledClusters();
+  // Counted from the number of tiles; any large number serves to compute waits.
+  int64_t tiles = model.stages() + model.minimumTiles() + 1;
+  for (int64_t ahead = -model.lastOffset(); ahead < -model.firstOffset(); ++ahead) {
+    Copy copy;
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
+      return addConstant(b, loop.getCount(), ahead + offset);
+    };
+    copy.slot = [](int64_t, int64_t) { return std::nullopt; };
+    copy.valid = [&](int64_t offset) { return ahead + offset < 0; };
+    copy.allowed = [&](int64_t cluster) { return model.allowedInFlight(tiles, tiles + ahead, cluster); };
+    emitIteration(builder, clusters, copy);
+    advance(/*prune=*/false);
+  }
+}
+
+SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
+  start(-model.lastOffset());
+  if (model.groups() == 2)
+    BarrierOp::create(builder, builder.getI64IntegerAttr(1));
+  emitPrologue(builder);
+  Value iterations = addConstant(builder, loop.getCount(), -model.stages());
+  Value unrolled = iterations;
+  if (model.unroll() > 1) {
+    Value rest = arith::RemUIOp::create(builder, iterations, constant(builder, model.unroll()));
+    unrolled = arith::SubIOp::create(builder, iterations, rest);
+  }
+  emitSteady(builder, constant(builder, 0), unrolled, model.unroll());
+  if (model.unroll() > 1)
+    emitSteady(builder, unrolled, iterations, /*unroll=*/1);
+  emitEpilogue(builder);
+  if (model.groups() == 2)
+    BarrierOp::create(builder, builder.getI64IntegerAttr(0));
+  SmallVector<Value> results;
+  for (Value carried : loop.getCarried())
+    results.push_back(versions.find({carried, model.firstOffset()})->second);
+  return results;
+}
+
+void LoopEmitter::emit() {
+  ImplicitLocOpBuilder builder(loop.getLoc(), loop);
+  for (const RingUse &use : model.rings())
+    if (auto ring = use.ring.getDefiningOp<RingOp>())
+      ring.setDepthAttr(builder.getI64IntegerAttr(std::max<int64_t>(use.depth, ring.getDepth().value_or(1))));
+
+  SmallVector<Value> results;
+  if (model.stages() == 0 && model.unroll() == 1 && model.groups() == 1) {
+    results = emitPlain(builder);
+  } else {
+    Value enough = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, loop.getCount(),
+                                         constant(builder, model.minimumTiles()));
+    auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> overlapped = emitOverlapped(builder);
+    scf::YieldOp::create(builder, overlapped);
+    builder.setInsertionPointToStart(branch.elseBlock());
+    SmallVector<Value> plain = emitPlain(builder);
+    scf::YieldOp::create(builder, plain);
+    results = llvm::to_vector_of<Value>(branch.getResults());
+  }
+  loop.replaceAllUsesWith(results);
   loop.erase();
 }
 
@@ -199,14 +393,14 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
     return loop.emitOpError() << "follows schedule '" << loop.getSchedule()
                               << "', which the module does not have; add a 'tile.schedule' or choose "
                                  "one with --schedule";
-  if (schedule.getUnroll() != 1 || schedule.getWaveGroups() != 1)
-    return schedule.emitOpError() << "schedule '" << schedule.getSymName() << "' asks for unroll("
-                                  << schedule.getUnroll() << ") and wave_groups("
-                                  << schedule.getWaveGroups() << "), only 1 of each is supported yet";
-  FailureOr<Placements> placements = placeSteps(loop, schedule);
-  if (failed(placements) || failed(verifyValues(*placements)) || failed(verifyRings(*placements)))
+  auto kernel = loop->getParentOfType<KernelOp>();
+  if (schedule.getWaveGroups() == 2 && kernel && kernel.getWaves() % 2 != 0)
+    return loop.emitOpError() << "follows schedule '" << schedule.getSymName() << "' with two wave groups, but the "
+                              << "kernel has " << kernel.getWaves() << " waves; an even number is needed";
+  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule);
+  if (failed(model))
     return failure();
-  rewriteLoop(loop, *placements, llvm::range_size(schedule.getBody().getOps<ClusterOp>()));
+  LoopEmitter(loop, *model).emit();
   return success();
 }
 

@@ -56,7 +56,7 @@ Result<ForwardReport> runForward(runtime::Device &device, std::span<const std::b
                                  const manifest::Manifest &manifest, const ForwardProblem &problem,
                                  const ForwardOptions &options = {});
 
-/// The report as JSON text, one object, with a final newline (docs/Tools.md has the fields).
+/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields).
 std::string toJson(const ForwardReport &report);
 /// The report as a short table for people.
 std::string toText(const ForwardReport &report);

@@ -79,7 +79,7 @@ Result<uint64_t> workspaceBytes(const Manifest &manifest, const Variables &probl
 /// Checks the requirements and evaluates grid, block, LDS and arguments. Errors: Unsupported for a
 /// requirement, InvalidInput for an expression that fails, a value that its type cannot hold, a
 /// misaligned pointer.
-Result<Binding> bind(const Manifest &manifest, const Variables &problem);
+Result<Binding> bindLaunch(const Manifest &manifest, const Variables &problem);
 
 /// Checks that `manifest` can drive `kernel`: every explicit argument of the metadata is covered,
 /// none lies outside or in a hidden one. InvalidInput if not.

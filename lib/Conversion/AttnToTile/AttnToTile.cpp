@@ -160,6 +160,10 @@ ArrayAttr ForwardExpander::requirements() {
       {"heads % kv_heads == 0", "heads must be a multiple of kv_heads"},
       {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
        "seq_q and seq_kv may be at most " + std::to_string(kLongestSequence)}};
+  // Loads of rows are 16 bytes wide.
+  for (StringRef stride : {"q_stride_b", "q_stride_s", "q_stride_h", "k_stride_b", "k_stride_s", "k_stride_h",
+                           "v_stride_b", "v_stride_s", "v_stride_h", "o_stride_b", "o_stride_s", "o_stride_h"})
+    list.push_back({(stride + " % 8 == 0").str(), (stride + " must be a multiple of 8 elements").str()});
   SmallVector<Attribute> result;
   for (const auto &[condition, message] : list)
     result.push_back(builder.getStrArrayAttr({condition, message}));
@@ -272,18 +276,21 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value newReference = settled[0], newBound = settled[1], factor = settled[2], moved = settled[3],
         scaledSum = settled[4];
 
+  // The sum is of the f32 weights if its logarithm is asked for, else of the weights as they are
+  // multiplied with V: half the instructions, and their rounding errors cancel in the quotient.
   Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
   Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
-  auto exponentiate = [&](int64_t firstRow) -> Value {
+  auto exponentiate = [&](int64_t firstRow, Value sumBefore) -> SmallVector<Value> {
     Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
-    return tile::Exp2Op::create(builder, halfPacked, half, scale, newReference);
+    Value wide = tile::Exp2Op::create(builder, half, scale, newReference);
+    Value packed = tile::PackOp::create(builder, halfPacked, wide);
+    return {packed, tile::RowSumOp::create(builder, op.getLse() ? wide : packed, sumBefore)};
   };
-  Value firstHalf = step("head", [&]() -> SmallVector<Value> { return {exponentiate(0)}; })[0];
+  ValueRange firstHalf = step("head", [&] { return exponentiate(0, scaledSum); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
-    Value secondHalf = exponentiate(kvTile / 2);
-    SmallVector<Value> halves = {firstHalf, secondHalf};
-    Value all = tile::ConcatOp::create(builder, packedType, halves);
-    return {all, tile::RowSumOp::create(builder, all, scaledSum)};
+    SmallVector<Value> secondHalf = exponentiate(kvTile / 2, firstHalf[1]);
+    SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
+    return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
   Value rescaled = step("rescale", [&]() -> SmallVector<Value> {
     auto scaled = tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output), factor, moved);
@@ -344,7 +351,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   void runOnOperation() override {
     if (waves < 1 || waves > 16 || kvTile < 64 || kvTile % 64 != 0) {
-      getOperation().emitError() << "waves = " << waves << " and kv-tile = " << kvTile
+      getOperation().emitError() << "waves = " << waves.getValue() << " and kv-tile = " << kvTile.getValue()
                                  << ", expected 1 to 16 waves and a positive multiple of 64 keys";
       return signalPassFailure();
     }

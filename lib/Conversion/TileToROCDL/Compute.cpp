@@ -210,22 +210,34 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
   LogicalResult matchAndRewrite(tile::RowSumOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Type element = op.getSource().getType().getElementType();
+    bool packed = op.getSource().getType().getLayout() == tile::FragLayout::RhsAcc;
+    Value init = adaptor.getInit().front();
+    rewriter.replaceOp(op, packed ? sumPacked(emit, adaptor.getSource(), init)
+                                  : sumWide(emit, adaptor.getSource(), init));
+    return success();
+  }
+
+  static Value sumWide(Emitter &emit, ValueRange source, Value sum) {
+    for (Value element : elements(emit, source))
+      sum = arith::AddFOp::create(emit, sum, element);
+    return sum;
+  }
+
+  static Value sumPacked(Emitter &emit, ValueRange source, Value sum) {
+    Type element = cast<VectorType>(source.front().getType()).getElementType();
     auto pair = VectorType::get({2}, element);
     Value ones = arith::ConstantOp::create(
         emit, DenseElementsAttr::get(pair, FloatAttr::get(element, 1.0)));
     Value noClamp = arith::ConstantOp::create(emit, emit.getBoolAttr(false));
     StringRef intrinsic = element.isBF16() ? "llvm.amdgcn.fdot2.f32.bf16" : "llvm.amdgcn.fdot2";
-    Value sum = adaptor.getInit().front();
-    for (Value packed : adaptor.getSource())
+    for (Value packed : source)
       for (int64_t i = 0; i != kOperandElements; i += 2) {
         Value two = vector::ExtractStridedSliceOp::create(emit, packed, i, 2, 1);
         sum = LLVM::CallIntrinsicOp::create(emit, emit.getF32Type(), emit.getStringAttr(intrinsic),
                                             ValueRange{two, ones, sum, noClamp})
                   .getResult(0);
       }
-    rewriter.replaceOp(op, sum);
-    return success();
+    return sum;
   }
 };
 
@@ -320,21 +332,34 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Type f32 = emit.getF32Type();
     Value scale = adaptor.getScale().front();
     Value minus = arith::NegFOp::create(emit, adaptor.getReference().front());
-    auto exponentials = VectorType::get({kOperandElements}, f32);
-    auto packed = VectorType::get({kOperandElements}, op.getResult().getType().getElementType());
-    SmallVector<Value> row, results;
-    for (Value score : elements(emit, adaptor.getScores())) {
-      Value exponent = LLVM::FMAOp::create(emit, score, scale, minus);
-      row.push_back(ROCDL::ROCDLExp2::create(emit, f32, exponent));
-      if (static_cast<int64_t>(row.size()) != kOperandElements)
-        continue;
-      Value vector = vector::FromElementsOp::create(emit, exponentials, row);
-      results.push_back(LLVM::FPTruncOp::create(emit, packed, vector));
-      row.clear();
+    SmallVector<Value> results;
+    for (Value block : adaptor.getScores()) {
+      SmallVector<Value> values;
+      for (Value score : elements(emit, block)) {
+        Value exponent = LLVM::FMAOp::create(emit, score, scale, minus);
+        values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
+      }
+      results.push_back(vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct PackPattern : TilePattern<tile::PackOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::PackOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto packed = VectorType::get({kOperandElements}, op.getResult().getType().getElementType());
+    SmallVector<Value> results;
+    for (Value block : adaptor.getSource())
+      for (int64_t first = 0; first != kAccRegisters; first += kOperandElements) {
+        Value part = vector::ExtractStridedSliceOp::create(emit, block, first, kOperandElements, 1);
+        results.push_back(LLVM::FPTruncOp::create(emit, packed, part));
+      }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -387,6 +412,6 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateComputePatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, MmaPattern, MaskPattern,
-               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern, UnifyPattern,
+               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern, PackPattern, UnifyPattern,
                NormalizePattern, LogSumPattern>(converter, patterns.getContext(), state);
 }

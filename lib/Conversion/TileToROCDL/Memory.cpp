@@ -346,10 +346,22 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    if (op.getGroup()) {
+      const KernelValues &kernel = state.of(op);
+      Value second = arith::CmpIOp::create(emit, arith::CmpIPredicate::uge, kernel.wave,
+                                           emit.i32(kernel.waves / 2));
+      Value inGroup = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq,
+                                            arith::ExtUIOp::create(emit, emit.getI32Type(), second),
+                                            emit.i32(*op.getGroup()));
+      auto branch = scf::IfOp::create(emit, inGroup, /*withElseRegion=*/false);
+      emit.setInsertionPointToStart(branch.thenBlock());
+    }
     // Both fences are needed: LLVM moves MFMAs over a bare barrier, from either side.
-    ROCDL::SchedBarrier::create(rewriter, op.getLoc(), rewriter.getI32IntegerAttr(0));
-    ROCDL::SBarrierOp::create(rewriter, op.getLoc());
-    rewriter.replaceOpWithNewOp<ROCDL::SchedBarrier>(op, rewriter.getI32IntegerAttr(0));
+    ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    ROCDL::SBarrierOp::create(emit);
+    ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    rewriter.eraseOp(op);
     return success();
   }
 };

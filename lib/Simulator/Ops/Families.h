@@ -1,8 +1,7 @@
 // Every instruction family and where it is registered. A new file in Ops/ adds one line here.
 //
 // Families above the line have no lane loops and are compiled once. Those below are compiled for
-// each host instruction set: HOCKET_SIM_ISA names the copy, and HOCKET_SIM_FAMILY_ALL declares
-// them.
+// each host instruction set: HOCKET_SIM_ISA names the copy.
 #pragma once
 
 namespace hocket::sim {
@@ -14,7 +13,28 @@ void registerScalarControl(OpTable &table);
 void registerScalarMemory(OpTable &table);
 
 // Each is one file of the name without "register".
-#define HOCKET_SIM_LANE_FAMILIES(X) X(VectorFloat)
+#define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
+  X(BufferMemory)                                                                                  \
+  X(ConvertPacked)                                                                                 \
+  X(CrossLane)                                                                                     \
+  X(DotProduct)                                                                                    \
+  X(FlatMemory)                                                                                    \
+  X(LdsAtomic)                                                                                     \
+  X(LdsCrossLane)                                                                                  \
+  X(LdsDma)                                                                                        \
+  X(LdsLoad)                                                                                       \
+  X(LdsStore)                                                                                      \
+  X(MatrixFloat)                                                                                   \
+  X(PackedMath)                                                                                    \
+  X(Transcendental)                                                                                \
+  X(Vector16)                                                                                      \
+  X(VectorCarry)                                                                                   \
+  X(VectorCompare)                                                                                 \
+  X(VectorConvert)                                                                                 \
+  X(VectorDivide)                                                                                  \
+  X(VectorFloat)                                                                                   \
+  X(VectorInteger)                                                                                 \
+  X(VectorMove)
 
 #define HOCKET_SIM_DECLARE(name) void register##name(OpTable &table);
 namespace baseline {

@@ -1,6 +1,6 @@
 // The general way of reading and writing vector operands: modifiers, op_sel, SDWA, DPP, clamp,
 // omod. Slow next to the plain path in Lanes.h, and only taken by instructions that ask for it.
-#include "Lanes.h"
+#include "Masks.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
@@ -206,6 +206,64 @@ bool refuseHalfMode(Wave &wave, const Instruction &in) {
     return false;
   failWave(wave, in, "is f16 arithmetic in a rounding or denormal mode that is not implemented");
   return true;
+}
+
+static void runInScope(Wave &wave, const Instruction &in, const LaneSignature &signature,
+                       bool keepHigh) {
+  LaneWords words[3][2], low, high;
+  OperandWords operands;
+  for (unsigned i = 0; i < signature.count; ++i) {
+    readGeneral(wave, in, i, signature.argument[i], words[i][0], words[i][1]);
+    operands.word[i][0] = words[i][0].lane;
+    operands.word[i][1] = words[i][1].lane;
+  }
+  u64 mask = writeMaskGeneral(wave, in);
+  signature.loop(low.lane, high.lane, operands);
+  writeGeneral(wave, in, signature.result, low, high, mask, keepHigh);
+}
+
+void runGeneral(Wave &wave, const Instruction &in, const LaneSignature &signature, bool keepHigh) {
+  if (!signature.anyFloat || wave.mode.isDefault())
+    return runInScope(wave, in, signature, keepHigh);
+  if (signature.anyHalf && refuseHalfMode(wave, in))
+    return;
+  FloatScope scope(wave, signature.anyWide);
+  runInScope(wave, in, signature, keepHigh);
+}
+
+static u64 maskPlain(Wave &wave, const Instruction &in, const LaneSignature &signature) {
+  LaneWords buffer[3][2], flags;
+  OperandWords operands;
+  for (unsigned i = 0; i < signature.count; ++i) {
+    OperandType type = signature.argument[i];
+    operands.word[i][0] = readPlain(wave, in.source[i], 0, type, buffer[i][0]);
+    if (type.bits == 64)
+      operands.word[i][1] = readPlain(wave, in.source[i], 1, type, buffer[i][1]);
+  }
+  signature.loop(flags.lane, flags.lane, operands);
+  return maskOfSigns(flags);
+}
+
+static u64 maskInScope(Wave &wave, const Instruction &in, const LaneSignature &signature) {
+  LaneWords words[3][2], flags;
+  OperandWords operands;
+  for (unsigned i = 0; i < signature.count; ++i) {
+    readGeneral(wave, in, i, signature.argument[i], words[i][0], words[i][1]);
+    operands.word[i][0] = words[i][0].lane;
+    operands.word[i][1] = words[i][1].lane;
+  }
+  signature.loop(flags.lane, flags.lane, operands);
+  return maskOfSigns(flags);
+}
+
+u64 maskOfLanes(Wave &wave, const Instruction &in, const LaneSignature &signature) {
+  bool usual = !signature.anyFloat || wave.mode.isDefault();
+  if (in.plain && usual) [[likely]]
+    return maskPlain(wave, in, signature);
+  if (usual)
+    return maskInScope(wave, in, signature);
+  FloatScope scope(wave, signature.anyWide);
+  return maskInScope(wave, in, signature);
 }
 
 } // namespace hocket::sim::HOCKET_SIM_ISA

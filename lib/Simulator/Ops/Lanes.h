@@ -162,9 +162,29 @@ private:
 /// Refuses f16 arithmetic in a mode other than the default; true if it did.
 bool refuseHalfMode(Wave &wave, const Instruction &in);
 
+/// The words of up to three operands: [operand][low or high].
+struct OperandWords {
+  const u32 *word[3][2];
+};
+
+/// Computes all 64 lanes of one instruction.
+using LaneLoop = void (*)(u32 *low, u32 *high, const OperandWords &operands);
+
+/// What the general path needs to know of a lane function.
+struct LaneSignature {
+  LaneLoop loop;
+  u8 count;
+  OperandType result;
+  OperandType argument[3];
+  bool anyFloat, anyHalf, anyWide;
+};
+
+/// Executes `signature` with all modifiers, DPP, SDWA and the MODE register.
+void runGeneral(Wave &wave, const Instruction &in, const LaneSignature &signature, bool keepHigh);
+
 namespace detail {
 
-/// One operand of the plain path.
+/// One operand of the plain path, as values.
 template <class T> struct PlainSource {
   const u32 *low, *high;
   LaneWords lowBuffer, highBuffer;
@@ -179,7 +199,7 @@ template <class T> struct PlainSource {
   }
 };
 
-/// One operand of the general path.
+/// One operand with its modifiers applied, as values.
 template <class T> struct GeneralSource {
   LaneWords low, high;
   HOCKET_SIM_INLINE GeneralSource(const Wave &wave, const Instruction &in, unsigned index) {
@@ -190,62 +210,69 @@ template <class T> struct GeneralSource {
   }
 };
 
-template <auto F, class R, class... S>
-HOCKET_SIM_INLINE void computeLanes(u32 *low, u32 *high, const S &...sources) {
-  HOCKET_LANE_LOOP
-  for (unsigned i = 0; i < 64; ++i) {
-    R result = F(sources[i]...);
-    low[i] = lowWord(result);
-    if constexpr (TypeOf<R>::bits == 64)
-      high[i] = highWord(result);
-  }
-}
+template <class T> inline constexpr bool isHalf = TypeOf<T>::isFloat && TypeOf<T>::bits == 16;
+template <class T> inline constexpr bool isWide = TypeOf<T>::isFloat && TypeOf<T>::bits == 64;
 
 /// The signature of a lane function, taken apart.
 template <auto F, class Signature> struct LaneFunction;
 template <auto F, class R, class L, class... A> struct LaneFunction<F, R (L::*)(A...) const> {
-  static constexpr bool anyFloat = TypeOf<R>::isFloat || (TypeOf<A>::isFloat || ...);
-  template <class T> static constexpr bool isHalf = TypeOf<T>::isFloat && TypeOf<T>::bits == 16;
-  template <class T> static constexpr bool isWide = TypeOf<T>::isFloat && TypeOf<T>::bits == 64;
-  static constexpr bool anyHalf = isHalf<R> || (isHalf<A> || ...);
-  static constexpr bool anyWide = isWide<R> || (isWide<A> || ...);
-
-  template <template <class> class Source, size_t... I>
-  HOCKET_SIM_INLINE static void compute(Wave &wave, const Instruction &in, u32 *low, u32 *high,
-                                        std::index_sequence<I...>) {
-    computeLanes<F, R>(low, high, Source<A>(wave, in, I)...);
+  /// One copy for all paths. Out of line, so that a change of the host's rounding mode around a
+  /// call cannot be moved into it.
+  __attribute__((noinline)) static void loop(u32 *low, u32 *high, const OperandWords &operands) {
+    loopOver(low, high, operands, std::make_index_sequence<sizeof...(A)>());
+  }
+  template <size_t... I>
+  HOCKET_SIM_INLINE static void loopOver(u32 *low, u32 *high, const OperandWords &operands,
+                                         std::index_sequence<I...>) {
+    const u32 *words[3][2];
+    __builtin_memcpy(words, operands.word, sizeof(words));
+    HOCKET_LANE_LOOP
+    for (unsigned i = 0; i < 64; ++i) {
+      R result = F(fromWords<A>(words[I][0][i], words[I][TypeOf<A>::bits == 64][i])...);
+      low[i] = lowWord(result);
+      if constexpr (TypeOf<R>::bits == 64)
+        high[i] = highWord(result);
+    }
   }
 
-  static void plain(Wave &wave, const Instruction &in) {
+  template <size_t... I>
+  HOCKET_SIM_INLINE static void plain(Wave &wave, const Instruction &in,
+                                      std::index_sequence<I...>) {
+    LaneWords buffers[sizeof...(A)][2];
+    OperandWords operands;
+    (readOperand<A>(wave, in.source[I], buffers[I], operands.word[I]), ...);
     u32 *low = wave.vgpr[in.destination], *high = wave.vgpr[in.destination + 1];
-    constexpr auto indices = std::make_index_sequence<sizeof...(A)>();
     u64 mask = wave.exec();
-    if (mask == allLanes && TypeOf<R>::bits >= 32) {
-      compute<PlainSource>(wave, in, low, high, indices);
+    if (mask == allLanes) {
+      loop(low, high, operands);
       return;
     }
     LaneWords lowResult, highResult;
-    compute<PlainSource>(wave, in, lowResult.lane, highResult.lane, indices);
+    loop(lowResult.lane, highResult.lane, operands);
     blend(low, lowResult.lane, mask);
     if constexpr (TypeOf<R>::bits == 64)
       blend(high, highResult.lane, mask);
   }
-
-  template <bool KeepHigh>
-  __attribute__((noinline)) static void inScope(Wave &wave, const Instruction &in) {
-    LaneWords low, high;
-    u64 mask = writeMaskGeneral(wave, in);
-    compute<GeneralSource>(wave, in, low.lane, high.lane, std::make_index_sequence<sizeof...(A)>());
-    writeGeneral(wave, in, operandType<R>, low, high, mask, KeepHigh);
+  template <class T>
+  HOCKET_SIM_INLINE static void readOperand(const Wave &wave, const Operand &operand,
+                                            LaneWords (&buffer)[2], const u32 *(&words)[2]) {
+    words[0] = readPlain(wave, operand, 0, operandType<T>, buffer[0]);
+    if constexpr (TypeOf<T>::bits == 64)
+      words[1] = readPlain(wave, operand, 1, operandType<T>, buffer[1]);
   }
 
-  template <bool KeepHigh> static void general(Wave &wave, const Instruction &in) {
-    if (!anyFloat || wave.mode.isDefault())
-      return inScope<KeepHigh>(wave, in);
-    if (anyHalf && refuseHalfMode(wave, in))
-      return;
-    FloatScope scope(wave, anyWide);
-    inScope<KeepHigh>(wave, in);
+  static constexpr LaneSignature signature = {loop,
+                                              sizeof...(A),
+                                              operandType<R>,
+                                              {operandType<A>...},
+                                              TypeOf<R>::isFloat || (TypeOf<A>::isFloat || ...),
+                                              isHalf<R> || (isHalf<A> || ...),
+                                              isWide<R> || (isWide<A> || ...)};
+
+  static void run(Wave &wave, const Instruction &in) {
+    if (in.plain && (!signature.anyFloat || wave.mode.isDefault())) [[likely]]
+      return plain(wave, in, std::make_index_sequence<sizeof...(A)>());
+    runGeneral(wave, in, signature, /*keepHigh=*/false);
   }
 };
 
@@ -255,15 +282,12 @@ template <auto F> using LaneFunctionOf = LaneFunction<F, decltype(&decltype(F)::
 
 /// Executes `F` on every active lane. 16-bit results clear the upper half of the register.
 template <auto F> void lanes(Wave &wave, const Instruction &in) {
-  using Function = detail::LaneFunctionOf<F>;
-  if (in.plain && (!Function::anyFloat || wave.mode.isDefault())) [[likely]]
-    return Function::plain(wave, in);
-  Function::template general<false>(wave, in);
+  detail::LaneFunctionOf<F>::run(wave, in);
 }
 
 /// The same for the 16-bit instructions that keep the other half of the destination register.
 template <auto F> void lanesKeepHalf(Wave &wave, const Instruction &in) {
-  detail::LaneFunctionOf<F>::template general<true>(wave, in);
+  runGeneral(wave, in, detail::LaneFunctionOf<F>::signature, /*keepHigh=*/true);
 }
 
 } // namespace hocket::sim::HOCKET_SIM_ISA

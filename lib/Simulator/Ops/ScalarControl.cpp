@@ -9,7 +9,7 @@ using namespace hocket::sim;
 /// Jumps to a virtual address of the image.
 static void jumpTo(Wave &wave, const Instruction &in, uint64_t deviceAddress) {
   const LaunchContext &context = wave.group->context;
-  uint64_t address = deviceAddress - context.program->base();
+  uint64_t address = deviceAddress - context.base;
   if (!context.text->contains(address) || address % 4 != 0) {
     failWave(wave, in, "jumps out of the code");
     return;
@@ -19,7 +19,7 @@ static void jumpTo(Wave &wave, const Instruction &in, uint64_t deviceAddress) {
 
 static uint64_t nextAddress(const Wave &wave) {
   const LaunchContext &context = wave.group->context;
-  return context.program->base() + context.text->addressOf(wave.pc);
+  return context.base + context.text->addressOf(wave.pc);
 }
 
 static void branch(Wave &wave, const Instruction &in) {
@@ -81,8 +81,8 @@ static void registerProgramControl(OpTable &table) {
   table.add("s_barrier", [](Wave &w, const Instruction &) { w.stop = Stop::Barrier; });
   table.add("s_sleep", [](Wave &w, const Instruction &) { w.stop = Stop::Yield; });
   auto nothing = [](Wave &, const Instruction &) {};
-  for (const char *name :
-       {"s_nop", "s_setprio", "s_icache_inv", "s_ttracedata", "s_incperflevel", "s_decperflevel"})
+  for (const char *name : {"s_nop", "s_setprio", "s_wakeup", "s_icache_inv", "s_ttracedata",
+                           "s_incperflevel", "s_decperflevel"})
     table.add(name, nothing);
   table.add("s_trap", [](Wave &w, const Instruction &in) {
     failWave(w, in,
@@ -168,8 +168,28 @@ static void registerHardwareRegisters(OpTable &table) {
             [](Wave &w, const Instruction &in) { setRegister(w, in, in.literal); });
 }
 
+/// M0[7:0] is the index, M0[15:12] says which operands it moves.
+static void setIndexMode(Wave &wave, unsigned mode) {
+  wave.gprIndexing = mode & 15;
+  wave.sgpr[reg::m0] = (wave.m0() & ~0xf000u) | (mode & 15) << 12;
+}
+
+static void registerIndexing(OpTable &table) {
+  table.add("s_set_gpr_idx_on", [](Wave &w, const Instruction &in) {
+    w.sgpr[reg::m0] = (w.m0() & ~0xffu) | (readScalar<uint32_t>(w, in.source[0]) & 0xff);
+    setIndexMode(w, in.immediate); // the second source field is the mode itself
+  });
+  table.add("s_set_gpr_idx_mode",
+            [](Wave &w, const Instruction &in) { setIndexMode(w, in.immediate); });
+  table.add("s_set_gpr_idx_idx", [](Wave &w, const Instruction &in) {
+    w.sgpr[reg::m0] = (w.m0() & ~0xffu) | (readScalar<uint32_t>(w, in.source[0]) & 0xff);
+  });
+  table.add("s_set_gpr_idx_off", [](Wave &w, const Instruction &) { w.gprIndexing = 0; });
+}
+
 void hocket::sim::registerScalarControl(OpTable &table) {
   registerBranches(table);
   registerProgramControl(table);
   registerHardwareRegisters(table);
+  registerIndexing(table);
 }

@@ -132,10 +132,6 @@ Status Reader::readDescriptor(const std::string &symbol, KernelCode &result) con
                      llvm::Twine(descriptor->second.bytes.size()) + " bytes, 64 are needed");
   kernel_descriptor_t raw;
   std::memcpy(&raw, descriptor->second.bytes.data(), sizeof(raw));
-  result.allocatedVgprs =
-      8 * (AMDHSA_BITS_GET(raw.compute_pgm_rsrc1,
-                           llvm::amdhsa::COMPUTE_PGM_RSRC1_GRANULATED_WORKITEM_VGPR_COUNT) +
-           1);
   result.ldsBytes = raw.group_segment_fixed_size;
   result.scratchBytes = raw.private_segment_fixed_size;
   result.kernargBytes = raw.kernarg_size;
@@ -203,6 +199,16 @@ Result<std::vector<KernelCode>> Reader::read(llvm::StringRef codeObject) {
 
 Result<std::vector<KernelCode>> readKernels(llvm::StringRef codeObject, llvm::StringRef name) {
   return Reader(name).read(codeObject);
+}
+
+std::string processorOf(llvm::StringRef codeObject) {
+  auto file = llvm::object::ObjectFile::createELFObjectFile(
+      llvm::MemoryBufferRef(codeObject, "code object"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return "";
+  }
+  return (*file)->tryGetCPUName().value_or("").str();
 }
 
 llvm::StringRef sectionContents(llvm::StringRef codeObject, llvm::StringRef section) {

@@ -2,7 +2,8 @@
 //
 // The state before an instruction is the set of recent producers, each with the fewest wait states
 // that can lie between it and here. Where ways meet, the smaller distance of each producer counts;
-// distances only ever shrink and a producer leaves the set after 20, so loops reach a fixpoint.
+// distances only ever shrink and a producer leaves the set after the longest one any rule asks
+// for, so loops reach a fixpoint.
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 
 #include "HazardRules.h"
@@ -34,8 +35,9 @@ struct Block {
 
 class Checker {
 public:
-  Checker(const KernelCode &kernel, const Disassembler &disassembler)
-      : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
+  Checker(const KernelCode &kernel, const Disassembler &disassembler, const HazardTable &table)
+      : kernel(kernel), disassembler(disassembler), table(table), longest(longestHazard(table)),
+        opcodes(disassembler.target().instructions()) {}
 
   Result<std::vector<Hazard>> run();
 
@@ -49,6 +51,8 @@ private:
 
   const KernelCode &kernel;
   const Disassembler &disassembler;
+  const HazardTable &table;
+  unsigned longest;
   OpcodeTable opcodes;
   std::vector<Instruction> code;
   std::vector<HazardInstruction> reduced;
@@ -133,7 +137,7 @@ Status Checker::buildBlocks() {
 void Checker::step(size_t index, Distances &distances) const {
   for (auto producer = distances.begin(); producer != distances.end();) {
     producer->second += reduced[index].waitStates;
-    producer = producer->second >= kLongestHazard ? distances.erase(producer) : std::next(producer);
+    producer = producer->second >= longest ? distances.erase(producer) : std::next(producer);
   }
   if (canBeHazardProducer(reduced[index]))
     distances[index] = 0;
@@ -171,8 +175,8 @@ void Checker::propagate() {
 void Checker::inspect(size_t index, const Distances &distances,
                       std::vector<Hazard> &hazards) const {
   for (auto [producer, distance] : distances) {
-    const HazardRequirement broken =
-        brokenRule(reduced[producer], reduced[index], distance, disassembler.target().registers());
+    const HazardRequirement broken = brokenRule(reduced[producer], reduced[index], distance, table,
+                                                disassembler.target().registers());
     if (broken.waitStates == 0)
       continue;
     hazards.push_back({broken.severity, code[producer].address, code[index].address,
@@ -202,7 +206,10 @@ Result<std::vector<Hazard>> Checker::run() {
 
 Result<std::vector<Hazard>> findHazards(const KernelCode &kernel,
                                         const Disassembler &disassembler) {
-  return Checker(kernel, disassembler).run();
+  Result<const ArchInfo *> arch = findArch(disassembler.target().cpu());
+  if (!arch)
+    return arch.error();
+  return Checker(kernel, disassembler, (*arch)->hazards).run();
 }
 
 std::string describe(const Hazard &hazard, llvm::StringRef kernel) {
@@ -219,7 +226,7 @@ Status checkHazards(llvm::StringRef codeObject, llvm::StringRef name,
   Result<std::vector<KernelCode>> kernels = readKernels(codeObject, name);
   if (!kernels)
     return kernels.error();
-  Result<std::shared_ptr<const McTarget>> target = McTarget::create("gfx950");
+  Result<std::shared_ptr<const McTarget>> target = McTarget::create(processorOf(codeObject));
   if (!target)
     return target.error();
   const Disassembler disassembler(*target);

@@ -55,11 +55,25 @@ static void fillMfma(const Instruction &instruction, const Disassembler &disasse
                      HazardInstruction &result) {
   result.passes = mfmaPasses(instruction, disassembler);
   const llvm::StringRef name = result.name;
-  result.fullPrecision = name.ends_with("F32") && !name.ends_with("XF32");
+  if (name.contains("_F64_"))
+    result.path = MfmaPath::F64;
+  else if (name.ends_with("F32"))
+    result.path = MfmaPath::F32;
   const bool sparse = name.starts_with("V_SMFMAC");
-  const llvm::MCOperand &accumulator = instruction.inst.getOperand(sparse ? 0 : 3);
-  if (accumulator.isReg())
-    result.srcC = accumulator.getReg();
+  const llvm::MCOperand &accumulator = instruction.inst.getOperand(sparse ? 6 : 3);
+  if (!accumulator.isReg())
+    return;
+  result.srcC = accumulator.getReg();
+  result.srcCIndex = sparse ? 3 : 2; // A and B are always registers
+}
+
+/// The accumulator of a dot product is its last register operand.
+static void fillDot(const llvm::MCInstrDesc &description, HazardInstruction &result) {
+  const size_t explicitReads = result.reads.size() - description.implicit_uses().size();
+  if (explicitReads == 0)
+    return;
+  result.srcCIndex = int(explicitReads) - 1;
+  result.srcC = result.reads[result.srcCIndex];
 }
 
 /// SDWA results smaller than a register, and FP8 conversions into the upper half.
@@ -86,7 +100,7 @@ static bool hasScalarOffset(const Instruction &instruction, const llvm::MCRegist
     if (!operand.isReg() || !operand.getReg())
       return false;
     const llvm::StringRef name = registers.getName(operand.getReg());
-    return (name.starts_with("SGPR") && !name.contains('_')) || name == "M0";
+    return (name.starts_with("SGPR") && !name.contains('_')) || name.starts_with("M0");
   });
 }
 
@@ -105,6 +119,8 @@ HazardInstruction reduceForHazards(const Instruction &instruction, const Disasse
     result.partialWrite = writesPart(instruction, disassembler, name);
   if (result.isMfma())
     fillMfma(instruction, disassembler, result);
+  if (result.isDot())
+    fillDot(disassembler.description(instruction), result);
   if (result.kind == InstructionClass::VmemStore)
     result.immediateOffset = !hasScalarOffset(instruction, disassembler.target().registers()) ||
                              !llvm::StringRef(result.name).contains("BUFFER");

@@ -1,7 +1,8 @@
-// The wait states of docs/Hardware.md 3, one function per group of rules.
+// The dependences that docs/Hardware.md 3 asks wait states for, one function per group of rules.
 //
 // Every function looks at an ordered pair of instructions and says how many wait states must lie
-// between them. A pair may fall under several rules; the one that asks for most counts.
+// between them; the numbers are the chip's, from its arch table. A pair may fall under several
+// rules; the one that asks for most counts.
 #include "HazardRules.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -15,11 +16,12 @@ namespace {
 class Pair {
 public:
   Pair(const HazardInstruction &producer, const HazardInstruction &consumer,
-       const llvm::MCRegisterInfo &registers)
-      : producer(producer), consumer(consumer), registers(registers) {}
+       const HazardTable &table, const llvm::MCRegisterInfo &registers)
+      : producer(producer), consumer(consumer), table(table), registers(registers) {}
 
   void checkMfmaToMfma();
   void checkMfmaToOther();
+  void checkDotResult();
   void checkVectorResult();
   void checkScalarResult();
   void checkExecResult();
@@ -37,24 +39,32 @@ private:
   }
   bool overlaps(llvm::MCRegister reg, Registers set) const {
     return reg && llvm::any_of(set, [&](llvm::MCRegister other) {
-             return registers.regsOverlap(reg, other);
+             return registers.regsOverlap(reg, other) || (isM0(reg) && isM0(other));
            });
   }
   llvm::StringRef nameOf(llvm::MCRegister reg) const { return registers.getName(reg); }
   bool isVector(llvm::MCRegister reg) const {
     return nameOf(reg).starts_with("VGPR") || nameOf(reg).starts_with("AGPR");
   }
+  /// Decoded operands name m0 by another register than implicit operands do.
+  bool isM0(llvm::MCRegister reg) const { return nameOf(reg).starts_with("M0"); }
   bool isExec(llvm::MCRegister reg) const { return nameOf(reg).starts_with("EXEC"); }
   bool isScalar(llvm::MCRegister reg) const {
     return nameOf(reg).starts_with("SGPR") || nameOf(reg).starts_with("VCC") ||
-           nameOf(reg).starts_with("TTMP") || nameOf(reg) == "M0" ||
-           nameOf(reg).starts_with("FLAT_SCR");
+           nameOf(reg).starts_with("TTMP") || isM0(reg) || nameOf(reg).starts_with("FLAT_SCR");
   }
   /// Whether the consumer reads a register of some kind that the producer wrote.
   template <typename Kind> bool readsResult(Kind isKind) const {
     return llvm::any_of(producer.writes, [&](llvm::MCRegister reg) {
       return isKind(reg) && overlaps(reg, consumer.reads);
     });
+  }
+  /// Whether the consumer reads `reg` as anything but its accumulator.
+  bool readsBesidesC(llvm::MCRegister reg) const {
+    for (size_t i = 0; i < consumer.reads.size(); ++i)
+      if (int(i) != consumer.srcCIndex && registers.regsOverlap(reg, consumer.reads[i]))
+        return true;
+    return false;
   }
   bool readsVectorResult() const {
     return readsResult([this](llvm::MCRegister reg) { return isVector(reg); });
@@ -78,93 +88,106 @@ private:
 
   const HazardInstruction &producer;
   const HazardInstruction &consumer;
+  const HazardTable &table;
   const llvm::MCRegisterInfo &registers;
 };
 
 } // namespace
 
-/// Wait states until a result of an MFMA can be read by anything but an accumulator: 5, 8, 12, 20
-/// for 2, 4, 8 and 16 passes; f32 MFMAs are two faster from four passes on.
-static unsigned mfmaResultDistance(const HazardInstruction &mfma) {
-  if (mfma.fullPrecision)
-    return mfma.passes + 2;
-  return mfma.passes == 2 ? 5 : mfma.passes + 4;
+/// The row of an MFMA. One with a number of passes that the table does not have is taken for the
+/// slowest of its path.
+static const MfmaHazard &rowOf(const HazardInstruction &mfma, const HazardTable &table) {
+  const std::vector<MfmaHazard> &rows = mfma.path == MfmaPath::F64   ? table.mfmaF64
+                                        : mfma.path == MfmaPath::F32 ? table.mfmaF32
+                                                                     : table.mfma;
+  for (const MfmaHazard &row : rows)
+    if (row.passes == mfma.passes)
+      return row;
+  static const MfmaHazard none;
+  return rows.empty() ? none : rows.back();
 }
 
 void Pair::checkMfmaToMfma() {
   if (!producer.isMfma() || !consumer.isMfma())
     return;
+  const MfmaHazard &row = rowOf(producer, table);
   const llvm::MCRegister result = producer.writes.front();
-  if (consumer.srcC == result) {
-    if (!producer.fullPrecision && producer.passes == 2)
-      require(2, "MFMA result used as the whole accumulator of the next MFMA");
-  } else if (consumer.srcC && registers.regsOverlap(result, consumer.srcC)) {
-    require(producer.passes + (producer.fullPrecision ? 0 : 2),
+  if (consumer.srcC == result)
+    require(row.resultToSameSrcC, "MFMA result used as the whole accumulator of the next MFMA");
+  else if (consumer.srcC && registers.regsOverlap(result, consumer.srcC))
+    require(row.resultToOtherSrcC,
             "MFMA result that overlaps the accumulator of another MFMA in part");
-  }
-  // Everything an MFMA reads besides C: A, B, and the scales or the index.
-  for (llvm::MCRegister reg : consumer.reads)
-    if (reg != consumer.srcC && registers.regsOverlap(result, reg))
-      require(mfmaResultDistance(producer), "MFMA result read as an operand of another MFMA");
+  if (readsBesidesC(result))
+    require(row.resultToUse, "MFMA result read as an operand of another MFMA");
 }
 
 void Pair::checkMfmaToOther() {
   if (!producer.isMfma() || consumer.isMfma())
     return;
-  if (!consumer.vectorAlu && !consumerIsVmem() && !consumerIsLds())
+  const bool memory = consumerIsVmem() || consumerIsLds();
+  if (!consumer.vectorAlu && !memory)
     return;
+  const MfmaHazard &row = rowOf(producer, table);
   const llvm::MCRegister result = producer.writes.front();
   if (overlaps(result, consumer.reads))
-    require(mfmaResultDistance(producer), consumer.vectorAlu
-                                              ? "MFMA result read by a vector instruction"
-                                              : "MFMA result read by a memory instruction");
+    require(memory && row.resultToMemory > 0 ? row.resultToMemory : row.resultToUse,
+            memory ? "MFMA result read by a memory instruction"
+                   : "MFMA result read by a vector instruction");
   if (overlaps(result, consumer.writes))
-    require(mfmaResultDistance(producer), "MFMA result overwritten");
-  if (consumer.vectorAlu && !producer.fullPrecision && overlaps(producer.srcC, consumer.writes))
-    require(producer.passes - 1, "accumulator of a running MFMA overwritten");
+    require(row.resultToUse, "MFMA result overwritten");
+  if (consumer.vectorAlu && overlaps(producer.srcC, consumer.writes))
+    require(row.srcCToOverwrite, "accumulator of a running MFMA overwritten");
+}
+
+void Pair::checkDotResult() {
+  if (!producer.isDot())
+    return;
+  const bool sameKind = consumer.name == producer.name;
+  const llvm::MCRegister result = producer.writes.front();
+  const bool overwritten = overlaps(result, consumer.writes);
+  if (consumer.vectorAlu && !sameKind && overwritten)
+    require(table.dotToOther, "result of a dot product overwritten");
+  const bool reads = sameKind ? readsBesidesC(result) : overlaps(result, consumer.reads);
+  if (reads && (consumer.vectorAlu || consumerIsVmem() || consumerIsLds()))
+    require(table.dotToOther,
+            "result of a dot product read by anything but an accumulator of its kind");
 }
 
 void Pair::checkVectorResult() {
   if (!producer.vectorAlu)
     return;
-  const bool dot = llvm::StringRef(producer.name).starts_with("V_DOT");
-  if (dot && consumer.vectorAlu && consumer.name != producer.name) {
-    const bool overwritten = llvm::any_of(producer.writes, [&](llvm::MCRegister reg) {
-      return isVector(reg) && overlaps(reg, consumer.writes);
-    });
-    if (overwritten)
-      require(3, "result of a dot product overwritten");
-  }
   if (!readsVectorResult())
     return;
   if (consumer.isMfma())
-    require(2, "vector result read by an MFMA");
-  if (dot && consumer.vectorAlu && consumer.name != producer.name)
-    require(3, "result of a dot product read by another kind of instruction");
+    require(table.valuToMfma, "vector result read by an MFMA");
   if (producer.kind == InstructionClass::Transcendental && consumer.vectorAlu &&
       consumer.kind != InstructionClass::Transcendental)
-    require(1, "result of a transcendental instruction read by a vector instruction");
+    require(table.transToValu,
+            "result of a transcendental instruction read by a vector instruction");
   if (producer.partialWrite && consumer.vectorAlu)
-    require(1, "partly written register read by a vector instruction");
+    require(table.partialWriteToValu, "partly written register read by a vector instruction");
   if (consumer.dpp)
-    require(2, "vector result read across lanes by DPP");
+    require(table.valuToDpp, "vector result read across lanes by DPP");
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE"}))
-    require(1, "vector result read into a scalar register");
+    require(table.valuToReadlane, "vector result read into a scalar register");
   if (consumerIs({"V_PERMLANE"}))
-    require(2, "vector result read by a permlane swap");
+    require(table.valuToPermlaneSwap, "vector result read by a permlane swap");
 }
 
 void Pair::checkScalarResult() {
   if (!producer.vectorAlu || !readsResult([this](llvm::MCRegister reg) { return isScalar(reg); }))
     return;
   if (consumer.vectorAlu)
-    require(2, "scalar result of a vector instruction read by a vector instruction");
+    require(table.valuSgprToValu,
+            "scalar result of a vector instruction read by a vector instruction");
   if (consumerIsVmem())
-    require(5, "scalar result of a vector instruction read by a memory instruction");
+    require(table.valuSgprToVmem,
+            "scalar result of a vector instruction read by a memory instruction");
   if (consumerIs({"V_READLANE", "V_WRITELANE"}))
-    require(4, "scalar result of a vector instruction used to select a lane");
+    require(table.valuSgprToLaneSelect,
+            "scalar result of a vector instruction used to select a lane");
   if (consumerIs({"V_DIV_FMAS"}))
-    require(4, "condition computed by a vector instruction read by v_div_fmas");
+    require(table.vccToDivFmas, "condition computed by a vector instruction read by v_div_fmas");
 }
 
 void Pair::checkExecResult() {
@@ -172,26 +195,25 @@ void Pair::checkExecResult() {
   if (!producer.vectorAlu || !writesExec)
     return;
   if (consumer.dpp)
-    require(5, "EXEC written by a vector instruction before DPP");
+    require(table.execToDpp, "EXEC written by a vector instruction before DPP");
   if (consumer.isMfma())
-    require(4, "EXEC written by a vector instruction before an MFMA");
+    require(table.execToMfma, "EXEC written by a vector instruction before an MFMA");
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE", "V_WRITELANE", "V_PERMLANE"}))
-    require(4, "EXEC written by a vector instruction before a lane access");
+    require(table.execToLaneAccess, "EXEC written by a vector instruction before a lane access");
 }
 
 void Pair::checkOther() {
-  const bool writesM0 =
-      llvm::any_of(producer.writes, [this](auto reg) { return nameOf(reg) == "M0"; });
+  const bool writesM0 = llvm::any_of(producer.writes, [this](auto reg) { return isM0(reg); });
   const bool usesM0 =
       consumer.kind == InstructionClass::LdsDma ||
       consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
   if (producer.kind == InstructionClass::Salu && writesM0 && usesM0)
-    require(1, "m0 written before an instruction that addresses LDS with it");
+    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it");
 
   const bool sets = llvm::StringRef(producer.name).starts_with("S_SETREG");
   if (sets && consumerIs({"S_SETREG", "S_GETREG"}) &&
       producer.hardwareRegister == consumer.hardwareRegister)
-    require(2, "hardware register accessed after it was set");
+    require(table.setregToGetreg, "hardware register accessed after it was set");
 
   if (producer.kind != InstructionClass::VmemStore || !consumer.vectorAlu || producer.reads.empty())
     return;
@@ -199,9 +221,19 @@ void Pair::checkOther() {
     return isVector(reg) && nameOf(reg).count('_') >= 2 && overlaps(reg, consumer.writes);
   });
   if (wide && producer.immediateOffset)
-    require(2, "data of a wide store overwritten");
+    require(table.wideStoreToOverwrite, "data of a wide store overwritten");
   else if (wide)
-    require(1, "data of a wide store overwritten", HazardSeverity::Advice);
+    require(table.wideStoreScalarOffsetToOverwrite, "data of a wide store overwritten",
+            HazardSeverity::Advice);
+}
+
+unsigned longestHazard(const HazardTable &table) {
+  // No rule but those of MFMAs looks further than 5.
+  unsigned longest = 5;
+  for (const std::vector<MfmaHazard> *rows : {&table.mfma, &table.mfmaF32, &table.mfmaF64})
+    for (const MfmaHazard &row : *rows)
+      longest = std::max({longest, row.resultToUse, row.resultToOtherSrcC, row.resultToMemory});
+  return longest;
 }
 
 bool canBeHazardProducer(const HazardInstruction &producer) {
@@ -210,10 +242,12 @@ bool canBeHazardProducer(const HazardInstruction &producer) {
 }
 
 HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInstruction &consumer,
-                             unsigned between, const llvm::MCRegisterInfo &registers) {
-  Pair pair(producer, consumer, registers);
+                             unsigned between, const HazardTable &table,
+                             const llvm::MCRegisterInfo &registers) {
+  Pair pair(producer, consumer, table, registers);
   pair.checkMfmaToMfma();
   pair.checkMfmaToOther();
+  pair.checkDotResult();
   pair.checkVectorResult();
   pair.checkScalarResult();
   pair.checkExecResult();

@@ -4,6 +4,7 @@
 #include "hocket/Target/AMDGPU/Disassembler.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/AMDGPU/Opcode.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/MC/MCRegister.h"
@@ -11,7 +12,10 @@
 namespace hocket::amdgpu {
 
 /// The longest distance any rule looks over, in wait states.
-inline constexpr unsigned kLongestHazard = 20;
+unsigned longestHazard(const HazardTable &table);
+
+/// The part of the matrix unit that an MFMA runs on; their results become ready at different times.
+enum class MfmaPath : uint8_t { Xdl, F32, F64 };
 
 /// One instruction, reduced to what the rules ask about.
 struct HazardInstruction {
@@ -27,12 +31,15 @@ struct HazardInstruction {
   bool immediateOffset = false;  ///< of a buffer access: soffset is no register
   unsigned hardwareRegister = 0; ///< of s_setreg and s_getreg
 
+  llvm::MCRegister srcC; ///< of MFMA and dot product; none where it starts from a constant
+  int srcCIndex = -1;    ///< its place in `reads`
+
   // MFMA only.
-  llvm::MCRegister srcC;      ///< none where the accumulator starts from a constant
-  unsigned passes = 0;        ///< of four cycles
-  bool fullPrecision = false; ///< f32 operands: not on the fast (XDL) path
+  MfmaPath path = MfmaPath::Xdl;
+  unsigned passes = 0; ///< of four cycles
 
   bool isMfma() const { return kind == InstructionClass::Mfma; }
+  bool isDot() const { return llvm::StringRef(name).starts_with("V_DOT"); }
 };
 
 /// Reduces one decoded instruction.
@@ -52,6 +59,7 @@ bool canBeHazardProducer(const HazardInstruction &producer);
 /// The rules that `consumer` breaks if it follows `producer` with `between` wait states between
 /// them; the one that asks for most.
 HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInstruction &consumer,
-                             unsigned between, const llvm::MCRegisterInfo &registers);
+                             unsigned between, const HazardTable &table,
+                             const llvm::MCRegisterInfo &registers);
 
 } // namespace hocket::amdgpu

@@ -68,6 +68,11 @@ static std::vector<MfmaInfo> mfmaTable() {
 static HazardTable hazardTable() {
   HazardTable table;
   table.mfma = {{2, 5, 2, 4, 1}, {4, 8, 0, 6, 3}, {8, 12, 0, 10, 7}, {16, 20, 0, 18, 15}};
+  // L22 probes: f32 results are ready two wait states earlier than those of the XDL path; f64 has
+  // distances of its own and its accumulator may be overwritten at once.
+  table.mfmaF32 = {{2, 4, 0, 2, 0}, {4, 6, 0, 4, 0}, {8, 10, 0, 8, 0}, {16, 18, 0, 16, 0}};
+  table.mfmaF64 = {{4, 6, 0, 4, 0, 9}, {16, 19, 0, 17, 0, 18}};
+  table.dotToOther = 3;
   table.valuToMfma = 2;
   table.transToValu = 1;
   table.valuToReadlane = 1;
@@ -75,12 +80,16 @@ static HazardTable hazardTable() {
   table.valuSgprToVmem = 5;
   table.valuSgprToLaneSelect = 4;
   table.vccToCndmask = 2;
+  table.vccToDivFmas = 4;
   table.execToMfma = 4;
+  table.execToLaneAccess = 4;
+  table.execToDpp = 5;
   table.valuToDpp = 2;
   table.valuToPermlaneSwap = 2;
   table.m0ToLdsDma = 1;
   table.setregToGetreg = 2;
   table.wideStoreToOverwrite = 2;
+  table.wideStoreScalarOffsetToOverwrite = 1; // missed by LLVM 22; PR #197267
   table.partialWriteToValu = 1;
   return table;
 }

@@ -6,7 +6,6 @@
 #include "hocket/Target/HSACO/Emit.h"
 
 #include "FatalErrorGuard.h"
-#include "ProcessGate.h"
 #include "hocket/Target/AMDGPU/McContext.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
@@ -21,8 +20,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
-
-#include <mutex>
 
 namespace hocket::hsaco {
 
@@ -197,7 +194,6 @@ Result<Emitted> optimizeAndEmit(llvm::Module &module, const EmitOptions &options
   Result<std::unique_ptr<llvm::TargetMachine>> machine = createMachine(options);
   if (!machine)
     return machine.error();
-  std::shared_lock<std::shared_mutex> shared(processGate());
   if (Status prepared = prepareFor(module, options, **machine); !prepared)
     return prepared.error();
 

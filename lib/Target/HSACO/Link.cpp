@@ -3,11 +3,13 @@
 // lld only knows files. The object is handed over as an anonymous memory file and the result comes
 // back through a pipe: lld writes to what is no regular file in one go, without a temporary beside
 // it. Nothing is left behind whatever happens, and no path can find its way into the output.
+//
+// lld is not re-entrant, so there is one lock for the process; and it resets LLVM's command-line
+// options, so these are hidden from it.
 #include "hocket/Target/HSACO/Emit.h"
 
-#include "ProcessGate.h"
-
 #include "lld/Common/Driver.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cerrno>
@@ -21,11 +23,6 @@
 LLD_HAS_DRIVER(elf)
 
 namespace hocket::hsaco {
-
-std::shared_mutex &processGate() {
-  static std::shared_mutex gate;
-  return gate;
-}
 
 namespace {
 
@@ -49,6 +46,41 @@ public:
 
 private:
   int number = -1;
+};
+
+/// Puts every registered command-line option out of reach while it lives. lld resets all of them to
+/// their defaults when it starts: the host program's own, and those that code generation on another
+/// thread may be reading.
+class OptionShield {
+public:
+  OptionShield() {
+    for (llvm::cl::SubCommand *command : llvm::cl::getRegisteredSubcommands()) {
+      saved.push_back({command, {}});
+      exchange(saved.back());
+    }
+  }
+  OptionShield(const OptionShield &) = delete;
+  OptionShield &operator=(const OptionShield &) = delete;
+  ~OptionShield() {
+    for (Saved &entry : saved)
+      exchange(entry);
+  }
+
+private:
+  /// A subcommand and a place for what is registered with it.
+  struct Saved {
+    llvm::cl::SubCommand *command;
+    llvm::cl::SubCommand contents;
+  };
+
+  static void exchange(Saved &entry) {
+    std::swap(entry.command->PositionalOpts, entry.contents.PositionalOpts);
+    std::swap(entry.command->SinkOpts, entry.contents.SinkOpts);
+    std::swap(entry.command->OptionsMap, entry.contents.OptionsMap);
+    std::swap(entry.command->ConsumeAfterOpt, entry.contents.ConsumeAfterOpt);
+  }
+
+  std::vector<Saved> saved;
 };
 
 } // namespace
@@ -82,7 +114,8 @@ static void readAll(int file, llvm::SmallVectorImpl<char> &bytes) {
   }
 }
 
-/// Runs lld once; the caller holds the gate. Its messages are returned as an error.
+/// Runs lld once; the caller sees to it that nobody else does. Its messages are returned as an
+/// error.
 static Status runLinker(const std::string &input, const std::string &output) {
   // After a crash inside lld its state is undefined for the rest of the process.
   static bool usable = true;
@@ -121,7 +154,9 @@ Result<llvm::SmallVector<char, 0>> link(llvm::StringRef object) {
   std::thread reader([&] { readAll(readEnd.get(), linked); });
   Status status;
   {
-    std::unique_lock<std::shared_mutex> alone(processGate());
+    static std::mutex linking;
+    std::lock_guard<std::mutex> alone(linking);
+    OptionShield shield;
     status = runLinker(input.path(), writeEnd.path());
   }
   writeEnd.close();

@@ -4,40 +4,24 @@
 #include "hocket/Target/AMDGPU/CodeObjectFile.h"
 #include "hocket/Target/AMDGPU/Disassembler.h"
 
-#include "llvm/Object/ELFObjectFile.h"
-#include "llvm/Support/Error.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace hocket::hsaco {
 
 using amdgpu::InstructionClass;
 
-unsigned wavesPerSimd(const OccupancyInput &input) {
-  constexpr unsigned simds = 4, waveSize = 64, maxWaves = 8;
-  constexpr unsigned registers = 512, registerGranule = 8;
-  constexpr uint64_t ldsBytes = 163840, ldsGranule = 1280;
-
-  const unsigned allocated =
-      std::max<unsigned>(llvm::alignTo(input.vectorRegisters, registerGranule), registerGranule);
-  const unsigned byRegisters = std::min(maxWaves, registers / allocated);
-  const unsigned waves = std::max<uint64_t>(1, llvm::divideCeil(input.workgroupSize, waveSize));
-  // Workgroups per compute unit; a workgroup's waves are spread evenly over the SIMDs.
-  uint64_t workgroups = byRegisters * simds / waves;
-  if (input.ldsBytes > 0)
-    workgroups = std::min(workgroups, ldsBytes / llvm::alignTo(input.ldsBytes, ldsGranule));
-  return std::min<uint64_t>(maxWaves, llvm::divideCeil(workgroups * waves, simds));
-}
-
-/// The processor in the ELF flags, "" where the file names none.
-static std::string processorOf(llvm::StringRef codeObject) {
-  auto file = llvm::object::ObjectFile::createELFObjectFile(
-      llvm::MemoryBufferRef(codeObject, "code object"));
-  if (!file) {
-    llvm::consumeError(file.takeError());
-    return "";
-  }
-  return (*file)->tryGetCPUName().value_or("").str();
+/// From what the kernel uses. The descriptor may allocate more: where LDS keeps waves away anyway,
+/// LLVM takes as many registers as nobody else could have.
+static Result<Occupancy> occupancyOf(const KernelReport &kernel, llvm::StringRef cpu) {
+  Result<const ArchInfo *> arch = findArch(std::string_view(cpu));
+  if (!arch)
+    return arch.error();
+  KernelResources resources;
+  resources.vgprs = kernel.vgpr;
+  resources.agprs = kernel.agpr;
+  resources.ldsBytes = unsigned(std::min<uint64_t>(kernel.ldsBytes, UINT32_MAX));
+  resources.workgroupSize = kernel.workgroupSize;
+  return occupancy(**arch, resources);
 }
 
 static Result<KernelReport> reportKernel(const amdgpu::KernelCode &kernel,
@@ -55,8 +39,7 @@ static Result<KernelReport> reportKernel(const amdgpu::KernelCode &kernel,
   report.ldsBytes = kernel.ldsBytes;
   report.kernargBytes = kernel.kernargBytes;
   report.workgroupSize = kernel.maxWorkgroupSize;
-  report.wavesPerSimd =
-      wavesPerSimd({kernel.allocatedVgprs, kernel.ldsBytes, kernel.maxWorkgroupSize});
+  report.occupancy = occupancyOf(report, disassembler.target().cpu());
   report.codeBytes = kernel.code.size();
   Result<std::vector<amdgpu::Instruction>> code =
       disassembler.decodeAll(kernel.code, kernel.address);
@@ -72,7 +55,7 @@ Result<ResourceReport> readReport(llvm::StringRef codeObject, llvm::StringRef na
   if (!kernels)
     return kernels.error();
   ResourceReport report;
-  report.cpu = processorOf(codeObject);
+  report.cpu = amdgpu::processorOf(codeObject);
   Result<std::shared_ptr<const amdgpu::McTarget>> target = amdgpu::McTarget::create(report.cpu);
   if (!target)
     return target.error();
@@ -96,7 +79,13 @@ static void printKernel(const KernelReport &kernel, llvm::raw_ostream &stream) {
                           kernel.dynamicStack ? " and a dynamic stack" : "");
   stream << llvm::formatv("  LDS           {0} bytes\n", kernel.ldsBytes);
   stream << llvm::formatv("  workgroup     {0} work-items\n", kernel.workgroupSize);
-  stream << llvm::formatv("  occupancy     {0} waves per SIMD\n", kernel.wavesPerSimd);
+  if (kernel.occupancy)
+    stream << llvm::formatv("  occupancy     {0} waves per SIMD, {1} workgroups per compute unit "
+                            "(limited by {2})\n",
+                            kernel.occupancy->wavesPerSimd, kernel.occupancy->workgroupsPerCu,
+                            llvm::StringRef(name(kernel.occupancy->limit)));
+  else
+    stream << llvm::formatv("  occupancy     none: {0}\n", kernel.occupancy.error().message);
   stream << llvm::formatv("  code          {0} bytes, {1} instructions\n", kernel.codeBytes,
                           kernel.classes.total());
   for (unsigned i = 0; i < amdgpu::kInstructionClasses; ++i) {
@@ -117,6 +106,9 @@ static llvm::json::Value toJson(const KernelReport &kernel) {
   for (unsigned i = 0; i < amdgpu::kInstructionClasses; ++i)
     instructions[amdgpu::className(InstructionClass(i))] = kernel.classes[InstructionClass(i)];
   instructions["total"] = kernel.classes.total();
+  llvm::json::Value waves = nullptr;
+  if (kernel.occupancy)
+    waves = kernel.occupancy->wavesPerSimd;
   return llvm::json::Object{{"name", kernel.name},
                             {"vgpr", kernel.vgpr},
                             {"agpr", kernel.agpr},
@@ -128,7 +120,7 @@ static llvm::json::Value toJson(const KernelReport &kernel) {
                             {"lds_bytes", int64_t(kernel.ldsBytes)},
                             {"kernarg_bytes", int64_t(kernel.kernargBytes)},
                             {"workgroup_size", kernel.workgroupSize},
-                            {"waves_per_simd", kernel.wavesPerSimd},
+                            {"waves_per_simd", waves},
                             {"code_bytes", int64_t(kernel.codeBytes)},
                             {"instructions", std::move(instructions)}};
 }

@@ -1,8 +1,5 @@
 // Drives the back end alone in tests: LLVM-dialect MLIR, LLVM IR or assembly in, any later stage
 // out.
-//
-// Options are plain variables read once: lld resets every command-line option of LLVM to its
-// default.
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/HSACO/Emit.h"
 #include "hocket/Target/HSACO/ResourceReport.h"
@@ -122,12 +119,28 @@ static int finish(const Options &options, llvm::StringRef object, Timer &timer) 
   return options.output == "-" ? 0 : write(options, bytes);
 }
 
+static int assembleAndFinish(const Options &options, const hsaco::EmitOptions &emitOptions,
+                             Timer &timer) {
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> text =
+      llvm::MemoryBuffer::getFile(options.input);
+  if (!text)
+    return fail(notFound("cannot read '" + options.input + "': " + text.getError().message()));
+  Result<llvm::SmallVector<char, 0>> object =
+      hsaco::assemble((*text)->getBuffer(), emitOptions, options.input);
+  timer.stage("assemble");
+  if (!object)
+    return fail(object.error());
+  return finish(options, {object->data(), object->size()}, timer);
+}
+
 int main(int argc, char **argv) {
   const Options options = parseOptions(argc, argv);
   Timer timer(options.timing);
   hsaco::EmitOptions emitOptions;
   emitOptions.cpu = options.cpu;
 
+  if (llvm::StringRef(options.input).ends_with(".s"))
+    return assembleAndFinish(options, emitOptions, timer);
   mlir::MLIRContext mlir(mlir::MLIRContext::Threading::DISABLED);
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module = readModule(options, mlir, context);

@@ -325,7 +325,7 @@ TEST(LdsDma, RefusesSwizzlesAcrossItsOwnInstructions) {
   tile.chunkBytes = 1024;
   EXPECT_TRUE(planLdsDma(tile, 2).ok());
   EXPECT_EQ(planLdsDma(tile, 1).error().message,
-            "LDS DMA by 1 waves would need an address register for each instruction: the swizzle "
+            "LDS DMA by 1 wave(s) would need an address register for each instruction: the swizzle "
             "reaches across chunks; "
             "use more waves or another layout");
 }

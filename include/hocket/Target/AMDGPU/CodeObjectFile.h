@@ -26,7 +26,6 @@ struct KernelCode {
   unsigned sgprs = 0;            ///< scalar registers, VCC and the like included
   unsigned vgprSpills = 0;       ///< vector registers spilled
   unsigned sgprSpills = 0;       ///< scalar registers spilled
-  unsigned allocatedVgprs = 0;   ///< what the descriptor allocates a lane (granule 8), both files
   uint64_t ldsBytes = 0;         ///< static LDS of a workgroup
   uint64_t scratchBytes = 0;     ///< private segment of a work-item
   uint64_t kernargBytes = 0;     ///< kernel-argument segment
@@ -38,6 +37,9 @@ struct KernelCode {
 /// (`InvalidInput`).
 Result<std::vector<KernelCode>> readKernels(llvm::StringRef codeObject,
                                             llvm::StringRef name = "<code object>");
+
+/// LLVM's name of the processor that the ELF flags name; "" where they name none.
+std::string processorOf(llvm::StringRef codeObject);
 
 /// Contents of the section called `section`; empty where there is none or the file is no ELF.
 llvm::StringRef sectionContents(llvm::StringRef codeObject, llvm::StringRef section);

@@ -1,4 +1,4 @@
-// Reads finished machine code and checks the wait states that software must provide on gfx950.
+// Reads finished machine code and checks the wait states that software must provide.
 //
 // LLVM pads what it selects itself, but not around inline assembly, and nothing pads hand-written
 // code. This check knows only bytes: it decodes a kernel, follows its branches and, wherever an
@@ -40,8 +40,9 @@ Result<std::vector<Hazard>> findHazards(const KernelCode &kernel, const Disassem
 /// The hazard as a sentence with both instructions and a way out.
 std::string describe(const Hazard &hazard, llvm::StringRef kernel);
 
-/// Checks every kernel of a code object for gfx950. Hazards of error severity are `InvalidInput`,
-/// one a line; those of advice severity are appended to `advice` if it is given.
+/// Checks every kernel of a code object by the arch table of its processor. Hazards of error
+/// severity are `InvalidInput`, one a line; those of advice severity are appended to `advice` if it
+/// is given.
 Status checkHazards(llvm::StringRef codeObject, llvm::StringRef name = "<code object>",
                     std::vector<std::string> *advice = nullptr);
 

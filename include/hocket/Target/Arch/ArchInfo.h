@@ -90,11 +90,15 @@ struct MfmaHazard {
   unsigned resultToSameSrcC = 0;  ///< D -> SrcC, exactly the same registers
   unsigned resultToOtherSrcC = 0; ///< D -> SrcC, overlapping otherwise
   unsigned srcCToOverwrite = 0;   ///< SrcC read -> VALU overwrite
+  unsigned resultToMemory = 0;    ///< D -> store, load or LDS access, where that differs; else 0
 };
 
 /// Wait states of the other hazards (section 3); 0: none needed.
 struct HazardTable {
-  std::vector<MfmaHazard> mfma;
+  std::vector<MfmaHazard> mfma;      ///< of 16-bit and smaller types
+  std::vector<MfmaHazard> mfmaF32;   ///< of f32 operands
+  std::vector<MfmaHazard> mfmaF64;   ///< of f64 operands
+  unsigned dotToOther = 0;           ///< dot product -> anything but the SrcC of the same opcode
   unsigned valuToMfma = 0;           ///< VALU writes VGPR -> MFMA reads it
   unsigned transToValu = 0;          ///< transcendental result -> other VALU
   unsigned valuToReadlane = 0;       ///< VALU writes VGPR -> v_readlane, v_readfirstlane of it
@@ -102,13 +106,17 @@ struct HazardTable {
   unsigned valuSgprToVmem = 0;       ///< the same -> vector memory reads it
   unsigned valuSgprToLaneSelect = 0; ///< the same -> lane select of v_readlane, v_writelane
   unsigned vccToCndmask = 0;         ///< v_cmp writes VCC -> v_cndmask reads it
+  unsigned vccToDivFmas = 0;         ///< VCC written by VALU -> v_div_fmas
   unsigned execToMfma = 0;           ///< EXEC written by VALU -> MFMA
+  unsigned execToLaneAccess = 0;     ///< the same -> v_readlane, v_writelane, v_permlane*_swap
+  unsigned execToDpp = 0;            ///< the same -> DPP
   unsigned valuToDpp = 0;            ///< VALU writes VGPR -> DPP reads it
   unsigned valuToPermlaneSwap = 0;   ///< VALU writes VGPR -> v_permlane*_swap reads it
   unsigned m0ToLdsDma = 0;           ///< s_mov to M0 -> load to LDS
   unsigned setregToGetreg = 0;
   unsigned wideStoreToOverwrite = 0; ///< store of three or four dwords -> VALU overwrites its data
-  unsigned partialWriteToValu = 0;   ///< write of half a register (op_sel) -> VALU reads it
+  unsigned wideStoreScalarOffsetToOverwrite = 0; ///< the same with soffset in a register
+  unsigned partialWriteToValu = 0; ///< write of half a register (op_sel) -> VALU reads it
 
   /// The row for an MFMA of `passes` passes, if there is one.
   const MfmaHazard *forPasses(unsigned passes) const;

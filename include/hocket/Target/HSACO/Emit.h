@@ -46,8 +46,8 @@ Result<llvm::SmallVector<char, 0>> assemble(llvm::StringRef assembly,
                                             llvm::StringRef name = "<assembly>");
 
 /// Links one relocatable object into a code object. Equal objects give equal bytes; no name of a
-/// file enters them. lld is not re-entrant: calls run one after the other, and while one runs no
-/// code is generated (lld resets LLVM's options, which code generation reads).
+/// file enters them. lld is not re-entrant: links of a process run one after the other. LLVM's
+/// command-line options keep their values; none may be registered or parsed during a link.
 Result<llvm::SmallVector<char, 0>> link(llvm::StringRef object);
 
 } // namespace hocket::hsaco

@@ -7,6 +7,7 @@
 
 #include "hocket/Support/Result.h"
 #include "hocket/Target/AMDGPU/Opcode.h"
+#include "hocket/Target/Arch/Occupancy.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -20,17 +21,18 @@ namespace hocket::hsaco {
 /// Resources and static instruction counts of one kernel.
 struct KernelReport {
   std::string name;
-  unsigned vgpr = 0;           ///< architectural vector registers of a lane
-  unsigned agpr = 0;           ///< accumulation registers of a lane
-  unsigned sgpr = 0;           ///< scalar registers of a wave, VCC and the like included
-  unsigned vgprSpills = 0;     ///< vector registers spilled
-  unsigned sgprSpills = 0;     ///< scalar registers spilled
-  uint64_t scratchBytes = 0;   ///< per work-item
-  bool dynamicStack = false;   ///< scratch need unknown at compile time
-  uint64_t ldsBytes = 0;       ///< static LDS of a workgroup
-  uint64_t kernargBytes = 0;   ///< kernel-argument segment
-  unsigned workgroupSize = 0;  ///< most work-items of a workgroup
-  unsigned wavesPerSimd = 0;   ///< occupancy; 0 where one workgroup does not fit a compute unit
+  unsigned vgpr = 0;          ///< architectural vector registers of a lane
+  unsigned agpr = 0;          ///< accumulation registers of a lane
+  unsigned sgpr = 0;          ///< scalar registers of a wave, VCC and the like included
+  unsigned vgprSpills = 0;    ///< vector registers spilled
+  unsigned sgprSpills = 0;    ///< scalar registers spilled
+  uint64_t scratchBytes = 0;  ///< per work-item
+  bool dynamicStack = false;  ///< scratch need unknown at compile time
+  uint64_t ldsBytes = 0;      ///< static LDS of a workgroup
+  uint64_t kernargBytes = 0;  ///< kernel-argument segment
+  unsigned workgroupSize = 0; ///< most work-items of a workgroup
+  /// Waves and workgroups a compute unit holds, or why it holds none or it cannot be told.
+  Result<Occupancy> occupancy = internalError("not computed");
   uint64_t codeBytes = 0;      ///< size of the function
   amdgpu::ClassCounts classes; ///< instructions in the whole function
 };
@@ -54,16 +56,5 @@ llvm::json::Value toJson(const ResourceReport &report);
 /// Fails (`InvalidInput`) where a kernel spills registers or uses scratch memory and `allowSpills`
 /// is not set. Scratch traffic counts in vmcnt, so it breaks hand-counted waits besides being slow.
 Status checkSpills(const ResourceReport &report, bool allowSpills);
-
-/// What decides how many waves a SIMD can hold.
-struct OccupancyInput {
-  unsigned vectorRegisters = 0; ///< both files, as allocated to a lane
-  uint64_t ldsBytes = 0;        ///< of a workgroup, static and dynamic
-  unsigned workgroupSize = 0;   ///< work-items
-};
-
-/// Waves a SIMD of gfx950 holds when workgroups of this kind fill its compute unit; 0 where not
-/// even one workgroup fits (docs/Hardware.md 1.1).
-unsigned wavesPerSimd(const OccupancyInput &input);
 
 } // namespace hocket::hsaco

@@ -3,6 +3,8 @@
 
 #include "hocket/Target/AMDGPU/CodeObjectFile.h"
 
+#include "llvm/Support/CommandLine.h"
+
 #include <gmock/gmock.h>
 #include <thread>
 
@@ -44,6 +46,16 @@ TEST(Link, PassesLargeOutputs) {
       amdgpu::readKernels({linked->data(), linked->size()});
   ASSERT_TRUE(kernels.ok()) << kernels.error().message;
   EXPECT_EQ(kernels->front().name, "k");
+}
+
+static llvm::cl::opt<std::string> hostOption("hocket-link-test-option", llvm::cl::init("default"));
+
+/// lld resets all of LLVM's options; those of the program that links must survive it.
+TEST(Link, LeavesCommandLineOptionsAlone) {
+  hostOption.setValue("set by the host");
+  ASSERT_TRUE(compileText(scaleKernel(0)).ok());
+  EXPECT_EQ(hostOption, "set by the host");
+  EXPECT_EQ(llvm::cl::getRegisteredOptions().count("hocket-link-test-option"), 1u);
 }
 
 TEST(Link, EightThreadsGiveTheBytesOfOne) {

@@ -100,25 +100,39 @@ TEST(ResourceReport, RefusesWhatIsNoCodeObject) {
               testing::StartsWith("'x.hsaco' is no valid AMDGPU code object: "));
 }
 
-/// docs/Hardware.md 1.1: <=64 -> 8, <=72 -> 7, <=80 -> 6, <=96 -> 5, <=128 -> 4, <=168 -> 3 ...
-TEST(Occupancy, FollowsRegisters) {
-  const std::pair<unsigned, unsigned> table[] = {{0, 8},   {64, 8},  {65, 7},  {72, 7},  {73, 6},
-                                                 {80, 6},  {96, 5},  {97, 4},  {128, 4}, {129, 3},
-                                                 {168, 3}, {169, 2}, {256, 2}, {257, 1}, {512, 1}};
-  for (auto [registers, waves] : table)
-    EXPECT_EQ(wavesPerSimd({registers, 0, 256}), waves) << registers << " registers";
+TEST(ResourceReport, SaysWhatLimitsOccupancy) {
+  std::string text = scaleKernel(0);
+  const std::string small = "[256 x i8]";
+  text.replace(text.find(small), small.size(), "[81920 x i8]");
+  text.replace(text.find("64,64"), 5, "256,256");
+  Result<ResourceReport> report = reportText(text);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  const Result<Occupancy> &occupancy = report->kernels.front().occupancy;
+  ASSERT_TRUE(occupancy.ok()) << occupancy.error().message;
+  EXPECT_EQ(occupancy->wavesPerSimd, 2u);
+  EXPECT_EQ(occupancy->workgroupsPerCu, 2u);
+  EXPECT_EQ(occupancy->limit, OccupancyLimit::Lds);
 }
 
-TEST(Occupancy, FollowsLds) {
-  EXPECT_EQ(wavesPerSimd({64, 81920, 256}), 2u);
-  EXPECT_EQ(wavesPerSimd({64, 81921, 256}), 1u);
-  EXPECT_EQ(wavesPerSimd({64, 53760, 256}), 3u);
-  EXPECT_EQ(wavesPerSimd({64, 163840, 512}), 2u);
-  EXPECT_EQ(wavesPerSimd({64, 163841, 512}), 0u);
-}
-
-TEST(Occupancy, IsNothingWhereAWorkgroupDoesNotFit) {
-  EXPECT_EQ(wavesPerSimd({257, 0, 512}), 0u);
-  EXPECT_EQ(wavesPerSimd({256, 0, 512}), 2u);
-  EXPECT_EQ(wavesPerSimd({128, 0, 1024}), 4u);
+/// A code object of a chip that the arch table does not know: everything but the occupancy.
+TEST(ResourceReport, ReadsCodeObjectsOfOtherChips) {
+  EmitOptions options;
+  options.cpu = "gfx90a";
+  Result<Emitted> emitted = emitText(scaleKernel(0), options);
+  ASSERT_TRUE(emitted.ok()) << emitted.error().message;
+  Result<llvm::SmallVector<char, 0>> linked =
+      link({emitted->object.data(), emitted->object.size()});
+  ASSERT_TRUE(linked.ok()) << linked.error().message;
+  Result<ResourceReport> report = readReport({linked->data(), linked->size()});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->cpu, "gfx90a");
+  EXPECT_EQ(report->kernels.front().ldsBytes, 256u);
+  EXPECT_FALSE(report->kernels.front().occupancy.ok());
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  printReport(*report, stream);
+  EXPECT_THAT(text, testing::HasSubstr("  occupancy     none: "));
+  EXPECT_EQ(*toJson(*report).getAsObject()->getArray("kernels")->front().getAsObject()->get(
+                "waves_per_simd"),
+            llvm::json::Value(nullptr));
 }

@@ -1,0 +1,242 @@
+// A schedule applied to an algorithm: placement and legality.
+#include "Tile/Transforms/ScheduleModel.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+std::string hocket::tile::ringName(Value ring) {
+  auto op = ring.getDefiningOp<RingOp>();
+  auto argument = op ? dyn_cast<BlockArgument>(op.getView()) : BlockArgument();
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  if (!kernel)
+    return "ring";
+  StringRef binding = kernel.getBinding(argument.getArgNumber());
+  return binding.empty() ? "argument " + std::to_string(argument.getArgNumber()) : binding.str();
+}
+
+/// "step 'read_v' (cluster 2, tile offset -1)".
+static std::string describe(const Placement &place) {
+  return "step '" + StepOp(place.step).getSymName().str() + "' (cluster " + std::to_string(place.clusterIndex) +
+         ", tile offset " + std::to_string(place.offset) + ")";
+}
+
+FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule) {
+  ScheduleModel model;
+  if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) || failed(model.collectRings()))
+    return failure();
+  return model;
+}
+
+const Placement &ScheduleModel::of(StringRef step) const {
+  return *llvm::find_if(placements, [&](const Placement &place) {
+    return StepOp(place.step).getSymName() == step;
+  });
+}
+
+const RingUse *ScheduleModel::ringOf(Value ring) const {
+  auto found = llvm::find_if(ringUses, [&](const RingUse &use) { return use.ring == ring; });
+  return found == ringUses.end() ? nullptr : &*found;
+}
+
+/// Matches the loop's steps with the schedule's places; each must occur in both, once.
+LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
+  unrollFactor = schedule.getUnroll();
+  waveGroups = schedule.getWaveGroups();
+  llvm::StringMap<StepOp> steps;
+  for (StepOp step : loop.getBody().getOps<StepOp>())
+    steps[step.getSymName()] = step;
+
+  for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
+      StringRef name = place.getStep().getValue();
+      auto found = steps.find(name);
+      if (found == steps.end()) {
+        auto diagnostic = cluster.emitOpError() << "places step '" << name << "', which the loop that follows "
+                                                << "schedule '" << schedule.getSymName() << "' does not have";
+        diagnostic.attachNote(loop.getLoc()) << "the loop is here; remove the place or add the step";
+        return failure();
+      }
+      placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()), place.getOffset(),
+                            static_cast<int64_t>(placements.size())});
+      steps.erase(found);
+    }
+    clusterOps.push_back(cluster);
+  }
+  clusterCount = clusterOps.size();
+  for (StepOp step : loop.getBody().getOps<StepOp>()) {
+    if (!steps.contains(step.getSymName()))
+      continue;
+    auto diagnostic = step.emitOpError() << "step '" << step.getSymName() << "' is not placed by schedule '"
+                                         << schedule.getSymName() << "'";
+    diagnostic.attachNote(schedule.getLoc()) << "add '" << step.getSymName() << "(0)' to one of its clusters";
+    return failure();
+  }
+  if (placements.empty())
+    return loop.emitOpError("has no steps; a loop over tiles needs at least one");
+  auto [low, high] = std::minmax_element(placements.begin(), placements.end(), [](const auto &a, const auto &b) {
+    return a.offset < b.offset;
+  });
+  minOffset = low->offset, maxOffset = high->offset;
+  return success();
+}
+
+/// A step runs after the steps whose results it uses: of its own tile, or, through a carried value, of
+/// the tile before.
+LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
+  auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
+  for (const Placement &user : placements) {
+    WalkResult walk = StepOp(user.step).walk([&](Operation *op) {
+      for (Value operand : op->getOperands()) {
+        int64_t distance = 0;
+        Value source = operand;
+        if (auto carried = dyn_cast<BlockArgument>(operand);
+            carried && carried.getOwner() == &loop.getBody().front() && carried != loop.getTile()) {
+          source = yield.getValues()[carried.getArgNumber() - 1];
+          distance = 1;
+        }
+        auto producer = source.getDefiningOp<StepOp>();
+        if (!producer || producer == user.step || producer->getParentOp() != loop)
+          continue;
+        const Placement &from = of(producer.getSymName());
+        int64_t produced = position(from, -distance), used = position(user, 0);
+        if (produced < used || (produced == used && from.order < user.order))
+          continue;
+        ClusterOp cluster = user.cluster;
+        auto diagnostic = cluster.emitOpError()
+                          << "runs " << describe(user) << " before " << describe(from)
+                          << " has produced what it uses"
+                          << (distance ? " of the tile before" : "");
+        diagnostic.attachNote(from.cluster->getLoc())
+            << "place '" << StepOp(user.step).getSymName() << "' later, '" << producer.getSymName()
+            << "' earlier, or change a tile offset";
+        return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ScheduleModel::collectRings() {
+  llvm::MapVector<Value, RingUse> uses;
+  for (const Placement &place : placements) {
+    WalkResult walk = StepOp(place.step).walk([&](Operation *op) {
+      // Waits are counted, so every access must run once whenever its step does.
+      if (isa<FetchOp, ReadOp, ReadTransposedOp>(op) && op->getParentOp() != place.step) {
+        op->emitOpError() << "stands in '" << op->getParentOp()->getName()
+                          << "', where waits cannot be counted; put it directly into step '"
+                          << StepOp(place.step).getSymName() << "'";
+        return WalkResult::interrupt();
+      }
+      if (auto fetch = dyn_cast<FetchOp>(op)) {
+        RingUse &use = uses[fetch.getRing()];
+        if (use.fetch) {
+          fetch.emitOpError() << "is the second fetch into ring '" << ringName(fetch.getRing())
+                              << "' in one iteration; a tile is fetched once";
+          return WalkResult::interrupt();
+        }
+        use.fetch = &place;
+      }
+      if (isa<ReadOp, ReadTransposedOp>(op))
+        uses[op->getOperand(0)].reads.push_back(&place);
+      return WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      return failure();
+  }
+  for (auto &[ring, use] : uses) {
+    use.ring = ring;
+    if (failed(verifyRing(use)))
+      return failure();
+    ringUses.push_back(use);
+  }
+  return success();
+}
+
+/// Both hazards of a ring, and the depth that keeps them away.
+LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
+  std::string name = ringName(use.ring);
+  if (!use.fetch) {
+    ClusterOp cluster = use.reads.front()->cluster;
+    return cluster.emitOpError() << "reads ring '" << name << "' in " << describe(*use.reads.front())
+                                 << ", but no step fetches into it; add a step with 'tile.fetch'";
+  }
+  for (const Placement *read : use.reads) {
+    int64_t lastWait = position(*read, 0) - 1 - lag();
+    int64_t fetched = position(*use.fetch, 0);
+    if (fetched > lastWait) {
+      ClusterOp cluster = read->cluster;
+      auto diagnostic = cluster.emitOpError()
+                        << "reads ring '" << name << "' in " << describe(*read) << " before the tile that "
+                        << describe(*use.fetch) << " fetches is complete for all waves: a wait and "
+                        << (lag() ? "two barriers, one for each wave group," : "a barrier")
+                        << " must lie between them";
+      diagnostic.attachNote(use.fetch->cluster->getLoc())
+          << "place the read " << fetched - lastWait << " or more clusters later, or fetch further ahead";
+      return failure();
+    }
+    // Tile t + depth goes into the slot of tile t.
+    int64_t distance = position(*read, 0) + lag() - fetched;
+    use.depth = std::max<int64_t>(use.depth, llvm::divideFloorSigned(distance, clusterCount) + 1);
+  }
+  auto op = use.ring.getDefiningOp<RingOp>();
+  std::optional<uint64_t> stated = op ? op.getDepth() : std::nullopt;
+  if (!stated)
+    return success();
+  if (static_cast<int64_t>(*stated) >= use.depth) {
+    use.depth = *stated;
+    return success();
+  }
+  const Placement *last = *llvm::max_element(use.reads, [&](const Placement *a, const Placement *b) {
+    return position(*a, 0) < position(*b, 0);
+  });
+  ClusterOp cluster = last->cluster;
+  auto diagnostic = cluster.emitOpError()
+                    << "reads ring '" << name << "' in " << describe(*last) << " while "
+                    << describe(*use.fetch) << " of " << (lag() ? "the other wave group" : "a later tile")
+                    << " may already overwrite its slot: the ring has depth " << *stated
+                    << ", this schedule needs " << use.depth;
+  diagnostic.attachNote(use.fetch->cluster->getLoc())
+      << "read earlier, fetch later, or give the ring one more slot";
+  return failure();
+}
+
+bool ScheduleModel::readsRings(int64_t cluster) const {
+  return llvm::any_of(ringUses, [&](const RingUse &use) {
+    return llvm::any_of(use.reads, [&](const Placement *read) { return read->clusterIndex == cluster; });
+  });
+}
+
+AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const {
+  // All fetches of one wave up to here, in order.
+  SmallVector<std::pair<const RingUse *, int64_t>> fetches;
+  for (int64_t i = -maxOffset; i <= iteration; ++i) {
+    for (const Placement &place : placements) {
+      int64_t tile = i + place.offset;
+      if (tile < 0 || tile >= tiles || (i == iteration && place.clusterIndex > cluster))
+        continue;
+      for (const RingUse &use : ringUses)
+        if (use.fetch == &place)
+          fetches.emplace_back(&use, tile);
+    }
+  }
+  // Complete at the end of this position: whatever is read up to lag + 1 positions later.
+  int64_t horizon = iteration * clusterCount + cluster + 1 + lag();
+  SmallVector<Value> newer;
+  bool needed = false;
+  for (auto [use, tile] : llvm::reverse(fetches)) {
+    needed = llvm::any_of(use->reads, [&, use = use, tile = tile](const Placement *read) {
+      return position(*read, tile) == horizon;
+    });
+    if (needed)
+      break;
+    newer.push_back(use->ring);
+  }
+  if (!needed)
+    return std::nullopt;
+  return SmallVector<Value>(llvm::reverse(newer));
+}

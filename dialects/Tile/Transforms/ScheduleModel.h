@@ -1,0 +1,93 @@
+// A schedule applied to an algorithm: where every step of every tile stands in time, and whether that
+// is legal. Pure arithmetic; no IR is changed here.
+//
+// Time. With C clusters, an iteration that stands at tile i runs cluster c at *position* i * C + c. A
+// place `s(o)` runs step s of tile t in iteration t - o, so at position (t - o) * C + c. Every cluster
+// ends in a barrier, so positions are counted in barriers: two waves that have passed the same number
+// of them are at the same *epoch*. With two wave groups the second starts one barrier later: what the
+// first does at position p, the second does at epoch p + 1.
+//
+// The rules, for `lag` = wave groups - 1:
+//  - values: a step runs after the steps whose results it uses;
+//  - read after write: LDS DMA is complete for all once its issuers have waited and then all have
+//    met at a barrier. A read at position r relies on waits at the end of position r - 1 - lag or
+//    before, and the fetch must stand at or before that;
+//  - write after read: a fetch at position f into a slot may overwrite what was last read at position
+//    r if f > r + lag. (Reads complete by the wait that ends their cluster.)
+#pragma once
+
+#include "Tile/IR/Tile.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace hocket::tile {
+
+/// Where a step stands.
+struct Placement {
+  StepOp step;
+  ClusterOp cluster;
+  int64_t clusterIndex = 0;
+  int64_t offset = 0; ///< tiles ahead
+  int64_t order = 0;  ///< among all places of the schedule, as written
+};
+
+/// A ring's users: one step fetches into it, others read it.
+struct RingUse {
+  mlir::Value ring;
+  const Placement *fetch = nullptr;
+  llvm::SmallVector<const Placement *> reads;
+  int64_t depth = 1;
+};
+
+/// What may stay in flight at the end of a cluster: the rings of the newest fetches, oldest first; or
+/// nothing, if nothing has to be waited for.
+using AllowedInFlight = std::optional<llvm::SmallVector<mlir::Value>>;
+
+class ScheduleModel {
+public:
+  /// Matches steps and places and proves the rules; emits an error and fails where one is broken.
+  static mlir::FailureOr<ScheduleModel> create(ForTilesOp loop, ScheduleOp schedule);
+
+  int64_t clusters() const { return clusterCount; }
+  int64_t unroll() const { return unrollFactor; }
+  int64_t lag() const { return waveGroups - 1; }
+  int64_t groups() const { return waveGroups; }
+  /// The smallest and largest tile offset of any place.
+  int64_t firstOffset() const { return minOffset; }
+  int64_t lastOffset() const { return maxOffset; }
+  /// Iterations before all steps have a tile, and after the first step has run out of them.
+  int64_t stages() const { return maxOffset - minOffset; }
+  /// The smallest number of tiles for which the overlapped form holds.
+  int64_t minimumTiles() const { return stages() + 1; }
+
+  llvm::ArrayRef<Placement> places() const { return placements; }
+  llvm::ArrayRef<RingUse> rings() const { return ringUses; }
+  const Placement &of(llvm::StringRef step) const;
+  const RingUse *ringOf(mlir::Value ring) const;
+  ClusterOp cluster(int64_t index) const { return clusterOps[index]; }
+
+  /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop over
+  /// `tiles` tiles, from a simulation of one wave's fetches in order.
+  AllowedInFlight allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const;
+  /// Whether LDS reads must be complete at the end of this cluster: it reads a ring.
+  bool readsRings(int64_t cluster) const;
+
+private:
+  mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
+  mlir::LogicalResult verifyValues(ForTilesOp loop) const;
+  mlir::LogicalResult collectRings();
+  mlir::LogicalResult verifyRing(RingUse &use) const;
+  int64_t position(const Placement &place, int64_t tile) const {
+    return (tile - place.offset) * clusterCount + place.clusterIndex;
+  }
+
+  std::vector<Placement> placements;
+  llvm::SmallVector<ClusterOp> clusterOps;
+  llvm::SmallVector<RingUse> ringUses;
+  int64_t clusterCount = 0, unrollFactor = 1, waveGroups = 1, minOffset = 0, maxOffset = 0;
+};
+
+/// What a ring is called in messages: the binding of its view.
+std::string ringName(mlir::Value ring);
+
+} // namespace hocket::tile

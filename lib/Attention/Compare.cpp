@@ -1,0 +1,172 @@
+// The verdict: which rules a result violates, and by how much (docs/Accuracy.md).
+//
+// A row may be off by 3 tol |R| + 0.01 tol max|V| in L2: relative to the row, with a floor for rows
+// that average to nearly nothing. The whole tensor may be off by tol. The rules ask for finite
+// results first: a NaN compares false with everything and would slip through a maximum.
+#include "hocket/Attention/Reference.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr double toleranceBf16 = 3.5e-3;
+constexpr double toleranceFp16 = 5e-4;
+constexpr double toleranceLse = 1e-4;
+constexpr double rowFactor = 3;
+constexpr double valueFactor = 0.01;
+
+/// Sums over the checked rows, on the way to ForwardErrors.
+struct Accumulation {
+  double squaredError = 0, squaredReference = 0;
+};
+} // namespace
+
+static std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.3g", value);
+  return text;
+}
+
+std::string attention::describeRow(const ForwardProblem &problem, int64_t row) {
+  int64_t group = row / problem.seqQ;
+  return "batch " + std::to_string(group / problem.heads) + ", head " +
+         std::to_string(group % problem.heads) + ", query " + std::to_string(row % problem.seqQ);
+}
+
+static double maxMagnitude(DataType type, const std::vector<uint16_t> &values) {
+  // Of equal sign, larger patterns are larger numbers.
+  uint16_t largest = 0;
+  for (uint16_t bits : values)
+    largest = std::max<uint16_t>(largest, bits & 0x7fff);
+  return widen(type, largest);
+}
+
+static bool isNan(DataType type, uint16_t bits) {
+  return (bits & 0x7fff) > (type == DataType::BF16 ? 0x7f80 : 0x7c00);
+}
+
+/// Looks at every element, checked or not: what was not written, and what is not a number.
+static void scan(const ForwardProblem &problem, const ForwardOutputs &outputs,
+                 ForwardErrors &errors) {
+  for (uint16_t bits : outputs.o) {
+    if (bits == guardPattern)
+      ++errors.unwrittenElements;
+    else if (isNan(problem.dtype, bits))
+      ++errors.nanElements;
+  }
+  for (float value : outputs.lse) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, sizeof(bits));
+    if (bits == (uint32_t(guardPattern) << 16 | guardPattern))
+      ++errors.unwrittenElements;
+    else if (std::isnan(value))
+      ++errors.nanElements;
+  }
+}
+
+/// O is exactly 0 and LSE exactly -inf in rows that see nothing; all such rows are looked at.
+static void checkEmptyRows(const ForwardProblem &problem, const ForwardOutputs &outputs,
+                           ForwardErrors &errors) {
+  if (problem.visibleKeys(0) > 0)
+    return;
+  for (int64_t row = 0; row != errors.rowsTotal; ++row) {
+    if (problem.visibleKeys(row % problem.seqQ) > 0)
+      continue;
+    const uint16_t *o = outputs.o.data() + row * problem.headDimV;
+    bool right =
+        std::all_of(o, o + problem.headDimV, [](uint16_t bits) { return (bits & 0x7fff) == 0; });
+    if (!outputs.lse.empty())
+      right = right && outputs.lse[row] == -std::numeric_limits<float>::infinity();
+    errors.wrongEmptyRows += right ? 0 : 1;
+  }
+}
+
+static void checkRow(const ForwardProblem &problem, const ForwardReference &reference, size_t index,
+                     const ForwardOutputs &outputs, double maxV, Accumulation &sums,
+                     ForwardErrors &errors) {
+  int64_t row = reference.rows[index], dim = problem.headDimV;
+  const uint16_t *o = outputs.o.data() + row * dim;
+  const double *r = reference.o.data() + index * dim;
+  double squaredError = 0, squaredReference = 0;
+  for (int64_t d = 0; d != dim; ++d) {
+    double error = widen(problem.dtype, o[d]) - r[d];
+    squaredError += error * error;
+    squaredReference += r[d] * r[d];
+    if (!(std::abs(error) <= errors.maxAbsolute))
+      errors.maxAbsolute = std::abs(error);
+  }
+  sums.squaredError += squaredError;
+  sums.squaredReference += squaredReference;
+  double allowed = rowFactor * errors.tolerance * std::sqrt(squaredReference) +
+                   valueFactor * errors.tolerance * maxV;
+  double error = std::sqrt(squaredError);
+  double ratio = error == 0 ? 0 : error / allowed;
+  // Written so that a NaN counts as the worst.
+  if (errors.worstRow < 0 || !(ratio <= errors.worstRowRatio)) {
+    errors.worstRowRatio = ratio;
+    errors.worstRow = row;
+  }
+}
+
+static void checkLse(const ForwardReference &reference, size_t index, const ForwardOutputs &outputs,
+                     ForwardErrors &errors) {
+  int64_t row = reference.rows[index];
+  double wanted = reference.lse[index], found = outputs.lse[row];
+  if (std::isinf(wanted)) // counted by checkEmptyRows
+    return;
+  double error = std::abs(found - wanted) / std::max(1.0, std::abs(wanted));
+  if (errors.worstLseRow < 0 || !(error <= errors.worstLse)) {
+    errors.worstLse = error;
+    errors.worstLseRow = row;
+  }
+}
+
+static void judge(const ForwardProblem &problem, ForwardErrors &errors) {
+  auto fail = [&](std::string what) { errors.failures.push_back(std::move(what)); };
+  if (errors.unwrittenElements != 0)
+    fail(std::to_string(errors.unwrittenElements) + " output elements were not written");
+  if (errors.nanElements != 0)
+    fail(std::to_string(errors.nanElements) + " output elements are NaN");
+  if (errors.wrongEmptyRows != 0)
+    fail(std::to_string(errors.wrongEmptyRows) +
+         " rows that see no key are not exactly O = 0 and LSE = -inf");
+  if (!(errors.worstRowRatio <= 1))
+    fail("row error is " + number(errors.worstRowRatio) + " times the allowed at " +
+         describeRow(problem, errors.worstRow));
+  if (!(errors.tensorRelative <= errors.tolerance))
+    fail("relative error of the whole tensor is " + number(errors.tensorRelative) + ", at most " +
+         number(errors.tolerance) + " is allowed");
+  if (!(errors.worstLse <= toleranceLse))
+    fail("LSE error is " + number(errors.worstLse) + " at " +
+         describeRow(problem, errors.worstLseRow) + ", at most " + number(toleranceLse) +
+         " is allowed");
+}
+
+ForwardErrors attention::compareForward(const ForwardProblem &problem, const ForwardInputs &inputs,
+                                        const ForwardReference &reference,
+                                        const ForwardOutputs &outputs) {
+  ForwardErrors errors;
+  errors.rowsTotal = problem.shape(TensorName::O).rows();
+  errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
+  errors.tolerance = problem.dtype == DataType::BF16 ? toleranceBf16 : toleranceFp16;
+  scan(problem, outputs, errors);
+  checkEmptyRows(problem, outputs, errors);
+  double maxV = maxMagnitude(problem.dtype, inputs.v);
+  Accumulation sums;
+  for (size_t i = 0; i != reference.rows.size(); ++i) {
+    checkRow(problem, reference, i, outputs, maxV, sums, errors);
+    if (!outputs.lse.empty())
+      checkLse(reference, i, outputs, errors);
+  }
+  // A reference of nothing but zeros allows no error at all.
+  errors.tensorRelative =
+      sums.squaredError == 0 ? 0 : std::sqrt(sums.squaredError / sums.squaredReference);
+  judge(problem, errors);
+  return errors;
+}

@@ -1,0 +1,263 @@
+// Test data. Every element is a function of (seed, tensor, position), through a counter-based
+// generator, so that order and number of threads do not matter.
+#include "hocket/Attention/Data.h"
+
+#include "Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+/// Which stream of random numbers; tensors and purposes must not share one.
+enum Stream : uint64_t { StreamQ = 1, StreamK, StreamV, StreamChoice, StreamSlope };
+
+/// `Rising` grows once in this many keys: the smallest KV tile a kernel may use.
+constexpr int64_t risingKeys = 32;
+/// Growth of a row's maximum per `risingKeys`, as natural exponents: below the threshold of a lazy
+/// rescale (8 in log2 units, 5.5 in natural ones) for some rows, above it for others.
+constexpr double slowGrowth = 0.75, fastGrowth = 6.0;
+/// Deviation of the scores around the slope; small against the growth.
+constexpr double risingNoise = 0.05;
+/// Beyond it float32 scores lose too many digits for the accuracy asked for.
+constexpr double maxRisingScore = 1000;
+/// bf16 holds integers up to 256 exactly; levels above are spread over several dimensions.
+constexpr int64_t exactInteger = 256;
+constexpr double largeScoreDeviation = 50;
+constexpr double oneHotAmplitude = 8;
+
+/// SplitMix64's finaliser: a bijection whose output bits depend on all input bits.
+uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+class Generator {
+public:
+  Generator(uint64_t seed, uint64_t stream) : key(mix(seed + 0x9e3779b97f4a7c15 * (stream + 1))) {}
+  uint64_t bits(uint64_t index) const { return mix(key + 0x9e3779b97f4a7c15 * (index + 1)); }
+  /// Two independent standard normal numbers (Box-Muller).
+  void normalPair(uint64_t index, double &a, double &b) const {
+    uint64_t word = bits(index);
+    double u = (static_cast<double>(word >> 40) + 0.5) * 0x1p-24;
+    double angle = 2 * std::numbers::pi * static_cast<double>(word & 0xffffffff) * 0x1p-32;
+    double radius = std::sqrt(-2 * std::log(u));
+    a = radius * std::cos(angle);
+    b = radius * std::sin(angle);
+  }
+  double sign(uint64_t index) const { return bits(index) & 1 ? 1 : -1; }
+
+private:
+  uint64_t key;
+};
+
+/// One row of a tensor, filled by a data kind; `row` counts over [batch, head, sequence].
+struct RowTask {
+  int64_t row, batch, head, position;
+  std::span<double> values;
+};
+} // namespace
+
+std::string_view attention::toString(DataKind kind) {
+  constexpr std::string_view names[] = {"normal", "equal", "rising", "large", "onehot", "zeros"};
+  return names[static_cast<size_t>(kind)];
+}
+
+Result<DataKind> attention::parseDataKind(std::string_view text) {
+  for (DataKind kind : {DataKind::Normal, DataKind::Equal, DataKind::Rising, DataKind::Large,
+                        DataKind::OneHot, DataKind::Zeros})
+    if (text == toString(kind))
+      return kind;
+  return invalidInput("data '" + std::string(text) +
+                      "' is not known; use normal, equal, rising, large, onehot or zeros");
+}
+
+static uint16_t roundToBf16(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return static_cast<uint16_t>(bits >> 16 | 0x40);
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+/// Rounds to a multiple of 2^-24 below the normal range and to 11 significant bits above it.
+static uint16_t roundToFp16(double value) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  double magnitude = std::abs(value);
+  if (std::isnan(value))
+    return sign | 0x7e00;
+  if (magnitude >= 65520) // halfway between the largest finite number and the next power of two
+    return sign | 0x7c00;
+  int exponent = std::max(magnitude == 0 ? -14 : std::ilogb(magnitude), -14);
+  // The significand in units of the last place, 0 to 2048; a carry moves into the exponent field.
+  auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
+  uint32_t encoded = (static_cast<uint32_t>(exponent + 14) << 10) + units;
+  return sign | static_cast<uint16_t>(encoded);
+}
+
+uint16_t attention::roundTo(DataType type, double value) {
+  // To bf16 by way of float32: generated data is not close enough to halfway points to matter, and
+  // the rounding that counts is that inputs are what the kernel reads.
+  return type == DataType::BF16 ? roundToBf16(static_cast<float>(value)) : roundToFp16(value);
+}
+
+static double widenFp16(uint16_t bits) {
+  int exponent = bits >> 10 & 31;
+  int fraction = bits & 1023;
+  double magnitude = exponent == 0    ? std::ldexp(fraction, -24)
+                     : exponent == 31 ? (fraction ? std::nan("") : INFINITY)
+                                      : std::ldexp(1024 + fraction, exponent - 25);
+  return bits & 0x8000 ? -magnitude : magnitude;
+}
+
+double attention::widen(DataType type, uint16_t bits) {
+  if (type == DataType::FP16)
+    return widenFp16(bits);
+  uint32_t wide = uint32_t(bits) << 16;
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+static void fillNormal(std::span<double> values, const Generator &generator, int64_t row,
+                       double deviation) {
+  uint64_t base = static_cast<uint64_t>(row) * ((values.size() + 1) / 2);
+  for (size_t d = 0; d < values.size(); d += 2) {
+    double a, b;
+    generator.normalPair(base + d / 2, a, b);
+    values[d] = deviation * a;
+    if (d + 1 < values.size())
+      values[d + 1] = deviation * b;
+  }
+}
+
+namespace {
+/// Fills rows of one problem for one kind of data.
+class RowFiller {
+public:
+  RowFiller(const ForwardProblem &problem, DataKind kind, uint64_t seed)
+      : problem(problem), kind(kind), q(seed, StreamQ), k(seed, StreamK), v(seed, StreamV),
+        choice(seed, StreamChoice), slope(seed, StreamSlope) {}
+  void fill(TensorName tensor, const RowTask &task) const;
+
+private:
+  void fillRisingQuery(const RowTask &task) const;
+  void fillRisingKey(const RowTask &task) const;
+  void fillSigns(std::span<double> values, int64_t kvRow, double amplitude) const;
+  int64_t chosenKey(const RowTask &task) const;
+  double deviationFor(double wanted) const;
+  int64_t risingDimensions() const { return std::min<int64_t>(32, (problem.headDim + 1) / 2); }
+
+  const ForwardProblem &problem;
+  DataKind kind;
+  Generator q, k, v, choice, slope;
+};
+} // namespace
+
+/// The deviation of Q and K that gives scores one of `wanted`, which is scale * sqrt(D) * sigma^2.
+double RowFiller::deviationFor(double wanted) const {
+  double unit = std::abs(problem.effectiveScale()) * std::sqrt(double(problem.headDim));
+  if (unit == 0)
+    return 1;
+  return std::clamp(std::sqrt(wanted / unit), 1e-3, 1e3);
+}
+
+/// The first dimensions carry the slope: q constant there, k the number of the group of keys,
+/// spread so that every entry is a small integer and exact. The rest is noise around it.
+void RowFiller::fillRisingQuery(const RowTask &task) const {
+  fillNormal(task.values, q, task.row, deviationFor(risingNoise));
+  double scale = problem.effectiveScale();
+  double groups = std::max<double>(1, static_cast<double>(problem.seqKv) / risingKeys);
+  double growth = slope.bits(task.row) & 1 ? fastGrowth : slowGrowth;
+  growth = std::min(growth, maxRisingScore / groups);
+  double step = scale == 0 ? 1 : growth / scale;
+  // Never beyond what fp16 holds, even for tiny scales.
+  step = std::clamp(step, -30000.0, 30000.0);
+  std::fill_n(task.values.begin(), risingDimensions(), step);
+}
+
+void RowFiller::fillRisingKey(const RowTask &task) const {
+  fillNormal(task.values, k, task.row, deviationFor(risingNoise));
+  int64_t dimensions = risingDimensions();
+  int64_t level = std::min(task.position / risingKeys, dimensions * exactInteger);
+  for (int64_t d = 0; d < dimensions; ++d) {
+    int64_t part = level / dimensions + (d < level % dimensions ? 1 : 0);
+    task.values[d] = static_cast<double>(part);
+  }
+}
+
+void RowFiller::fillSigns(std::span<double> values, int64_t kvRow, double amplitude) const {
+  for (size_t d = 0; d != values.size(); ++d)
+    values[d] = amplitude * k.sign(static_cast<uint64_t>(kvRow) * values.size() + d);
+}
+
+/// The K row that query `task` agrees with: any that it sees, or any at all if it sees none.
+int64_t RowFiller::chosenKey(const RowTask &task) const {
+  int64_t visible = problem.visibleKeys(task.position);
+  int64_t key = static_cast<int64_t>(choice.bits(task.row) %
+                                     static_cast<uint64_t>(visible > 0 ? visible : problem.seqKv));
+  int64_t kvHead = task.head / (problem.heads / problem.kvHeads);
+  return (task.batch * problem.kvHeads + kvHead) * problem.seqKv + key;
+}
+
+void RowFiller::fill(TensorName tensor, const RowTask &task) const {
+  if (kind == DataKind::Zeros)
+    return std::fill(task.values.begin(), task.values.end(), 0.0);
+  if (tensor == TensorName::V)
+    return fillNormal(task.values, v, task.row, 1);
+  bool isQuery = tensor == TensorName::Q;
+  switch (kind) {
+  case DataKind::Equal:
+    // One K row a head, however many keys: every score of a row is the same.
+    return fillNormal(task.values, isQuery ? q : k,
+                      isQuery ? task.row : task.batch * problem.kvHeads + task.head, 1);
+  case DataKind::Rising:
+    return isQuery ? fillRisingQuery(task) : fillRisingKey(task);
+  case DataKind::Large:
+    return fillNormal(task.values, isQuery ? q : k, task.row, deviationFor(largeScoreDeviation));
+  case DataKind::OneHot: {
+    double scale = problem.effectiveScale();
+    // Scores of amplitude * sqrt(D) for the chosen key whatever the scale, noise of `amplitude`
+    // else.
+    double wanted = scale == 0
+                        ? 1
+                        : std::clamp(oneHotAmplitude / (scale * std::sqrt(double(problem.headDim))),
+                                     -30000.0, 30000.0);
+    return isQuery ? fillSigns(task.values, chosenKey(task), wanted)
+                   : fillSigns(task.values, task.row, 1);
+  }
+  default:
+    return fillNormal(task.values, isQuery ? q : k, task.row, 1);
+  }
+}
+
+static void fillTensor(const ForwardProblem &problem, TensorName tensor, const RowFiller &filler,
+                       unsigned threads, std::vector<uint16_t> &out) {
+  TensorShape shape = problem.shape(tensor);
+  out.resize(static_cast<size_t>(shape.elements()));
+  parallelFor(shape.batch * shape.heads, threads, [&](int64_t group) {
+    std::vector<double> values(static_cast<size_t>(shape.dim));
+    for (int64_t position = 0; position != shape.sequence; ++position) {
+      int64_t row = group * shape.sequence + position;
+      filler.fill(tensor, {row, group / shape.heads, group % shape.heads, position, values});
+      uint16_t *to = out.data() + row * shape.dim;
+      for (int64_t d = 0; d != shape.dim; ++d)
+        to[d] = roundTo(problem.dtype, values[d]);
+    }
+  });
+}
+
+ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
+                                        unsigned threads) {
+  ForwardInputs inputs;
+  RowFiller filler(problem, kind, seed);
+  fillTensor(problem, TensorName::Q, filler, threads, inputs.q);
+  fillTensor(problem, TensorName::K, filler, threads, inputs.k);
+  fillTensor(problem, TensorName::V, filler, threads, inputs.v);
+  return inputs;
+}

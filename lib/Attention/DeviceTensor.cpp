@@ -1,0 +1,139 @@
+// Tensors between guards: rows are grouped into segments, each built as one image on the host and
+// copied at once. A dense tensor is one segment; one with large holes is many small ones.
+#include "DeviceTensor.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// What byte `index` of an allocation holds where no row is.
+static std::byte guardByte(uint64_t index) {
+  return static_cast<std::byte>(index & 1 ? guardPattern >> 8 : guardPattern & 255);
+}
+
+DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
+                           std::vector<uint64_t> rowOffsets, uint64_t rowBytes)
+    : device(device), label(std::move(label)), rowOffsets(std::move(rowOffsets)),
+      rowBytes(rowBytes) {
+  makeSegments();
+}
+
+DeviceTensor::~DeviceTensor() {
+  if (allocation != 0)
+    (void)device.free(allocation).ok();
+}
+
+void DeviceTensor::makeSegments() {
+  order.resize(rowOffsets.size());
+  std::iota(order.begin(), order.end(), uint64_t(0));
+  std::sort(order.begin(), order.end(), [&](uint64_t a, uint64_t b) {
+    return rowOffsets[a] != rowOffsets[b] ? rowOffsets[a] < rowOffsets[b] : a < b;
+  });
+  for (size_t i = 0; i != order.size(); ++i) {
+    uint64_t begin = guardBytes + rowOffsets[order[i]], end = begin + rowBytes;
+    span = std::max(span, rowOffsets[order[i]] + rowBytes);
+    if (!segments.empty() && begin <= segments.back().end + 2 * holeGuardBytes) {
+      segments.back().end = std::max(segments.back().end, end);
+      segments.back().endRow = i + 1;
+    } else {
+      segments.push_back({begin, end, i, i + 1});
+    }
+  }
+  for (Segment &segment : segments) {
+    segment.begin -= holeGuardBytes;
+    segment.end += holeGuardBytes;
+  }
+  segments.front().begin = 0;
+  segments.back().end = guardBytes + span + guardBytes;
+}
+
+Result<std::unique_ptr<DeviceTensor>> DeviceTensor::create(runtime::Device &device,
+                                                           std::string label,
+                                                           std::vector<uint64_t> rowOffsets,
+                                                           uint64_t rowBytes) {
+  std::unique_ptr<DeviceTensor> tensor(
+      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes));
+  Result<runtime::DeviceAddress> address =
+      device.allocate(tensor->span + 2 * guardBytes, 16, tensor->label);
+  if (!address.ok())
+    return Error{address.error().kind,
+                 "tensor '" + tensor->label + "': " + address.error().message};
+  tensor->allocation = *address;
+  return tensor;
+}
+
+std::vector<std::byte> DeviceTensor::guardImage(const Segment &segment) const {
+  std::vector<std::byte> image(segment.end - segment.begin);
+  for (uint64_t i = 0; i != image.size(); ++i)
+    image[i] = guardByte(segment.begin + i);
+  return image;
+}
+
+std::span<std::byte> DeviceTensor::rowIn(std::vector<std::byte> &image, const Segment &segment,
+                                         size_t row) const {
+  return std::span(image).subspan(guardBytes + rowOffsets[row] - segment.begin, rowBytes);
+}
+
+Status DeviceTensor::upload(std::span<std::byte> dense) {
+  for (const Segment &segment : segments) {
+    std::vector<std::byte> image = guardImage(segment);
+    for (size_t i = segment.firstRow; i != segment.endRow; ++i)
+      std::memcpy(rowIn(image, segment, order[i]).data(), dense.data() + order[i] * rowBytes,
+                  rowBytes);
+    for (size_t i = segment.firstRow; i != segment.endRow; ++i)
+      std::memcpy(dense.data() + order[i] * rowBytes, rowIn(image, segment, order[i]).data(),
+                  rowBytes);
+    if (Status status = device.copyToDevice(allocation + segment.begin, image); !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
+Status DeviceTensor::uploadGuards() {
+  for (const Segment &segment : segments)
+    if (Status status = device.copyToDevice(allocation + segment.begin, guardImage(segment));
+        !status.ok())
+      return status;
+  return Status::success();
+}
+
+/// Counts bytes of `image` that are neither in a row nor what the guards held; spoils the image.
+uint64_t DeviceTensor::findChanges(std::vector<std::byte> &image, const Segment &segment,
+                                   std::string &where) const {
+  for (size_t i = segment.firstRow; i != segment.endRow; ++i) {
+    std::span<std::byte> row = rowIn(image, segment, order[i]);
+    uint64_t base = guardBytes + rowOffsets[order[i]];
+    for (uint64_t byte = 0; byte != row.size(); ++byte)
+      row[byte] = guardByte(base + byte);
+  }
+  uint64_t changes = 0;
+  for (uint64_t i = 0; i != image.size(); ++i) {
+    uint64_t at = segment.begin + i;
+    if (image[i] == guardByte(at))
+      continue;
+    if (changes++ != 0 || !where.empty())
+      continue;
+    where = at < guardBytes ? std::to_string(guardBytes - at) + " bytes in front of it"
+            : at >= guardBytes + span
+                ? std::to_string(at - guardBytes - span) + " bytes behind its end"
+                : "at byte " + std::to_string(at - guardBytes) + ", between rows";
+  }
+  return changes;
+}
+
+Result<uint64_t> DeviceTensor::download(std::span<std::byte> dense, std::string &where) const {
+  uint64_t changes = 0;
+  for (const Segment &segment : segments) {
+    std::vector<std::byte> image(segment.end - segment.begin);
+    if (Status status = device.copyFromDevice(image, allocation + segment.begin); !status.ok())
+      return status.error();
+    for (size_t i = segment.firstRow; i != segment.endRow; ++i)
+      std::memcpy(dense.data() + order[i] * rowBytes, rowIn(image, segment, order[i]).data(),
+                  rowBytes);
+    changes += findChanges(image, segment, where);
+  }
+  return changes;
+}

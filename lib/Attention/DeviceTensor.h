@@ -1,0 +1,76 @@
+// A tensor in device memory between guard regions, uploaded from and downloaded to a dense host
+// array. Internal to lib/Attention.
+//
+// The tensor may be strided with holes of any size; only what is near its rows is ever touched, so
+// a tensor that spans many gigabytes costs what its rows cost (in the simulator, whose memory is
+// sparse). Everything near the rows holds `guardPattern`, and stays under watch.
+#pragma once
+
+#include "hocket/Attention/Reference.h"
+#include "hocket/Runtime/Device.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::attention {
+
+/// Bytes in front of and behind every tensor: more than one tile of rows.
+inline constexpr uint64_t guardBytes = 65536;
+/// Bytes around each row that are watched inside of a tensor's holes.
+inline constexpr uint64_t holeGuardBytes = 512;
+
+class DeviceTensor {
+public:
+  /// Allocates the tensor `label` of rows of `rowBytes` bytes; row i of the dense array stands at
+  /// byte rowOffsets[i], an even number. Rows may overlap if the tensor is only read. The address
+  /// of byte 0 is aligned to 16 bytes; in the simulator no better.
+  static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
+                                                      std::vector<uint64_t> rowOffsets,
+                                                      uint64_t rowBytes);
+  ~DeviceTensor();
+  DeviceTensor(const DeviceTensor &) = delete;
+  DeviceTensor &operator=(const DeviceTensor &) = delete;
+
+  /// The device address of byte 0.
+  runtime::DeviceAddress address() const { return allocation + guardBytes; }
+
+  /// Writes guards and rows. Where rows overlap the last one wins, and `dense` is updated to what
+  /// is really there.
+  Status upload(std::span<std::byte> dense);
+  /// Writes guards, and the guard pattern in place of the rows.
+  Status uploadGuards();
+
+  /// Reads the rows into `dense`. Returns how many bytes outside of rows have changed; the first is
+  /// described in `where`: "16 bytes behind row 3".
+  Result<uint64_t> download(std::span<std::byte> dense, std::string &where) const;
+
+private:
+  /// A stretch of the allocation, rows and what surrounds them, handled at once.
+  struct Segment {
+    uint64_t begin, end;     ///< bytes into the allocation
+    size_t firstRow, endRow; ///< into `order`
+  };
+  DeviceTensor(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
+               uint64_t rowBytes);
+  void makeSegments();
+  std::vector<std::byte> guardImage(const Segment &segment) const;
+  std::span<std::byte> rowIn(std::vector<std::byte> &image, const Segment &segment,
+                             size_t row) const;
+  uint64_t findChanges(std::vector<std::byte> &image, const Segment &segment,
+                       std::string &where) const;
+
+  runtime::Device &device;
+  std::string label;
+  std::vector<uint64_t> rowOffsets;
+  uint64_t rowBytes;
+  uint64_t span = 0;           ///< bytes from the first to behind the last row
+  std::vector<uint64_t> order; ///< rows by ascending offset
+  std::vector<Segment> segments;
+  runtime::DeviceAddress allocation = 0;
+};
+
+} // namespace hocket::attention

@@ -1,0 +1,236 @@
+// Attention in double, in blocks of rows and keys with a running maximum.
+//
+// The online form is exact to double rounding: what it is compared with has at most 24 bits. Rows
+// are grouped by (batch, head), so that K and V are converted once a block of rows and not once a
+// row.
+#include "hocket/Attention/Reference.h"
+
+#include "Parallel.h"
+#include "ReferenceKernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr int64_t blockRows = 64;
+constexpr int64_t blockKeys = 64;
+/// Multiplications and additions a second of one core, with some pessimism.
+constexpr double hostRate = 5e9;
+constexpr double rowLimitSeconds = 60;
+constexpr double negativeInfinity = -std::numeric_limits<double>::infinity();
+
+int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+/// All 65536 values of a 16-bit type; every one is exact in float32.
+class WidenTable {
+public:
+  explicit WidenTable(DataType type) : values(65536) {
+    for (uint32_t bits = 0; bits != 65536; ++bits)
+      values[bits] = static_cast<float>(widen(type, static_cast<uint16_t>(bits)));
+  }
+  double operator[](uint16_t bits) const { return values[bits]; }
+
+private:
+  std::vector<float> values;
+};
+
+/// Consecutive entries of the row list that share a (batch, head).
+struct RowBlock {
+  size_t first = 0, count = 0;
+};
+
+/// Everything that one block of rows needs while it is worked on.
+class BlockWorker {
+public:
+  BlockWorker(const ForwardProblem &problem, const ForwardInputs &inputs, const WidenTable &table,
+              ForwardReference &result)
+      : problem(problem), inputs(inputs), table(table), result(result), dim(problem.headDim),
+        dimV(problem.headDimV), paddedV(roundUp(dimV, kernelColumns)), q(blockRows * dim),
+        keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
+        sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
+  void run(const RowBlock &block);
+
+private:
+  void loadQueries(const RowBlock &block);
+  void loadKeys(int64_t kvRow, int64_t count);
+  void softmax(const RowBlock &block, int64_t key, int64_t count);
+  void softmaxRow(int64_t r, int64_t visible);
+  void store(const RowBlock &block);
+  int64_t position(const RowBlock &block, int64_t r) const {
+    return result.rows[block.first + r] % problem.seqQ;
+  }
+
+  const ForwardProblem &problem;
+  const ForwardInputs &inputs;
+  const WidenTable &table;
+  ForwardReference &result;
+  const int64_t dim, dimV, paddedV;
+  std::vector<double> q, keys, values, scores, sums, maxima, totals;
+};
+} // namespace
+
+void BlockWorker::loadQueries(const RowBlock &block) {
+  std::fill(q.begin(), q.end(), 0.0);
+  std::fill(sums.begin(), sums.end(), 0.0);
+  std::fill(totals.begin(), totals.end(), 0.0);
+  std::fill(maxima.begin(), maxima.end(), negativeInfinity);
+  for (size_t r = 0; r != block.count; ++r) {
+    const uint16_t *from = inputs.q.data() + result.rows[block.first + r] * dim;
+    for (int64_t d = 0; d != dim; ++d)
+      q[r * dim + d] = table[from[d]];
+  }
+}
+
+/// K transposed to [dim][key], V as [key][dim]; keys past the end are zero.
+void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
+  std::fill(keys.begin(), keys.end(), 0.0);
+  std::fill(values.begin(), values.end(), 0.0);
+  for (int64_t j = 0; j != count; ++j) {
+    const uint16_t *k = inputs.k.data() + (kvRow + j) * dim;
+    for (int64_t d = 0; d != dim; ++d)
+      keys[d * blockKeys + j] = table[k[d]];
+    const uint16_t *v = inputs.v.data() + (kvRow + j) * dimV;
+    for (int64_t d = 0; d != dimV; ++d)
+      values[j * paddedV + d] = table[v[d]];
+  }
+}
+
+/// Turns the first `visible` scores of row `r` into exponentials relative to the running maximum
+/// and rescales what was summed before; the rest becomes zero.
+void BlockWorker::softmaxRow(int64_t r, int64_t visible) {
+  double *row = scores.data() + r * blockKeys;
+  std::fill(row + visible, row + blockKeys, 0.0);
+  if (visible == 0)
+    return;
+  double scale = problem.effectiveScale();
+  double maximum = maxima[r];
+  for (int64_t j = 0; j != visible; ++j) {
+    row[j] *= scale;
+    maximum = std::max(maximum, row[j]);
+  }
+  double factor = std::exp(maxima[r] - maximum);
+  double total = totals[r] * factor;
+  if (factor != 1)
+    for (int64_t d = 0; d != paddedV; ++d)
+      sums[r * paddedV + d] *= factor;
+  for (int64_t j = 0; j != visible; ++j) {
+    row[j] = std::exp(row[j] - maximum);
+    total += row[j];
+  }
+  maxima[r] = maximum;
+  totals[r] = total;
+}
+
+void BlockWorker::softmax(const RowBlock &block, int64_t key, int64_t count) {
+  for (size_t r = 0; r != block.count; ++r)
+    softmaxRow(r, std::clamp<int64_t>(problem.visibleKeys(position(block, r)) - key, 0, count));
+}
+
+void BlockWorker::store(const RowBlock &block) {
+  for (size_t r = 0; r != block.count; ++r) {
+    double *to = result.o.data() + (block.first + r) * dimV;
+    bool empty = totals[r] == 0;
+    for (int64_t d = 0; d != dimV; ++d)
+      to[d] = empty ? 0 : sums[r * paddedV + d] / totals[r];
+    result.lse[block.first + r] = empty ? negativeInfinity : maxima[r] + std::log(totals[r]);
+  }
+}
+
+void BlockWorker::run(const RowBlock &block) {
+  loadQueries(block);
+  int64_t group = result.rows[block.first] / problem.seqQ;
+  int64_t batch = group / problem.heads;
+  int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
+  int64_t kvBase = (batch * problem.kvHeads + kvHead) * problem.seqKv;
+  int64_t end = 0;
+  for (size_t r = 0; r != block.count; ++r)
+    end = std::max(end, problem.visibleKeys(position(block, r)));
+  int64_t rows = roundUp(static_cast<int64_t>(block.count), kernelRows);
+  for (int64_t key = 0; key < end; key += blockKeys) {
+    int64_t count = std::min(blockKeys, end - key);
+    loadKeys(kvBase + key, count);
+    std::fill(scores.begin(), scores.end(), 0.0);
+    multiplyAccumulate(rows, blockKeys, dim, q.data(), dim, keys.data(), blockKeys, scores.data(),
+                       blockKeys);
+    softmax(block, key, count);
+    multiplyAccumulate(rows, paddedV, count, scores.data(), blockKeys, values.data(), paddedV,
+                       sums.data(), paddedV);
+  }
+  store(block);
+}
+
+static std::vector<RowBlock> makeBlocks(const std::vector<int64_t> &rows, int64_t seqQ) {
+  std::vector<RowBlock> blocks;
+  for (size_t i = 0; i != rows.size(); ++i) {
+    bool joins = !blocks.empty() && blocks.back().count < blockRows &&
+                 rows[blocks.back().first] / seqQ == rows[i] / seqQ;
+    if (joins)
+      ++blocks.back().count;
+    else
+      blocks.push_back({i, 1});
+  }
+  return blocks;
+}
+
+ForwardReference attention::computeReference(const ForwardProblem &problem,
+                                             const ForwardInputs &inputs, std::vector<int64_t> rows,
+                                             unsigned threads, const Progress &progress) {
+  ForwardReference result;
+  result.rows = std::move(rows);
+  result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
+  result.lse.resize(result.rows.size());
+  const WidenTable table(problem.dtype);
+  std::vector<RowBlock> blocks = makeBlocks(result.rows, problem.seqQ);
+  // Later blocks of a causal problem are the longer ones: start with them.
+  parallelFor(
+      static_cast<int64_t>(blocks.size()), threads,
+      [&](int64_t item) {
+        BlockWorker(problem, inputs, table, result).run(blocks[blocks.size() - 1 - item]);
+      },
+      "reference", progress);
+  return result;
+}
+
+int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
+  double perRow = 2.0 * static_cast<double>(problem.seqKv) *
+                  static_cast<double>(problem.headDim + problem.headDimV);
+  return std::max<int64_t>(1024, static_cast<int64_t>(hostRate * rowLimitSeconds / perRow));
+}
+
+std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_t limit,
+                                           uint64_t seed) {
+  int64_t groups = problem.batch * problem.heads;
+  int64_t total = groups * problem.seqQ;
+  std::vector<int64_t> rows;
+  if (total <= limit) {
+    rows.resize(static_cast<size_t>(total));
+    for (int64_t row = 0; row != total; ++row)
+      rows[row] = row;
+    return rows;
+  }
+  if (2 * groups <= limit / 2)
+    for (int64_t group = 0; group != groups; ++group) {
+      rows.push_back(group * problem.seqQ);
+      rows.push_back((group + 1) * problem.seqQ - 1);
+    }
+  // One row from each of as many equal stretches as are left.
+  int64_t stretches = limit - static_cast<int64_t>(rows.size());
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i != stretches; ++i) {
+    auto bound = [&](int64_t n) {
+      return static_cast<int64_t>(static_cast<__int128>(total) * n / stretches);
+    };
+    int64_t begin = bound(i), length = std::max<int64_t>(1, bound(i + 1) - begin);
+    rows.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(length)));
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}

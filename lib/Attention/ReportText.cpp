@@ -1,0 +1,184 @@
+// A report as JSON for programs and as a table for people; both say the same.
+#include "hocket/Attention/RunForward.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::attention;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+/// JSON has no NaN and no infinity; they become null.
+static json::Value finiteValue(double value) {
+  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+}
+
+static void writeDim(json::OStream &out, StringRef key, const runtime::Dim3 &dim) {
+  out.attributeArray(key, [&] {
+    out.value(dim.x);
+    out.value(dim.y);
+    out.value(dim.z);
+  });
+}
+
+static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
+  out.attribute("dtype", StringRef(toString(problem.dtype)));
+  out.attribute("batch", problem.batch);
+  out.attribute("heads", problem.heads);
+  out.attribute("kv_heads", problem.kvHeads);
+  out.attribute("seq_q", problem.seqQ);
+  out.attribute("seq_kv", problem.seqKv);
+  out.attribute("head_dim", problem.headDim);
+  out.attribute("head_dim_v", problem.headDimV);
+  out.attribute("causal", problem.causal);
+  out.attribute("scale", finiteValue(problem.effectiveScale()));
+  out.attribute("lse", problem.wantLse);
+  out.attribute("layout", StringRef(toString(problem.layout)));
+  out.attributeObject("strides", [&] {
+    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
+      TensorStrides strides = problem.stridesOf(tensor);
+      out.attributeArray(StringRef(toString(tensor)), [&] {
+        out.value(strides.batch);
+        out.value(strides.sequence);
+        out.value(strides.head);
+      });
+    }
+  });
+}
+
+static void writeErrors(json::OStream &out, const ForwardErrors &errors) {
+  out.attribute("rows_total", errors.rowsTotal);
+  out.attribute("rows_checked", errors.rowsChecked);
+  out.attribute("tolerance", errors.tolerance);
+  out.attribute("tensor_relative", finiteValue(errors.tensorRelative));
+  out.attribute("max_absolute", finiteValue(errors.maxAbsolute));
+  out.attribute("worst_row_ratio", finiteValue(errors.worstRowRatio));
+  out.attribute("worst_row", errors.worstRow);
+  out.attribute("worst_lse", finiteValue(errors.worstLse));
+  out.attribute("worst_lse_row", errors.worstLseRow);
+  out.attribute("nan_elements", errors.nanElements);
+  out.attribute("unwritten_elements", errors.unwrittenElements);
+  out.attribute("wrong_empty_rows", errors.wrongEmptyRows);
+}
+
+static void writeKernel(json::OStream &out, const ForwardReport &report) {
+  out.attribute("name", report.kernel);
+  writeDim(out, "grid", report.shape.grid);
+  writeDim(out, "block", report.shape.block);
+  out.attribute("static_lds", report.kernelInfo.staticLds);
+  out.attribute("dynamic_lds", report.shape.dynamicLds);
+  out.attribute("vgprs", report.kernelInfo.vgprs);
+  out.attribute("agprs", report.kernelInfo.agprs);
+  out.attribute("sgprs", report.kernelInfo.sgprs);
+  out.attribute("spills", report.kernelInfo.vgprSpills + report.kernelInfo.sgprSpills);
+  out.attribute("kernarg_bytes", report.kernargBytes);
+  out.attribute("workspace_bytes", report.workspaceBytes);
+}
+
+static void writeLaunches(json::OStream &out, const ForwardReport &report) {
+  for (const ForwardLaunch &launch : report.launches)
+    out.object([&] {
+      out.attribute("seed", launch.seed);
+      out.attribute("seconds", finiteValue(launch.report.seconds));
+      if (report.device != "sim")
+        return;
+      out.attribute("wave_instructions", launch.report.waveInstructions);
+      out.attribute("workgroups", launch.report.workgroups);
+    });
+}
+
+std::string attention::toJson(const ForwardReport &report) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("passed", report.passed());
+    out.attribute("verified", report.verified);
+    out.attributeArray("failures", [&] {
+      for (const std::string &failure : report.failures)
+        out.value(failure);
+    });
+    out.attributeObject("problem", [&] { writeProblem(out, report.problem); });
+    out.attributeObject("device", [&] {
+      out.attribute("kind", report.device);
+      out.attribute("name", report.deviceName);
+      out.attribute("architecture", report.architecture);
+    });
+    out.attributeObject("kernel", [&] { writeKernel(out, report); });
+    out.attribute("data", StringRef(toString(report.options.data)));
+    out.attribute("seed", report.options.seed);
+    out.attributeArray("launches", [&] { writeLaunches(out, report); });
+    if (report.verified)
+      out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
+    out.attributeObject("host_seconds", [&] {
+      out.attribute("upload", finiteValue(report.uploadSeconds));
+      out.attribute("reference", finiteValue(report.referenceSeconds));
+      out.attribute("compare", finiteValue(report.compareSeconds));
+    });
+  });
+  stream << '\n';
+  return text;
+}
+
+static std::string show(const runtime::Dim3 &dim) {
+  return std::to_string(dim.x) + " x " + std::to_string(dim.y) + " x " + std::to_string(dim.z);
+}
+
+static void line(llvm::raw_ostream &out, StringRef name, const llvm::Twine &value) {
+  out << llvm::left_justify(name, 14) << value << '\n';
+}
+
+static std::string decimal(const char *format, double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format(format, value);
+  return text;
+}
+
+static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report) {
+  const ForwardErrors &errors = report.errors;
+  std::string rows = std::to_string(errors.rowsChecked) + " of " + std::to_string(errors.rowsTotal);
+  line(out, "rows checked",
+       errors.rowsChecked == errors.rowsTotal ? rows : rows + " (a seeded sample)");
+  line(out, "error",
+       decimal("%.3e", errors.tensorRelative) + " relative L2 (at most " +
+           decimal("%.1e", errors.tolerance) + "), worst row " +
+           decimal("%.2f", errors.worstRowRatio) + " of what is allowed");
+  if (report.problem.wantLse)
+    line(out, "LSE error", decimal("%.3e", errors.worstLse) + " (at most 1.0e-04)");
+}
+
+std::string attention::toText(const ForwardReport &report) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  line(out, "problem", report.problem.describe());
+  line(out, "data",
+       std::string(toString(report.options.data)) + ", seed " +
+           std::to_string(report.options.seed));
+  line(out, "device", report.device + " (" + report.deviceName + ", " + report.architecture + ")");
+  line(out, "kernel",
+       report.kernel + ", grid " + show(report.shape.grid) + ", block " + show(report.shape.block));
+  line(out, "resources",
+       std::to_string(report.kernelInfo.vgprs) + " VGPRs, " +
+           std::to_string(report.kernelInfo.sgprs) + " SGPRs, " +
+           std::to_string(report.kernelInfo.staticLds + report.shape.dynamicLds) +
+           " bytes of LDS, " +
+           std::to_string(report.kernelInfo.vgprSpills + report.kernelInfo.sgprSpills) + " spills");
+  for (const ForwardLaunch &launch : report.launches) {
+    std::string time = decimal("%.6f", launch.report.seconds) + " s";
+    if (report.device == "sim")
+      time += " of host time, " + std::to_string(launch.report.waveInstructions) +
+              " wave-instructions, interleaving seed " + std::to_string(launch.seed);
+    line(out, "launch", time);
+  }
+  if (report.verified)
+    writeErrorLines(out, report);
+  for (const std::string &failure : report.failures)
+    line(out, "wrong", failure);
+  line(out, "result", report.passed() ? report.verified ? "right" : "not verified" : "WRONG");
+  return text;
+}

@@ -1,0 +1,315 @@
+// One problem on one device, start to end: check, place, launch, judge.
+//
+// What cannot be done is refused before data is generated; what the kernel did wrong is collected
+// in the report, so that one run tells everything there is to tell.
+#include "hocket/Attention/RunForward.h"
+
+#include "DeviceTensor.h"
+
+#include <algorithm>
+#include <chrono>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A tensor on the device with its content on the host.
+struct PlacedTensor {
+  std::unique_ptr<DeviceTensor> device;
+  std::span<std::byte> host;
+};
+
+/// The state of one `runForward`.
+class Runner {
+public:
+  Runner(runtime::Device &device, const manifest::Manifest &manifest, const ForwardProblem &problem,
+         const ForwardOptions &options)
+      : device(device), manifest(manifest), problem(problem), options(options) {}
+  Result<ForwardReport> run(std::span<const std::byte> codeObject);
+
+private:
+  Status load(std::span<const std::byte> codeObject);
+  Status placeInputs();
+  Status placeOutputs();
+  Status placeTensor(TensorName name, std::vector<uint16_t> &data);
+  Status placeWorkspace();
+  Status bindArguments();
+  Status launchAll();
+  Status launchOnce(uint64_t seed, ForwardOutputs &outputs);
+  Status collect(PlacedTensor &tensor, const std::string &name, std::span<std::byte> to,
+                 const std::string &launch);
+  Status checkInputs();
+  void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
+  void verify();
+  void say(const std::string &phase, double fraction = 0) const {
+    if (options.progress)
+      options.progress(phase, fraction);
+  }
+
+  runtime::Device &device;
+  const manifest::Manifest &manifest;
+  const ForwardProblem &problem;
+  const ForwardOptions &options;
+
+  std::shared_ptr<runtime::Module> module;
+  std::shared_ptr<runtime::Kernel> kernel;
+  manifest::Binding binding;
+  ForwardInputs inputs;
+  ForwardOutputs outputs; ///< of the first launch
+  PlacedTensor q, k, v, o, lse;
+  std::unique_ptr<DeviceTensor> workspace;
+  uint64_t workspaceBytes = 0;
+  ForwardReport report;
+};
+} // namespace
+
+template <typename T> static std::span<std::byte> bytesOf(std::vector<T> &values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+/// Byte offsets of the rows of `name` in the order of dense host arrays: [batch, head, sequence].
+static std::vector<uint64_t> rowOffsets(const ForwardProblem &problem, TensorName name) {
+  TensorShape shape = problem.shape(name);
+  TensorStrides strides = problem.stridesOf(name);
+  std::vector<uint64_t> offsets;
+  offsets.reserve(static_cast<size_t>(shape.rows()));
+  for (int64_t b = 0; b != shape.batch; ++b)
+    for (int64_t h = 0; h != shape.heads; ++h)
+      for (int64_t s = 0; s != shape.sequence; ++s)
+        offsets.push_back(
+            2 * static_cast<uint64_t>(b * strides.batch + h * strides.head + s * strides.sequence));
+  return offsets;
+}
+
+Status Runner::load(std::span<const std::byte> codeObject) {
+  if (manifest.target != device.properties().architecture)
+    return unsupported("manifest of kernel '" + manifest.kernel + "' is for " + manifest.target +
+                       ", device '" + device.properties().name + "' is a " +
+                       device.properties().architecture + "; compile for that target");
+  if (Status status = manifest::checkRequirements(manifest, problemVariables(problem));
+      !status.ok())
+    return status;
+  Result<std::shared_ptr<runtime::Module>> loaded = device.loadModule(codeObject, manifest.kernel);
+  if (!loaded.ok())
+    return loaded.error();
+  module = *loaded;
+  Result<std::shared_ptr<runtime::Kernel>> found = module->kernel(manifest.kernel);
+  if (!found.ok())
+    return found.error();
+  kernel = *found;
+  return manifest::checkKernel(manifest, kernel->info());
+}
+
+Status Runner::placeTensor(TensorName name, std::vector<uint16_t> &data) {
+  PlacedTensor *places[] = {&q, &k, &v, &o};
+  PlacedTensor &place = *places[static_cast<size_t>(name)];
+  TensorShape shape = problem.shape(name);
+  Result<std::unique_ptr<DeviceTensor>> tensor =
+      DeviceTensor::create(device, std::string(toString(name)), rowOffsets(problem, name),
+                           2 * static_cast<uint64_t>(shape.dim));
+  if (!tensor.ok())
+    return tensor.error();
+  place.device = *std::move(tensor);
+  place.host = bytesOf(data);
+  return Status::success();
+}
+
+Status Runner::placeInputs() {
+  say("generating data");
+  inputs = generateInputs(problem, options.data, options.seed, options.threads);
+  Clock::time_point start = Clock::now();
+  say("uploading");
+  std::pair<TensorName, std::vector<uint16_t> *> tensors[] = {
+      {TensorName::Q, &inputs.q}, {TensorName::K, &inputs.k}, {TensorName::V, &inputs.v}};
+  for (auto &[name, data] : tensors)
+    if (Status status = placeTensor(name, *data); !status.ok())
+      return status;
+  for (PlacedTensor *tensor : {&q, &k, &v})
+    if (Status status = tensor->device->upload(tensor->host); !status.ok())
+      return status;
+  report.uploadSeconds = secondsSince(start);
+  return Status::success();
+}
+
+Status Runner::placeOutputs() {
+  outputs.o.resize(static_cast<size_t>(problem.shape(TensorName::O).elements()));
+  if (Status status = placeTensor(TensorName::O, outputs.o); !status.ok())
+    return status;
+  if (!problem.wantLse)
+    return Status::success();
+  outputs.lse.resize(static_cast<size_t>(problem.shape(TensorName::O).rows()));
+  Result<std::unique_ptr<DeviceTensor>> tensor =
+      DeviceTensor::create(device, "lse", {0}, 4 * outputs.lse.size());
+  if (!tensor.ok())
+    return tensor.error();
+  lse.device = *std::move(tensor);
+  lse.host = bytesOf(outputs.lse);
+  return Status::success();
+}
+
+Status Runner::placeWorkspace() {
+  Result<uint64_t> bytes = manifest::workspaceBytes(manifest, problemVariables(problem));
+  if (!bytes.ok())
+    return bytes.error();
+  workspaceBytes = *bytes;
+  if (workspaceBytes == 0)
+    return Status::success();
+  Result<std::unique_ptr<DeviceTensor>> tensor =
+      DeviceTensor::create(device, "workspace", {0}, workspaceBytes);
+  if (!tensor.ok())
+    return tensor.error();
+  workspace = *std::move(tensor);
+  return Status::success();
+}
+
+Status Runner::bindArguments() {
+  ForwardPointers pointers;
+  pointers.q = q.device->address();
+  pointers.k = k.device->address();
+  pointers.v = v.device->address();
+  pointers.o = o.device->address();
+  pointers.lse = lse.device ? lse.device->address() : 0;
+  pointers.workspace = workspace ? workspace->address() : 0;
+  Result<manifest::Binding> bound =
+      manifest::bindLaunch(manifest, problemVariables(problem, &pointers));
+  if (!bound.ok())
+    return bound.error();
+  binding = *std::move(bound);
+  return Status::success();
+}
+
+/// Reads `tensor` back into `to` and reports bytes that changed around it.
+Status Runner::collect(PlacedTensor &tensor, const std::string &name, std::span<std::byte> to,
+                       const std::string &launch) {
+  std::string where;
+  Result<uint64_t> changes = tensor.device->download(to, where);
+  if (!changes.ok())
+    return changes.error();
+  if (*changes != 0)
+    report.failures.push_back(std::to_string(*changes) + " bytes around tensor '" + name +
+                              "' were written" + launch + ", the first " + where);
+  return Status::success();
+}
+
+Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+  for (DeviceTensor *tensor : {o.device.get(), lse.device.get(), workspace.get()})
+    if (tensor)
+      if (Status status = tensor->uploadGuards(); !status.ok())
+        return status;
+  runtime::SimulationOptions simulation;
+  simulation.seed = seed;
+  simulation.threads = options.threads;
+  device.setSimulationOptions(simulation);
+  Result<runtime::LaunchReport> launched = device.launch(*kernel, binding.shape, binding.kernarg);
+  std::string where =
+      device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
+  if (!launched.ok())
+    return Error{launched.error().kind, launched.error().message + where};
+  report.launches.push_back({seed, *launched});
+  to.o.resize(outputs.o.size());
+  to.lse.resize(outputs.lse.size());
+  if (Status status = collect(o, "o", bytesOf(to.o), where); !status.ok())
+    return status;
+  if (lse.device)
+    if (Status status = collect(lse, "lse", bytesOf(to.lse), where); !status.ok())
+      return status;
+  if (!workspace)
+    return Status::success();
+  std::vector<std::byte> content(workspaceBytes);
+  PlacedTensor place{std::move(workspace), content};
+  Status status = collect(place, "workspace", content, where);
+  workspace = std::move(place.device);
+  return status;
+}
+
+void Runner::compareInterleavings(const ForwardOutputs &other, uint64_t seed) {
+  // Bits, not values: NaN is not equal to itself.
+  auto same = [](const auto &a, const auto &b) {
+    auto x = std::as_bytes(std::span(a)), y = std::as_bytes(std::span(b));
+    return std::equal(x.begin(), x.end(), y.begin(), y.end());
+  };
+  if (same(outputs.o, other.o) && same(outputs.lse, other.lse))
+    return;
+  report.failures.push_back("interleaving seed " + std::to_string(seed) +
+                            " gives another result than seed " + std::to_string(options.seed) +
+                            "; the kernel has a race or a missing wait");
+}
+
+Status Runner::launchAll() {
+  for (unsigned i = 0; i != std::max(options.interleavings, 1u); ++i) {
+    say("launch " + std::to_string(i + 1) + " of " + std::to_string(options.interleavings));
+    ForwardOutputs other;
+    if (Status status = launchOnce(options.seed + i, i == 0 ? outputs : other); !status.ok())
+      return status;
+    if (i != 0)
+      compareInterleavings(other, options.seed + i);
+  }
+  return checkInputs();
+}
+
+Status Runner::checkInputs() {
+  std::pair<const char *, PlacedTensor *> tensors[] = {{"q", &q}, {"k", &k}, {"v", &v}};
+  for (auto &[name, tensor] : tensors) {
+    std::vector<std::byte> content(tensor->host.size());
+    if (Status status = collect(*tensor, name, content, ""); !status.ok())
+      return status;
+    if (!std::equal(content.begin(), content.end(), tensor->host.begin()))
+      report.failures.push_back("input tensor '" + std::string(name) + "' was overwritten");
+  }
+  return Status::success();
+}
+
+void Runner::verify() {
+  Clock::time_point start = Clock::now();
+  int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
+  ForwardReference reference = computeReference(
+      problem, inputs, chooseRows(problem, limit, options.seed), options.threads, options.progress);
+  report.referenceSeconds = secondsSince(start);
+  start = Clock::now();
+  say("comparing");
+  report.errors = compareForward(problem, inputs, reference, outputs);
+  report.compareSeconds = secondsSince(start);
+  report.verified = true;
+  report.failures.insert(report.failures.begin(), report.errors.failures.begin(),
+                         report.errors.failures.end());
+}
+
+Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  Status (Runner::*const steps[])() = {&Runner::placeWorkspace, &Runner::placeInputs,
+                                       &Runner::placeOutputs, &Runner::bindArguments,
+                                       &Runner::launchAll};
+  if (Status status = load(codeObject); !status.ok())
+    return status.error();
+  for (auto step : steps)
+    if (Status status = (this->*step)(); !status.ok())
+      return status.error();
+  if (options.verify)
+    verify();
+  report.problem = problem;
+  report.options = options;
+  report.kernel = manifest.kernel;
+  report.device = device.kind();
+  report.deviceName = device.properties().name;
+  report.architecture = device.properties().architecture;
+  report.shape = binding.shape;
+  report.kernargBytes = binding.kernarg.size();
+  report.workspaceBytes = workspaceBytes;
+  report.kernelInfo = kernel->info();
+  return std::move(report);
+}
+
+Result<ForwardReport> attention::runForward(runtime::Device &device,
+                                            std::span<const std::byte> codeObject,
+                                            const manifest::Manifest &manifest,
+                                            const ForwardProblem &problem,
+                                            const ForwardOptions &options) {
+  return Runner(device, manifest, problem, options).run(codeObject);
+}

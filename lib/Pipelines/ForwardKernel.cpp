@@ -1,0 +1,39 @@
+// From an attention problem to a kernel that computes it.
+#include "hocket/Pipelines/ForwardKernel.h"
+
+using namespace hocket;
+
+static std::string kernelName(const attention::ForwardProblem &problem) {
+  return "fmha_fwd_d" + std::to_string(problem.headDim) + "_" + std::string(attention::toString(problem.dtype)) +
+         (problem.causal ? "_causal" : "_none");
+}
+
+std::string hocket::describeForward(const attention::ForwardProblem &problem) {
+  std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
+  return "attn.forward @" + kernelName(problem) + " element_type(" + element + ") head_dim(" +
+         std::to_string(problem.headDim) + ") mask(" + (problem.causal ? "causal" : "none") + ")" +
+         (problem.wantLse ? " lse" : "") + "\n";
+}
+
+Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &problem,
+                                             const CompileOptions &options) {
+  CompileOptions whole = options;
+  whole.from = Stage::Attn;
+  whole.to = Stage::HSACO;
+  std::string name = "<" + kernelName(problem) + ">";
+  Result<Compilation> compilation = compile(describeForward(problem), name, whole);
+  if (!compilation)
+    return compilation.error();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
+  if (!manifest)
+    return internalError("the compiler wrote a manifest that cannot be read: " + manifest.error().message);
+  if (Status status = manifest::checkRequirements(*manifest, attention::problemVariables(problem)); !status)
+    return status.error();
+  ForwardKernel kernel;
+  kernel.codeObject = std::move(compilation->output);
+  kernel.manifest = *std::move(manifest);
+  kernel.reportJson = std::move(compilation->reportJson);
+  for (const auto &[stage, seconds] : compilation->seconds)
+    kernel.seconds += seconds;
+  return kernel;
+}

@@ -1,0 +1,140 @@
+// The verdict must be able to say no: each rule is violated alone, just above and just below its
+// limit.
+#include "hocket/Attention/Reference.h"
+
+#include <cmath>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+/// A problem with its reference and a result that is the reference rounded to the type.
+struct Fixture {
+  explicit Fixture(DataType type = DataType::BF16, int64_t seqQ = 50, int64_t seqKv = 40,
+                   bool causal = false) {
+    problem.dtype = type;
+    problem.heads = problem.kvHeads = 2;
+    problem.seqQ = seqQ;
+    problem.seqKv = seqKv;
+    problem.causal = causal;
+    problem.wantLse = true;
+    inputs = generateInputs(problem, DataKind::Normal, 8);
+    reference = computeReference(problem, inputs, chooseRows(problem, 1 << 20, 0));
+    for (double value : reference.o)
+      outputs.o.push_back(roundTo(type, value));
+    for (double value : reference.lse)
+      outputs.lse.push_back(static_cast<float>(value));
+  }
+  ForwardErrors compare() const { return compareForward(problem, inputs, reference, outputs); }
+  std::string failures() const {
+    std::string text;
+    for (const std::string &failure : compare().failures)
+      text += failure + "\n";
+    return text;
+  }
+
+  ForwardProblem problem;
+  ForwardInputs inputs;
+  ForwardReference reference;
+  ForwardOutputs outputs;
+};
+} // namespace
+
+TEST(Compare, PassesTheRoundedReference) {
+  for (DataType type : {DataType::BF16, DataType::FP16}) {
+    Fixture fixture(type);
+    ForwardErrors errors = fixture.compare();
+    EXPECT_EQ(fixture.failures(), "");
+    EXPECT_EQ(errors.rowsChecked, 100);
+    EXPECT_GT(errors.tensorRelative, 0);
+    EXPECT_LT(errors.tensorRelative, errors.tolerance);
+    EXPECT_GT(errors.worstRowRatio, 0);
+    EXPECT_LT(errors.worstRowRatio, 1);
+  }
+}
+
+TEST(Compare, FindsOneWrongRow) {
+  Fixture fixture;
+  // Row 73 is off by its own half: far above 3 tol, while the tensor as a whole may stay below tol.
+  for (int64_t d = 0; d != 128; ++d)
+    fixture.outputs.o[73 * 128 + d] =
+        roundTo(DataType::BF16, 1.02 * fixture.reference.o[73 * 128 + d]);
+  ForwardErrors errors = fixture.compare();
+  EXPECT_EQ(errors.worstRow, 73);
+  EXPECT_THAT(fixture.failures(),
+              testing::HasSubstr("times the allowed at batch 0, head 1, query 23"));
+  EXPECT_LT(errors.tensorRelative, errors.tolerance);
+}
+
+TEST(Compare, FindsAWrongTensor) {
+  Fixture fixture;
+  // Every row within 3 tol, all together above tol.
+  for (size_t i = 0; i != fixture.outputs.o.size(); ++i)
+    fixture.outputs.o[i] = roundTo(DataType::BF16, 1.007 * fixture.reference.o[i]);
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("relative error of the whole tensor"));
+  EXPECT_LT(fixture.compare().worstRowRatio, 1);
+}
+
+TEST(Compare, FindsAWrongLse) {
+  Fixture fixture;
+  double exact = fixture.reference.lse[20];
+  fixture.outputs.lse[20] = static_cast<float>(exact + 0.9e-4 * std::max(1.0, std::abs(exact)));
+  EXPECT_EQ(fixture.failures(), "");
+  fixture.outputs.lse[20] = static_cast<float>(exact + 1.1e-4 * std::max(1.0, std::abs(exact)));
+  EXPECT_THAT(fixture.failures(),
+              testing::HasSubstr("LSE error is 0.00011 at batch 0, head 0, query 20"));
+}
+
+TEST(Compare, FindsNanAndInfinity) {
+  Fixture fixture;
+  fixture.outputs.o[5] = 0x7fc0;
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 output elements are NaN"));
+  fixture.outputs.o[5] = 0x7f80;
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("row error is inf times the allowed"));
+  Fixture second;
+  second.outputs.lse[5] = NAN;
+  EXPECT_THAT(second.failures(), testing::HasSubstr("1 output elements are NaN"));
+}
+
+TEST(Compare, FindsWhatWasNotWritten) {
+  Fixture fixture;
+  fixture.outputs.o[5] = guardPattern;
+  uint32_t bits = uint32_t(guardPattern) << 16 | guardPattern;
+  std::memcpy(&fixture.outputs.lse[7], &bits, 4);
+  EXPECT_EQ(fixture.compare().unwrittenElements, 2);
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("2 output elements were not written"));
+}
+
+TEST(Compare, LooksForNanOutsideOfTheSample) {
+  Fixture fixture;
+  fixture.reference = computeReference(fixture.problem, fixture.inputs, {0, 1});
+  fixture.outputs.o[90 * 128] = 0x7fc1;
+  EXPECT_EQ(fixture.compare().rowsChecked, 2);
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 output elements are NaN"));
+}
+
+TEST(Compare, AsksForExactEmptyRows) {
+  Fixture fixture(DataType::FP16, 50, 40, true);
+  EXPECT_EQ(fixture.failures(), "");
+  fixture.outputs.o[3 * 128] = 0x0001; // the smallest number there is
+  EXPECT_THAT(fixture.failures(),
+              testing::HasSubstr("1 rows that see no key are not exactly O = 0"));
+  fixture.outputs.o[3 * 128] = 0;
+  fixture.outputs.lse[3] = -1e30f;
+  EXPECT_THAT(fixture.failures(), testing::HasSubstr("1 rows that see no key"));
+}
+
+TEST(Compare, AllowsNoErrorWhereAllIsZero) {
+  Fixture fixture;
+  fixture.inputs = generateInputs(fixture.problem, DataKind::Zeros, 0);
+  fixture.reference =
+      computeReference(fixture.problem, fixture.inputs, chooseRows(fixture.problem, 1000, 0));
+  std::fill(fixture.outputs.o.begin(), fixture.outputs.o.end(), uint16_t(0));
+  std::fill(fixture.outputs.lse.begin(), fixture.outputs.lse.end(), std::log(40.0f));
+  EXPECT_EQ(fixture.failures(), "");
+  fixture.outputs.o[1000] = 0x0080;
+  EXPECT_NE(fixture.failures(), "");
+}

@@ -1,0 +1,164 @@
+// The generators keep their promises: determinism, rounding, and the property each kind is named
+// for.
+#include "hocket/Attention/Data.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+static ForwardProblem makeProblem(DataType type, bool causal = false) {
+  ForwardProblem problem;
+  problem.dtype = type;
+  problem.batch = 2;
+  problem.heads = 4;
+  problem.kvHeads = 2;
+  problem.seqQ = 70;
+  problem.seqKv = 400;
+  problem.causal = causal;
+  return problem;
+}
+
+/// The scaled score of query `row` (over [batch, head, query]) and key `key` of its KV head.
+static double score(const ForwardProblem &problem, const ForwardInputs &inputs, int64_t row,
+                    int64_t key) {
+  int64_t group = row / problem.seqQ, batch = group / problem.heads;
+  int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
+  int64_t kvRow = (batch * problem.kvHeads + kvHead) * problem.seqKv + key;
+  double sum = 0;
+  for (int64_t d = 0; d != problem.headDim; ++d)
+    sum += widen(problem.dtype, inputs.q[row * problem.headDim + d]) *
+           widen(problem.dtype, inputs.k[kvRow * problem.headDim + d]);
+  return sum * problem.effectiveScale();
+}
+
+TEST(Data, RoundsToNearestEven) {
+  EXPECT_EQ(roundTo(DataType::BF16, 1.0), 0x3f80);
+  EXPECT_EQ(roundTo(DataType::BF16, 1.0 + 0x1p-8), 0x3f80);
+  EXPECT_EQ(roundTo(DataType::BF16, 1.0 + 3 * 0x1p-8), 0x3f82);
+  EXPECT_EQ(roundTo(DataType::BF16, -INFINITY), 0xff80);
+  EXPECT_EQ(roundTo(DataType::FP16, 1.0), 0x3c00);
+  EXPECT_EQ(roundTo(DataType::FP16, 1.0 + 0x1p-11), 0x3c00);
+  EXPECT_EQ(roundTo(DataType::FP16, 1.0 + 3 * 0x1p-11), 0x3c02);
+  EXPECT_EQ(roundTo(DataType::FP16, 2047.9), 0x6800) << "rounds up into the next power of two";
+  EXPECT_EQ(roundTo(DataType::FP16, 65504), 0x7bff);
+  EXPECT_EQ(roundTo(DataType::FP16, 65520), 0x7c00);
+  EXPECT_EQ(roundTo(DataType::FP16, 0x1p-24), 0x0001);
+  EXPECT_EQ(roundTo(DataType::FP16, 0x1p-14), 0x0400);
+  EXPECT_EQ(roundTo(DataType::FP16, -0.0), 0x8000);
+}
+
+TEST(Data, WidensEveryPatternToItself) {
+  for (DataType type : {DataType::BF16, DataType::FP16})
+    for (uint32_t bits = 0; bits != 65536; ++bits) {
+      double value = widen(type, static_cast<uint16_t>(bits));
+      if (std::isnan(value))
+        continue;
+      ASSERT_EQ(roundTo(type, value), bits) << toString(type);
+    }
+}
+
+TEST(Data, FollowsTheSeedAlone) {
+  ForwardProblem problem = makeProblem(DataType::BF16);
+  ForwardInputs one = generateInputs(problem, DataKind::Normal, 5, 1);
+  ForwardInputs many = generateInputs(problem, DataKind::Normal, 5, 3);
+  ForwardInputs other = generateInputs(problem, DataKind::Normal, 6, 1);
+  EXPECT_EQ(one.q, many.q);
+  EXPECT_EQ(one.v, many.v);
+  EXPECT_NE(one.q, other.q);
+  EXPECT_NE(one.k, one.v);
+}
+
+TEST(Data, NormalHasItsMoments) {
+  ForwardProblem problem = makeProblem(DataType::FP16);
+  ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 1);
+  double sum = 0, squares = 0;
+  for (uint16_t bits : inputs.k) {
+    double value = widen(problem.dtype, bits);
+    sum += value;
+    squares += value * value;
+  }
+  double count = static_cast<double>(inputs.k.size());
+  EXPECT_NEAR(sum / count, 0, 0.01);
+  EXPECT_NEAR(squares / count, 1, 0.02);
+}
+
+TEST(Data, AllKindsAreFiniteInBothTypes) {
+  for (DataType type : {DataType::BF16, DataType::FP16})
+    for (const char *name : {"normal", "equal", "rising", "large", "onehot", "zeros"})
+      for (double scale : {1.0, 1e-4, -0.1}) {
+        ForwardProblem problem = makeProblem(type);
+        problem.scale = scale;
+        ForwardInputs inputs = generateInputs(problem, *parseDataKind(name), 3);
+        for (const auto *tensor : {&inputs.q, &inputs.k, &inputs.v})
+          for (uint16_t bits : *tensor)
+            ASSERT_TRUE(std::isfinite(widen(type, bits))) << name << " " << scale;
+      }
+}
+
+TEST(Data, EqualScoresAreEqual) {
+  ForwardProblem problem = makeProblem(DataType::BF16);
+  ForwardInputs inputs = generateInputs(problem, DataKind::Equal, 2);
+  for (int64_t row : {0, 69, 333, 559})
+    for (int64_t key = 1; key < problem.seqKv; key += 37)
+      ASSERT_EQ(score(problem, inputs, row, key), score(problem, inputs, row, 0));
+  EXPECT_NE(score(problem, inputs, 0, 0), 0);
+}
+
+TEST(Data, RisingGrowsInEveryTile) {
+  for (DataType type : {DataType::BF16, DataType::FP16})
+    for (std::optional<double> scale : {std::optional<double>(), std::optional<double>(1.0)}) {
+      ForwardProblem problem = makeProblem(type);
+      problem.scale = scale;
+      ForwardInputs inputs = generateInputs(problem, DataKind::Rising, 4);
+      bool small = false, large = false;
+      for (int64_t row = 0; row < 560; row += 13) {
+        double before = -INFINITY;
+        for (int64_t tile = 0; tile < problem.seqKv; tile += 32) {
+          double maximum = before;
+          for (int64_t key = tile; key < std::min(tile + 32, problem.seqKv); ++key)
+            maximum = std::max(maximum, score(problem, inputs, row, key));
+          ASSERT_GT(maximum, before) << "row " << row << " tile " << tile;
+          if (tile != 0)
+            (maximum - before > 5.5 ? large : small) = true;
+          before = maximum;
+        }
+      }
+      EXPECT_TRUE(small && large) << "steps on both sides of a lazy rescale's threshold";
+    }
+}
+
+TEST(Data, LargeScoresAreLarge) {
+  ForwardProblem problem = makeProblem(DataType::FP16);
+  ForwardInputs inputs = generateInputs(problem, DataKind::Large, 4);
+  double squares = 0;
+  for (int64_t row = 0; row != 70; ++row)
+    for (int64_t key = 0; key != 100; ++key)
+      squares += std::pow(score(problem, inputs, row, key), 2) / 7000;
+  EXPECT_NEAR(std::sqrt(squares), 50, 5);
+}
+
+TEST(Data, OneHotPicksOneVisibleKey) {
+  ForwardProblem problem = makeProblem(DataType::BF16, true);
+  problem.seqKv = 100;
+  ForwardInputs inputs = generateInputs(problem, DataKind::OneHot, 4);
+  for (int64_t row = 0; row < 560; row += 7) {
+    int64_t visible = problem.visibleKeys(row % problem.seqQ);
+    std::vector<double> scores;
+    for (int64_t key = 0; key != visible; ++key)
+      scores.push_back(score(problem, inputs, row, key));
+    std::sort(scores.rbegin(), scores.rend());
+    ASSERT_GT(scores[0], 60) << "row " << row;
+    if (visible > 1)
+      ASSERT_GT(scores[0] - scores[1], 20) << "row " << row;
+  }
+}
+
+TEST(Data, ZerosAreZero) {
+  ForwardInputs inputs = generateInputs(makeProblem(DataType::BF16), DataKind::Zeros, 4);
+  EXPECT_THAT(inputs.v, testing::Each(0));
+  EXPECT_EQ(parseDataKind("ones").error().message,
+            "data 'ones' is not known; use normal, equal, rising, large, onehot or zeros");
+}

@@ -1,0 +1,108 @@
+// The launch checks that all devices share, and the simulator behind the device interface.
+#include "hocket/Runtime/Device.h"
+#include "TestSupport.h"
+#include "hocket/Runtime/Arguments.h"
+#include "hocket/Runtime/Registry.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+using namespace hocket;
+using namespace hocket::runtime;
+
+static KernelInfo makeKernel() {
+  KernelInfo kernel;
+  kernel.name = "k";
+  kernel.kernargSize = 8;
+  kernel.staticLds = 100000;
+  kernel.maxWorkgroupSize = 256;
+  kernel.arguments = {{"p", "global_buffer", 0, 8}};
+  return kernel;
+}
+
+static Status check(const LaunchShape &shape, uint64_t bytes = 8) {
+  DeviceProperties device;
+  device.name = "d";
+  device.maxLdsPerWorkgroup = 163840;
+  return checkLaunch(makeKernel(), device, shape, bytes);
+}
+
+TEST(CheckLaunch, TakesWhatFits) {
+  EXPECT_TRUE(check({{1, 1, 1}, {256, 1, 1}, 63840}).ok());
+  EXPECT_TRUE(check({{1 << 20, 65535, 65535}, {4, 8, 8}, 0}).ok());
+}
+
+TEST(CheckLaunch, NamesWhatDoesNotFit) {
+  expectError(check({{1, 0, 1}, {1, 1, 1}, 0}), "grid 1x0x1 of kernel 'k' has a zero dimension");
+  expectError(check({{1, 1, 1}, {1, 1, 0}, 0}), "block 1x1x0 of kernel 'k' has a zero dimension");
+  expectError(check({{1, 65536, 1}, {1, 1, 1}, 0}), "at most 65535 workgroups in y and z");
+  expectError(check({{1, 1, 65536}, {1, 1, 1}, 0}), "at most 65535 workgroups in y and z");
+  expectError(check({{1u << 25, 1, 1}, {256, 1, 1}, 0}), "passes 4294967295 work-items in x");
+  expectError(check({{1, 1, 1}, {256, 2, 1}, 0}), "block 256x2x1 is more than the 256 work-items");
+  expectError(check({{1, 1, 1}, {1u << 31, 2, 1u << 31}, 0}), "is more than the 256 work-items");
+  expectError(check({{1, 1, 1}, {1, 1, 1}, 63841}),
+              "needs 163841 bytes of LDS (100000 static, 63841 dynamic)");
+  expectError(check({{1, 1, 1}, {1, 1, 1}, 0}, 7), "takes 8 bytes of arguments, 7 given");
+}
+
+static std::shared_ptr<Device> openSimulator() {
+  sim::registerSimulator();
+  auto opened = openDevice("sim");
+  return opened.ok() ? opened->device : nullptr;
+}
+
+TEST(SimDevice, IsAGfx950) {
+  std::shared_ptr<Device> device = openSimulator();
+  ASSERT_TRUE(device);
+  EXPECT_EQ(device->kind(), "sim");
+  EXPECT_EQ(device->properties().architecture, "gfx950");
+  EXPECT_EQ(device->properties().computeUnits, 256u);
+  EXPECT_EQ(device->properties().maxLdsPerWorkgroup, 163840u);
+}
+
+TEST(SimDevice, RunsAKernel) {
+  std::shared_ptr<Device> device = openSimulator();
+  ASSERT_TRUE(device);
+  auto module = device->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  auto address = device->allocate(400);
+  ASSERT_TRUE(address.ok());
+  std::vector<ArgumentValue> values = {ArgumentValue::pointer(*address), ArgumentValue::u32(77),
+                                       ArgumentValue::u32(100)};
+  auto block = packArguments((*kernel)->info(), values);
+  ASSERT_TRUE(block.ok());
+  auto report = device->launch(**kernel, {{2, 1, 1}, {64, 1, 1}, 0}, *block);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_EQ(report->workgroups, 2u);
+  EXPECT_GT(report->waveInstructions, 0u);
+  std::array<uint32_t, 100> result{};
+  ASSERT_TRUE(device->copyFromDevice(std::as_writable_bytes(std::span(result)), *address).ok());
+  EXPECT_THAT(result, testing::Each(77u));
+}
+
+TEST(SimDevice, RefusesMisuse) {
+  std::shared_ptr<Device> first = openSimulator(), second = openSimulator();
+  auto module = first->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok());
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok());
+  std::vector<std::byte> block(16);
+  expectError(second->launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, block),
+              "loaded on another device");
+  expectError((*module)->kernel("none"), "'none'");
+  expectError(first->allocate(0), "0");
+  expectError(first->free(123), "0x7b");
+  std::array<std::byte, 4> bytes{};
+  EXPECT_FALSE(first->copyFromDevice(bytes, 0).ok());
+}
+
+TEST(SimDevice, OutlivesItsHandleThroughAModule) {
+  std::shared_ptr<Module> module;
+  {
+    std::shared_ptr<Device> device = openSimulator();
+    auto loaded = device->loadModule(testCodeObject(), "fill.co");
+    ASSERT_TRUE(loaded.ok());
+    module = *loaded;
+  }
+  EXPECT_TRUE(module->kernel("fill").ok());
+}

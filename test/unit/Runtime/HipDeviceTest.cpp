@@ -1,0 +1,126 @@
+// The `hip` device over stand-ins for libamdhip64: both property layouts, launches, and each way in
+// which a machine can lack HIP.
+#include "TestSupport.h"
+#include "hocket/Runtime/Arguments.h"
+#include "hocket/Runtime/Hip.h"
+
+using namespace hocket;
+using namespace hocket::runtime;
+
+static Result<std::shared_ptr<Device>> openFake(const std::string &name) {
+  HipOptions options;
+  options.libraries = {"libhocket-no-such-hip.so.7",
+                       std::string(HOCKET_FAKE_HIP_DIR) + "/libfakehip_" + name + ".so"};
+  return openHipDevice(options);
+}
+
+TEST(HipDevice, ReadsTheNewPropertyLayout) {
+  auto device = openFake("r0600");
+  ASSERT_TRUE(device.ok()) << device.error().message;
+  const DeviceProperties &properties = (*device)->properties();
+  EXPECT_EQ((*device)->kind(), "hip");
+  EXPECT_EQ(properties.name, "Fake new");
+  EXPECT_EQ(properties.architecture, "gfx950");
+  EXPECT_EQ(properties.totalMemory, 1000000u);
+  EXPECT_EQ(properties.maxLdsPerWorkgroup, 163840u);
+  EXPECT_EQ(properties.waveSize, 64u);
+  EXPECT_EQ(properties.computeUnits, 256u);
+}
+
+TEST(HipDevice, ReadsTheOldPropertyLayout) {
+  for (const char *name : {"r0000", "5"}) {
+    auto device = openFake(name);
+    ASSERT_TRUE(device.ok()) << device.error().message;
+    const DeviceProperties &properties = (*device)->properties();
+    EXPECT_EQ(properties.name, "Fake old");
+    EXPECT_EQ(properties.architecture, "gfx950");
+    EXPECT_EQ(properties.totalMemory, 2000000u);
+    EXPECT_EQ(properties.maxLdsPerWorkgroup, 163840u);
+    EXPECT_EQ(properties.waveSize, 64u);
+    EXPECT_EQ(properties.computeUnits, 255u);
+  }
+}
+
+TEST(HipDevice, SaysWhatIsMissing) {
+  HipOptions none;
+  none.libraries = {"libhocket-none.so.7", "libhocket-none.so.6", "libhocket-none.so"};
+  expectError(openHipDevice(none),
+              "no HIP library: libhocket-none.so.7, libhocket-none.so.6 or "
+              "libhocket-none.so cannot be opened; install ROCm, or use device 'sim'");
+  expectError(openFake("nodevice"), "no ROCm-capable device is detected (100)");
+  expectError(openFake("gfx942"), "finds gfx90a, gfx942; use device 'sim'");
+  expectError(openFake("incomplete"), "has no function 'hipModuleLaunchKernel'");
+  HipOptions broken;
+  broken.libraries = {HOCKET_TEST_TEXT};
+  expectError(openHipDevice(broken), "cannot be loaded: ");
+}
+
+TEST(HipDevice, CopiesAndFills) {
+  auto opened = openFake("r0600");
+  ASSERT_TRUE(opened.ok());
+  Device &device = **opened;
+  auto address = device.allocate(16, 4096);
+  ASSERT_TRUE(address.ok()) << address.error().message;
+  EXPECT_EQ(*address % 4096, 0u);
+  ASSERT_TRUE(device.fill(*address, 0xab, 16).ok());
+  std::array<std::byte, 4> bytes = {std::byte(1), std::byte(2), std::byte(3), std::byte(4)};
+  ASSERT_TRUE(device.copyToDevice(*address + 4, bytes).ok());
+  std::array<std::byte, 12> back{};
+  ASSERT_TRUE(device.copyFromDevice(back, *address).ok());
+  EXPECT_EQ(back[3], std::byte(0xab));
+  EXPECT_EQ(back[4], std::byte(1));
+  EXPECT_EQ(back[8], std::byte(0xab));
+  EXPECT_TRUE(device.free(*address).ok());
+  expectError(device.free(*address), "no live allocation of this device starts at 0x");
+  expectError(device.allocate(0), "allocation of 0 bytes");
+  expectError(device.allocate(16, 24), "alignment 24 is not a power of two");
+  expectError(device.allocate(uint64_t(1) << 50), "hipMalloc of 1125899906842624 bytes failed");
+  expectError(device.allocate(UINT64_MAX, 512), "more than a device has");
+}
+
+TEST(HipDevice, LaunchesWithAPackedBlock) {
+  auto opened = openFake("r0600");
+  ASSERT_TRUE(opened.ok());
+  Device &device = **opened;
+  auto module = device.loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok()) << module.error().message;
+  EXPECT_THAT((*module)->kernelNames(), testing::ElementsAre("fill", "sizes"));
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  auto address = device.allocate(40);
+  ASSERT_TRUE(address.ok());
+  std::vector<ArgumentValue> values = {ArgumentValue::pointer(*address), ArgumentValue::u32(77),
+                                       ArgumentValue::u32(10)};
+  auto block = packArguments((*kernel)->info(), values);
+  ASSERT_TRUE(block.ok());
+  auto report = device.launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, *block);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_DOUBLE_EQ(report->seconds, 2.5e-3);
+  std::array<uint32_t, 10> result{};
+  ASSERT_TRUE(device.copyFromDevice(std::as_writable_bytes(std::span(result)), *address).ok());
+  EXPECT_THAT(result, testing::Each(77u));
+  EXPECT_TRUE(device.synchronize().ok());
+
+  values[1] = ArgumentValue::u32(0xdead);
+  block = packArguments((*kernel)->info(), values);
+  expectError(device.launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, *block),
+              "kernel 'fill': hipModuleLaunchKernel failed: unspecified launch failure (719)");
+}
+
+TEST(HipDevice, RefusesMisuse) {
+  auto first = openFake("r0600"), second = openFake("r0600");
+  ASSERT_TRUE(first.ok() && second.ok());
+  auto module = (*first)->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok());
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok());
+  std::vector<std::byte> block(16);
+  expectError((*second)->launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, block),
+              "loaded on another device");
+  expectError((*first)->launch(**kernel, {{0, 1, 1}, {64, 1, 1}, 0}, block),
+              "has a zero dimension");
+  expectError((*first)->launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, std::span(block).first(8)),
+              "takes 16 bytes of arguments, 8 given");
+  expectError((*module)->kernel("none"), "has no kernel 'none'; it has 'fill', 'sizes'");
+  expectError((*first)->loadModule({}, "empty"), "'empty' is not a code object");
+}

@@ -1,0 +1,314 @@
+// hocket-run exec: any kernel of any code object, with arguments from a JSON file.
+//
+// With several interleavings the buffers start afresh each time, and what is saved must come out
+// the same: a kernel whose result depends on the order of waves is wrong.
+#define HOCKET_OPTIONS_INC "ExecOptions.inc"
+#include "ExecBuffers.h"
+#include "OptionTable.h"
+#include "Output.h"
+#include "Subcommands.h"
+
+#include "hocket/Runtime/CodeObjectInfo.h"
+#include "hocket/Runtime/File.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+namespace {
+/// The command line, read.
+struct Request {
+  std::string file, kernel, argumentFile, device, json;
+  runtime::LaunchShape shape;
+  uint64_t seed = 0, instructionLimit = 0;
+  unsigned interleavings = 1;
+};
+
+/// One launch's outcome.
+struct Launch {
+  uint64_t seed;
+  runtime::LaunchReport report;
+};
+
+/// The state of one `exec`.
+class Execution {
+public:
+  explicit Execution(Request request) : request(std::move(request)) {}
+  Result<int> run();
+
+private:
+  Status load();
+  Result<std::vector<std::byte>> packKernarg(const Buffers &buffers) const;
+  Status launchAll(const Buffers &buffers);
+  Status collect(const Buffers &buffers, uint64_t seed, bool first);
+  Status save() const;
+  std::string toJson(const Buffers &buffers) const;
+  void printSummary() const;
+
+  Request request;
+  ArgumentFile file;
+  std::shared_ptr<runtime::Device> device;
+  std::shared_ptr<runtime::Module> module;
+  std::shared_ptr<runtime::Kernel> kernel;
+  std::vector<std::byte> kernarg;
+  std::vector<Launch> launches;
+  std::vector<std::vector<std::byte>> saved; ///< by buffer, of the first launch
+  std::vector<std::string> failures;
+};
+} // namespace
+
+static Result<Request> readRequest(const Options &options) {
+  Request request;
+  Result<std::string> file = options.onlyInput("code object file");
+  if (!file.ok())
+    return file.error();
+  request.file = *file;
+  Result<runtime::Dim3> grid = options.dim3(OPT_grid);
+  Result<runtime::Dim3> block = grid.ok() ? options.dim3(OPT_block) : grid;
+  if (!block.ok())
+    return block.error();
+  Result<int64_t> lds = options.integer(OPT_dynamic_lds, 0, 0, 1 << 24);
+  if (!lds.ok())
+    return lds.error();
+  request.shape = {*grid, *block, static_cast<uint32_t>(*lds)};
+  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
+  if (!interleavings.ok())
+    return interleavings.error();
+  Result<int64_t> limit = options.integer(OPT_instruction_limit, 0, 1, INT64_MAX);
+  if (!limit.ok())
+    return limit.error();
+  Result<uint64_t> seed = options.seed(OPT_seed);
+  if (!seed.ok())
+    return seed.error();
+  request.interleavings = static_cast<unsigned>(*interleavings);
+  request.instructionLimit = static_cast<uint64_t>(*limit);
+  request.seed = *seed;
+  request.kernel = options.string(OPT_kernel);
+  request.argumentFile = options.string(OPT_args);
+  request.device = options.string(OPT_device, "auto");
+  request.json = options.string(OPT_json);
+  return request;
+}
+
+Status Execution::load() {
+  Result<std::vector<std::byte>> bytes = runtime::readFile(request.file);
+  if (!bytes.ok())
+    return bytes.error();
+  Result<runtime::CodeObjectInfo> info = runtime::readCodeObjectInfo(*bytes, request.file);
+  if (!info.ok())
+    return info.error();
+  if (request.kernel.empty() && info->kernels.size() == 1)
+    request.kernel = info->kernels.front().name;
+  if (request.kernel.empty()) {
+    std::string names;
+    for (const std::string &name : info->kernelNames())
+      names += (names.empty() ? "'" : ", '") + name + "'";
+    return invalidInput("code object '" + request.file + "' has " +
+                        std::to_string(info->kernels.size()) +
+                        " kernels; choose one with --kernel: " + names);
+  }
+  if (Result<const runtime::KernelInfo *> found = info->find(request.kernel); !found.ok())
+    return found.error();
+  Result<runtime::OpenedDevice> opened = openDevice(request.device);
+  if (!opened.ok())
+    return opened.error();
+  device = opened->device;
+  Result<std::shared_ptr<runtime::Module>> loaded = device->loadModule(*bytes, request.file);
+  if (!loaded.ok())
+    return loaded.error();
+  module = *loaded;
+  Result<std::shared_ptr<runtime::Kernel>> found = module->kernel(request.kernel);
+  if (!found.ok())
+    return found.error();
+  kernel = *found;
+  return Status::success();
+}
+
+Result<std::vector<std::byte>> Execution::packKernarg(const Buffers &buffers) const {
+  std::vector<runtime::ArgumentValue> values;
+  for (const ArgumentSpec &spec : file.arguments) {
+    runtime::ArgumentValue value = spec.value;
+    if (spec.buffer) {
+      std::optional<uint32_t> offset = value.offset;
+      value = runtime::ArgumentValue::pointer(buffers.address(*spec.buffer) + spec.byteOffset);
+      value.offset = offset;
+    }
+    values.push_back(std::move(value));
+  }
+  return runtime::packArguments(kernel->info(), values, file.kernargSize);
+}
+
+Status Execution::collect(const Buffers &buffers, uint64_t seed, bool first) {
+  saved.resize(file.buffers.size());
+  for (size_t i = 0; i != file.buffers.size(); ++i) {
+    if (file.buffers[i].saveFile.empty())
+      continue;
+    Result<std::vector<std::byte>> content = buffers.read(i);
+    if (!content.ok())
+      return content.error();
+    if (first) {
+      saved[i] = *std::move(content);
+      continue;
+    }
+    auto [a, b] = std::mismatch(saved[i].begin(), saved[i].end(), content->begin());
+    if (a != saved[i].end())
+      failures.push_back(file.buffers[i].describe(i) + " differs between interleavings: seed " +
+                         std::to_string(seed) + " and seed " + std::to_string(request.seed) +
+                         " at byte " + std::to_string(a - saved[i].begin()));
+  }
+  return Status::success();
+}
+
+Status Execution::launchAll(const Buffers &buffers) {
+  for (unsigned i = 0; i != request.interleavings; ++i) {
+    showProgress("launch " + std::to_string(i + 1) + " of " + std::to_string(request.interleavings),
+                 0);
+    if (Status status = buffers.initialise(); !status.ok())
+      return status;
+    runtime::SimulationOptions simulation;
+    simulation.seed = request.seed + i;
+    simulation.maxWaveInstructions = request.instructionLimit;
+    device->setSimulationOptions(simulation);
+    Result<runtime::LaunchReport> report = device->launch(*kernel, request.shape, kernarg);
+    if (!report.ok()) {
+      std::string seed = request.interleavings > 1
+                             ? "\nnote: with interleaving seed " + std::to_string(simulation.seed)
+                             : "";
+      return Error{report.error().kind, report.error().message + seed};
+    }
+    launches.push_back({simulation.seed, *report});
+    if (Status status = collect(buffers, simulation.seed, i == 0); !status.ok())
+      return status;
+  }
+  clearProgress();
+  return Status::success();
+}
+
+Status Execution::save() const {
+  for (size_t i = 0; i != file.buffers.size(); ++i)
+    if (!file.buffers[i].saveFile.empty())
+      if (Status status = runtime::writeFile(file.buffers[i].saveFile, saved[i]); !status.ok())
+        return status;
+  return Status::success();
+}
+
+static void writeDim(json::OStream &out, StringRef key, const runtime::Dim3 &dim) {
+  out.attributeArray(key, [&] {
+    for (uint32_t value : {dim.x, dim.y, dim.z})
+      out.value(value);
+  });
+}
+
+std::string Execution::toJson(const Buffers &buffers) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("passed", failures.empty());
+    out.attributeArray("failures", [&] {
+      for (const std::string &failure : failures)
+        out.value(failure);
+    });
+    out.attribute("file", request.file);
+    out.attribute("kernel", request.kernel);
+    out.attributeObject("device", [&] {
+      out.attribute("kind", StringRef(device->kind()));
+      out.attribute("name", device->properties().name);
+      out.attribute("architecture", device->properties().architecture);
+    });
+    writeDim(out, "grid", request.shape.grid);
+    writeDim(out, "block", request.shape.block);
+    out.attribute("dynamic_lds", request.shape.dynamicLds);
+    out.attribute("kernarg_bytes", static_cast<uint64_t>(kernarg.size()));
+    out.attributeArray("launches", [&] {
+      for (const Launch &launch : launches)
+        out.object([&] {
+          out.attribute("seed", launch.seed);
+          out.attribute("seconds", launch.report.seconds);
+          if (device->kind() == "sim")
+            out.attribute("wave_instructions", launch.report.waveInstructions);
+        });
+    });
+    out.attributeArray("buffers", [&] {
+      for (size_t i = 0; i != file.buffers.size(); ++i)
+        out.object([&] {
+          out.attribute("name", file.buffers[i].name);
+          out.attribute("bytes", file.buffers[i].bytes);
+          out.attribute("address", runtime::formatAddress(buffers.address(i)));
+          if (!file.buffers[i].saveFile.empty())
+            out.attribute("saved", file.buffers[i].saveFile);
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}
+
+void Execution::printSummary() const {
+  for (const Launch &launch : launches) {
+    llvm::errs() << request.kernel << " on " << StringRef(device->kind()) << ": "
+                 << llvm::format("%.6f s", launch.report.seconds);
+    if (device->kind() == "sim")
+      llvm::errs() << " of host time, " << launch.report.waveInstructions
+                   << " wave-instructions, interleaving seed " << launch.seed;
+    llvm::errs() << '\n';
+  }
+  for (const std::string &failure : failures)
+    llvm::errs() << "hocket-run: wrong: " << failure << '\n';
+}
+
+Result<int> Execution::run() {
+  if (!request.argumentFile.empty()) {
+    Result<std::string> text = readText(request.argumentFile);
+    if (!text.ok())
+      return text.error();
+    Result<ArgumentFile> parsed = parseArguments(*text, request.argumentFile);
+    if (!parsed.ok())
+      return parsed.error();
+    file = *std::move(parsed);
+  }
+  if (Status status = load(); !status.ok())
+    return status.error();
+  Result<Buffers> buffers = Buffers::create(*device, file.buffers);
+  if (!buffers.ok())
+    return buffers.error();
+  Result<std::vector<std::byte>> packed = packKernarg(*buffers);
+  if (!packed.ok())
+    return packed.error();
+  kernarg = *std::move(packed);
+  if (Status status = launchAll(*buffers); !status.ok())
+    return status.error();
+  if (Status status = save(); !status.ok())
+    return status.error();
+  printSummary();
+  if (Status status = writeJson(request.json, toJson(*buffers)); !status.ok())
+    return status.error();
+  return failures.empty() ? exitRight : exitWrong;
+}
+
+Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
+  static SubcommandTable table;
+  CommandLine command{"exec",
+                      "hocket-run exec --grid X,Y,Z --block X,Y,Z [options] FILE",
+                      "Runs a kernel of the code object FILE with arguments from a JSON file",
+                      table,
+                      OPT_INPUT,
+                      OPT_UNKNOWN,
+                      OPT_help};
+  Result<Options> options = Options::parse(command, args);
+  if (!options.ok())
+    return options.error();
+  if (options->wantsHelp()) {
+    options->printHelp();
+    return exitRight;
+  }
+  Result<Request> request = readRequest(*options);
+  if (!request.ok())
+    return request.error();
+  return Execution(*std::move(request)).run();
+}

@@ -1,0 +1,25 @@
+// hocket-run fmha-fwd
+include "Common.td"
+
+defm batch : Value<"batch", "B", "Batch size (default: 1)">;
+defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
+defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
+defm heads : Value<"heads", "H", "Query heads (default: 1)">;
+defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
+defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
+defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
+def causal : Switch<"causal", "Query i sees key j when j <= i + seq-kv - seq-q">;
+defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
+def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
+defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
+defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
+defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
+defm schedule : Value<"schedule", "NAME|FILE", "Schedule to compile with (default: the shipped default)">;
+defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">;
+defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
+defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto)">;
+defm seed : Value<"seed", "N", "Seed of the data, and of the first interleaving (default: 0)">;
+defm interleavings : Value<"interleavings", "N", "Launches with different orders of waves in the simulator; results must agree (default: 1)">;
+defm check_rows : Value<"check-rows", "N", "Verify at most N rows, a seeded sample (default: what takes about a minute of one core)">;
+def no_verify : Switch<"no-verify", "Do not compare with the float64 reference">;
+defm json : Value<"json", "FILE", "Write the JSON report there, - for standard output (the default unless that is a terminal)">;

@@ -1,0 +1,34 @@
+// Where results go: JSON alone on standard output or in a file, everything else on standard error.
+#pragma once
+
+#include "hocket/Runtime/Registry.h"
+#include "hocket/Support/Result.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <string>
+#include <string_view>
+
+namespace hocket::run {
+
+/// Exit statuses of all subcommands.
+enum ExitStatus { exitRight = 0, exitWrong = 1, exitBadInput = 2 };
+
+/// Prints "hocket-run: error: ..." and returns exitBadInput. Lines after the first are notes.
+int fail(const Error &error);
+
+/// Writes `json` to `path`; with an empty path, to standard output unless that is a terminal.
+Status writeJson(const std::string &path, llvm::StringRef json);
+
+/// The bytes of `path` as text, - for standard input.
+Result<std::string> readText(const std::string &path);
+
+/// Opens `name` with the simulator registered, and says on standard error what it chose and why.
+Result<runtime::OpenedDevice> openDevice(const std::string &name);
+
+/// One line on standard error that is overwritten by the next, if that is a terminal.
+void showProgress(std::string_view phase, double fraction);
+/// Removes that line.
+void clearProgress();
+
+} // namespace hocket::run

@@ -1,0 +1,18 @@
+// The subcommands of hocket-run, one source each. Each takes what follows its name on the command
+// line and returns the exit status, or an error that ends in exit status 2.
+#pragma once
+
+#include "hocket/Support/Result.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace hocket::run {
+
+/// Runs any kernel of any code object.
+Result<int> execCommand(llvm::ArrayRef<const char *> args);
+/// Shows a code object's kernels, resources and arguments.
+Result<int> infoCommand(llvm::ArrayRef<const char *> args);
+/// Compiles, runs and verifies an attention forward.
+Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
+
+} // namespace hocket::run
