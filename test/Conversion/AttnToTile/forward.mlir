@@ -76,10 +76,11 @@ attn.forward @causal element_type(bf16) head_dim(128) mask(causal)
 // CHECK: tile.step @head
 // CHECK: tile.slice %mask from 0
 // CHECK: tile.exp2 %{{.*}} minus(%reference)
+// CHECK: tile.pack
+// CHECK: tile.row_sum
 // CHECK: tile.step @tail
 // CHECK: tile.slice %mask from 32
 // CHECK: tile.concat
-// CHECK: tile.row_sum
 // CHECK: %rescale = tile.step @rescale
 // CHECK: tile.rescale %{{.*}} by %factor when %moved
 // CHECK: %read_v = tile.step @read_v

@@ -138,10 +138,10 @@ tile.kernel @max_columns() target("gfx950") waves(1) {
 // -----
 
 tile.kernel @sum_layout() target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
-  // expected-error @below {{source has layout acc, expected rhs_acc}}
-  %2 = tile.row_sum %0, %1 : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
+  // expected-error @below {{source has layout rhs, expected acc or rhs_acc}}
+  %2 = tile.row_sum %0, %1 : !tile.frag<32x32xbf16, rhs>, !tile.rows<32xf32>
 }
 
 // -----
@@ -195,25 +195,7 @@ tile.kernel @exp2_scores(%scale: f32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
   // expected-error @below {{scores has layout rhs_acc, expected acc}}
-  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32> -> !tile.frag<32x32xbf16, rhs_acc>
-}
-
-// -----
-
-tile.kernel @exp2_result(%scale: f32) target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
-  %1 = tile.fill 0.0 : !tile.rows<32xf32>
-  // expected-error @below {{result has layout acc, expected rhs_acc}}
-  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32> -> !tile.frag<32x32xf32, acc>
-}
-
-// -----
-
-tile.kernel @exp2_shape(%scale: f32) target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %1 = tile.fill 0.0 : !tile.rows<32xf32>
-  // expected-error @below {{scores '!tile.frag<64x32xf32, acc>' and result '!tile.frag<32x32xbf16, rhs_acc>' differ in shape}}
-  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32> -> !tile.frag<32x32xbf16, rhs_acc>
+  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>
 }
 
 // -----
@@ -222,7 +204,31 @@ tile.kernel @exp2_columns(%scale: f32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<32x64xf32, acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
   // expected-error @below {{fragment of 64 columns with 32 row values}}
-  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x64xf32, acc>, !tile.rows<32xf32> -> !tile.frag<32x64xbf16, rhs_acc>
+  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x64xf32, acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @pack_source() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  // expected-error @below {{source has layout rhs_acc, expected acc}}
+  %1 = tile.pack %0 : !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @pack_result() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{result has layout rhs, expected rhs_acc}}
+  %1 = tile.pack %0 : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @pack_shape() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{source '!tile.frag<64x32xf32, acc>' and result '!tile.frag<32x32xbf16, rhs_acc>' differ in shape}}
+  %1 = tile.pack %0 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xbf16, rhs_acc>
 }
 
 // -----

@@ -77,7 +77,7 @@ tile.kernel @step_forgets(%n: i32) target("gfx950") waves(1) {
 
 // -----
 
-// expected-error @below {{unroll(0), at least 1 is needed}}
+// expected-error @below {{unroll(0), expected 1 to 16}}
 tile.schedule @unroll unroll(0) {
   tile.cluster compute { a(0) }
 }
@@ -149,3 +149,26 @@ tile.schedule @large {
 
 // expected-error @below {{'tile.cluster' op expects parent op 'tile.schedule'}}
 tile.cluster memory { a(0) }
+
+// -----
+
+// expected-error @below {{unroll(1000000), expected 1 to 16}}
+tile.schedule @unroll_much unroll(1000000) {
+  tile.cluster compute { a(0) }
+}
+
+// -----
+
+tile.schedule @far {
+  // expected-error @below {{places step 'a' 9223372036854775807 tiles away, expected -16 to 16}}
+  tile.cluster compute { a(9223372036854775807) }
+}
+
+// -----
+
+tile.kernel @yields_outside(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{yields a value that none of its steps produces}}
+  %0 = tile.for_tiles %t = 0 to %n init(%a = %n : i32) schedule(@s) {
+    tile.yield %n : i32
+  }
+}

@@ -325,3 +325,25 @@ tile.kernel @wait_lgkm() target("gfx950") waves(1) {
   // expected-error @below {{lgkm(-1) cannot be encoded, expected 0 to 15}}
   tile.wait lgkm(-1)
 }
+
+// -----
+
+tile.kernel @await_nothing() target("gfx950") waves(1) {
+  // expected-error @below {{waits for nothing; write fetches, reads or both}}
+  tile.await
+}
+
+// -----
+
+tile.kernel @await_reads_but(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
+  %0 = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  // expected-error @below {{lists fetches that may stay in flight, but does not wait for fetches}}
+  tile.await but(%0 : !tile.ring<64x128xbf16>) reads
+}
+
+// -----
+
+tile.kernel @barrier_group() target("gfx950") waves(2) {
+  // expected-error @below {{group(2), expected 0 or 1}}
+  tile.barrier group(2)
+}

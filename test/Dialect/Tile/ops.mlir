@@ -126,13 +126,17 @@ tile.kernel @compute(%scale: f32 {tile.bind = "scale"}, %tile: i32, %below: i32,
   %scaled:2 = tile.rescale %zero, %rows by %factor when %moved : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32> by !tile.rows<32xf32>
   // CHECK: %part = tile.slice %{{.*}} from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
   %half = tile.slice %masked from 32 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xf32, acc>
-  // CHECK: %weights = tile.exp2 %part scale(%scale) minus(%new_reference) : <32x32xf32, acc>, <32xf32> -> <32x32xbf16, rhs_acc>
-  %weights = tile.exp2 %half scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32> -> !tile.frag<32x32xbf16, rhs_acc>
-  // CHECK: %whole = tile.concat %weights, %weights : !tile.frag<32x32xbf16, rhs_acc>, !tile.frag<32x32xbf16, rhs_acc> -> <64x32xbf16, rhs_acc>
+  // CHECK: %weights = tile.exp2 %part scale(%scale) minus(%new_reference) : <32x32xf32, acc>, <32xf32>{{$}}
+  %wide = tile.exp2 %half scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  // CHECK: tile.row_sum %weights, %{{.*}} : <32x32xf32, acc>, <32xf32>
+  %wide_sum = tile.row_sum %wide, %rows : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  // CHECK: %packed = tile.pack %weights : <32x32xf32, acc> -> <32x32xbf16, rhs_acc>
+  %weights = tile.pack %wide : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, rhs_acc>
+  // CHECK: %whole = tile.concat %packed, %packed : !tile.frag<32x32xbf16, rhs_acc>, !tile.frag<32x32xbf16, rhs_acc> -> <64x32xbf16, rhs_acc>
   %both = tile.concat %weights, %weights : !tile.frag<32x32xbf16, rhs_acc>, !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<64x32xbf16, rhs_acc>
-  // CHECK: %sum = tile.row_sum %whole, %{{.*}} : <64x32xbf16, rhs_acc>, <32xf32>
+  // CHECK: %[[SUM:.*]] = tile.row_sum %whole, %{{.*}} : <64x32xbf16, rhs_acc>, <32xf32>
   %sum = tile.row_sum %both, %rows : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>
-  // CHECK: %total = tile.unify %sum : <32xf32>
+  // CHECK: %total = tile.unify %[[SUM]] : <32xf32>
   %total = tile.unify %sum : !tile.rows<32xf32>
   // CHECK: %normalized = tile.normalize %{{.*}} by %total : <64x32xf32, acc>, <32xf32>
   %normalized = tile.normalize %zero by %total : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
@@ -156,6 +160,14 @@ tile.kernel @clusters(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") 
   tile.wait vm(63)
   // CHECK: tile.wait lgkm(15)
   tile.wait lgkm(15)
-  // CHECK: tile.barrier
+  // CHECK: tile.barrier{{$}}
   tile.barrier
+  // CHECK: tile.barrier group(1)
+  tile.barrier group(1)
+  // CHECK: tile.await fetches{{$}}
+  tile.await fetches
+  // CHECK: tile.await fetches but(%[[RING]], %[[RING]] : !tile.ring<64x128xbf16>, !tile.ring<64x128xbf16>) reads
+  tile.await fetches but(%ring, %ring : !tile.ring<64x128xbf16>, !tile.ring<64x128xbf16>) reads
+  // CHECK: tile.await reads
+  tile.await reads
 }

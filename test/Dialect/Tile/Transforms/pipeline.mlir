@@ -14,14 +14,16 @@ tile.schedule @by_halves {
 // CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK: %[[ONE:.*]] = arith.constant 1 : i32
 // CHECK: scf.for %[[T:.*]] = %[[ZERO]] to %{{.*}} step %[[ONE]] iter_args(%[[SUM:.*]] = %{{.*}}) -> (!tile.rows<32xf32>)
-// CHECK-NEXT: tile.step @fetch
-// CHECK-NEXT: tile.fetch %[[RING]][%[[T]]] slot(%[[ZERO]])
+// CHECK: tile.step @fetch
+// CHECK-NEXT: tile.fetch %[[RING]][%[[T]]] slot(%{{.*}})
 // CHECK-NEXT: }
+// CHECK-NEXT: tile.await fetches
 // CHECK-NEXT: tile.barrier
-// CHECK-NEXT: tile.step @read
-// CHECK-NEXT: tile.read %[[RING]][%[[T]]] slot(%[[ZERO]])
+// CHECK: tile.step @read
+// CHECK-NEXT: tile.read %[[RING]][%[[T]]] slot(%{{.*}})
 // CHECK: %[[NEXT:.*]] = tile.step @use
-// CHECK: tile.barrier
+// CHECK: tile.await reads
+// CHECK-NEXT: tile.barrier
 // CHECK-NEXT: scf.yield %[[NEXT]] : !tile.rows<32xf32>
 tile.kernel @places(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
@@ -58,22 +60,29 @@ tile.kernel @order(%n: i32) target("gfx950") waves(1) {
 
 // -----
 
-// A slot that a hand has chosen stays, and so does the ring's depth.
-tile.schedule @s {
-  tile.cluster memory { fetch(0) }
-  tile.cluster compute { read(0) }
+// A step ahead takes a prologue, an epilogue, a second slot, and a plain loop for short problems.
+tile.schedule @ahead {
+  tile.cluster compute { fetch(+1) read(0) }
 }
-// CHECK-LABEL: tile.kernel @own_slot
+// CHECK-LABEL: tile.kernel @overlap
 // CHECK: tile.ring %{{.*}} depth(2)
-// CHECK: tile.fetch %{{.*}} slot(%[[SLOT:.*]]) :
-// CHECK: tile.read %{{.*}} slot(%[[SLOT]]) :
-tile.kernel @own_slot(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
-  %ring = tile.ring %k[%n, %n] depth(2) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %slot = arith.constant 1 : i32
-  tile.for_tiles %t = 0 to %n schedule(@s) {
-    tile.step @fetch { tile.fetch %ring[%t] slot(%slot) : !tile.ring<64x128xbf16> }
+// CHECK: scf.if
+// CHECK: tile.step @fetch
+// CHECK: tile.barrier
+// CHECK: scf.for
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+// CHECK: tile.await fetches reads
+// CHECK-NEXT: tile.barrier
+// CHECK: tile.step @read
+// CHECK: } else {
+// CHECK: scf.for
+tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     tile.step @read {
-      %x = tile.read %ring[%t] slot(%slot) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
     }
   }
 }
