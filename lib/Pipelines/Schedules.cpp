@@ -119,7 +119,7 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
   module.walk([&](tile::ForTilesOp loop) { wanted.push_back(loop.getSchedule()); });
   for (StringRef name : wanted) {
     const ShippedSchedule *shipped = findShipped(name);
-    if (!shipped || SymbolTable::lookupSymbolIn(module, name))
+    if (!shipped || isa_and_nonnull<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, name)))
       continue;
     if (Result<std::string> added = addSchedule(module, shipped->text, shipped->name); !added)
       return added.error();

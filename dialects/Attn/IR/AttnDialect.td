@@ -54,7 +54,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`schedule` `(` $schedule^ `)`)?
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {

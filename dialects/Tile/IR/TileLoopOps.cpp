@@ -66,7 +66,7 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, !getInits().empty());
 }
 
-LogicalResult ForTilesOp::verify() {
+LogicalResult ForTilesOp::verifyRegions() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getInits().size() + 1 || !body.getArgument(0).getType().isInteger(32))
     return emitOpError("body must take the tile (i32) and the carried values");
@@ -103,7 +103,7 @@ LogicalResult StepOp::verify() {
 /// Copies of an iteration that a schedule may ask for: each is written out.
 static constexpr int64_t kMostCopies = 16;
 
-LogicalResult ScheduleOp::verify() {
+LogicalResult ScheduleOp::verifyRegions() {
   int64_t unroll = getUnroll();
   if (unroll < 1 || unroll > kMostCopies)
     return emitOpError() << "unroll(" << unroll << "), expected 1 to " << kMostCopies;

@@ -141,7 +141,7 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
@@ -191,7 +191,7 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     ($sym_visibility^)? $sym_name (`unroll` `(` $unroll^ `)`)? (`wave_groups` `(` $wave_groups^ `)`)?
     attr-dict-with-keyword $body
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Tile_PlaceArrayAttr : TypedArrayAttrBase<Tile_PlaceAttr, "array of places">;

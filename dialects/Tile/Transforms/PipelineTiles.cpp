@@ -372,6 +372,10 @@ void LoopEmitter::emit() {
                                          constant(builder, model.minimumTiles()));
     auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
+    // A branch without results comes with its yields.
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+      if (!block->empty())
+        block->back().erase();
     builder.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> overlapped = emitOverlapped(builder);
     scf::YieldOp::create(builder, overlapped);

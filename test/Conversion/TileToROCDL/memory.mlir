@@ -40,6 +40,10 @@ tile.kernel @transposed(%v: !tile.view<?x?x?x128xf16>, %n: i32) target("gfx950")
   %ring = tile.ring %v[%n, %n] depth(1) : !tile.view<?x?x?x128xf16> -> !tile.ring<64x128xf16>
   tile.fetch %ring[%n] slot(%slot) : !tile.ring<64x128xf16>
   %x = tile.read_transposed %ring[%n] slot(%slot) : !tile.ring<64x128xf16> -> !tile.frag<128x64xf16, lhs_acc>
+  %p = tile.fill 1.0 : !tile.frag<64x32xf16, rhs_acc>
+  %acc = tile.fill 0.0 : !tile.frag<128x32xf32, acc>
+  %o = tile.mma %x, %p, %acc : !tile.frag<128x64xf16, lhs_acc>, !tile.frag<64x32xf16, rhs_acc>, !tile.frag<128x32xf32, acc>
+  tile.store %o, %v[%n, %n, %n] : !tile.frag<128x32xf32, acc>, !tile.view<?x?x?x128xf16>
 }
 
 // -----

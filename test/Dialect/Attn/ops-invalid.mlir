@@ -86,3 +86,11 @@ tile.kernel @yields(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{'attn.yield' op expects parent op 'attn.forward'}}
   attn.yield %zero : f32
 }
+
+// -----
+
+attn.forward @empty_yield element_type(bf16) head_dim(128) mask_mod {
+^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
+  // expected-error @below {{requires a single operand}}
+  "attn.yield"() : () -> ()
+}

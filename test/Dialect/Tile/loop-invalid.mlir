@@ -172,3 +172,15 @@ tile.kernel @yields_outside(%n: i32) target("gfx950") waves(1) {
     tile.yield %n : i32
   }
 }
+
+// -----
+
+// Parts are verified before the whole.
+tile.kernel @nameless(%n: i32) target("gfx950") waves(1) {
+  tile.for_tiles %t = 0 to %n schedule(@s) {
+    // expected-error @below {{requires attribute 'sym_name'}}
+    "tile.step"() ({
+      "tile.yield"() : () -> ()
+    }) : () -> ()
+  }
+}
