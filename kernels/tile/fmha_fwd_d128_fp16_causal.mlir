@@ -1,6 +1,7 @@
 // Forward attention of head dimension 128 in fp16, causal mask, log-sum-exp: O = softmax(scale Q K^T) V.
 //
-// This is what kernels/attn/fmha_fwd_d128_fp16_causal.mlir expands to, with names and comments; a test keeps the two equal.
+// This is what kernels/attn/fmha_fwd_d128_fp16_causal.mlir expands to, with names and
+// comments; a test keeps the two equal.
 // Copy it, edit it, and compile it with hocketc.
 tile.kernel @fmha_fwd_d128_fp16_causal(
     %q: !tile.view<?x?x?x128xf16> {tile.bind = "q",
@@ -48,14 +49,14 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
 
   // Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into Q, so that
   // the largest score stays the largest; 0 becomes tiny, so that a hidden score (-inf) stays hidden.
-  %cst = arith.constant 0.000000e+00 : f32
-  %negative_scale = arith.cmpf olt, %scale, %cst : f32
+  %zero_scale = arith.constant 0.000000e+00 : f32
+  %negative_scale = arith.cmpf olt, %scale, %zero_scale : f32
   %opposite = arith.negf %scale : f32
   %magnitude = arith.select %negative_scale, %opposite, %scale : f32
-  %cst_0 = arith.constant 1.44269502 : f32
-  %log2_scale = arith.mulf %magnitude, %cst_0 : f32
-  %cst_1 = arith.constant 7.88860905E-31 : f32
-  %safe_scale = arith.maxnumf %log2_scale, %cst_1 : f32
+  %log2_e = arith.constant 1.44269502 : f32
+  %log2_scale = arith.mulf %magnitude, %log2_e : f32
+  %tiny = arith.constant 7.88860905E-31 : f32
+  %safe_scale = arith.maxnumf %log2_scale, %tiny : f32
 
   // Q stays in registers for the whole loop: the right operand, one query for each lane pair.
   %loaded = tile.load %q[%batch, %wave_row, %head] : <?x?x?x128xf16> -> <128x32xf16, rhs>
@@ -66,16 +67,16 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
   %seq_q = tile.dim %q, 1 : <?x?x?x128xf16>
   %shift = arith.subi %seq_kv, %seq_q : i32
   %diagonal = arith.addi %wave_row, %shift : i32
-  %c256_i32 = arith.constant 256 : i32
-  %block_end = arith.addi %row, %c256_i32 : i32
+  %block_rows = arith.constant 256 : i32
+  %block_end = arith.addi %row, %block_rows : i32
   %visible = arith.addi %block_end, %shift : i32
-  %c0_i32 = arith.constant 0 : i32
-  %visible_or_none = arith.maxsi %visible, %c0_i32 : i32
+  %nothing = arith.constant 0 : i32
+  %visible_or_none = arith.maxsi %visible, %nothing : i32
   %end = arith.minsi %visible_or_none, %seq_kv : i32
-  %c63_i32 = arith.constant 63 : i32
-  %rounded_up = arith.addi %end, %c63_i32 : i32
-  %c64_i32 = arith.constant 64 : i32
-  %tiles = arith.divui %rounded_up, %c64_i32 : i32
+  %tile_keys_less_1 = arith.constant 63 : i32
+  %rounded_up = arith.addi %end, %tile_keys_less_1 : i32
+  %tile_keys = arith.constant 64 : i32
+  %tiles = arith.divui %rounded_up, %tile_keys : i32
 
   // What the loop starts from: no scores, no output, and rows that have seen nothing.
   %no_scores = tile.fill 0.000000e+00 : !tile.frag<64x32xf32, acc>
@@ -112,36 +113,36 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
       tile.yield %masked : !tile.frag<64x32xf32, acc>
     }
     // The reference point moves rarely, and then by a power of two: what was summed before rescales exactly.
-    %reference, %bound, %factor, %moved, %scaled = tile.step @settle
+    %reference, %bound, %factor, %moved, %scaled_sum = tile.step @settle
         -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32> {
       %max = tile.row_max %mask : <64x32xf32, acc> -> <32xf32>
-      %new_reference, %new_bound, %factor_5, %moved_6 = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(8.000000e+00)
+      %new_reference, %new_bound, %new_factor, %has_moved = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(8.000000e+00)
           : <32xf32>
-      %scaled_7 = tile.rescale %old_sum by %factor_5 when %moved_6 : !tile.rows<32xf32> by <32xf32>
-      tile.yield %new_reference, %new_bound, %factor_5, %moved_6, %scaled_7
+      %shrunk = tile.rescale %old_sum by %new_factor when %has_moved : !tile.rows<32xf32> by <32xf32>
+      tile.yield %new_reference, %new_bound, %new_factor, %has_moved, %shrunk
           : !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>
     }
     // P = exp2(S scale - reference), in two halves, so that a schedule can put work between them.
-    %packed, %sum = tile.step @head -> !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32> {
+    %head_weights, %head_sum = tile.step @head -> !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 0 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, <32xf32>
-      %packed_5 = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
-      %sum_6 = tile.row_sum %weights, %scaled : <32x32xf32, acc>, <32xf32>
-      tile.yield %packed_5, %sum_6 : !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32>
+      %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
+      %new_sum = tile.row_sum %weights, %scaled_sum : <32x32xf32, acc>, <32xf32>
+      tile.yield %rounded, %new_sum : !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32>
     }
-    %whole, %sum_4 = tile.step @tail -> !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32> {
+    %tile_weights, %row_sum = tile.step @tail -> !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, <32xf32>
-      %packed_5 = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
-      %sum_6 = tile.row_sum %weights, %sum : <32x32xf32, acc>, <32xf32>
-      %whole_7 = tile.concat %packed, %packed_5
+      %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
+      %new_sum = tile.row_sum %weights, %head_sum : <32x32xf32, acc>, <32xf32>
+      %all = tile.concat %head_weights, %rounded
           : !tile.frag<32x32xf16, rhs_acc>, !tile.frag<32x32xf16, rhs_acc> -> <64x32xf16, rhs_acc>
-      tile.yield %whole_7, %sum_6 : !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32>
+      tile.yield %all, %new_sum : !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32>
     }
     // What was accumulated against the old reference.
     %rescale = tile.step @rescale -> !tile.frag<128x32xf32, acc> {
-      %scaled_5 = tile.rescale %old_pv by %factor when %moved : !tile.frag<128x32xf32, acc> by <32xf32>
-      tile.yield %scaled_5 : !tile.frag<128x32xf32, acc>
+      %shrunk = tile.rescale %old_pv by %factor when %moved : !tile.frag<128x32xf32, acc> by <32xf32>
+      tile.yield %shrunk : !tile.frag<128x32xf32, acc>
     }
     // O += V^T P: the packed scores are the right operand as they lie; the transposed read of V follows their order.
     %read_v = tile.step @read_v -> !tile.frag<128x64xf16, lhs_acc> {
@@ -149,10 +150,10 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
       tile.yield %operand : !tile.frag<128x64xf16, lhs_acc>
     }
     %pv = tile.step @pv -> !tile.frag<128x32xf32, acc> {
-      %product = tile.mma %read_v, %whole, %rescale : <128x64xf16, lhs_acc>, <64x32xf16, rhs_acc>, <128x32xf32, acc>
+      %product = tile.mma %read_v, %tile_weights, %rescale : <128x64xf16, lhs_acc>, <64x32xf16, rhs_acc>, <128x32xf32, acc>
       tile.yield %product : !tile.frag<128x32xf32, acc>
     }
-    tile.yield %pv, %reference, %bound, %sum_4
+    tile.yield %pv, %reference, %bound, %row_sum
         : !tile.frag<128x32xf32, acc>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>
   }
 

@@ -60,7 +60,7 @@ attn.forward @score_yield element_type(bf16) head_dim(128) mask_mod {
 
 // -----
 
-// expected-error @below {{'mask_mod' must end in 'attn.yield' of 'i1'}}
+// expected-error @below {{empty block: expect at least a terminator}}
 attn.forward @empty_block element_type(bf16) head_dim(128) mask_mod {
 ^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
 }
