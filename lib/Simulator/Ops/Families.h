@@ -16,6 +16,7 @@ void registerScalarMemory(OpTable &table);
 #define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
   X(BufferMemory)                                                                                  \
   X(ConvertPacked)                                                                                 \
+  X(ConvertSmall)                                                                                  \
   X(CrossLane)                                                                                     \
   X(DotProduct)                                                                                    \
   X(FlatMemory)                                                                                    \
@@ -24,7 +25,10 @@ void registerScalarMemory(OpTable &table);
   X(LdsDma)                                                                                        \
   X(LdsLoad)                                                                                       \
   X(LdsStore)                                                                                      \
+  X(MatrixDouble)                                                                                  \
   X(MatrixFloat)                                                                                   \
+  X(MatrixInteger)                                                                                 \
+  X(MatrixSmall)                                                                                   \
   X(PackedMath)                                                                                    \
   X(Transcendental)                                                                                \
   X(Vector16)                                                                                      \

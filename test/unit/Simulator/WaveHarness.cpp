@@ -46,7 +46,7 @@ void WaveHarness::setV(unsigned reg, uint32_t value) {
       wave(w).vgpr[reg][lane] = value;
 }
 
-void WaveHarness::setV64(unsigned reg, uint64_t value) {
+void WaveHarness::setPair(unsigned reg, uint64_t value) {
   setV(reg, static_cast<uint32_t>(value));
   setV(reg + 1, static_cast<uint32_t>(value >> 32));
 }

@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>
+#include <type_traits>
 
 namespace hocket::sim::test {
 
@@ -47,8 +48,13 @@ public:
   void setV(unsigned reg, uint32_t value);
   void setV(unsigned reg, int value) { setV(reg, static_cast<uint32_t>(value)); }
   void setV(unsigned reg, float value) { setV(reg, std::bit_cast<uint32_t>(value)); }
-  void setV64(unsigned reg, uint64_t value);
-  void setV64(unsigned reg, double value) { setV64(reg, std::bit_cast<uint64_t>(value)); }
+  /// An integer, or a double as its bits.
+  template <class T> void setV64(unsigned reg, T value) {
+    if constexpr (std::is_floating_point_v<T>)
+      setPair(reg, std::bit_cast<uint64_t>(static_cast<double>(value)));
+    else
+      setPair(reg, static_cast<uint64_t>(value));
+  }
   void setLane(unsigned reg, unsigned lane, uint32_t value) { wave().vgpr[reg][lane] = value; }
   void setLane(unsigned reg, unsigned lane, float value) {
     setLane(reg, lane, std::bit_cast<uint32_t>(value));
@@ -68,6 +74,8 @@ public:
   uint64_t vcc() { return wave().vcc(); }
 
 private:
+  void setPair(unsigned reg, uint64_t value);
+
   runtime::KernelInfo kernel;
   KernelImage image;
   CodeImage code;
