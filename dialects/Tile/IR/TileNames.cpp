@@ -24,7 +24,8 @@ static KernelOp kernelOfArgument(Value value) {
 /// The binding of a kernel's argument if it can be a name, else the empty string.
 static StringRef bindingOf(Value value) {
   KernelOp kernel = kernelOfArgument(value);
-  StringRef binding = kernel ? kernel.getBinding(cast<BlockArgument>(value).getArgNumber()) : StringRef();
+  StringRef binding =
+      kernel ? kernel.getBinding(cast<BlockArgument>(value).getArgNumber()) : StringRef();
   return isIdentifier(binding) ? binding : StringRef();
 }
 
@@ -41,7 +42,8 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
       setName(argument, binding);
 }
 
-//===-- Around the loop --------------------------------------------------------------------------===//
+//===-- Around the loop
+//--------------------------------------------------------------------------===//
 
 /// The expression that the extent is bound to, where it is a plain name.
 static std::string extentName(DimOp op) {
@@ -50,7 +52,8 @@ static std::string extentName(DimOp op) {
   int64_t dimension = op.getDimension();
   if (!kernel || dimension < 0 || dimension >= static_cast<int64_t>(shape.size()))
     return "extent";
-  auto sizes = kernel.getArgAttrOfType<ArrayAttr>(cast<BlockArgument>(op.getView()).getArgNumber(), "tile.sizes");
+  auto sizes = kernel.getArgAttrOfType<ArrayAttr>(cast<BlockArgument>(op.getView()).getArgNumber(),
+                                                  "tile.sizes");
   size_t index = llvm::count_if(shape.take_front(dimension), ShapedType::isDynamic);
   auto size = sizes && index < sizes.size() ? dyn_cast<StringAttr>(sizes[index]) : StringAttr();
   return size && isIdentifier(size) ? size.str() : "extent";
@@ -63,22 +66,31 @@ static std::string fillName(FillOp op) {
   return value.isInfinity() && value.isNegative() ? "lowest" : "filled";
 }
 
-void DimOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), extentName(*this)); }
+void DimOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), extentName(*this));
+}
 void WaveRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "wave_row"); }
-void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "kv_head"); }
+void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "kv_head");
+}
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "ring"));
 }
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));
 }
-void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), fillName(*this)); }
+void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), fillName(*this));
+}
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 
-//===-- Inside a step ----------------------------------------------------------------------------===//
+//===-- Inside a step
+//----------------------------------------------------------------------------===//
 
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "operand"); }
-void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "operand"); }
+void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "operand");
+}
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "product"); }
@@ -88,14 +100,17 @@ void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResul
 void Exp2Op::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "weights"); }
 void PackOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "packed"); }
 void UnifyOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "total"); }
-void NormalizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "normalized"); }
+void NormalizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "normalized");
+}
 void LogSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "log_sum"); }
 void RescaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getNumResults() != 0)
     setName(getResult(0), "scaled");
 }
 
-//===-- Steps and the loop -----------------------------------------------------------------------===//
+//===-- Steps and the loop
+//-----------------------------------------------------------------------===//
 
 /// What the op that makes `value` calls it, without the number that makes it unique.
 static std::string hintOf(Value value) {

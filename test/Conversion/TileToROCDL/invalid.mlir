@@ -82,3 +82,20 @@ tile.kernel @from_elsewhere(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %c: i32) ta
   // expected-error @below {{needs a ring that a 'tile.ring' of this kernel makes}}
   tile.fetch %ring[%n] slot(%n) : !tile.ring<64x128xbf16>
 }
+
+// -----
+
+tile.kernel @mask(%n: i32) target("gfx950") waves(1) {
+  %s = tile.fill 0.0 : !tile.frag<64x64xf32, acc>
+  // expected-error @below {{masks '!tile.frag<64x64xf32, acc>', only 32 columns are supported}}
+  // expected-error @below {{failed to legalize operation 'tile.mask'}}
+  %m = tile.mask %s tile(%n) below(%n) : !tile.frag<64x64xf32, acc>
+}
+
+// -----
+
+tile.kernel @load(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{cannot be laid out: tile has 96 columns, a power of two of at least 32 is needed}}
+  // expected-error @below {{failed to legalize operation 'tile.load'}}
+  %a = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x96xbf16, rhs>
+}
