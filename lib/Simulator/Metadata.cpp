@@ -5,6 +5,7 @@
 #include "CodeImage.h"
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "llvm/BinaryFormat/MsgPackReader.h"
 
 using namespace hocket;
 using namespace hocket::sim;
@@ -127,6 +128,36 @@ static std::string readKernel(msgpack::DocNode &node, size_t index, runtime::Ker
   return {};
 }
 
+/// Whether one object follows whose maps have string keys only and which is not nested deeply: what
+/// LLVM's Document can hold. It stops the program for other keys.
+static bool isPlainDocument(msgpack::Reader &reader, unsigned depth) {
+  msgpack::Object object;
+  llvm::Expected<bool> read = reader.read(object);
+  if (!read) {
+    llvm::consumeError(read.takeError());
+    return false;
+  }
+  if (!*read || depth == 0)
+    return false;
+  if (object.Kind == msgpack::Type::Array) {
+    for (size_t i = 0; i < object.Length; ++i)
+      if (!isPlainDocument(reader, depth - 1))
+        return false;
+  } else if (object.Kind == msgpack::Type::Map) {
+    for (size_t i = 0; i < object.Length; ++i) {
+      msgpack::Object key;
+      llvm::Expected<bool> readKey = reader.read(key);
+      if (!readKey) {
+        llvm::consumeError(readKey.takeError());
+        return false;
+      }
+      if (!*readKey || key.Kind != msgpack::Type::String || !isPlainDocument(reader, depth - 1))
+        return false;
+    }
+  }
+  return object.Kind != msgpack::Type::Extension;
+}
+
 Result<std::vector<runtime::KernelInfo>>
 sim::readKernelMetadata(std::string_view blob, std::string_view fileName,
                         std::vector<std::string> &symbols) {
@@ -134,6 +165,9 @@ sim::readKernelMetadata(std::string_view blob, std::string_view fileName,
     return invalidInput("'" + std::string(fileName) + "': bad metadata: " + what +
                         "; is this a complete code object?");
   };
+  msgpack::Reader reader(StringRef(blob.data(), blob.size()));
+  if (!isPlainDocument(reader, /*depth=*/16))
+    return bad("not a MsgPack document of maps with string keys");
   msgpack::Document document;
   if (!document.readFromBlob(StringRef(blob.data(), blob.size()), /*Multi=*/false))
     return bad("not a MsgPack document");

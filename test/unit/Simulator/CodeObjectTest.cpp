@@ -141,14 +141,6 @@ TEST_F(Launch, ChecksTheShape) {
   EXPECT_THAT(error({{1, 1, 1}, {257, 1, 1}}), HasSubstr("more work-items than the 256"));
   EXPECT_THAT(error({{1u << 31, 1, 1}, {2, 1, 1}}), HasSubstr("2^32"));
   EXPECT_THAT(error({{1, 1, 1}, {64, 1, 1}, 163840}), HasSubstr("163968 bytes of LDS"));
-  auto tooLong = [&] {
-    auto object = loadBytes(makeKernelFile({}));
-    program = std::move(*Program::load(memory, *object));
-    std::vector<std::byte> bytes(65);
-    return launch(*program, 0, {}, bytes).error();
-  }();
-  EXPECT_EQ(tooLong.kind, ErrorKind::InvalidInput);
-  EXPECT_THAT(tooLong.message, HasSubstr("65 bytes of arguments"));
 }
 
 TEST_F(Launch, UnknownHiddenArgumentIsNamed) {

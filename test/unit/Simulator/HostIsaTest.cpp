@@ -1,4 +1,5 @@
 // The copies of the lane loops for different host instruction sets give the same bits.
+#include "OpTable.h"
 #include "WaveHarness.h"
 
 using namespace hocket::sim;
@@ -49,7 +50,7 @@ TEST(HostIsa, AllCopiesGiveTheSameBits) {
   const char *const instructions[] = {
       "v_fma_f32 v0, v2, v4, v6",
       "v_add_f32 v0, v2, v4",
-      "v_mul_f32 v0, v2, v4 mul:2 clamp",
+      "v_mul_f32 v0, v2, v4 clamp mul:2",
       "v_fma_f64 v[0:1], v[2:3], v[4:5], v[6:7]",
       "v_exp_f32 v0, v2",
       "v_log_f32 v0, v2",

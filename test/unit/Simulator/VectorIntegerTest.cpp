@@ -103,7 +103,7 @@ TEST(VectorInteger, LogicAndShifts) {
           {"v_perm_b32", 0x44332211, 0x88776655, 0x0c0d0403, 0x00ff1188},
       },
       "OP v0, v2, v4, v6");
-  check({{"v_perm_b32", 0x80332211, 0x88770655, 0x0b0a0908, 0xff0000ff}}, "OP v0, v2, v4, v6");
+  check({{"v_perm_b32", 0x80332211, 0x88770655, 0x0b0a0908, 0xff00ff00}}, "OP v0, v2, v4, v6");
   check(
       {
           {"v_lshlrev_b64", 40, 1, 0, 1ull << 40},
