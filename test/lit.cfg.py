@@ -1,5 +1,6 @@
 # How lit finds and runs Hocket's tests. Paths come from lit.site.cfg.py in the build tree.
 import os
+import sys
 
 import lit.formats
 
@@ -34,6 +35,11 @@ config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_sta
 
 config.substitutions.append(("%kernels", os.path.join(config.hocket_source_dir, "kernels")))
 config.substitutions.append(("%scripts", os.path.join(config.hocket_source_dir, "scripts")))
+config.substitutions.append(("%tblgen-doc", " ".join([
+    "mlir-tblgen", "-I", os.path.join(config.llvm_tools_dir, os.pardir, "include"),
+    "-I", os.path.join(config.hocket_source_dir, "dialects"), "-I", os.path.join(config.hocket_source_dir, "include")])))
+config.substitutions.append(("%source", config.hocket_source_dir))
+config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(
     ("%clang-gfx950", "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O2 -ffp-contract=off")

@@ -50,23 +50,49 @@ unsigned hocket::bytesPerLane(LdsInstruction instruction) {
   return 0;
 }
 
-/// The distinct dwords of the busiest bank among the lanes of `phase`; at least 1.
+namespace {
+
+/// The distinct dwords that each bank is asked for.
+class BankLoads {
+public:
+  explicit BankLoads(unsigned banks) : banks(banks) { first.fill(None); }
+
+  void want(uint32_t dword) {
+    unsigned bank = dword % banks;
+    for (uint16_t i = first[bank]; i != None; i = next[i])
+      if (dwords[i] == dword)
+        return;
+    dwords[used] = dword;
+    next[used] = first[bank];
+    first[bank] = used++;
+    busiest = std::max<unsigned>(busiest, ++load[bank]);
+  }
+
+  unsigned busiest = 1; ///< a phase takes a cycle even if no lane is active
+
+private:
+  static constexpr uint16_t None = UINT16_MAX;
+  static constexpr unsigned MaxDwords = 64 * 5; // 16 bytes touch at most five
+
+  unsigned banks;
+  uint16_t used = 0;
+  std::array<uint16_t, 64> first;
+  std::array<uint16_t, 64> load = {};
+  std::array<uint16_t, MaxDwords> next;
+  std::array<uint32_t, MaxDwords> dwords;
+};
+
+} // namespace
+
 static unsigned phaseCycles(uint64_t phase, unsigned banks, unsigned bytes,
                             std::span<const uint32_t> addresses) {
-  std::array<uint32_t, 64 * 5> dwords; // 16 bytes touch at most five dwords
-  unsigned count = 0;
+  BankLoads loads(banks);
   for (; phase; phase &= phase - 1) {
     uint32_t address = addresses[std::countr_zero(phase)];
     for (uint32_t dword = address / 4; dword <= (address + bytes - 1) / 4; ++dword)
-      dwords[count++] = dword;
+      loads.want(dword);
   }
-  std::sort(dwords.begin(), dwords.begin() + count);
-  count = std::unique(dwords.begin(), dwords.begin() + count) - dwords.begin();
-  std::array<uint8_t, 64> load = {};
-  unsigned busiest = 1;
-  for (unsigned i = 0; i < count; ++i)
-    busiest = std::max<unsigned>(busiest, ++load[dwords[i] % banks]);
-  return busiest;
+  return loads.busiest;
 }
 
 std::vector<unsigned> hocket::ldsPhaseCycles(const LdsAccessRule &rule, unsigned bytes,

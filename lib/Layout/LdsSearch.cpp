@@ -46,7 +46,7 @@ addresses(const LdsTileLayout &layout, const std::array<uint32_t, 6> &laneImages
 }
 
 Result<LdsCost> hocket::ldsUseCost(const LdsTileLayout &layout, const LdsUse &use,
-                                   const LdsBankModel &model) {
+                                   const LdsBankModel &model, unsigned maxConflicts) {
   auto rule = model.find(use.instruction);
   if (rule == model.end())
     return unsupported("no bank model for '" + std::string(name(use.instruction)) +
@@ -71,12 +71,14 @@ Result<LdsCost> hocket::ldsUseCost(const LdsTileLayout &layout, const LdsUse &us
   LdsCost worst;
   for (uint64_t wave = 0; wave < waves; ++wave) {
     LdsCost sum;
-    for (uint64_t reg = 0; reg < registers; ++reg) {
+    for (uint64_t reg = 0; reg < registers && sum.conflicts() <= maxConflicts; ++reg) {
       auto fixed = static_cast<uint32_t>(ofRegister.applyFlat(reg) ^ ofWave.applyFlat(wave));
       sum += ldsCost(rule->second, bytes, addresses(layout, laneImages, fixed));
     }
     if (sum.cycles > worst.cycles)
       worst = sum;
+    if (worst.conflicts() > maxConflicts)
+      break;
   }
   return worst;
 }
@@ -104,10 +106,14 @@ public:
     LdsTileChoice choice;
     choice.layout = layout;
     choice.swizzledBits = swizzles;
+    unsigned allowed = best ? best->conflicts() : ~0u;
     for (const LdsUse &use : request.uses) {
-      Result<LdsCost> cost = ldsUseCost(layout, use, model);
+      Result<LdsCost> cost = ldsUseCost(layout, use, model, allowed);
       if (!cost)
         return cost.error();
+      if (cost->conflicts() > allowed)
+        return false;
+      allowed -= cost->conflicts();
       choice.costs.push_back(*cost);
     }
     choice.runBytes = fetchRun(layout);

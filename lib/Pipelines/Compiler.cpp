@@ -48,7 +48,7 @@ namespace {
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MLIRContext *context)
-      : handler(context, [this](Diagnostic &diagnostic) { collect(diagnostic); }) {}
+      : handler(context, [this](Diagnostic &diagnostic) { return collect(diagnostic); }) {}
 
   Error error(Stage stage, StringRef fallback) {
     std::string message = text.empty() ? "error: " + fallback.str() : text;
@@ -165,10 +165,46 @@ Status Compiler::parse() {
   }
 }
 
+/// MLIR's parser recurses; far below the depth at which it would run out of stack.
+static constexpr int kDeepestNesting = 256;
+
+/// The line on which brackets nest deeper than `kDeepestNesting`, or 0. Strings and comments count as
+/// nothing.
+static unsigned lineNestedTooDeep(StringRef text) {
+  int depth = 0;
+  unsigned line = 1;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n')
+      ++line;
+    if (c == '/' && text.substr(i).starts_with("//")) {
+      i = std::min(text.find('\n', i), text.size()) - 1;
+    } else if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
+        i += text[i] == '\\';
+      i -= i < text.size() && text[i] == '\n';
+    } else if (StringRef("([{<").contains(c)) {
+      if (++depth > kDeepestNesting)
+        return line;
+    } else if (StringRef(")]}").contains(c) || (c == '>' && i > 0 && text[i - 1] != '-')) {
+      depth = std::max(depth - 1, 0);
+    }
+  }
+  return 0;
+}
+
 Status Compiler::parseMlir() {
+  if (unsigned line = lineNestedTooDeep(input))
+    return invalidInput((name + ":" + Twine(line) + ": error: brackets nest deeper than " +
+                         Twine(kDeepestNesting) + ", simplify the input")
+                            .str());
   module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
   if (!module)
     return diagnostics.error(options.from, "cannot parse '" + name.str() + "'");
+  for (ModuleOp inner : module->getOps<ModuleOp>()) {
+    inner.emitError("a module inside a module is not compiled; put its kernels at the top level");
+    return diagnostics.error(options.from, "");
+  }
   if (Status status = verifyTargets(); !status)
     return status;
   if (options.from > Stage::Tile)
@@ -298,14 +334,18 @@ Status Compiler::toHsaco() {
 
 Status Compiler::readManifest() {
   SmallVector<tile::KernelOp> kernels(module->getOps<tile::KernelOp>());
-  if (kernels.size() != 1)
+  if (kernels.size() != 1) {
+    result.noManifest = "the input has " + std::to_string(kernels.size()) + " kernels, a manifest describes one";
     return Status::success();
-  Result<manifest::Manifest> made = makeManifest(kernels.front());
+  }
   // A kernel without bindings compiles; it merely has no manifest.
-  if (made)
-    kernelManifest = *std::move(made);
-  if (kernelManifest)
-    result.manifest = manifest::writeManifest(*kernelManifest);
+  Result<manifest::Manifest> made = makeManifest(kernels.front());
+  if (!made) {
+    result.noManifest = made.error().message;
+    return Status::success();
+  }
+  kernelManifest = *std::move(made);
+  result.manifest = manifest::writeManifest(*kernelManifest);
   return Status::success();
 }
 

@@ -71,6 +71,26 @@ private:
           !status)
         return status;
     viewSizes[kernel.getArgument(index)] = *sizes;
+    return requireView(view, binding);
+  }
+
+  /// What the views themselves ask of a problem: their element type, and that an optional output is
+  /// wanted (a kernel that writes LSE does so through a pointer that must not be null).
+  Status requireView(tile::ViewType view, StringRef binding) {
+    if (binding == "lse")
+      return require("want_lse", "the kernel writes LSE, which must be asked for");
+    if (binding == "q" && view.getElementType().isBF16())
+      return require("is_bf16", "the kernel's tensors are bf16");
+    if (binding == "q" && view.getElementType().isF16())
+      return require("is_fp16", "the kernel's tensors are fp16");
+    return Status::success();
+  }
+
+  Status require(const std::string &condition, std::string message) {
+    Result<manifest::Expression> expression = manifest::Expression::parse(condition);
+    if (!expression)
+      return expression.error();
+    result.requirements.push_back({*expression, std::move(message)});
     return Status::success();
   }
 

@@ -50,8 +50,12 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
   if (!parsed)
     return parsed.error();
   std::string symbol = schedule.getSymName().str();
-  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol))
+  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol)) {
+    if (!isa<tile::ScheduleOp>(existing))
+      return invalidInput("'" + symbol + "' is both a schedule and the name of an '" +
+                          existing->getName().getStringRef().str() + "'; rename one of them");
     existing->erase();
+  }
   OpBuilder::atBlockBegin(module.getBody()).clone(*schedule);
   return symbol;
 }
@@ -115,7 +119,7 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
   module.walk([&](tile::ForTilesOp loop) { wanted.push_back(loop.getSchedule()); });
   for (StringRef name : wanted) {
     const ShippedSchedule *shipped = findShipped(name);
-    if (!shipped || SymbolTable::lookupSymbolIn(module, name))
+    if (!shipped || isa_and_nonnull<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, name)))
       continue;
     if (Result<std::string> added = addSchedule(module, shipped->text, shipped->name); !added)
       return added.error();

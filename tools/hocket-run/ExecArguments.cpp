@@ -81,7 +81,7 @@ void Reader::checkKeys(const json::Object &object, llvm::ArrayRef<StringRef> kno
                        const std::string &where) {
   std::string unknown;
   for (const auto &[key, value] : object) {
-    std::string text = key.str().str();
+    std::string text = key.str();
     if (!llvm::is_contained(known, StringRef(text)) && (unknown.empty() || text < unknown))
       unknown = text;
   }

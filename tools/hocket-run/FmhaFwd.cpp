@@ -63,7 +63,7 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
       return Status::success();
     }
   return invalidInput("option '--strides' has the value '" + text.str() +
-                      "', a tensor and three integers as in 'k=32768,128,4096' are needed");
+                      "', expected a tensor and three integers as in 'k=32768,128,4096'");
 }
 
 static Result<ForwardProblem> readProblem(const Options &options) {

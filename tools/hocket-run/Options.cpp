@@ -44,8 +44,7 @@ std::string Options::string(unsigned id, StringRef fallback) const {
 
 Error Options::badValue(unsigned id, StringRef value, const std::string &wanted) const {
   return usageError(*command, "option '" + command->table.getOptionPrefixedName(id).str() +
-                                  "' has the value '" + value.str() + "', " + wanted +
-                                  " is needed");
+                                  "' has the value '" + value.str() + "', expected " + wanted);
 }
 
 Result<int64_t> Options::integer(unsigned id, int64_t fallback, int64_t low, int64_t high) const {

@@ -57,6 +57,8 @@ static Result<Request> readOptions() {
     return from ? to.error() : from.error();
   if (report.getNumOccurrences() && !report.empty() && report != "json")
     return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
+  if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
+    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from the linked code object");
   Request request = {inputPath, outputPath, dumpDirectory, manifestPath, report};
   request.wantsDump = dumpDirectory.getNumOccurrences();
   request.wantsManifest = manifestPath.getNumOccurrences();
@@ -108,11 +110,9 @@ static std::string defaultOutput(const Request &request) {
 
 static Status writeResults(const Request &request, const Compilation &compilation) {
   if (request.wantsManifest && compilation.manifest.empty())
-    return invalidInput("no manifest for '" + request.input +
-                        "': it takes one tile kernel whose arguments all have 'tile.bind', and an input of "
-                        "stage attn or tile");
-  if (request.wantsReport && compilation.report.empty())
-    return invalidInput("--report needs --to=hsaco: resources are read from the linked code object");
+    return invalidInput("no manifest for '" + request.input + "': " +
+                        (compilation.noManifest.empty() ? "it is read off the tile stage, which this run does not pass"
+                                                        : compilation.noManifest));
   std::string path = request.output.empty() ? defaultOutput(request) : request.output;
   if (Status status = writeFile(path, compilation.output); !status)
     return status;

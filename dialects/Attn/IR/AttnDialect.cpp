@@ -37,7 +37,7 @@ static LogicalResult verifyModification(ForwardOp op, Region &region, StringRef 
   return success();
 }
 
-LogicalResult ForwardOp::verify() {
+LogicalResult ForwardOp::verifyRegions() {
   Type element = getElementType();
   if (!element.isBF16() && !element.isF16())
     return emitOpError() << "element type " << element << " is not supported, use bf16 or f16";

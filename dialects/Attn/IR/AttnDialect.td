@@ -24,7 +24,7 @@ def Attn_Mask : I32EnumAttr<"Mask", "which keys a query sees", [
   let cppNamespace = "::hocket::attn";
 }
 
-def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove]> {
+def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "O = softmax(scale Q K^T + mask) V, for every batch and head";
   let description = [{
     Q is (batch, seq_q, heads, head_dim), K and V are (batch, seq_kv, kv_heads, head_dim), O is like
@@ -54,7 +54,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove]> {
     (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`schedule` `(` $schedule^ `)`)?
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {

@@ -21,6 +21,9 @@ LogicalResult LdsLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (rows.size() > 16 || bytes.size() != llvm::Log2_64(panel))
     return emitError() << rows.size() << " row bits and " << bytes.size() << " byte bits, at most 16 and "
                        << llvm::Log2_64(panel) << " are needed";
+  for (int64_t base : llvm::concat<const int64_t>(rows, bytes))
+    if (base < 0)
+      return emitError() << "offset " << base << " of a bit, a number from 0 is needed";
   return success();
 }
 

@@ -17,10 +17,9 @@ LogicalResult SliceOp::verify() {
       failed(requireLayout(*this, "result", result, FragLayout::Acc)))
     return failure();
   int64_t first = getFirstRow();
-  if (first < 0 || first % 32 != 0 || first + result.getRows() > source.getRows() ||
+  if (first < 0 || first % 32 != 0 || first > source.getRows() - result.getRows() ||
       source.getColumns() != result.getColumns())
-    return emitOpError() << "rows " << first << " to " << first + result.getRows() << " of " << source
-                         << " as " << result << "; whole blocks of 32 rows and all columns are needed";
+    return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as " << result << "; whole blocks of 32 rows and all columns are needed";
   return success();
 }
 
@@ -90,13 +89,25 @@ LogicalResult RowSumOp::verify() {
 }
 
 LogicalResult RescaleOp::verify() {
-  if (getValues().getTypes() != getResultTypes())
-    return emitOpError("values and results must have the same types");
   for (Value value : getValues())
     if (auto frag = dyn_cast<FragType>(value.getType()))
       if (failed(requireLayout(*this, "value", frag, FragLayout::Acc)))
         return failure();
   return success();
+}
+
+LogicalResult SettleOp::verify() {
+  llvm::APFloat threshold = getThreshold();
+  if (threshold.isFinite() && !threshold.isNegative())
+    return success();
+  return emitOpError() << "threshold(" << getThresholdAttr().getValueAsDouble()
+                       << "), a finite number of at least 0 is needed";
+}
+
+LogicalResult NormalizeOp::verify() {
+  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))
+    return failure();
+  return requireColumns(*this, getSource().getType(), getSum().getType());
 }
 
 LogicalResult Exp2Op::verify() {

@@ -3,6 +3,7 @@
 #include "Tile/IR/Tile.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -71,7 +72,15 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }
 
+/// What the assembler takes as a symbol without quotes.
+static bool isSymbolName(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; });
+}
+
 LogicalResult KernelOp::verify() {
+  if (!isSymbolName(getSymName()))
+    return emitOpError() << "cannot be named '" << getSymName() << "', use letters, digits, '_', '.' and '$'";
   int64_t waves = getWaves();
   if (waves < 1 || waves > 16)
     return emitOpError() << "has " << waves << " waves, a workgroup has 1 to 16";
@@ -101,16 +110,30 @@ LogicalResult DimOp::verify() {
   return success();
 }
 
+/// Rows of one workgroup or wave; more would not fit into 32-bit row numbers with their sums.
+static constexpr int64_t kMostRows = 65536;
+
 static LogicalResult requireRank4(Operation *op, ViewType view) {
-  if (view.getRank() == 4)
-    return success();
-  return op->emitOpError() << "needs a (batch, sequence, head, head dimension) view, found rank "
-                           << view.getRank();
+  if (view.getRank() != 4)
+    return op->emitOpError() << "needs a (batch, sequence, head, head dimension) view, found rank "
+                             << view.getRank();
+  if (ShapedType::isDynamic(view.getShape()[3]))
+    return op->emitOpError() << "needs a view whose head dimension is known, found " << view
+                             << "; write a number for its last '?'";
+  return success();
 }
 
+static LogicalResult requireRows(Operation *op, int64_t rows) {
+  if (rows >= 1 && rows <= kMostRows)
+    return success();
+  return op->emitOpError() << "rows(" << rows << "), expected 1 to " << kMostRows;
+}
+
+LogicalResult WaveRowOp::verify() { return requireRows(*this, getRows()); }
+
 LogicalResult BlockIdOp::verify() {
-  if (getRows() < 1)
-    return emitOpError() << "rows(" << getRows() << "), at least 1 row per workgroup is needed";
+  if (failed(requireRows(*this, getRows())))
+    return failure();
   return requireRank4(*this, getView().getType());
 }
 
@@ -121,6 +144,9 @@ LogicalResult GroupHeadOp::verify() {
 }
 
 // Rings
+
+/// Beyond what any target has, and small enough to multiply.
+static constexpr int64_t kMostSlots = 1024, kMostLdsBytes = 1 << 20;
 
 LogicalResult RingOp::verify() {
   ViewType view = getView().getType();
@@ -135,8 +161,11 @@ LogicalResult RingOp::verify() {
   if (view.getShape()[3] != ring.getShape()[1])
     return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                          << view.getShape()[3];
-  if (getDepth() && *getDepth() < 1)
-    return emitOpError() << "depth(" << *getDepth() << "), at least 1 is needed";
+  int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
+  if (depth < 1 || depth > kMostSlots)
+    return emitOpError() << "depth(" << depth << "), expected 1 to " << kMostSlots;
+  if (offset < 0 || offset > kMostLdsBytes || offset % 16 != 0)
+    return emitOpError() << "at(" << offset << "), expected a multiple of 16 from 0 to " << kMostLdsBytes;
   if (!getLayout())
     return success();
   Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
@@ -181,6 +210,8 @@ LogicalResult StoreOp::verify() {
   if (frag.getRows() != view.getShape()[3])
     return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
                          << view.getShape()[3] << " columns; rows of the accumulator become columns";
+  if (view.getElementType().isF32())
+    return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
   return success();
 }
 
@@ -219,10 +250,11 @@ LogicalResult ReadTransposedOp::verify() {
 LogicalResult WaitOp::verify() {
   if (!getVm() && !getLgkm())
     return emitOpError("waits for nothing; give vm(n), lgkm(n) or both");
-  if (getVm() && (*getVm() < 0 || *getVm() > 63))
-    return emitOpError() << "vm(" << *getVm() << ") cannot be encoded, expected 0 to 63";
-  if (getLgkm() && (*getLgkm() < 0 || *getLgkm() > 15))
-    return emitOpError() << "lgkm(" << *getLgkm() << ") cannot be encoded, expected 0 to 15";
+  int64_t vm = getVm().value_or(0), lgkm = getLgkm().value_or(0);
+  if (vm < 0 || vm > 63)
+    return emitOpError() << "vm(" << vm << ") cannot be encoded, expected 0 to 63";
+  if (lgkm < 0 || lgkm > 15)
+    return emitOpError() << "lgkm(" << lgkm << ") cannot be encoded, expected 0 to 15";
   return success();
 }
 

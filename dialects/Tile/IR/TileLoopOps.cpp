@@ -8,11 +8,6 @@ using namespace hocket::tile;
 
 // ForTilesOp
 
-void ForTilesOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  if (!region.empty() && region.getNumArguments() > 0)
-    setName(region.getArgument(0), "t");
-}
-
 ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   Type i32 = builder.getI32Type();
@@ -71,7 +66,7 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, !getInits().empty());
 }
 
-LogicalResult ForTilesOp::verify() {
+LogicalResult ForTilesOp::verifyRegions() {
   Block &body = getBody().front();
   if (body.getNumArguments() != getInits().size() + 1 || !body.getArgument(0).getType().isInteger(32))
     return emitOpError("body must take the tile (i32) and the carried values");
@@ -105,9 +100,13 @@ LogicalResult StepOp::verify() {
 
 // ScheduleOp
 
-LogicalResult ScheduleOp::verify() {
-  if (static_cast<int64_t>(getUnroll()) < 1)
-    return emitOpError() << "unroll(" << static_cast<int64_t>(getUnroll()) << "), at least 1 is needed";
+/// Copies of an iteration that a schedule may ask for: each is written out.
+static constexpr int64_t kMostCopies = 16;
+
+LogicalResult ScheduleOp::verifyRegions() {
+  int64_t unroll = getUnroll();
+  if (unroll < 1 || unroll > kMostCopies)
+    return emitOpError() << "unroll(" << unroll << "), expected 1 to " << kMostCopies;
   int64_t groups = getWaveGroups();
   if (groups != 1 && groups != 2)
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
@@ -118,10 +117,14 @@ LogicalResult ScheduleOp::verify() {
     auto cluster = dyn_cast<ClusterOp>(op);
     if (!cluster)
       return op.emitOpError("stands in a schedule, only clusters may");
-    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
+    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
+      if (place.getOffset() < -kMostCopies || place.getOffset() > kMostCopies)
+        return cluster.emitOpError() << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
+                                     << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
       if (!names.insert(place.getStep().getValue()).second)
         return cluster.emitOpError() << "step '" << place.getStep().getValue()
                                      << "' is placed twice in schedule '" << getSymName() << "'";
+    }
   }
   return success();
 }
@@ -148,13 +151,12 @@ static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {
 }
 
 static void printPlaces(OpAsmPrinter &printer, ClusterOp, ArrayAttr places) {
-  llvm::interleave(
-      places.getAsRange<PlaceAttr>(), printer,
-      [&](PlaceAttr place) {
-        printer.printKeywordOrString(place.getStep().getValue());
-        printer << "(" << (place.getOffset() > 0 ? "+" : "") << place.getOffset() << ")";
-      },
-      " ");
+  for (PlaceAttr place : places.getAsRange<PlaceAttr>()) {
+    printer << ' ';
+    printer.printKeywordOrString(place.getStep().getValue());
+    printer << "(" << (place.getOffset() > 0 ? "+" : "") << place.getOffset() << ")";
+  }
+  printer << ' ';
 }
 
 // All generated definitions stand here, beside the parsers they call.

@@ -10,13 +10,17 @@ include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
+/// The op proposes names for its results when it is printed (TileNames.cpp).
+def NamedResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
+
 class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<TileDialect, mnemonic, traits>;
 
 //===-- Kernels and what surrounds the loop ------------------------------------------------------===//
 
 def Tile_KernelOp : Tile_Op<"kernel", [
-    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope,
-    SingleBlockImplicitTerminator<"ReturnOp">]> {
+    FunctionOpInterface, IsolatedFromAbove, AutomaticAllocationScope, HasParent<"::mlir::ModuleOp">,
+    SingleBlockImplicitTerminator<"ReturnOp">,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "a kernel: what one workgroup does";
   let description = [{
     Arguments are views and scalars (`i32`, `i64`, `f32`). In the kernel's argument block a view
@@ -50,7 +54,7 @@ def Tile_ReturnOp : Tile_Op<"return", [Pure, HasParent<"KernelOp">, Terminator]>
   let assemblyFormat = "attr-dict";
 }
 
-def Tile_DimOp : Tile_Op<"dim", [Pure]> {
+def Tile_DimOp : Tile_Op<"dim", [NamedResults, Pure]> {
   let summary = "the extent of one dimension of a view";
   let arguments = (ins Tile_View:$view, I64Attr:$dimension);
   let results = (outs I32:$extent);
@@ -74,14 +78,15 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_WaveRowOp : Tile_Op<"wave_row", [Pure]> {
+def Tile_WaveRowOp : Tile_Op<"wave_row", [NamedResults, Pure]> {
   let summary = "the first row of this wave: the workgroup's, plus `rows` for each wave before it";
   let arguments = (ins I32:$block_row, I64Attr:$rows);
   let results = (outs I32:$row);
   let assemblyFormat = "$block_row `rows` `(` $rows `)` attr-dict";
+  let hasVerifier = 1;
 }
 
-def Tile_GroupHeadOp : Tile_Op<"group_head", [Pure]> {
+def Tile_GroupHeadOp : Tile_Op<"group_head", [NamedResults, Pure]> {
   let summary = "the KV head that serves a query head (MHA, GQA, MQA)";
   let description = [{
     head / (heads of `query` / heads of `kv`). The launcher guarantees that the ratio is whole.
@@ -92,7 +97,7 @@ def Tile_GroupHeadOp : Tile_Op<"group_head", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_RingOp : Tile_Op<"ring"> {
+def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
     `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
@@ -116,7 +121,7 @@ def Tile_RingOp : Tile_Op<"ring"> {
 
 def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
-    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "the loop over KV tiles, in named steps";
   let description = [{
     Runs its steps for tile 0 to `count` - 1; `count` may be 0. Values are carried from tile to
@@ -136,14 +141,14 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
   }];
 }
 
-def Tile_StepOp : Tile_Op<"step", [
+def Tile_StepOp : Tile_Op<"step", [NamedResults, 
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "a named piece of an iteration, the unit that schedules place";
   let description = [{
@@ -186,18 +191,20 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     ($sym_visibility^)? $sym_name (`unroll` `(` $unroll^ `)`)? (`wave_groups` `(` $wave_groups^ `)`)?
     attr-dict-with-keyword $body
   }];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
+
+def Tile_PlaceArrayAttr : TypedArrayAttrBase<Tile_PlaceAttr, "array of places">;
 
 def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
   let summary = "the steps between two barriers";
-  let arguments = (ins Tile_ClusterKind:$kind, ArrayAttr:$places);
-  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) ` ` `}` attr-dict";
+  let arguments = (ins Tile_ClusterKind:$kind, Tile_PlaceArrayAttr:$places);
+  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) `}` attr-dict";
 }
 
 //===-- Memory -----------------------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "rows of a view into an operand fragment of this wave";
   let description = [{
     The view's last dimension runs along the depth of the product: as `lhs`, element (r, k) is
@@ -243,7 +250,7 @@ def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
 }
 
-def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
+def Tile_ReadOp : Tile_Op<"read", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "a tile from LDS into a left operand: row = the tile's row, depth = its column";
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
   let results = (outs Tile_Frag:$result);
@@ -253,7 +260,7 @@ def Tile_ReadOp : Tile_Op<"read", [MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [MemoryEffects<[MemRead]>]> {
+def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "a tile from LDS into a left operand, transposed: row = column, depth = row";
   let description = [{
     As `lhs_acc`, the depth runs in the order in which a packed accumulator (`rhs_acc`) holds it.
@@ -270,14 +277,14 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [MemoryEffects<[MemRead]>
 
 def Tile_FragOrRows : AnyTypeOf<[Tile_Frag, Tile_Rows], "fragment or row values">;
 
-def Tile_FillOp : Tile_Op<"fill", [Pure]> {
+def Tile_FillOp : Tile_Op<"fill", [NamedResults, Pure]> {
   let summary = "a fragment or row values with one number everywhere";
   let arguments = (ins F32Attr:$value);
   let results = (outs Tile_FragOrRows:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
 }
 
-def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
+def Tile_SliceOp : Tile_Op<"slice", [NamedResults, Pure]> {
   let summary = "whole blocks of rows of an accumulator; moves nothing";
   let arguments = (ins Tile_Frag:$source, I64Attr:$first_row);
   let results = (outs Tile_Frag:$result);
@@ -285,7 +292,7 @@ def Tile_SliceOp : Tile_Op<"slice", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_ConcatOp : Tile_Op<"concat", [Pure]> {
+def Tile_ConcatOp : Tile_Op<"concat", [NamedResults, Pure]> {
   let summary = "packed accumulators one below the other; moves nothing";
   let arguments = (ins Variadic<Tile_Frag>:$sources);
   let results = (outs Tile_Frag:$result);
@@ -293,14 +300,14 @@ def Tile_ConcatOp : Tile_Op<"concat", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_NegateOp : Tile_Op<"negate", [Pure, AllTypesMatch<["source", "result"]>]> {
+def Tile_NegateOp : Tile_Op<"negate", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "the negated fragment where the (uniform) condition holds, else the fragment";
   let arguments = (ins Tile_Frag:$source, I1:$condition);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = "$source `when` $condition attr-dict `:` type($source)";
 }
 
-def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs x rhs on the matrix unit";
   let description = [{
     Without `acc` the sum starts from zero. The depth of both operands must run in the same order:
@@ -312,7 +319,7 @@ def Tile_MmaOp : Tile_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
+def Tile_MaskOp : Tile_Op<"mask", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
   let summary = "scores of keys that the query may not see become -inf";
   let description = [{
     With key j = tile x rows + row of the fragment, and query column c: keeps the score if
@@ -327,7 +334,7 @@ def Tile_MaskOp : Tile_Op<"mask", [Pure, AllTypesMatch<["scores", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_RowMaxOp : Tile_Op<"row_max", [Pure]> {
+def Tile_RowMaxOp : Tile_Op<"row_max", [NamedResults, Pure]> {
   let summary = "each lane's maximum over the keys it holds of its query; a partial value";
   let arguments = (ins Tile_Frag:$source);
   let results = (outs Tile_Rows:$result);
@@ -335,7 +342,7 @@ def Tile_RowMaxOp : Tile_Op<"row_max", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_RowSumOp : Tile_Op<"row_sum", [Pure, AllTypesMatch<["init", "result"]>]> {
+def Tile_RowSumOp : Tile_Op<"row_sum", [NamedResults, Pure, AllTypesMatch<["init", "result"]>]> {
   let summary = "init plus each lane's sum over the keys it holds of its query; a partial value";
   let description = [{
     Over an `acc` fragment one f32 addition for each element. Over a packed one a dot product with
@@ -368,9 +375,10 @@ def Tile_SettleOp : Tile_Op<"settle", [
     $max `,` $reference `,` $bound `scale` `(` $scale `)` `threshold` `(` $threshold `)`
     attr-dict `:` type($max)
   }];
+  let hasVerifier = 1;
 }
 
-def Tile_RescaleOp : Tile_Op<"rescale", [Pure,
+def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
     TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
   let summary = "values times a row factor, skipped where no row of the wave moved";
   let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$factor, I1:$moved);
@@ -381,7 +389,7 @@ def Tile_RescaleOp : Tile_Op<"rescale", [Pure,
   let hasVerifier = 1;
 }
 
-def Tile_Exp2Op : Tile_Op<"exp2", [Pure, AllTypesMatch<["scores", "result"]>]> {
+def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
   let summary = "exp2(scores * scale - reference), in f32";
   let description = [{ One fused multiply-add and the hardware's exp2 for each element. }];
   let arguments = (ins Tile_Frag:$scores, F32:$scale, Tile_Rows:$reference);
@@ -393,7 +401,7 @@ def Tile_Exp2Op : Tile_Op<"exp2", [Pure, AllTypesMatch<["scores", "result"]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_PackOp : Tile_Op<"pack", [Pure]> {
+def Tile_PackOp : Tile_Op<"pack", [NamedResults, Pure]> {
   let summary = "an accumulator rounded to 16 bits: the right operand of the next product, as it lies";
   let arguments = (ins Tile_Frag:$source);
   let results = (outs Tile_Frag:$result);
@@ -401,21 +409,22 @@ def Tile_PackOp : Tile_Op<"pack", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_UnifyOp : Tile_Op<"unify", [Pure, SameOperandsAndResultType]> {
+def Tile_UnifyOp : Tile_Op<"unify", [NamedResults, Pure, SameOperandsAndResultType]> {
   let summary = "adds up a partial value over the lanes that hold the same row";
   let arguments = (ins Tile_Rows:$source);
   let results = (outs Tile_Rows:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
-def Tile_NormalizeOp : Tile_Op<"normalize", [Pure, AllTypesMatch<["source", "result"]>]> {
+def Tile_NormalizeOp : Tile_Op<"normalize", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "each column divided by its row sum; zero where the sum is zero";
   let arguments = (ins Tile_Frag:$source, Tile_Rows:$sum);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = "$source `by` $sum attr-dict `:` type($source) `,` type($sum)";
+  let hasVerifier = 1;
 }
 
-def Tile_LogSumOp : Tile_Op<"log_sum", [Pure, AllTypesMatch<["sum", "reference", "result"]>]> {
+def Tile_LogSumOp : Tile_Op<"log_sum", [NamedResults, Pure, AllTypesMatch<["sum", "reference", "result"]>]> {
   let summary = "the natural log-sum-exp of a row: (reference + log2(sum)) * ln 2, -inf for sum 0";
   let arguments = (ins Tile_Rows:$sum, Tile_Rows:$reference);
   let results = (outs Tile_Rows:$result);

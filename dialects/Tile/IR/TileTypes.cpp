@@ -26,6 +26,20 @@ static ParseResult parseShape(AsmParser &parser, SmallVectorImpl<int64_t> &shape
   return failure(parser.parseDimensionList(shape, allowDynamic) || parser.parseType(element));
 }
 
+/// Extents are 32-bit numbers in the kernel's arguments.
+static constexpr int64_t kLargestExtent = std::numeric_limits<int32_t>::max();
+/// More LDS than any target has.
+static constexpr int64_t kLargestTileBytes = 1 << 20;
+/// 512 registers of 64 lanes of 4 bytes.
+static constexpr int64_t kWaveRegisterBytes = 512 * 64 * 4;
+
+/// rows x columns x bytes of an element, or `limit` + 1 if it is larger than that.
+static int64_t tileBytes(ArrayRef<int64_t> shape, Type element, int64_t limit) {
+  if (shape[0] > limit || shape[1] > limit)
+    return limit + 1;
+  return std::min(shape[0] * shape[1] * (element.getIntOrFloatBitWidth() / 8), limit + 1);
+}
+
 static bool isOperandElement(Type type) { return type.isBF16() || type.isF16(); }
 
 // ViewType
@@ -52,6 +66,9 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
   if (!isOperandElement(element) && !element.isF32())
     return emitError() << "view of " << element << ", expected bf16, f16 or f32 elements";
+  for (int64_t extent : shape)
+    if (!ShapedType::isDynamic(extent) && (extent < 1 || extent > kLargestExtent))
+      return emitError() << "view with extent " << extent << ", expected '?' or 1 to " << kLargestExtent;
   return success();
 }
 
@@ -82,6 +99,9 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
   if (shape[0] <= 0 || shape[0] % 32 != 0 || shape[1] <= 0 || shape[1] % 32 != 0)
     return emitError() << "ring tile of " << shape[0] << "x" << shape[1]
                        << ", expected positive multiples of 32";
+  if (tileBytes(shape, element, kLargestTileBytes) > kLargestTileBytes)
+    return emitError() << "ring tile of " << shape[0] << "x" << shape[1] << " has more than "
+                       << kLargestTileBytes << " bytes, use a smaller tile";
   return success();
 }
 
@@ -132,6 +152,9 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
     return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " in layout "
                        << stringifyFragLayout(layout) << ", expected multiples of " << rowUnit
                        << "x" << columnUnit;
+  if (tileBytes(shape, element, kWaveRegisterBytes) > kWaveRegisterBytes)
+    return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " " << element << " has more than "
+                       << kWaveRegisterBytes << " bytes, all registers of a wave; use a smaller one";
   return success();
 }
 

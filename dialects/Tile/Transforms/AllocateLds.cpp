@@ -49,6 +49,8 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   Result<std::vector<LdsUse>> uses = collectUses(ring);
   if (!uses)
     return uses.error();
+  if (uses->empty())
+    return invalidInput("nothing reads it, so there is nothing to choose by; remove it or write its layout");
   LdsTileRequest request;
   request.rows = ring.getRing().getType().getShape()[0];
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
@@ -57,13 +59,41 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   return findLdsLayout(request, arch.lds.access);
 }
 
+namespace {
+/// A ring's place in LDS, in bytes.
+struct Extent {
+  RingOp ring;
+  int64_t begin, end;
+};
+} // namespace
+
+static LogicalResult verifyDisjoint(SmallVector<Extent> extents) {
+  llvm::sort(extents, [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < extents.size(); ++i) {
+    if (extents[i - 1].end <= extents[i].begin)
+      continue;
+    auto diagnostic = extents[i].ring.emitOpError()
+                      << "at(" << extents[i].begin << ") lies in another ring, which ends at "
+                      << extents[i - 1].end << "; move it, or leave 'at' out";
+    diagnostic.attachNote(extents[i - 1].ring.getLoc()) << "the other ring is here";
+    return failure();
+  }
+  return success();
+}
+
 static LogicalResult allocate(KernelOp kernel, bool remarks) {
   Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
   if (!arch)
     return kernel.emitOpError() << arch.error().message;
   Builder builder(kernel.getContext());
   int64_t end = 0;
-  SmallVector<RingOp> rings(kernel.getBody().getOps<RingOp>());
+  SmallVector<RingOp> rings;
+  kernel.walk<WalkOrder::PreOrder>([&](RingOp ring) { rings.push_back(ring); });
+  // Rings that a hand has placed come first: the others go behind them.
+  for (RingOp ring : rings)
+    if (ring.getLdsOffset() && ring.getDepth() && ring.getLayout())
+      end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+  SmallVector<Extent> extents;
   for (RingOp ring : rings) {
     if (!ring.getDepth())
       return ring.emitOpError("has no depth; run 'tile-pipeline' first");
@@ -78,8 +108,12 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     }
     if (!ring.getLdsOffset())
       ring.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kRingAlignment)));
-    end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+    int64_t begin = *ring.getLdsOffset(), ringEnd = begin + *ring.getDepth() * ring.getSlotBytes();
+    extents.push_back({ring, begin, ringEnd});
+    end = std::max<int64_t>(end, ringEnd);
   }
+  if (failed(verifyDisjoint(extents)))
+    return failure();
   if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
     return success();
   auto diagnostic = kernel.emitOpError() << "needs " << end << " bytes of LDS, " << kernel.getTarget()
@@ -95,9 +129,11 @@ namespace {
 struct AllocateLdsPass : hocket::tile::impl::AllocateLdsPassBase<AllocateLdsPass> {
   using Base::Base;
   void runOnOperation() override {
-    for (KernelOp kernel : getOperation().getOps<KernelOp>())
-      if (failed(allocate(kernel, remarks)))
-        return signalPassFailure();
+    WalkResult walk = getOperation().walk([&](KernelOp kernel) {
+      return failed(allocate(kernel, remarks)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (walk.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace

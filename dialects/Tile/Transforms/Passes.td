@@ -7,14 +7,17 @@ include "mlir/Pass/PassBase.td"
 def PipelineTilesPass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
   let summary = "Place the steps of every loop over tiles as its schedule says";
   let description = [{
-    *What.* Replaces `tile.for_tiles` by an `scf.for` whose body holds the steps in the order of the
-    schedule's clusters, with a `tile.barrier` at the end of each cluster. Gives every ring its depth
-    and every fetch and read its slot.
+    *What.* Replaces `tile.for_tiles` by loops and straight-line code that hold the steps of every
+    iteration in the order of the schedule's clusters, with a `tile.await` and a `tile.barrier` at the
+    end of each cluster. A schedule that runs steps ahead or unrolls gives a prologue, an unrolled
+    steady state, a remainder and an epilogue, and a plain loop for problems too short for them.
+    Gives every ring its depth and every fetch and read its slot.
 
     *Requires.* The schedule is in the module and places every step of the loop once.
 
-    *Guarantees.* No `tile.for_tiles` is left. A schedule that uses a value before it is produced, or
-    reads a tile in the cluster that fetches it, is an error that names both steps.
+    *Guarantees.* No `tile.for_tiles` is left. A schedule that uses a value before it is produced,
+    reads a tile before it is complete or overwrites one that is still read, is an error that names
+    both steps.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
@@ -36,16 +39,16 @@ def AllocateLdsPass : Pass<"tile-allocate-lds", "::mlir::ModuleOp"> {
 }
 
 def SynchronizePass : Pass<"tile-synchronize", "::mlir::ModuleOp"> {
-  let summary = "Insert the waits that make tiles complete before the barrier that publishes them";
+  let summary = "Turn waits for tiles into counts of instructions";
   let description = [{
-    *What.* In front of each `tile.barrier`, waits for exactly those fetches of this wave whose tile
-    is read before the next barrier (`vm`), and for LDS reads whose slot is fetched into before the
-    next barrier (`lgkm`).
+    *What.* Replaces `tile.await` by `tile.wait`: how many instructions of this wave may stay in
+    flight (`vm`) follows from the rings whose fetches may, and from how their tiles are split over
+    the waves; LDS reads are waited for as a whole (`lgkm`).
 
     *Requires.* Rings with layouts (`tile-allocate-lds`): the number of instructions of a fetch
     follows from them.
 
-    *Guarantees.* No wave reads a tile that is not complete, no slot is overwritten while it is read.
+    *Guarantees.* No `tile.await` is left; every count can be encoded, or it is an error.
   }];
 }
 

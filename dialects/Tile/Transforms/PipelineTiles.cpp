@@ -372,6 +372,10 @@ void LoopEmitter::emit() {
                                          constant(builder, model.minimumTiles()));
     auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
     OpBuilder::InsertionGuard guard(builder);
+    // A branch without results comes with its yields.
+    for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+      if (!block->empty())
+        block->back().erase();
     builder.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> overlapped = emitOverlapped(builder);
     scf::YieldOp::create(builder, overlapped);
@@ -385,6 +389,9 @@ void LoopEmitter::emit() {
 }
 
 static LogicalResult pipelineLoop(ForTilesOp loop) {
+  if (auto step = loop->getParentOfType<StepOp>())
+    return loop.emitOpError() << "stands in step '" << step.getSymName()
+                              << "'; a schedule places whole steps, so put the loop outside of it";
   auto schedule = SymbolTable::lookupNearestSymbolFrom<ScheduleOp>(loop, loop.getScheduleAttr());
   if (!schedule)
     return loop.emitOpError() << "follows schedule '" << loop.getSchedule()

@@ -125,6 +125,13 @@ LogicalResult ScheduleModel::collectRings() {
   llvm::MapVector<Value, RingUse> uses;
   for (const Placement &place : placements) {
     WalkResult walk = StepOp(place.step).walk([&](Operation *op) {
+      // Waits are counted, so every access must run once whenever its step does.
+      if (isa<FetchOp, ReadOp, ReadTransposedOp>(op) && op->getParentOp() != place.step) {
+        op->emitOpError() << "stands in '" << op->getParentOp()->getName()
+                          << "', where waits cannot be counted; put it directly into step '"
+                          << StepOp(place.step).getSymName() << "'";
+        return WalkResult::interrupt();
+      }
       if (auto fetch = dyn_cast<FetchOp>(op)) {
         RingUse &use = uses[fetch.getRing()];
         if (use.fetch) {

@@ -62,7 +62,9 @@ static LogicalResult synchronize(AwaitOp await, int64_t waves, const WaitCounter
 namespace {
 struct SynchronizePass : hocket::tile::impl::SynchronizePassBase<SynchronizePass> {
   void runOnOperation() override {
-    for (KernelOp kernel : getOperation().getOps<KernelOp>()) {
+    SmallVector<KernelOp> kernels;
+    getOperation().walk([&](KernelOp kernel) { kernels.push_back(kernel); });
+    for (KernelOp kernel : kernels) {
       Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
       if (!arch) {
         kernel.emitOpError() << arch.error().message;

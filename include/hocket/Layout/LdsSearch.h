@@ -66,8 +66,9 @@ struct LdsTileChoice {
 Result<LdsTileChoice> findLdsLayout(const LdsTileRequest &request, const LdsBankModel &model);
 
 /// What the instructions of `use`, by one wave, cost on `layout` in total; the worst wave if they
-/// differ.
+/// differ. Counting may stop once more than `maxConflicts` cycles are lost: the result then says at
+/// least so much.
 Result<LdsCost> ldsUseCost(const LdsTileLayout &layout, const LdsUse &use,
-                           const LdsBankModel &model);
+                           const LdsBankModel &model, unsigned maxConflicts = ~0u);
 
 } // namespace hocket

@@ -30,9 +30,10 @@ struct CompileOptions {
 
 /// What a compilation gives.
 struct Compilation {
-  std::string output;   ///< text or bytes of the stage asked for
-  std::string manifest; ///< JSON of the first kernel; empty if the input was beyond the tile stage
-  std::string report;   ///< resources, as a table; empty unless linked
+  std::string output;     ///< text or bytes of the stage asked for
+  std::string manifest;   ///< JSON of the kernel; empty if there is none
+  std::string noManifest; ///< why there is none, if a kernel was seen
+  std::string report;     ///< resources, as a table; empty unless linked
   std::string reportJson;
   std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
 };

@@ -351,7 +351,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   void runOnOperation() override {
     if (waves < 1 || waves > 16 || kvTile < 64 || kvTile % 64 != 0) {
-      getOperation().emitError() << "waves = " << waves << " and kv-tile = " << kvTile
+      getOperation().emitError() << "waves = " << waves.getValue() << " and kv-tile = " << kvTile.getValue()
                                  << ", expected 1 to 16 waves and a positive multiple of 64 keys";
       return signalPassFailure();
     }

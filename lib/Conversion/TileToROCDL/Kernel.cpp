@@ -54,8 +54,9 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
 /// All LDS of a kernel is one global; rings lie in it at their offsets.
 static LLVM::GlobalOp createLds(Emitter &emit, tile::KernelOp kernel) {
   int64_t bytes = 0;
-  for (tile::RingOp ring : kernel.getBody().getOps<tile::RingOp>())
+  kernel.walk([&](tile::RingOp ring) {
     bytes = std::max<int64_t>(bytes, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+  });
   if (bytes == 0)
     return {};
   Type type = LLVM::LLVMArrayType::get(emit.getI8Type(), bytes);

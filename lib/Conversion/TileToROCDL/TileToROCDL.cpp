@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
@@ -29,6 +30,31 @@ static void inlineStep(tile::StepOp step) {
   yield.erase();
   step->getBlock()->getOperations().splice(step->getIterator(), body.getOperations());
   step.erase();
+}
+
+/// A slot that is a constant must be one of the ring's.
+static LogicalResult verifySlot(Operation *op) {
+  auto depth = op->getOperand(0).getDefiningOp<tile::RingOp>().getDepth();
+  APInt slot;
+  if (!depth || !matchPattern(op->getOperand(2), m_ConstantInt(&slot)))
+    return success();
+  if (slot.getSExtValue() >= 0 && slot.getSExtValue() < static_cast<int64_t>(*depth))
+    return success();
+  return op->emitOpError() << "uses slot " << slot.getSExtValue() << " of a ring with depth(" << *depth
+                           << "), expected 0 to " << *depth - 1;
+}
+
+/// All rings of the kernel must lie in the target's LDS.
+static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) {
+  WalkResult walk = kernel.walk([&](tile::RingOp ring) {
+    int64_t end = *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes();
+    if (end <= static_cast<int64_t>(arch.lds.bytesPerWorkgroup))
+      return WalkResult::advance();
+    ring.emitOpError() << "ends at byte " << end << " of LDS, " << kernel.getTarget() << " has "
+                       << arch.lds.bytesPerWorkgroup << "; use a smaller tile, less depth or another 'at'";
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
 }
 
 /// What the patterns rely on and a hand-written module may lack.
@@ -56,9 +82,13 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
       op->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
       return WalkResult::interrupt();
     }
+    if (streams && failed(verifySlot(op)))
+      return WalkResult::interrupt();
     return WalkResult::advance();
   });
-  return failure(walk.wasInterrupted());
+  if (walk.wasInterrupted())
+    return failure();
+  return verifyLdsSize(kernel, **arch);
 }
 
 static LoweringState createState(MLIRContext *context) {
@@ -76,14 +106,15 @@ namespace {
 struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<ConvertTileToROCDLPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
-      if (failed(verifyClusters(kernel)))
-        return signalPassFailure();
+    WalkResult kernels = module.walk([&](tile::KernelOp kernel) {
+      return failed(verifyClusters(kernel)) ? WalkResult::interrupt() : WalkResult::advance();
+    });
+    if (kernels.wasInterrupted())
+      return signalPassFailure();
     SmallVector<tile::StepOp> steps;
     module.walk([&](tile::StepOp step) { steps.push_back(step); });
     llvm::for_each(steps, inlineStep);
-    for (tile::ScheduleOp schedule : llvm::make_early_inc_range(module.getOps<tile::ScheduleOp>()))
-      schedule.erase();
+    module.walk([&](tile::ScheduleOp schedule) { schedule.erase(); });
 
     TypeConverter converter;
     populateTypeConversions(converter);

@@ -105,6 +105,7 @@ TEST(HipDevice, LaunchesWithAPackedBlock) {
   block = packArguments((*kernel)->info(), values);
   expectError(device.launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, *block),
               "kernel 'fill': hipModuleLaunchKernel failed: unspecified launch failure (719)");
+  EXPECT_TRUE(device.free(*address).ok());
 }
 
 TEST(HipDevice, RefusesMisuse) {

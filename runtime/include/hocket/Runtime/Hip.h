@@ -2,7 +2,7 @@
 //
 // Building needs no ROCm: the library is found by dlopen, newest soname first, and its functions by
 // name. Only what HIP 5 to 7 have in common is used; device properties, whose layout changed with
-// HIP 6, are read through the entry point that belongs to each layout (docs/Hardware.md 6).
+// HIP 6, are read through the entry point that belongs to each layout.
 #pragma once
 
 #include "hocket/Runtime/Device.h"

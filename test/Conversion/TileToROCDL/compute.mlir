@@ -1,0 +1,95 @@
+// convert-tile-to-rocdl, computation: one behaviour per kernel.
+// RUN: hocket-opt %s --convert-tile-to-rocdl -split-input-file | FileCheck %s
+
+// A kernel's attributes: its size, and no accumulator registers apart from the others.
+// CHECK-LABEL: llvm.func @attributes(
+// CHECK-SAME: passthrough = {{\[\[}}"amdgpu-agpr-alloc", "0"]]
+// CHECK-SAME: rocdl.flat_work_group_size = "512,512", rocdl.kernel, rocdl.reqd_work_group_size = array<i32: 512, 1, 1>
+// CHECK-NOT: tile.
+tile.kernel @attributes(%n: i64) target("gfx950") waves(8) {
+}
+
+// -----
+
+// 64 x 128 by 128 x 32: two blocks of rows, eight steps of depth, neighbours into different blocks.
+// CHECK-LABEL: llvm.func @mma_bf16
+// CHECK-COUNT-16: rocdl.mfma.f32.32x32x16.bf16
+// CHECK-NOT: rocdl.mfma
+tile.kernel @mma_bf16() target("gfx950") waves(1) {
+  %a = tile.fill 1.0 : !tile.frag<64x128xbf16, lhs>
+  %b = tile.fill 1.0 : !tile.frag<128x32xbf16, rhs>
+  %c = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %d = tile.mma %a, %b, %c : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
+}
+
+// -----
+
+// CHECK-LABEL: llvm.func @mma_f16
+// CHECK: rocdl.mfma.f32.32x32x16.f16
+tile.kernel @mma_f16() target("gfx950") waves(1) {
+  %a = tile.fill 1.0 : !tile.frag<32x16xf16, lhs_acc>
+  %b = tile.fill 1.0 : !tile.frag<16x32xf16, rhs_acc>
+  %c = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %d = tile.mma %a, %b, %c : !tile.frag<32x16xf16, lhs_acc>, !tile.frag<16x32xf16, rhs_acc>, !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+// One fused multiply-add and the hardware's exp2 for each element; conversions on whole vectors.
+// CHECK-LABEL: llvm.func @exp2
+// CHECK: llvm.intr.fma
+// CHECK-NEXT: rocdl.exp2
+// CHECK: llvm.fptrunc %{{.*}} : vector<8xf32> to vector<8xbf16>
+tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  %p = tile.exp2 %s scale(%scale) minus(%r) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %x = tile.pack %p : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+// A tile that no boundary cuts skips the compares: the mask is one uniform branch.
+// CHECK-LABEL: llvm.func @mask
+// CHECK: %[[CUTS:.*]] = arith.cmpi sgt
+// CHECK: scf.if %[[CUTS]]
+// CHECK-COUNT-32: arith.select
+// CHECK: } else {
+// CHECK-NOT: arith.select
+// CHECK: }
+tile.kernel @mask(%t: i32, %n: i32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
+  %m = tile.mask %s tile(%t) below(%n) : !tile.frag<64x32xf32, acc>
+}
+
+// -----
+
+// A wave in which no row moved does nothing; the exchange between half-waves is in the rare branch.
+// CHECK-LABEL: llvm.func @settle
+// CHECK: rocdl.ballot
+// CHECK: %[[MOVED:.*]] = arith.cmpi ne
+// CHECK: scf.if %[[MOVED]]
+// CHECK: rocdl.permlane32.swap
+// CHECK: llvm.intr.ceil
+// CHECK: llvm.intr.ldexp
+// CHECK: } else {
+// CHECK: scf.if %[[MOVED]]
+// CHECK: arith.mulf
+// CHECK: } else {
+tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
+  %m = tile.fill 1.0 : !tile.rows<32xf32>
+  %o = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
+  %x = tile.rescale %o by %factor when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+}
+
+// -----
+
+// A row maximum is one linear chain of maxima without NaNs: v_max3.
+// CHECK-LABEL: llvm.func @row_max
+// CHECK-COUNT-15: arith.maxnumf %{{.*}}, %{{.*}} fastmath<nnan>
+// CHECK-NOT: arith.maxnumf
+tile.kernel @row_max() target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %m = tile.row_max %s : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
+}

@@ -1,0 +1,74 @@
+// convert-tile-to-rocdl, memory: one behaviour per kernel.
+// RUN: hocket-opt %s --tile-allocate-lds --convert-tile-to-rocdl --canonicalize -split-input-file | FileCheck %s
+
+// The two scopes of LDS accesses: without them LLVM drains the DMA in front of every read.
+// CHECK-DAG: #[[DMA:.*]] = #llvm.alias_scope<{{.*}}description = "dma">
+// CHECK-DAG: #[[READ:.*]] = #llvm.alias_scope<{{.*}}description = "read">
+
+// All LDS of a kernel is one global of exactly the bytes that its rings take.
+// CHECK: llvm.mlir.global internal @fetch.lds() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<{{[0-9]+}} x i8>
+
+// A fetch is LDS DMA of 16 bytes a lane, two instructions for each of 8 waves, from a descriptor that
+// is re-based for the tile. What differs between instructions is in the scalar offset: an instruction
+// offset (the second last operand) would move the LDS address too.
+// CHECK-LABEL: llvm.func @fetch
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: rocdl.make.buffer.rsrc
+// CHECK-COUNT-2: rocdl.raw.ptr.buffer.load.lds %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[ZERO]], %[[ZERO]] {alias_scopes = [#[[DMA]]]}
+// CHECK-NOT: rocdl.raw.ptr.buffer.load.lds
+// The read that follows names both scopes.
+// CHECK: llvm.load %{{.*}} {alias_scopes = [#[[READ]]], {{.*}}noalias_scopes = [#[[DMA]]]} : !llvm.ptr<3> -> vector<8xbf16>
+tile.kernel @fetch(%k: !tile.view<?x?x?x128xbf16>, %o: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %slot = arith.constant 0 : i32
+  %ring = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.fetch %ring[%n] slot(%slot) : !tile.ring<64x128xbf16>
+  %x = tile.read %ring[%n] slot(%slot) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  %q = tile.load %k[%n, %n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.frag<128x32xbf16, rhs>
+  %acc = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %s = tile.mma %x, %q, %acc : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
+  %max = tile.row_max %s : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
+}
+
+// -----
+
+// V is read transposed, 8 bytes a lane, two reads for each operand, both scopes on each.
+// CHECK-LABEL: llvm.func @transposed
+// CHECK-COUNT-32: rocdl.ds.read.tr16.b64 %{{.*}} {alias_scopes = [#{{.*}}], noalias_scopes = [#{{.*}}]} : <3> -> vector<4xf16>
+// CHECK-NOT: rocdl.ds.read.tr16.b64
+tile.kernel @transposed(%v: !tile.view<?x?x?x128xf16>, %n: i32) target("gfx950") waves(8) {
+  %slot = arith.constant 0 : i32
+  %ring = tile.ring %v[%n, %n] depth(1) : !tile.view<?x?x?x128xf16> -> !tile.ring<64x128xf16>
+  tile.fetch %ring[%n] slot(%slot) : !tile.ring<64x128xf16>
+  %x = tile.read_transposed %ring[%n] slot(%slot) : !tile.ring<64x128xf16> -> !tile.frag<128x64xf16, lhs_acc>
+  %p = tile.fill 1.0 : !tile.frag<64x32xf16, rhs_acc>
+  %acc = tile.fill 0.0 : !tile.frag<128x32xf32, acc>
+  %o = tile.mma %x, %p, %acc : !tile.frag<128x64xf16, lhs_acc>, !tile.frag<64x32xf16, rhs_acc>, !tile.frag<128x32xf32, acc>
+  tile.store %o, %v[%n, %n, %n] : !tile.frag<128x32xf32, acc>, !tile.view<?x?x?x128xf16>
+}
+
+// -----
+
+// Waits are encoded in one instruction, counters that are absent at their limit; a barrier is fenced on
+// both sides, and one for a single wave group is a branch.
+// CHECK-LABEL: llvm.func @waits
+// CHECK: rocdl.s.waitcnt
+// CHECK: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.s.barrier
+// CHECK-NEXT: rocdl.sched.barrier 0
+tile.kernel @waits() target("gfx950") waves(8) {
+  tile.wait vm(4) lgkm(0)
+  tile.barrier
+}
+
+// -----
+
+// The wave number is the same in all lanes and lives in a scalar register.
+// CHECK-LABEL: llvm.func @uniform
+// CHECK: %[[ID:.*]] = rocdl.workitem.id.x range <i32, 0, 512>
+// CHECK: %[[WAVE:.*]] = arith.shrui %[[ID]]
+// CHECK: rocdl.readfirstlane %[[WAVE]] : i32
+tile.kernel @uniform(%o: !tile.view<?x?x?xf32>, %n: i32) target("gfx950") waves(8) {
+  %row = tile.wave_row %n rows(32)
+  %x = tile.fill 0.0 : !tile.rows<32xf32>
+  tile.store_rows %x, %o[%n, %n, %row] : !tile.rows<32xf32>, !tile.view<?x?x?xf32>
+}

@@ -1,0 +1,39 @@
+// Every attribute and region of the attn dialect, printed as it is parsed.
+// RUN: hocket-opt %s | hocket-opt | FileCheck %s
+// RUN: hocket-opt %s --mlir-print-op-generic | hocket-opt | FileCheck %s
+
+// Defaults are not printed.
+// CHECK: attn.forward @plain element_type(bf16) head_dim(128){{$}}
+attn.forward @plain element_type(bf16) head_dim(128)
+
+// CHECK: attn.forward @no_mask element_type(f16) head_dim(64){{$}}
+attn.forward @no_mask element_type(f16) head_dim(64) mask(none)
+
+// CHECK: attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
+attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
+
+// CHECK: attn.forward @modified element_type(bf16) head_dim(128) score_mod {
+// CHECK-NEXT: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK: attn.yield %{{.*}} : f32
+// CHECK: mask_mod {
+// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[QUERY:.*]]: i32, %[[KEY:.*]]: i32):
+// CHECK: arith.cmpi sle, %[[KEY]], %[[QUERY]]
+// CHECK: attn.yield %{{.*}} : i1
+attn.forward @modified element_type(bf16) head_dim(128) score_mod {
+^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+  %double = arith.addf %score, %score : f32
+  attn.yield %double : f32
+} mask_mod {
+^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
+  %seen = arith.cmpi sle, %key, %query : i32
+  attn.yield %seen : i1
+}
+
+// The example of the op's documentation.
+// CHECK: attn.forward @soft_cap
+attn.forward @soft_cap element_type(bf16) head_dim(128) mask(causal) lse score_mod {
+^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+  %cap = arith.constant 5.000000e+01 : f32
+  %limited = arith.minimumf %score, %cap : f32
+  attn.yield %limited : f32
+}

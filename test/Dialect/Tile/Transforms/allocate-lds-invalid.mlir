@@ -1,0 +1,57 @@
+// Every refusal of tile-allocate-lds.
+// RUN: hocket-opt %s --tile-allocate-lds -verify-diagnostics -split-input-file
+
+// expected-error @below {{unknown target 'gfx1100'; known targets: gfx950}}
+tile.kernel @target(%n: i32) target("gfx1100") waves(8) {
+}
+
+// -----
+
+tile.kernel @no_depth(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  // expected-error @below {{has no depth; run 'tile-pipeline' first}}
+  %0 = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+}
+
+// -----
+
+// expected-error-re @below {{needs {{[0-9]+}} bytes of LDS, gfx950 has 163840}}
+tile.kernel @too_deep(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  // expected-note-re @below {{this ring takes 11 x {{[0-9]+}} bytes; use a smaller tile or a schedule of less depth}}
+  %0 = tile.ring %k[%n, %n] depth(11) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %1 = tile.read %0[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+}
+
+// -----
+
+// Three waves cannot share a tile evenly.
+tile.kernel @three_waves(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(3) {
+  // expected-error @below {{has no layout in LDS}}
+  %0 = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %1 = tile.read %0[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+}
+
+// -----
+
+tile.kernel @never_read(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  // expected-error @below {{has no layout in LDS: nothing reads it, so there is nothing to choose by; remove it or write its layout}}
+  %0 = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+}
+
+// -----
+
+tile.kernel @odd_tile(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  // expected-error @below {{has no layout in LDS}}
+  %0 = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<96x128xbf16>
+  %1 = tile.read %0[%n] slot(%n) : !tile.ring<96x128xbf16> -> !tile.frag<96x128xbf16, lhs>
+}
+
+// -----
+
+tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  // expected-note @below {{the other ring is here}}
+  %0 = tile.ring %k[%n, %n] depth(1) at(0) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  // expected-error-re @below {{at(1024) lies in another ring, which ends at {{[0-9]+}}; move it, or leave 'at' out}}
+  %1 = tile.ring %k[%n, %n] depth(1) at(1024) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %2 = tile.read %0[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  %3 = tile.read %1[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+}

@@ -1,0 +1,51 @@
+// tile-allocate-lds gives rings their layout and place.
+// RUN: hocket-opt %s --tile-allocate-lds -split-input-file | FileCheck %s
+// RUN: hocket-opt %s --tile-allocate-lds=remarks -split-input-file 2>&1 | FileCheck %s --check-prefix=REMARK
+
+// One after the other, at multiples of 1024 bytes, each in a layout that its reads hit without
+// conflicts beyond those that its width costs.
+// REMARK: remark: {{[0-9]+}} bytes a tile, {{[0-9]+}} cycles of bank conflicts in one wave's reads of it
+// CHECK-LABEL: tile.kernel @two_rings
+// CHECK: tile.ring %{{.*}} depth(2) at(0) layout(<panel 256, chunk 1024, pad [[PAD:[0-9]+]], rows[{{.*}}], bytes[1, 2, 4, 8,
+// CHECK: tile.ring %{{.*}} depth(1) at({{[1-9][0-9]*}}) layout(<
+tile.kernel @two_rings(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %a = tile.ring %k[%n, %n] depth(2) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %b = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %x = tile.read %a[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  %y = tile.read_transposed %b[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<128x64xbf16, lhs_acc>
+}
+
+// -----
+
+// What a hand has written stays; the ring without a place goes behind it.
+// CHECK-LABEL: tile.kernel @by_hand
+// CHECK: tile.ring %{{.*}} depth(1) at(20480) layout(
+// CHECK: tile.ring %{{.*}} depth(1) at(4096) layout(<panel 256, chunk 1024, pad 0, rows[256, 512, 1024, 2048, 4096, 8192], bytes[1, 2, 4, 8, 16, 32, 64, 128]>)
+tile.kernel @by_hand(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %b = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %x = tile.read %b[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  %a = tile.ring %k[%n, %n] depth(1) at(4096) layout(<panel 256, chunk 1024, pad 0,
+    rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>)
+    : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+}
+
+// -----
+
+// A ring inside of a step counts like any other.
+// CHECK-LABEL: tile.kernel @inside
+// CHECK: tile.step @a
+// CHECK-NEXT: tile.ring %{{.*}} depth(1) at(0) layout(
+tile.kernel @inside(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  tile.step @a {
+    %b = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+    %x = tile.read %b[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  }
+}
+
+// -----
+
+// Does not fire: no rings.
+// CHECK-LABEL: tile.kernel @none
+// CHECK-NEXT: }
+tile.kernel @none(%n: i32) target("gfx950") waves(8) {
+}

@@ -1,0 +1,133 @@
+// tile-pipeline places steps as the schedule says.
+// RUN: hocket-opt %s --tile-pipeline -split-input-file | FileCheck %s
+
+tile.schedule @by_halves {
+  tile.cluster memory { fetch(0) }
+  tile.cluster compute { read(0) use(0) }
+}
+
+// Steps stand in the order of the clusters, every cluster ends in a barrier, and the ring has the
+// depth and the slot that this takes.
+// CHECK-LABEL: tile.kernel @places
+// CHECK: %[[RING:.*]] = tile.ring %{{.*}} depth(1) :
+// CHECK-NOT: tile.for_tiles
+// CHECK: %[[ZERO:.*]] = arith.constant 0 : i32
+// CHECK: %[[ONE:.*]] = arith.constant 1 : i32
+// CHECK: scf.for %[[T:.*]] = %[[ZERO]] to %{{.*}} step %[[ONE]] iter_args(%[[SUM:.*]] = %{{.*}}) -> (!tile.rows<32xf32>)
+// CHECK: tile.step @fetch
+// CHECK-NEXT: tile.fetch %[[RING]][%[[T]]] slot(%{{.*}})
+// CHECK-NEXT: }
+// CHECK-NEXT: tile.await fetches
+// CHECK-NEXT: tile.barrier
+// CHECK: tile.step @read
+// CHECK-NEXT: tile.read %[[RING]][%[[T]]] slot(%{{.*}})
+// CHECK: %[[NEXT:.*]] = tile.step @use
+// CHECK: tile.await reads
+// CHECK-NEXT: tile.barrier
+// CHECK-NEXT: scf.yield %[[NEXT]] : !tile.rows<32xf32>
+tile.kernel @places(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.rows<32xf32>
+  %sum = tile.for_tiles %t = 0 to %n init(%carried = %zero : !tile.rows<32xf32>) schedule(@by_halves) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+    %next = tile.step @use -> !tile.rows<32xf32> {
+      %x = tile.unify %carried : !tile.rows<32xf32>
+      tile.yield %x : !tile.rows<32xf32>
+    }
+    tile.yield %next : !tile.rows<32xf32>
+  }
+}
+
+// -----
+
+// The schedule, not the text, orders independent steps.
+tile.schedule @turned {
+  tile.cluster compute { b(0) a(0) }
+}
+// CHECK-LABEL: tile.kernel @order
+// CHECK: tile.step @b
+// CHECK: tile.step @a
+// CHECK: tile.barrier
+tile.kernel @order(%n: i32) target("gfx950") waves(1) {
+  tile.for_tiles %t = 0 to %n schedule(@turned) {
+    tile.step @a { }
+    tile.step @b { }
+  }
+}
+
+// -----
+
+// A step ahead takes a prologue, an epilogue, a second slot, and a plain loop for short problems.
+tile.schedule @ahead {
+  tile.cluster compute { fetch(+1) read(0) }
+}
+// CHECK-LABEL: tile.kernel @overlap
+// CHECK: tile.ring %{{.*}} depth(2)
+// CHECK: scf.if
+// CHECK: tile.step @fetch
+// CHECK: tile.barrier
+// CHECK: scf.for
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+// CHECK: tile.await fetches reads
+// CHECK-NEXT: tile.barrier
+// CHECK: tile.step @read
+// CHECK: } else {
+// CHECK: scf.for
+tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+}
+
+// -----
+
+// A loop may use what a step in front of it has made: that step is no part of the schedule.
+tile.schedule @s {
+  tile.cluster compute { a(0) }
+}
+// CHECK-LABEL: tile.kernel @step_before
+// CHECK: tile.step @before
+// CHECK: scf.for
+// CHECK: tile.step @a
+tile.kernel @step_before(%n: i32) target("gfx950") waves(1) {
+  %x = tile.step @before -> i32 { tile.yield %n : i32 }
+  tile.for_tiles %t = 0 to %n schedule(@s) {
+    tile.step @a { %y = arith.addi %x, %t : i32 }
+  }
+}
+
+// -----
+
+// Two loops may follow one schedule.
+tile.schedule @s {
+  tile.cluster compute { a(0) }
+}
+// CHECK-LABEL: tile.kernel @two_loops
+// CHECK-COUNT-2: scf.for
+// CHECK-NOT: tile.for_tiles
+tile.kernel @two_loops(%n: i32) target("gfx950") waves(1) {
+  tile.for_tiles %t = 0 to %n schedule(@s) {
+    tile.step @a { }
+  }
+  tile.for_tiles %t = 0 to %n schedule(@s) {
+    tile.step @a { }
+  }
+}
+
+// -----
+
+// Does not fire: a kernel without a loop over tiles.
+// CHECK-LABEL: tile.kernel @no_loop
+// CHECK-NEXT: %{{.*}} = tile.wave_row
+// CHECK-NEXT: }
+tile.kernel @no_loop(%n: i32) target("gfx950") waves(1) {
+  %r = tile.wave_row %n rows(32)
+}

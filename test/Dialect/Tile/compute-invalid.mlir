@@ -1,0 +1,250 @@
+// Every refusal of an op on fragments and rows.
+// RUN: hocket-opt %s -verify-diagnostics -split-input-file
+
+tile.kernel @slice_layout() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  // expected-error @below {{source has layout rhs_acc, expected acc}}
+  %1 = tile.slice %0 from 0 : !tile.frag<64x32xbf16, rhs_acc> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @slice_result() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{result has layout rhs_acc, expected acc}}
+  %1 = tile.slice %0 from 0 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @slice_start() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{32 rows from 16 of '!tile.frag<64x32xf32, acc>' as '!tile.frag<32x32xf32, acc>'; whole blocks of 32 rows and all columns are needed}}
+  %1 = tile.slice %0 from 16 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @slice_end() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{32 rows from 9223372036854775776 of '!tile.frag<64x32xf32, acc>'}}
+  %1 = tile.slice %0 from 9223372036854775776 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @slice_before() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{32 rows from -32 of '!tile.frag<64x32xf32, acc>'}}
+  %1 = tile.slice %0 from -32 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @concat_layout() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs>
+  // expected-error @below {{source has layout rhs, expected rhs_acc}}
+  %1 = tile.concat %0, %0 : !tile.frag<32x32xbf16, rhs>, !tile.frag<32x32xbf16, rhs> -> !tile.frag<64x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @concat_result() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  // expected-error @below {{result has layout rhs, expected rhs_acc}}
+  %1 = tile.concat %0, %0 : !tile.frag<32x32xbf16, rhs_acc>, !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<64x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @concat_fit() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  // expected-error @below {{source '!tile.frag<32x32xbf16, rhs_acc>' does not fit result '!tile.frag<32x64xbf16, rhs_acc>'}}
+  %1 = tile.concat %0 : !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<32x64xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @concat_rows() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  // expected-error @below {{sources have 32 rows, the result has 64}}
+  %1 = tile.concat %0 : !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<64x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @mma_layouts() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<128x32xbf16, rhs_acc>
+  %2 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{multiplies layouts lhs and rhs_acc, whose depths run in different orders; use lhs with rhs, or lhs_acc with rhs_acc}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xbf16, rhs_acc>, !tile.frag<64x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @mma_accumulator() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<128x32xbf16, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  // expected-error @below {{accumulator has layout rhs_acc, expected acc}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xbf16, rhs>, !tile.frag<64x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @mma_elements() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<128x32xf16, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{multiplies 'bf16' by 'f16'}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xf16, rhs>, !tile.frag<64x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @mma_shapes() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x128xbf16, lhs>
+  %1 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs>
+  %2 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{multiplies 64x128 by 64x32 into 64x32}}
+  %3 = tile.mma %0, %1, %2 : !tile.frag<64x128xbf16, lhs>, !tile.frag<64x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @mask_layout(%n: i32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  // expected-error @below {{scores has layout rhs_acc, expected acc}}
+  %1 = tile.mask %0 tile(%n) below(%n) : !tile.frag<64x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @max_layout() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  // expected-error @below {{source has layout rhs_acc, expected acc}}
+  %1 = tile.row_max %0 : !tile.frag<64x32xbf16, rhs_acc> -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @max_columns() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x64xf32, acc>
+  // expected-error @below {{fragment of 64 columns with 32 row values}}
+  %1 = tile.row_max %0 : !tile.frag<64x64xf32, acc> -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @sum_layout() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{source has layout rhs, expected acc or rhs_acc}}
+  %2 = tile.row_sum %0, %1 : !tile.frag<32x32xbf16, rhs>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @sum_columns() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x64xbf16, rhs_acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{fragment of 64 columns with 32 row values}}
+  %2 = tile.row_sum %0, %1 : !tile.frag<64x64xbf16, rhs_acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @threshold(%scale: f32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{a finite number of at least 0 is needed}}
+  %1:4 = tile.settle %0, %0, %0 scale(%scale) threshold(-1.0) : !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @threshold_nan(%scale: f32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{a finite number of at least 0 is needed}}
+  %1:4 = tile.settle %0, %0, %0 scale(%scale) threshold(0x7FC00000) : !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @rescale_layout(%n: i32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  %2 = arith.constant true
+  // expected-error @below {{value has layout rhs_acc, expected acc}}
+  %3 = tile.rescale %0 by %1 when %2 : !tile.frag<64x32xbf16, rhs_acc> by !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @rescale_types(%n: i32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  %2 = arith.constant true
+  // expected-error @below {{failed to verify that values and results have the same types}}
+  %3 = "tile.rescale"(%0, %1, %2) : (!tile.frag<64x32xf32, acc>, !tile.rows<32xf32>, i1) -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @exp2_scores(%scale: f32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{scores has layout rhs_acc, expected acc}}
+  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @exp2_columns(%scale: f32) target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xf32, acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{fragment of 64 columns with 32 row values}}
+  %2 = tile.exp2 %0 scale(%scale) minus(%1) : !tile.frag<32x64xf32, acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @pack_source() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  // expected-error @below {{source has layout rhs_acc, expected acc}}
+  %1 = tile.pack %0 : !tile.frag<32x32xbf16, rhs_acc> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @pack_result() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{result has layout rhs, expected rhs_acc}}
+  %1 = tile.pack %0 : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @pack_shape() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{source '!tile.frag<64x32xf32, acc>' and result '!tile.frag<32x32xbf16, rhs_acc>' differ in shape}}
+  %1 = tile.pack %0 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xbf16, rhs_acc>
+}
+
+// -----
+
+tile.kernel @normalize_layout() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, rhs_acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{source has layout rhs_acc, expected acc}}
+  %2 = tile.normalize %0 by %1 : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @normalize_columns() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x64xf32, acc>
+  %1 = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{fragment of 64 columns with 32 row values}}
+  %2 = tile.normalize %0 by %1 : !tile.frag<32x64xf32, acc>, !tile.rows<32xf32>
+}

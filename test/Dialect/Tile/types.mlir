@@ -1,0 +1,30 @@
+// Every type and attribute of the tile dialect, printed as it is parsed.
+// RUN: hocket-opt %s --allow-unregistered-dialect | hocket-opt --allow-unregistered-dialect | FileCheck %s
+
+// CHECK: tile.kernel @types(
+// CHECK-SAME: !tile.view<?x?x?x128xbf16>, %{{.*}}: !tile.view<2x?x8x64xf16>, %{{.*}}: !tile.view<?x?x?xf32>, %{{.*}}: !tile.view<?xf32>
+tile.kernel @types(%a: !tile.view<?x?x?x128xbf16>, %b: !tile.view<2x?x8x64xf16>, %c: !tile.view<?x?x?xf32>,
+                   %d: !tile.view<?xf32>) target("gfx950") waves(1) {
+  // CHECK: !tile.frag<32x16xbf16, lhs>
+  %lhs = tile.fill 0.0 : !tile.frag<32x16xbf16, lhs>
+  // CHECK: !tile.frag<16x32xf16, rhs>
+  %rhs = tile.fill 0.0 : !tile.frag<16x32xf16, rhs>
+  // CHECK: !tile.frag<64x32xf32, acc>
+  %acc = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // CHECK: !tile.frag<128x64xbf16, lhs_acc>
+  %lhs_acc = tile.fill 0.0 : !tile.frag<128x64xbf16, lhs_acc>
+  // CHECK: !tile.frag<64x32xbf16, rhs_acc>
+  %rhs_acc = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
+  // CHECK: !tile.rows<32xf32>
+  %rows = tile.fill 0.0 : !tile.rows<32xf32>
+  // The largest fragment: all registers of a wave.
+  // CHECK: !tile.frag<256x128xf32, acc>
+  %all = tile.fill 0.0 : !tile.frag<256x128xf32, acc>
+}
+
+// CHECK: "some.op"() {layout = #tile.lds_layout<panel 256, chunk 1024, pad 16, rows[128], bytes[1, 2, 4, 8, 16, 32, 64, 256]>
+// CHECK-SAME: place = #tile.place<"fetch_k", 2>, ring = !tile.ring<64x128xbf16>
+"some.op"() {
+  layout = #tile.lds_layout<panel 256, chunk 1024, pad 16, rows [128], bytes [1, 2, 4, 8, 16, 32, 64, 256]>,
+  place = #tile.place<"fetch_k", 2>, ring = !tile.ring<64x128xbf16>
+} : () -> ()

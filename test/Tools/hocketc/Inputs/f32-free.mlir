@@ -1,0 +1,1 @@
+attn.forward @plain element_type(bf16) head_dim(128)
