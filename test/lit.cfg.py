@@ -1,5 +1,6 @@
 # How lit finds and runs Hocket's tests. Paths come from lit.site.cfg.py in the build tree.
 import os
+import platform
 import sys
 
 import lit.formats
@@ -44,5 +45,10 @@ config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "
 config.substitutions.append(
     ("%clang-gfx950", "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O2 -ffp-contract=off")
 )
+config.substitutions.append(
+    ("%simulator-objects", os.path.join(config.hocket_build_dir, "lib", "Simulator", "CMakeFiles"))
+)
 if config.hocket_sanitizers:
     config.available_features.add("sanitizers")
+if platform.machine() in ("x86_64", "AMD64"):
+    config.available_features.add("x86")

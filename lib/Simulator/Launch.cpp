@@ -114,7 +114,9 @@ static Status fillKernarg(const LaunchContext &context, std::span<const std::byt
   const runtime::KernelInfo &kernel = *context.kernel;
   // A block longer than the metadata's is taken as it is: kernels written in assembly may say too
   // little.
-  block.assign(std::max<size_t>(given.size(), kernel.kernargSize), std::byte(0));
+  // Whole cache lines, as HSA allocates them: compilers may load a little more than they need.
+  size_t bytes = std::max<size_t>(given.size(), kernel.kernargSize);
+  block.assign((bytes + 63) / 64 * 64, std::byte(0));
   if (!given.empty())
     std::memcpy(block.data(), given.data(), given.size());
   for (const runtime::KernelArgument &argument : kernel.arguments) {

@@ -31,13 +31,13 @@ static void writeDeferred(Wave &wave, const PendingOp &op) {
 /// Takes the oldest of `queue` out of it; it lands when no other queue holds it.
 static void landOldest(Wave &wave, PendingQueue &queue) {
   PendingOp &op = wave.pending.pool[pop(queue)];
-  if (op.deferred && &queue == &wave.pending.vectorMemory)
+  if (op.deferred && !op.landed && &queue == &wave.pending.vectorMemory)
     op.land(wave, op);
   if (--op.counters != 0)
     return;
   if (op.deferred)
     writeDeferred(wave, op);
-  else
+  else if (!op.landed)
     op.land(wave, op);
   wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
 }
@@ -53,6 +53,8 @@ PendingOp &hocket::sim::beginPending(Wave &wave, const Instruction &instruction,
   op.counters = 1;
   op.linear = false;
   op.partial = false;
+  op.hasResult = true;
+  op.landed = false;
   op.deferred = false;
   op.resultRows = 0;
   return op;
@@ -90,10 +92,25 @@ void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
   push(wave.pending.lds, op.slot);
 }
 
-bool hocket::sim::landsEarly(Wave &wave) {
-  if (wave.randomState == 0 || wave.pending.vectorMemory.count != 0)
-    return false;
-  return nextRandom(wave.randomState) & 1;
+void hocket::sim::maybeLandEarly(Wave &wave, PendingOp &op) {
+  op.hasResult = false;
+  if (wave.randomState == 0 || nextRandom(wave.randomState) & 1)
+    return;
+  PendingQueues &pending = wave.pending;
+  const PendingQueue &queue = pending.vectorMemory;
+  auto older = [&](unsigned i) -> PendingOp & {
+    return pending.pool[queue.slots[(queue.head + i) & 63]];
+  };
+  for (unsigned i = 0; i < queue.count; ++i)
+    if (older(i).hasResult)
+      return;
+  for (unsigned i = 0; i < queue.count; ++i) {
+    if (!older(i).landed)
+      older(i).land(wave, older(i));
+    older(i).landed = true;
+  }
+  op.land(wave, op);
+  op.landed = true;
 }
 
 void hocket::sim::waitVectorMemory(Wave &wave, unsigned atMost) {

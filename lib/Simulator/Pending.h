@@ -27,6 +27,8 @@ struct PendingOp {
   uint32_t scalar = 0;      ///< anything wave-uniform: an LDS base, a dword count
   uint16_t destination = 0; ///< first VGPR or SGPR of the result
   uint8_t counters = 1;     ///< queues that still hold it (2 for FLAT loads)
+  bool hasResult = true;    ///< writes registers; those land late whatever the seed
+  bool landed = false;      ///< had its effect early and only counts
   /// FLAT: the access happens when vmcnt passes it, with its results going to `data`; the registers
   /// get them when lgkmcnt has passed it too.
   bool deferred = false;
@@ -75,9 +77,10 @@ void issueScalar(Wave &wave, PendingOp &op);
 /// Queues `op` under both counters. Its access keeps its place among the vector memory operations;
 /// its `op.resultRows` result registers are written when both counters have passed it.
 void issueFlat(Wave &wave, PendingOp &op);
-/// Whether the seed lets the store or LDS DMA about to be issued land at once: never with seed 0,
-/// never with anything older still in flight under vmcnt.
-bool landsEarly(Wave &wave);
+/// For an operation without register results, before it is queued: if the seed says so, its effect
+/// happens now, after that of everything older under vmcnt. With seed 0, or behind an operation
+/// whose registers have to wait, it stays late.
+void maybeLandEarly(Wave &wave, PendingOp &op);
 
 /// s_waitcnt: lands what must have landed when the counters are at most these.
 void waitVectorMemory(Wave &wave, unsigned atMost);

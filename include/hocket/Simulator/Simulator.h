@@ -33,7 +33,7 @@ struct LaunchOptions {
 };
 
 /// Some minutes of host time for one workgroup: only a kernel that hangs gets there.
-inline constexpr uint64_t defaultInstructionLimit = 4'000'000'000;
+inline constexpr uint64_t defaultInstructionLimit = 1'000'000'000;
 
 /// Limits of one launch that the simulator checks: work-items of a workgroup, LDS bytes.
 inline constexpr uint32_t maxWorkgroupSize = 1024;

@@ -3,8 +3,6 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-void landNothing(Wave &, PendingOp &) {}
-
 bool resolveGlobalLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned lane, u64 address,
                        unsigned bytes, const char *what) {
   const Allocation *allocation = allocationOf(wave, address, bytes);

@@ -166,17 +166,6 @@ template <unsigned Bytes> void landStore(Wave &, PendingOp &op) {
   }
 }
 
-/// Stands in for an operation that has had its effect already.
-void landNothing(Wave &wave, PendingOp &op);
-
-/// Lands `op` now if the seed says so; it stays in its queue as an operation without effect.
-HOCKET_SIM_INLINE void maybeLandEarly(Wave &wave, PendingOp &op) {
-  if (!landsEarly(wave))
-    return;
-  op.land(wave, op);
-  op.land = landNothing;
-}
-
 /// Copies `count` data registers of the store or atomic into `op`.
 HOCKET_SIM_INLINE void captureData(Wave &wave, PendingOp &op, unsigned first, unsigned count) {
   for (unsigned i = 0; i < count; ++i)

@@ -494,3 +494,41 @@ TEST_F(GlobalMemory, UseBeforeTheWaitIsNoAddress) {
                         "v[12:13], off"),
               HasSubstr("0x7fa57fa57fa57fa5"));
 }
+
+TEST_F(GlobalMemory, SeedsLetLdsDmaLandEarly) {
+  // The second copy is not waited for: late it is not there at the read, early it is.
+  bool late = false, early = false;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    HarnessOptions options;
+    options.seed = seed;
+    start(options);
+    h->setV(5, 0u);
+    h->run("s_mov_b32 m0, 0x100\ns_nop 0\nbuffer_load_dword v4, s[8:11], 0 offen lds\n"
+           "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v4, s[8:11], 0 offen lds\n"
+           "ds_read_b32 v6, v5\ns_waitcnt lgkmcnt(0)\nv_mov_b32 v7, v6");
+    bool there = h->v(7) == words[0];
+    late |= !there;
+    early |= there;
+    if (seed == 0) {
+      EXPECT_FALSE(there);
+    }
+  }
+  EXPECT_TRUE(late);
+  EXPECT_TRUE(early);
+}
+
+TEST_F(GlobalMemory, FlatResultsNeedBothCounters) {
+  start();
+  h->run("flat_load_dword v10, v[2:3]\ns_waitcnt vmcnt(0)\nv_mov_b32 v11, v10\ns_waitcnt "
+         "lgkmcnt(0)\nv_mov_b32 v12, v10");
+  EXPECT_EQ(h->v(11), pendingPattern);
+  EXPECT_EQ(h->v(12), words[0]);
+  h->setV(20, 5u);
+  h->setV(21, 0x11110000u);
+  h->run("flat_load_dword v10, v[2:3]\nflat_load_short_d16 v21, v[2:3]\nglobal_store_dword v[2:3], "
+         "v20, off\nflat_atomic_add v22, v[2:3], v20 sc0");
+  EXPECT_EQ(h->v(10), 0x80u) << "read before the store behind it";
+  EXPECT_EQ(h->v(21), 0x11110080u);
+  EXPECT_EQ(h->v(22), 5u);
+  EXPECT_EQ(words[0], 10u);
+}
