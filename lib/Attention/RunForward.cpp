@@ -6,6 +6,8 @@
 
 #include "DeviceTensor.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -280,8 +282,27 @@ void Runner::verify() {
                          report.errors.failures.end());
 }
 
+/// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:
+/// a problem that cannot fit is refused before anything is allocated.
+static Status checkHostMemory(const ForwardProblem &problem) {
+  double elements = 0;
+  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
+    elements += static_cast<double>(problem.shape(tensor).elements());
+  constexpr double bytesPerElement = 6, gib = double(1 << 30);
+  double needed = elements * bytesPerElement;
+  double available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (needed <= 0.8 * available)
+    return Status::success();
+  return hostError("the problem needs some " + std::to_string(static_cast<int64_t>(needed / gib)) +
+                   " GiB of host memory for its tensors, this machine has " +
+                   std::to_string(static_cast<int64_t>(available / gib)) +
+                   " GiB; use a smaller batch, fewer heads or shorter sequences");
+}
+
 Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
   if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkHostMemory(problem); !status.ok())
     return status.error();
   Status (Runner::*const steps[])() = {&Runner::placeWorkspace, &Runner::placeInputs,
                                        &Runner::placeOutputs, &Runner::bindArguments,

@@ -22,8 +22,12 @@ Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &pr
   whole.to = Stage::HSACO;
   std::string name = "<" + kernelName(problem) + ">";
   Result<Compilation> compilation = compile(describeForward(problem), name, whole);
-  if (!compilation)
-    return compilation.error();
+  if (!compilation) {
+    // Diagnostics without a place start with their severity; the caller has its own word for it.
+    llvm::StringRef message = compilation.error().message;
+    message.consume_front("error: ");
+    return Error{compilation.error().kind, message.str()};
+  }
   Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
   if (!manifest)
     return internalError("the compiler wrote a manifest that cannot be read: " + manifest.error().message);

@@ -70,7 +70,9 @@ private:
   SmallVector<Value> emitPlain(ImplicitLocOpBuilder &builder);
   SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
   void emitPrologue(ImplicitLocOpBuilder &builder);
-  void emitSteady(ImplicitLocOpBuilder &builder, Value first, Value end, int64_t unroll);
+  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
+  void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
+  void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy);
@@ -277,28 +279,14 @@ AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
   return strictest;
 }
 
-/// Iterations `first` to `end` (counted from the first steady one), `unroll` at a time.
-void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value first, Value end, int64_t unroll) {
+/// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
+/// the first steady one.
+void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll) {
   Clusters clusters = scheduledClusters();
-  SmallVector<Version> carried;
-  SmallVector<Value> inits;
-  for (auto &[version, value] : versions) {
-    carried.push_back(version);
-    inits.push_back(value);
-  }
-  auto forOp = scf::ForOp::create(builder, first, end, constant(builder, unroll), inits);
-  if (!forOp.getBody()->empty())
-    forOp.getBody()->back().erase();
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(forOp.getBody());
-  for (auto [version, value] : llvm::zip_equal(carried, forOp.getRegionIterArgs()))
-    versions[version] = value;
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex - model.firstOffset();
     Copy copy;
-    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
-      return addConstant(b, forOp.getInductionVar(), base + offset);
-    };
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) { return addConstant(b, induction, base + offset); };
     copy.slot = [&](int64_t offset, int64_t depth) -> std::optional<int64_t> {
       if (unroll % depth != 0)
         return std::nullopt;
@@ -309,6 +297,54 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value first, Value e
     emitIteration(builder, clusters, copy);
     advance(/*prune=*/true);
   }
+}
+
+/// Iterations 0 to `end`, of which there is at least one, `unroll` at a time: a loop that tests at
+/// its end, so that nothing is copied on the way in and out.
+void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
+  SmallVector<Version> carried;
+  SmallVector<Value> inits = {constant(builder, 0)};
+  for (auto &[version, value] : versions) {
+    carried.push_back(version);
+    inits.push_back(value);
+  }
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  SmallVector<Location> locations(types.size(), loop.getLoc());
+  auto whileOp = scf::WhileOp::create(builder, types, inits);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&whileOp.getBefore(), {}, types, locations);
+  Value induction = body->getArgument(0);
+  for (auto [version, value] : llvm::zip_equal(carried, body->getArguments().drop_front()))
+    versions[version] = value;
+  emitSteadyCopies(builder, induction, unroll);
+  SmallVector<Value> next = {addConstant(builder, induction, unroll)};
+  for (const Version &version : carried)
+    next.push_back(versions.find(version)->second);
+  Value more = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.front(), end);
+  scf::ConditionOp::create(builder, more, next);
+  Block *forward = builder.createBlock(&whileOp.getAfter(), {}, types, locations);
+  scf::YieldOp::create(builder, forward->getArguments());
+  versions.clear();
+  for (auto [version, value] : llvm::zip_equal(carried, whileOp.getResults().drop_front()))
+    versions[version] = value;
+}
+
+/// Iterations `first` to `end`, possibly none, one at a time.
+void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end) {
+  SmallVector<Version> carried;
+  SmallVector<Value> inits;
+  for (auto &[version, value] : versions) {
+    carried.push_back(version);
+    inits.push_back(value);
+  }
+  auto forOp = scf::ForOp::create(builder, first, end, constant(builder, 1), inits);
+  if (!forOp.getBody()->empty())
+    forOp.getBody()->back().erase();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(forOp.getBody());
+  for (auto [version, value] : llvm::zip_equal(carried, forOp.getRegionIterArgs()))
+    versions[version] = value;
+  emitSteadyCopies(builder, forOp.getInductionVar(), /*unroll=*/1);
   SmallVector<Value> next;
   for (const Version &version : carried)
     next.push_back(versions.find(version)->second);
@@ -346,9 +382,9 @@ SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
     Value rest = arith::RemUIOp::create(builder, iterations, constant(builder, model.unroll()));
     unrolled = arith::SubIOp::create(builder, iterations, rest);
   }
-  emitSteady(builder, constant(builder, 0), unrolled, model.unroll());
+  emitSteady(builder, unrolled, model.unroll());
   if (model.unroll() > 1)
-    emitSteady(builder, unrolled, iterations, /*unroll=*/1);
+    emitRemainder(builder, unrolled, iterations);
   emitEpilogue(builder);
   if (model.groups() == 2)
     BarrierOp::create(builder, builder.getI64IntegerAttr(0));

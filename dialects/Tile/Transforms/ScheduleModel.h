@@ -57,8 +57,8 @@ public:
   int64_t lastOffset() const { return maxOffset; }
   /// Iterations before all steps have a tile, and after the first step has run out of them.
   int64_t stages() const { return maxOffset - minOffset; }
-  /// The smallest number of tiles for which the overlapped form holds.
-  int64_t minimumTiles() const { return stages() + 1; }
+  /// The smallest number of tiles for which the overlapped form holds: the steady loop runs once.
+  int64_t minimumTiles() const { return stages() + unroll(); }
 
   llvm::ArrayRef<Placement> places() const { return placements; }
   llvm::ArrayRef<RingUse> rings() const { return ringUses; }

@@ -189,10 +189,6 @@ static void bitFunction16(Wave &wave, const Instruction &in) {
 }
 
 static void registerPacking(OpTable &table) {
-  table.add("v_ashr_pk_i8_i32",
-            lanesKeepHalf<[](i32 a, i32 b, u32 n) { return shiftAndPack<-128, 127>(a, b, n); }>);
-  table.add("v_ashr_pk_u8_i32",
-            lanesKeepHalf<[](i32 a, i32 b, u32 n) { return shiftAndPack<0, 255>(a, b, n); }>);
   table.add("v_bitop3_b16", bitFunction16);
 }
 
