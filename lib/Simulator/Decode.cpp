@@ -7,6 +7,8 @@
 #include "OpTable.h"
 #include "Wave.h"
 
+#include "hocket/Target/Arch/ArchInfo.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
@@ -47,6 +49,8 @@ struct Text::Tools {
   std::unique_ptr<llvm::MCContext> context;
   std::unique_ptr<llvm::MCDisassembler> disassembler;
   std::unique_ptr<llvm::MCInstPrinter> printer;
+  /// 8-bit floats are implemented with their OCP meaning only; older chips have another.
+  bool hasOcpFp8 = false;
 
   static Result<std::unique_ptr<Tools>> create(std::string_view architecture);
 };
@@ -70,6 +74,8 @@ Result<std::unique_ptr<Text::Tools>> Text::Tools::create(std::string_view archit
   StringRef cpu(architecture.data(), architecture.size());
   auto tools = std::make_unique<Tools>();
   tools->table = &opTable(hostIsa());
+  Result<const ArchInfo *> arch = findArch(architecture);
+  tools->hasOcpFp8 = arch && (*arch)->features.ocpFp8;
   tools->registers.reset(target->createMCRegInfo(triple));
   llvm::MCTargetOptions options;
   tools->assembly.reset(target->createMCAsmInfo(*tools->registers, triple, options));
@@ -154,6 +160,12 @@ static void executeUnknownClamp(Wave &wave, const Instruction &instruction) {
   failWave(wave, instruction, "is not implemented by the simulator with the clamp bit");
 }
 
+static void executeOtherFp8(Wave &wave, const Instruction &instruction) {
+  failWave(wave, instruction, "is not implemented by the simulator with this chip's 8-bit float formats");
+}
+
+static bool usesFp8(StringRef mnemonic) { return mnemonic.contains("fp8") || mnemonic.contains("bf8"); }
+
 static ExecuteFunction bindExecute(const OpTable &table, const Instruction &instruction,
                                    const std::string &mnemonic) {
   const OpEntry *entry = table.find(mnemonic);
@@ -178,6 +190,8 @@ void Text::decode(uint32_t index) {
     execute = decodeFields(fresh, disassembly.mnemonic)
                   ? bindExecute(*tools->table, fresh, disassembly.mnemonic)
                   : executeUnknown;
+  if (!tools->hasOcpFp8 && disassembly.valid && usesFp8(disassembly.mnemonic))
+    execute = executeOtherFp8;
   slot = fresh;
   __atomic_store_n(&slot.execute, execute, __ATOMIC_RELEASE);
 }
