@@ -64,9 +64,6 @@ static Status checkDescriptor(const KernelImage &image, const runtime::KernelInf
     return lacks("a private segment buffer in SGPRs");
   if (descriptor.properties & hsa::KERNEL_CODE_PROPERTY_ENABLE_SGPR_FLAT_SCRATCH_INIT)
     return lacks("a flat scratch address in SGPRs");
-  if (descriptor.rsrc1 >> 26 & 1)
-    return unsupported("kernel '" + kernel.name +
-                       "' runs with MODE.FP16_OVFL set, which the simulator does not implement");
   if (kernel.privateSegment > (1u << 20))
     return unsupported("kernel '" + kernel.name + "' has " + std::to_string(kernel.privateSegment) +
                        " bytes of scratch for each work-item, at most 1 MiB is supported");

@@ -158,8 +158,6 @@ static void setRegister(Wave &wave, const Instruction &in, uint32_t value) {
     return;
   }
   wave.mode.bits = (wave.mode.bits & ~r.mask()) | (value << r.offset & r.mask());
-  if (wave.mode.bits >> 23 & 1)
-    failWave(wave, in, "sets MODE.FP16_OVFL, which the simulator does not implement");
 }
 
 static void registerHardwareRegisters(OpTable &table) {

@@ -151,9 +151,6 @@ TEST_F(Launch, UnknownHiddenArgumentIsNamed) {
 
 TEST_F(Launch, RefusesWhatTheSimulatorLacks) {
   KernelFile file;
-  file.rsrc1 = 1 << 26;
-  EXPECT_THAT(run(file, {}).error().message, HasSubstr("FP16_OVFL"));
-  file = {};
   file.properties = 8 | 1;
   EXPECT_THAT(run(file, {}).error().message, HasSubstr("private segment buffer"));
   file.properties = 8 | 1 << 5;

@@ -96,7 +96,7 @@ static std::string makeDescriptor(const KernelFile &file, uint64_t at) {
   descriptor.kernarg_size = file.kernargSize;
   descriptor.kernel_code_entry_byte_offset =
       static_cast<int64_t>(textAddress - at) + file.entryOffset;
-  descriptor.compute_pgm_rsrc1 = 0xf0 << 12 | 1 << 21 | 1 << 23 | file.rsrc1;
+  descriptor.compute_pgm_rsrc1 = 0xf0 << 12 | 1 << 21 | 1 << 23;
   descriptor.compute_pgm_rsrc2 = 2 << 1 | 7 << 7;
   descriptor.kernel_code_properties = file.properties;
   return raw(descriptor);

@@ -15,7 +15,6 @@ struct KernelFile {
   std::string symbol = "k.kd";
   int64_t entryOffset = 0; ///< added to the right one
   uint16_t properties = 8; ///< kernarg segment pointer
-  uint32_t rsrc1 = 0;      ///< more bits of it
   std::string hiddenKind = "hidden_block_count_y";
 };
 
