@@ -43,7 +43,7 @@ enum class Stop : uint8_t {
 };
 
 /// MODE register fields (docs/Hardware.md 2.8): round 32 [1:0], round 16/64 [3:2], denorm 32 [5:4],
-/// denorm 16/64 [7:6], dx10_clamp 8, ieee 9.
+/// denorm 16/64 [7:6], dx10_clamp 8, ieee 9, fp16_ovfl 23.
 struct Mode {
   uint32_t bits = 0x3f0;
   HOCKET_SIM_INLINE bool ieee() const { return bits >> 9 & 1; }
@@ -52,8 +52,11 @@ struct Mode {
   HOCKET_SIM_INLINE unsigned round64() const { return bits >> 2 & 3; }
   HOCKET_SIM_INLINE unsigned denormal32() const { return bits >> 4 & 3; }
   HOCKET_SIM_INLINE unsigned denormal64() const { return bits >> 6 & 3; }
-  /// Round to nearest even and all denormals kept: what the host does by default.
-  HOCKET_SIM_INLINE bool isDefault() const { return (bits & 0xff) == 0xf0; }
+  /// f16 (and fp8) overflow gives the largest finite value.
+  HOCKET_SIM_INLINE bool fp16Overflow() const { return bits >> 23 & 1; }
+  /// Round to nearest even, all denormals kept, overflow to infinity: what the host does by
+  /// default.
+  HOCKET_SIM_INLINE bool isDefault() const { return (bits & 0x8000ff) == 0xf0; }
 };
 
 struct Wave {

@@ -202,9 +202,10 @@ FloatScope::~FloatScope() = default;
 #endif
 
 bool refuseHalfMode(Wave &wave, const Instruction &in) {
-  if (wave.mode.round64() == 0 && wave.mode.denormal64() == 3)
+  if (wave.mode.round64() == 0 && wave.mode.denormal64() == 3 && !wave.mode.fp16Overflow())
     return false;
-  failWave(wave, in, "is f16 arithmetic in a rounding or denormal mode that is not implemented");
+  failWave(wave, in,
+           "is f16 arithmetic in a rounding, denormal or overflow mode that is not implemented");
   return true;
 }
 

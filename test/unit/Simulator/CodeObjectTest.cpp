@@ -149,6 +149,14 @@ TEST_F(Launch, UnknownHiddenArgumentIsNamed) {
   EXPECT_THAT(run(file, {}).error().message, HasSubstr("unknown kind 'hidden_surprise'"));
 }
 
+TEST_F(Launch, RefusesWhatTheSimulatorLacks) {
+  KernelFile file;
+  file.properties = 8 | 1;
+  EXPECT_THAT(run(file, {}).error().message, HasSubstr("private segment buffer"));
+  file.properties = 8 | 1 << 5;
+  EXPECT_THAT(run(file, {}).error().message, HasSubstr("flat scratch address"));
+}
+
 TEST_F(Launch, ReportsTheLowestFailingWorkgroup) {
   for (unsigned threads : {1u, 2u, 4u}) {
     // Workgroups beyond 127 write past the buffer of 65536 bytes.

@@ -205,6 +205,14 @@ TEST(VectorFloat, ModeRegister) {
   EXPECT_EQ(h.s(0), 12u);
 }
 
+TEST(VectorFloat, OtherModesForHalvesAreRefused) {
+  for (const char *mode : {"23, 1), 1", "2, 2), 1", "6, 2), 0"}) {
+    WaveHarness h;
+    std::string text = "s_setreg_imm32_b32 hwreg(HW_REG_MODE, " + std::string(mode);
+    EXPECT_NE(h.tryRun(text + "\nv_add_f16 v0, v1, v1").find("overflow mode"), std::string::npos);
+  }
+}
+
 TEST(VectorFloat, Doubles) {
   checkWide(
       {
