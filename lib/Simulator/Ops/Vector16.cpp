@@ -163,15 +163,6 @@ static void registerIntegerLogic(OpTable &table) {
   three(u16(), "v_min3_u16", "v_max3_u16", "v_med3_u16");
 }
 
-/// Two shifted values, saturated to bytes: `Low` and `High` are the limits.
-template <i32 Low, i32 High> static HOCKET_SIM_INLINE u16 shiftAndPack(i32 a, i32 b, u32 n) {
-  auto byte = [&](i32 v) {
-    i32 shifted = v >> (n & 31);
-    return static_cast<u32>(shifted < Low ? Low : shifted > High ? High : shifted) & 0xff;
-  };
-  return static_cast<u16>(byte(a) | byte(b) << 8);
-}
-
 /// As v_bitop3_b32 (VectorInteger.cpp), on halves.
 static void bitFunction16(Wave &wave, const Instruction &in) {
   LaneWords source[3], high, result;

@@ -126,6 +126,14 @@ std::vector<Case> scheduleCases() {
       {"double_buffer_two_tiles", make(bf16, causal, 1, 1, 1, 128, 128), DataKind::Normal, "double_buffer"},
       {"double_buffer_odd", make(bf16, none, 1, 2, 1, 70, 5 * 64), DataKind::Rising, "double_buffer"},
       {"double_buffer_long", make(fp16, causal, 1, 2, 1, 700, 700), DataKind::Normal, "double_buffer"},
+      {"dual_wave_one_tile", make(bf16, none, 1, 1, 1, 64, 1), DataKind::Normal, "dual_wave"},
+      {"dual_wave_too_short_to_overlap", make(fp16, causal, 1, 1, 1, 200, 200), DataKind::Rising, "dual_wave"},
+      {"dual_wave_shortest_overlap", make(bf16, none, 1, 1, 1, 100, 5 * 64), DataKind::Rising, "dual_wave"},
+      {"dual_wave_even", make(bf16, none, 1, 2, 1, 70, 6 * 64), DataKind::Rising, "dual_wave"},
+      {"dual_wave_odd", make(fp16, none, 1, 2, 1, 70, 7 * 64 - 1), DataKind::Normal, "dual_wave"},
+      {"dual_wave_long", make(bf16, causal, 1, 2, 1, 1100, 1100), DataKind::Normal, "dual_wave"},
+      {"dual_wave_large", make(fp16, causal, 1, 1, 1, 700, 900), DataKind::Large, "dual_wave"},
+      {"dual_wave_no_keys", make(bf16, causal, 1, 1, 1, 900, 400), DataKind::OneHot, "dual_wave"},
       {"double_buffer_no_keys", make(fp16, causal, 1, 1, 1, 700, 60), DataKind::Normal, "double_buffer"},
   };
 }
