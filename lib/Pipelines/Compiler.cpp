@@ -30,8 +30,8 @@
 using namespace mlir;
 using namespace hocket;
 
-/// One line of a diagnostic: "file:line:col: error: message". Locations inside locations (an op made
-/// by a pass from another) name the first file place.
+/// One line of a diagnostic: "file:line:col: error: message". Locations inside locations (an op
+/// made by a pass from another) name the first file place.
 static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, StringRef kind) {
   FileLineColLoc place;
   diagnostic.getLocation()->walk([&](Location location) {
@@ -39,7 +39,8 @@ static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, S
     return place ? WalkResult::interrupt() : WalkResult::advance();
   });
   if (place)
-    stream << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn() << ": ";
+    stream << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
+           << ": ";
   stream << kind << ": " << diagnostic.str() << "\n";
 }
 
@@ -77,15 +78,15 @@ private:
 class Compiler {
 public:
   Compiler(std::string_view text, std::string_view name, const CompileOptions &options)
-      : input(text), name(name), options(options), context(createRegistry(), MLIRContext::Threading::DISABLED),
-        diagnostics(&context) {
+      : input(text), name(name), options(options),
+        context(createRegistry(), MLIRContext::Threading::DISABLED), diagnostics(&context) {
     context.printOpOnDiagnostic(false);
   }
 
   Result<Compilation> run() {
     if (options.to < options.from)
-      return invalidInput("cannot go from stage '" + std::string(toString(options.from)) + "' back to '" +
-                          std::string(toString(options.to)) + "'");
+      return invalidInput("cannot go from stage '" + std::string(toString(options.from)) +
+                          "' back to '" + std::string(toString(options.to)) + "'");
     if (Result<const ArchInfo *> arch = findArch(options.target); !arch)
       return arch.error();
     for (Stage stage : kStages) {
@@ -151,7 +152,8 @@ Status Compiler::parse() {
     return parseLlvm();
   case Stage::Asm: {
     emitted.assembly = input.str();
-    Result<llvm::SmallVector<char, 0>> object = hsaco::assemble(input, {.cpu = options.target}, name);
+    Result<llvm::SmallVector<char, 0>> object =
+        hsaco::assemble(input, {.cpu = options.target}, name);
     if (!object)
       return object.error();
     emitted.object = *object;
@@ -168,8 +170,8 @@ Status Compiler::parse() {
 /// MLIR's parser recurses; far below the depth at which it would run out of stack.
 static constexpr int kDeepestNesting = 256;
 
-/// The line on which brackets nest deeper than `kDeepestNesting`, or 0. Strings and comments count as
-/// nothing.
+/// The line on which brackets nest deeper than `kDeepestNesting`, or 0. Strings and comments count
+/// as nothing.
 static unsigned lineNestedTooDeep(StringRef text) {
   int depth = 0;
   unsigned line = 1;
@@ -335,7 +337,8 @@ Status Compiler::toHsaco() {
 Status Compiler::readManifest() {
   SmallVector<tile::KernelOp> kernels(module->getOps<tile::KernelOp>());
   if (kernels.size() != 1) {
-    result.noManifest = "the input has " + std::to_string(kernels.size()) + " kernels, a manifest describes one";
+    result.noManifest =
+        "the input has " + std::to_string(kernels.size()) + " kernels, a manifest describes one";
     return Status::success();
   }
   // A kernel without bindings compiles; it merely has no manifest.
@@ -376,6 +379,7 @@ std::string Compiler::textOf(Stage stage) {
   return text;
 }
 
-Result<Compilation> hocket::compile(std::string_view text, std::string_view name, const CompileOptions &options) {
+Result<Compilation> hocket::compile(std::string_view text, std::string_view name,
+                                    const CompileOptions &options) {
   return Compiler(text, name, options).run();
 }

@@ -4,8 +4,8 @@
 using namespace hocket;
 
 static std::string kernelName(const attention::ForwardProblem &problem) {
-  return "fmha_fwd_d" + std::to_string(problem.headDim) + "_" + std::string(attention::toString(problem.dtype)) +
-         (problem.causal ? "_causal" : "_none");
+  return "fmha_fwd_d" + std::to_string(problem.headDim) + "_" +
+         std::string(attention::toString(problem.dtype)) + (problem.causal ? "_causal" : "_none");
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {
@@ -30,8 +30,10 @@ Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &pr
   }
   Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
   if (!manifest)
-    return internalError("the compiler wrote a manifest that cannot be read: " + manifest.error().message);
-  if (Status status = manifest::checkRequirements(*manifest, attention::problemVariables(problem)); !status)
+    return internalError("the compiler wrote a manifest that cannot be read: " +
+                         manifest.error().message);
+  if (Status status = manifest::checkRequirements(*manifest, attention::problemVariables(problem));
+      !status)
     return status.error();
   ForwardKernel kernel;
   kernel.codeObject = std::move(compilation->output);

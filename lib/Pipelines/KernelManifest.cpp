@@ -55,11 +55,13 @@ private:
     if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, binding.str()); !status)
       return status;
     result.arguments.back().align = kTensorAlignment;
-    Result<std::vector<std::string>> strides = expressions(index, "tile.strides", view.getRank() - 1);
+    Result<std::vector<std::string>> strides =
+        expressions(index, "tile.strides", view.getRank() - 1);
     if (!strides)
       return strides.error();
     for (auto [dimension, stride] : llvm::enumerate(*strides))
-      if (Status status = add((binding + "_stride" + Twine(dimension)).str(), manifest::ArgumentType::I64, stride);
+      if (Status status = add((binding + "_stride" + Twine(dimension)).str(),
+                              manifest::ArgumentType::I64, stride);
           !status)
         return status;
     int64_t dynamic = llvm::count_if(view.getShape(), ShapedType::isDynamic);
@@ -67,7 +69,8 @@ private:
     if (!sizes)
       return sizes.error();
     for (auto [dimension, size] : llvm::enumerate(*sizes))
-      if (Status status = add((binding + "_size" + Twine(dimension)).str(), manifest::ArgumentType::I32, size);
+      if (Status status =
+              add((binding + "_size" + Twine(dimension)).str(), manifest::ArgumentType::I32, size);
           !status)
         return status;
     viewSizes[kernel.getArgument(index)] = *sizes;
@@ -103,15 +106,16 @@ private:
           list.push_back(text.str());
     if (static_cast<int64_t>(list.size()) == count)
       return list;
-    return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) + " has " +
-                        std::to_string(list.size()) + " expressions in '" + attribute.str() + "', its view needs " +
-                        std::to_string(count));
+    return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
+                        " has " + std::to_string(list.size()) + " expressions in '" +
+                        attribute.str() + "', its view needs " + std::to_string(count));
   }
 
   Status add(std::string name, manifest::ArgumentType type, const std::string &expression) {
     Result<manifest::Expression> value = manifest::Expression::parse(expression);
     if (!value)
-      return invalidInput("kernel '" + result.kernel + "': argument '" + name + "': " + value.error().message);
+      return invalidInput("kernel '" + result.kernel + "': argument '" + name +
+                          "': " + value.error().message);
     uint32_t size = manifest::sizeInBytes(type);
     offset = llvm::alignTo(offset, size);
     result.arguments.push_back({std::move(name), offset, type, *value});
@@ -125,14 +129,17 @@ private:
       return Status::success();
     auto sizes = viewSizes.find(blocks.front().getView());
     if (blocks.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 3)
-      return invalidInput("kernel '" + result.kernel +
-                          "': the grid follows from one 'tile.block_id' of a view with run-time batch, "
-                          "sequence and heads, which is an argument");
-    const auto &[batch, sequence, heads] = std::tie(sizes->second[0], sizes->second[1], sizes->second[2]);
+      return invalidInput(
+          "kernel '" + result.kernel +
+          "': the grid follows from one 'tile.block_id' of a view with run-time batch, "
+          "sequence and heads, which is an argument");
+    const auto &[batch, sequence, heads] =
+        std::tie(sizes->second[0], sizes->second[1], sizes->second[2]);
     std::string rows = std::to_string(blocks.front().getRows());
     std::string perZ = std::to_string(kBatchesPerZ);
     std::string grid[3] = {"ceildiv(" + sequence + ", " + rows + ") * (" + heads + ")",
-                           "min(" + batch + ", " + perZ + ")", "ceildiv(" + batch + ", " + perZ + ")"};
+                           "min(" + batch + ", " + perZ + ")",
+                           "ceildiv(" + batch + ", " + perZ + ")"};
     for (unsigned dimension = 0; dimension != 3; ++dimension) {
       Result<manifest::Expression> expression = manifest::Expression::parse(grid[dimension]);
       if (!expression)
@@ -152,10 +159,12 @@ private:
       auto condition = pair && pair.size() == 2 ? dyn_cast<StringAttr>(pair[0]) : StringAttr();
       auto message = condition ? dyn_cast<StringAttr>(pair[1]) : StringAttr();
       if (!message)
-        return invalidInput("kernel '" + result.kernel + "': 'tile.requires' is a list of [condition, message]");
+        return invalidInput("kernel '" + result.kernel +
+                            "': 'tile.requires' is a list of [condition, message]");
       Result<manifest::Expression> expression = manifest::Expression::parse(condition.str());
       if (!expression)
-        return invalidInput("kernel '" + result.kernel + "': 'tile.requires': " + expression.error().message);
+        return invalidInput("kernel '" + result.kernel +
+                            "': 'tile.requires': " + expression.error().message);
       result.requirements.push_back({*expression, message.str()});
     }
     return Status::success();
@@ -168,4 +177,6 @@ private:
 };
 } // namespace
 
-Result<manifest::Manifest> hocket::makeManifest(tile::KernelOp kernel) { return ManifestBuilder(kernel).build(); }
+Result<manifest::Manifest> hocket::makeManifest(tile::KernelOp kernel) {
+  return ManifestBuilder(kernel).build();
+}

@@ -27,8 +27,8 @@ static std::string shippedNames() {
 }
 
 /// The one schedule in `text`; diagnostics of the parser go to the context's handler.
-static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringRef text, StringRef name,
-                                                   tile::ScheduleOp &schedule) {
+static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringRef text,
+                                                   StringRef name, tile::ScheduleOp &schedule) {
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(context), name);
   if (!parsed)
     return invalidInput("cannot parse schedule '" + name.str() + "'");
@@ -63,7 +63,8 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
 static Result<std::string> addChosen(ModuleOp module, const std::string &choice) {
   if (const ShippedSchedule *shipped = findShipped(choice))
     return addSchedule(module, shipped->text, shipped->name);
-  if (auto existing = dyn_cast_or_null<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, choice)))
+  if (auto existing =
+          dyn_cast_or_null<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, choice)))
     return choice;
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(choice);
   if (!file)

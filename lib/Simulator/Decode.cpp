@@ -161,10 +161,13 @@ static void executeUnknownClamp(Wave &wave, const Instruction &instruction) {
 }
 
 static void executeOtherFp8(Wave &wave, const Instruction &instruction) {
-  failWave(wave, instruction, "is not implemented by the simulator with this chip's 8-bit float formats");
+  failWave(wave, instruction,
+           "is not implemented by the simulator with this chip's 8-bit float formats");
 }
 
-static bool usesFp8(StringRef mnemonic) { return mnemonic.contains("fp8") || mnemonic.contains("bf8"); }
+static bool usesFp8(StringRef mnemonic) {
+  return mnemonic.contains("fp8") || mnemonic.contains("bf8");
+}
 
 static ExecuteFunction bindExecute(const OpTable &table, const Instruction &instruction,
                                    const std::string &mnemonic) {

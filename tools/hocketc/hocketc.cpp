@@ -1,8 +1,8 @@
 // hocketc: a kernel or an attention description in, a code object out - or any stage in between.
 //
 // The driver does four things: read options, read the input, call `hocket::compile`, write what was
-// asked for. Exit status 0, or 2 with one message that says what is wrong, at which stage, and how to
-// see more.
+// asked for. Exit status 0, or 2 with one message that says what is wrong, at which stage, and how
+// to see more.
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/Schedules.h"
 
@@ -18,29 +18,41 @@ namespace cl = llvm::cl;
 using namespace hocket;
 
 static cl::OptionCategory category("hocketc options");
-static cl::opt<std::string> inputPath(cl::Positional, cl::desc("<input file, - for standard input>"),
-                                      cl::init("-"), cl::cat(category));
-static cl::opt<std::string> outputPath("o", cl::value_desc("file"), cl::cat(category),
-                                       cl::desc("Output file, - for standard output (default: the input's name with "
-                                                ".hsaco; text stages go to standard output)"));
-static cl::opt<std::string> toStage("to", cl::value_desc("stage"), cl::init("hsaco"), cl::cat(category),
-                                    cl::desc("Stop at a stage: attn, tile, clusters, rocdl, llvm, asm, hsaco (default)"));
-static cl::opt<std::string> fromStage("from", cl::value_desc("stage"), cl::init("attn"), cl::cat(category),
-                                      cl::desc("The stage that the input is in (default: attn, which also takes tile)"));
-static cl::opt<std::string> dumpDirectory("dump-stages", cl::value_desc("directory"), cl::cat(category),
-                                          cl::desc("Write every stage that is passed to a file there"));
-static cl::opt<std::string> report("report", cl::value_desc("json"), cl::ValueOptional, cl::cat(category),
-                                   cl::desc("Print registers, LDS, occupancy and instruction counts; =json for JSON"));
-static cl::opt<std::string> manifestPath("manifest", cl::value_desc("file"), cl::cat(category),
-                                         cl::desc("Write the launch manifest (JSON, docs/Manifest.md)"));
-static cl::opt<std::string> target("target", cl::value_desc("processor"), cl::init("gfx950"), cl::cat(category),
+static cl::opt<std::string> inputPath(cl::Positional,
+                                      cl::desc("<input file, - for standard input>"), cl::init("-"),
+                                      cl::cat(category));
+static cl::opt<std::string>
+    outputPath("o", cl::value_desc("file"), cl::cat(category),
+               cl::desc("Output file, - for standard output (default: the input's name with "
+                        ".hsaco; text stages go to standard output)"));
+static cl::opt<std::string>
+    toStage("to", cl::value_desc("stage"), cl::init("hsaco"), cl::cat(category),
+            cl::desc("Stop at a stage: attn, tile, clusters, rocdl, llvm, asm, hsaco (default)"));
+static cl::opt<std::string>
+    fromStage("from", cl::value_desc("stage"), cl::init("attn"), cl::cat(category),
+              cl::desc("The stage that the input is in (default: attn, which also takes tile)"));
+static cl::opt<std::string>
+    dumpDirectory("dump-stages", cl::value_desc("directory"), cl::cat(category),
+                  cl::desc("Write every stage that is passed to a file there"));
+static cl::opt<std::string>
+    report("report", cl::value_desc("json"), cl::ValueOptional, cl::cat(category),
+           cl::desc("Print registers, LDS, occupancy and instruction counts; =json for JSON"));
+static cl::opt<std::string>
+    manifestPath("manifest", cl::value_desc("file"), cl::cat(category),
+                 cl::desc("Write the launch manifest (JSON, docs/Manifest.md)"));
+static cl::opt<std::string> target("target", cl::value_desc("processor"), cl::init("gfx950"),
+                                   cl::cat(category),
                                    cl::desc("Target processor (default: gfx950)"));
-static cl::opt<std::string> schedule("schedule", cl::value_desc("name|file"), cl::cat(category),
-                                     cl::desc("Schedule to follow: a shipped one, or a file with a tile.schedule"));
-static cl::opt<bool> debugInfo("g", cl::cat(category), cl::desc("Line tables back to the input; the code stays the same"));
-static cl::opt<bool> allowSpills("allow-spills", cl::cat(category),
-                                 cl::desc("Accept a kernel that spills registers or uses scratch memory"));
-static cl::opt<bool> timing("timing", cl::cat(category), cl::desc("Print the seconds that each stage took"));
+static cl::opt<std::string>
+    schedule("schedule", cl::value_desc("name|file"), cl::cat(category),
+             cl::desc("Schedule to follow: a shipped one, or a file with a tile.schedule"));
+static cl::opt<bool> debugInfo("g", cl::cat(category),
+                               cl::desc("Line tables back to the input; the code stays the same"));
+static cl::opt<bool>
+    allowSpills("allow-spills", cl::cat(category),
+                cl::desc("Accept a kernel that spills registers or uses scratch memory"));
+static cl::opt<bool> timing("timing", cl::cat(category),
+                            cl::desc("Print the seconds that each stage took"));
 
 /// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
 /// before anything is compiled.
@@ -58,7 +70,8 @@ static Result<Request> readOptions() {
   if (report.getNumOccurrences() && !report.empty() && report != "json")
     return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
   if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
-    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from the linked code object");
+    return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from "
+                        "the linked code object");
   Request request = {inputPath, outputPath, dumpDirectory, manifestPath, report};
   request.wantsDump = dumpDirectory.getNumOccurrences();
   request.wantsManifest = manifestPath.getNumOccurrences();
@@ -95,7 +108,8 @@ static Status dumpStage(const std::string &directory, Stage stage, std::string_v
   if (std::error_code code = llvm::sys::fs::create_directories(directory))
     return hostError("cannot create '" + directory + "': " + code.message());
   llvm::SmallString<128> path(directory);
-  std::string name = llvm::formatv("{0}-{1}.{2}", static_cast<int>(stage), toString(stage), extension(stage));
+  std::string name =
+      llvm::formatv("{0}-{1}.{2}", static_cast<int>(stage), toString(stage), extension(stage));
   llvm::sys::path::append(path, name);
   return writeFile(path.str().str(), text);
 }
@@ -111,8 +125,9 @@ static std::string defaultOutput(const Request &request) {
 static Status writeResults(const Request &request, const Compilation &compilation) {
   if (request.wantsManifest && compilation.manifest.empty())
     return invalidInput("no manifest for '" + request.input + "': " +
-                        (compilation.noManifest.empty() ? "it is read off the tile stage, which this run does not pass"
-                                                        : compilation.noManifest));
+                        (compilation.noManifest.empty()
+                             ? "it is read off the tile stage, which this run does not pass"
+                             : compilation.noManifest));
   std::string path = request.output.empty() ? defaultOutput(request) : request.output;
   if (Status status = writeFile(path, compilation.output); !status)
     return status;
@@ -129,7 +144,8 @@ static Status writeResults(const Request &request, const Compilation &compilatio
 }
 
 static Status run(Request request) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input = llvm::MemoryBuffer::getFileOrSTDIN(request.input);
+  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input =
+      llvm::MemoryBuffer::getFileOrSTDIN(request.input);
   if (!input)
     return notFound("cannot read '" + request.input + "': " + input.getError().message());
   if (request.wantsDump)
@@ -151,7 +167,8 @@ static int fail(const Error &error, bool dumped) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  std::string overview = "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
+  std::string overview =
+      "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
   for (const ShippedSchedule &shipped : shippedSchedules())
     overview += " " + std::string(shipped.name);
   if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &llvm::errs()))

@@ -30,7 +30,8 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag) {
   Result<LinearLayout> layout = mfmaOperandATile(kFragmentShape, frag.getRows(), frag.getColumns());
   if (!layout)
     return layout.error();
-  Result<LinearLayout> access = directReads(*layout, {dims::Row, dims::K}, kElementBits, kReadBytes);
+  Result<LinearLayout> access =
+      directReads(*layout, {dims::Row, dims::K}, kElementBits, kReadBytes);
   if (!access)
     return access.error();
   return LdsUse{LdsInstruction::ReadB128, *access};

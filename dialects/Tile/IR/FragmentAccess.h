@@ -1,5 +1,5 @@
-// How fragments are read from LDS: one definition for the passes that choose layouts and the lowering
-// that emits addresses.
+// How fragments are read from LDS: one definition for the passes that choose layouts and the
+// lowering that emits addresses.
 #pragma once
 
 #include "Tile/IR/Tile.h"

@@ -15,12 +15,13 @@ LogicalResult LdsLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError
                                     ArrayRef<int64_t> bytes) {
   for (auto [value, name] : {std::pair(panel, "panel"), std::pair(chunk, "chunk")})
     if (value < 1 || !llvm::isPowerOf2_64(value) || value > (1 << 20))
-      return emitError() << name << " of " << value << " bytes, a power of two up to 1 MiB is needed";
+      return emitError() << name << " of " << value
+                         << " bytes, a power of two up to 1 MiB is needed";
   if (pad < 0 || pad > 4096 || pad % 16 != 0)
     return emitError() << "pad of " << pad << " bytes, a multiple of 16 up to 4096 is needed";
   if (rows.size() > 16 || bytes.size() != llvm::Log2_64(panel))
-    return emitError() << rows.size() << " row bits and " << bytes.size() << " byte bits, at most 16 and "
-                       << llvm::Log2_64(panel) << " are needed";
+    return emitError() << rows.size() << " row bits and " << bytes.size()
+                       << " byte bits, at most 16 and " << llvm::Log2_64(panel) << " are needed";
   for (int64_t base : llvm::concat<const int64_t>(rows, bytes))
     if (base < 0)
       return emitError() << "offset " << base << " of a bit, a number from 0 is needed";

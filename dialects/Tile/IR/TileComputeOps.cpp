@@ -4,7 +4,8 @@
 using namespace mlir;
 using namespace hocket::tile;
 
-static LogicalResult requireLayout(Operation *op, StringRef role, FragType frag, FragLayout wanted) {
+static LogicalResult requireLayout(Operation *op, StringRef role, FragType frag,
+                                   FragLayout wanted) {
   if (frag.getLayout() == wanted)
     return success();
   return op->emitOpError() << role << " has layout " << stringifyFragLayout(frag.getLayout())
@@ -19,7 +20,8 @@ LogicalResult SliceOp::verify() {
   int64_t first = getFirstRow();
   if (first < 0 || first % 32 != 0 || first > source.getRows() - result.getRows() ||
       source.getColumns() != result.getColumns())
-    return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as " << result << "; whole blocks of 32 rows and all columns are needed";
+    return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as "
+                         << result << "; whole blocks of 32 rows and all columns are needed";
   return success();
 }
 
@@ -30,7 +32,8 @@ LogicalResult ConcatOp::verify() {
     FragType frag = cast<FragType>(source.getType());
     if (failed(requireLayout(*this, "source", frag, FragLayout::RhsAcc)))
       return failure();
-    if (frag.getColumns() != result.getColumns() || frag.getElementType() != result.getElementType())
+    if (frag.getColumns() != result.getColumns() ||
+        frag.getElementType() != result.getElementType())
       return emitOpError() << "source " << frag << " does not fit result " << result;
     rows += frag.getRows();
   }

@@ -64,23 +64,24 @@ void KernelOp::print(OpAsmPrinter &printer) {
   printer << ") target(";
   printer.printAttribute(getTargetAttr());
   printer << ") waves(" << getWaves() << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
-                                           {getSymNameAttrName(), getFunctionTypeAttrName(),
-                                            getTargetAttrName(), getWavesAttrName(),
-                                            getArgAttrsAttrName(), getResAttrsAttrName()});
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(), getTargetAttrName(),
+                            getWavesAttrName(), getArgAttrsAttrName(), getResAttrsAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, /*printBlockTerminators=*/false);
 }
 
 /// What the assembler takes as a symbol without quotes.
 static bool isSymbolName(StringRef name) {
-  return !name.empty() && !llvm::isDigit(name.front()) &&
-         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$'; });
+  return !name.empty() && !llvm::isDigit(name.front()) && llvm::all_of(name, [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$';
+  });
 }
 
 LogicalResult KernelOp::verify() {
   if (!isSymbolName(getSymName()))
-    return emitOpError() << "cannot be named '" << getSymName() << "', use letters, digits, '_', '.' and '$'";
+    return emitOpError() << "cannot be named '" << getSymName()
+                         << "', use letters, digits, '_', '.' and '$'";
   int64_t waves = getWaves();
   if (waves < 1 || waves > 16)
     return emitOpError() << "has " << waves << " waves, a workgroup has 1 to 16";
@@ -165,12 +166,14 @@ LogicalResult RingOp::verify() {
   if (depth < 1 || depth > kMostSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMostSlots;
   if (offset < 0 || offset > kMostLdsBytes || offset % 16 != 0)
-    return emitOpError() << "at(" << offset << "), expected a multiple of 16 from 0 to " << kMostLdsBytes;
+    return emitOpError() << "at(" << offset << "), expected a multiple of 16 from 0 to "
+                         << kMostLdsBytes;
   if (!getLayout())
     return success();
   Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
   if (!layout)
-    return emitOpError() << "has a layout that does not fit " << ring << ": " << layout.error().message;
+    return emitOpError() << "has a layout that does not fit " << ring << ": "
+                         << layout.error().message;
   return success();
 }
 
@@ -209,7 +212,8 @@ LogicalResult StoreOp::verify() {
                          << ", expected acc";
   if (frag.getRows() != view.getShape()[3])
     return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
-                         << view.getShape()[3] << " columns; rows of the accumulator become columns";
+                         << view.getShape()[3]
+                         << " columns; rows of the accumulator become columns";
   if (view.getElementType().isF32())
     return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
   return success();

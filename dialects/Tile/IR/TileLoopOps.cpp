@@ -68,7 +68,8 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
 
 LogicalResult ForTilesOp::verifyRegions() {
   Block &body = getBody().front();
-  if (body.getNumArguments() != getInits().size() + 1 || !body.getArgument(0).getType().isInteger(32))
+  if (body.getNumArguments() != getInits().size() + 1 ||
+      !body.getArgument(0).getType().isInteger(32))
     return emitOpError("body must take the tile (i32) and the carried values");
   if (getResultTypes() != getInits().getTypes() ||
       TypeRange(body.getArgumentTypes()).drop_front() != getResultTypes() ||
@@ -119,8 +120,9 @@ LogicalResult ScheduleOp::verifyRegions() {
       return op.emitOpError("stands in a schedule, only clusters may");
     for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
       if (place.getOffset() < -kMostCopies || place.getOffset() > kMostCopies)
-        return cluster.emitOpError() << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
-                                     << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
+        return cluster.emitOpError()
+               << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
+               << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
       if (!names.insert(place.getStep().getValue()).second)
         return cluster.emitOpError() << "step '" << place.getStep().getValue()
                                      << "' is placed twice in schedule '" << getSymName() << "'";
@@ -144,7 +146,8 @@ static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {
       return failure();
     if (plus && offset < 0)
       return parser.emitError(parser.getCurrentLocation(), "tile offset has two signs");
-    parsed.push_back(PlaceAttr::get(parser.getContext(), parser.getBuilder().getStringAttr(step), offset));
+    parsed.push_back(
+        PlaceAttr::get(parser.getContext(), parser.getBuilder().getStringAttr(step), offset));
   }
   places = parser.getBuilder().getArrayAttr(parsed);
   return success();

@@ -60,15 +60,16 @@ void ViewType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                               Type element) {
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type element) {
   if (shape.size() < 1 || shape.size() > 4)
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
   if (!isOperandElement(element) && !element.isF32())
     return emitError() << "view of " << element << ", expected bf16, f16 or f32 elements";
   for (int64_t extent : shape)
     if (!ShapedType::isDynamic(extent) && (extent < 1 || extent > kLargestExtent))
-      return emitError() << "view with extent " << extent << ", expected '?' or 1 to " << kLargestExtent;
+      return emitError() << "view with extent " << extent << ", expected '?' or 1 to "
+                         << kLargestExtent;
   return success();
 }
 
@@ -90,8 +91,8 @@ void RingType::print(AsmPrinter &printer) const {
   printer << ">";
 }
 
-LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                               Type element) {
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type element) {
   if (shape.size() != 2)
     return emitError() << "ring tile of rank " << shape.size() << ", expected rows x columns";
   if (!isOperandElement(element))
@@ -136,15 +137,14 @@ void FragType::print(AsmPrinter &printer) const {
   printer << ", " << stringifyFragLayout(getLayout()) << ">";
 }
 
-LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape,
-                               Type element, FragLayout layout) {
+LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type element, FragLayout layout) {
   if (shape.size() != 2)
     return emitError() << "fragment of rank " << shape.size() << ", expected rows x columns";
   bool isAcc = layout == FragLayout::Acc;
   if (isAcc ? !element.isF32() : !isOperandElement(element))
-    return emitError() << "fragment of " << element << " in layout "
-                       << stringifyFragLayout(layout) << ", expected "
-                       << (isAcc ? "f32" : "bf16 or f16") << " elements";
+    return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout)
+                       << ", expected " << (isAcc ? "f32" : "bf16 or f16") << " elements";
   bool isLhs = layout == FragLayout::Lhs || layout == FragLayout::LhsAcc;
   bool isRhs = layout == FragLayout::Rhs || layout == FragLayout::RhsAcc;
   int64_t rowUnit = isRhs ? 16 : 32, columnUnit = isLhs ? 16 : 32;
@@ -153,8 +153,9 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError, Arr
                        << stringifyFragLayout(layout) << ", expected multiples of " << rowUnit
                        << "x" << columnUnit;
   if (tileBytes(shape, element, kWaveRegisterBytes) > kWaveRegisterBytes)
-    return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " " << element << " has more than "
-                       << kWaveRegisterBytes << " bytes, all registers of a wave; use a smaller one";
+    return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " " << element
+                       << " has more than " << kWaveRegisterBytes
+                       << " bytes, all registers of a wave; use a smaller one";
   return success();
 }
 

@@ -50,7 +50,8 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   if (!uses)
     return uses.error();
   if (uses->empty())
-    return invalidInput("nothing reads it, so there is nothing to choose by; remove it or write its layout");
+    return invalidInput(
+        "nothing reads it, so there is nothing to choose by; remove it or write its layout");
   LdsTileRequest request;
   request.rows = ring.getRing().getType().getShape()[0];
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
@@ -116,12 +117,13 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     return failure();
   if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
     return success();
-  auto diagnostic = kernel.emitOpError() << "needs " << end << " bytes of LDS, " << kernel.getTarget()
-                                         << " has " << (*arch)->lds.bytesPerWorkgroup;
+  auto diagnostic = kernel.emitOpError()
+                    << "needs " << end << " bytes of LDS, " << kernel.getTarget() << " has "
+                    << (*arch)->lds.bytesPerWorkgroup;
   for (RingOp ring : rings)
-    diagnostic.attachNote(ring.getLoc()) << "this ring takes " << *ring.getDepth() << " x "
-                                         << ring.getSlotBytes()
-                                         << " bytes; use a smaller tile or a schedule of less depth";
+    diagnostic.attachNote(ring.getLoc())
+        << "this ring takes " << *ring.getDepth() << " x " << ring.getSlotBytes()
+        << " bytes; use a smaller tile or a schedule of less depth";
   return diagnostic;
 }
 

@@ -9,8 +9,9 @@
 //   remainder   the iterations that are left over from unrolling; a loop, slots at run time
 //   epilogue    iterations in which some steps have run out of tiles; straight-line
 //
-// and a plain loop without overlap for shorter ones. Values that cross iterations are found from the
-// steps' uses: an entry (value, tile) is carried as long as a step that uses it is still to come.
+// and a plain loop without overlap for shorter ones. Values that cross iterations are found from
+// the steps' uses: an entry (value, tile) is carried as long as a step that uses it is still to
+// come.
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "Tile/Transforms/ScheduleModel.h"
@@ -78,7 +79,8 @@ private:
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy);
   void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
-  void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster, const Copy &copy);
+  void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
+                      const Copy &copy);
 
   void start(int64_t firstIteration);
   void advance(bool prune);
@@ -151,14 +153,16 @@ void LoopEmitter::advance(bool prune) {
   versions = std::move(next);
 }
 
-void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy) {
+void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step,
+                              const Copy &copy) {
   auto slotOf = [&](Value ring) -> Value {
     int64_t depth = model.ringOf(ring)->depth;
     if (depth == 1)
       return constant(builder, 0);
     if (std::optional<int64_t> known = copy.slot(step.offset, depth))
       return constant(builder, *known);
-    return arith::RemUIOp::create(builder, copy.tile(builder, step.offset), constant(builder, depth));
+    return arith::RemUIOp::create(builder, copy.tile(builder, step.offset),
+                                  constant(builder, depth));
   };
   SmallVector<Operation *> accesses;
   clone.walk([&](Operation *op) {
@@ -193,13 +197,14 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
   }
 }
 
-void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
-                                 const Copy &copy) {
+void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
+                                 int64_t cluster, const Copy &copy) {
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
     return copy.valid(step.offset) && StepOp(step.op)
                                           .walk([](Operation *op) {
-                                            return isa<ReadOp, ReadTransposedOp>(op) ? WalkResult::interrupt()
-                                                                                     : WalkResult::advance();
+                                            return isa<ReadOp, ReadTransposedOp>(op)
+                                                       ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
                                           })
                                           .wasInterrupted();
   });
@@ -211,7 +216,8 @@ void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &
   BarrierOp::create(builder, IntegerAttr());
 }
 
-void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy) {
+void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters,
+                                const Copy &copy) {
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
     for (const Step &step : clusters[cluster])
       if (copy.valid(step.offset))
@@ -255,8 +261,12 @@ void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
   Clusters clusters = scheduledClusters();
   for (int64_t iteration = -model.lastOffset(); iteration < -model.firstOffset(); ++iteration) {
     Copy copy;
-    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) { return constant(b, iteration + offset); };
-    copy.slot = [&](int64_t offset, int64_t depth) { return std::optional((iteration + offset) % depth); };
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
+      return constant(b, iteration + offset);
+    };
+    copy.slot = [&](int64_t offset, int64_t depth) {
+      return std::optional((iteration + offset) % depth);
+    };
     copy.valid = [&](int64_t offset) { return iteration + offset >= 0; };
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(/*tiles=*/model.minimumTiles(), iteration, cluster);
@@ -270,7 +280,8 @@ void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
 AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
   int64_t first = -model.firstOffset();
   AllowedInFlight strictest;
-  for (int64_t iteration = first; iteration <= first + model.stages() + model.unroll(); ++iteration) {
+  for (int64_t iteration = first; iteration <= first + model.stages() + model.unroll();
+       ++iteration) {
     int64_t tiles = iteration + model.lastOffset() + 1;
     AllowedInFlight allowed = model.allowedInFlight(tiles, iteration, cluster);
     if (allowed && (!strictest || allowed->size() < strictest->size()))
@@ -286,7 +297,9 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex - model.firstOffset();
     Copy copy;
-    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) { return addConstant(b, induction, base + offset); };
+    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
+      return addConstant(b, induction, base + offset);
+    };
     copy.slot = [&](int64_t offset, int64_t depth) -> std::optional<int64_t> {
       if (unroll % depth != 0)
         return std::nullopt;
@@ -365,7 +378,9 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
     };
     copy.slot = [](int64_t, int64_t) { return std::nullopt; };
     copy.valid = [&](int64_t offset) { return ahead + offset < 0; };
-    copy.allowed = [&](int64_t cluster) { return model.allowedInFlight(tiles, tiles + ahead, cluster); };
+    copy.allowed = [&](int64_t cluster) {
+      return model.allowedInFlight(tiles, tiles + ahead, cluster);
+    };
     emitIteration(builder, clusters, copy);
     advance(/*prune=*/false);
   }
@@ -398,7 +413,8 @@ void LoopEmitter::emit() {
   ImplicitLocOpBuilder builder(loop.getLoc(), loop);
   for (const RingUse &use : model.rings())
     if (auto ring = use.ring.getDefiningOp<RingOp>())
-      ring.setDepthAttr(builder.getI64IntegerAttr(std::max<int64_t>(use.depth, ring.getDepth().value_or(1))));
+      ring.setDepthAttr(
+          builder.getI64IntegerAttr(std::max<int64_t>(use.depth, ring.getDepth().value_or(1))));
 
   SmallVector<Value> results;
   if (model.stages() == 0 && model.unroll() == 1 && model.groups() == 1) {
@@ -430,13 +446,16 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
                               << "'; a schedule places whole steps, so put the loop outside of it";
   auto schedule = SymbolTable::lookupNearestSymbolFrom<ScheduleOp>(loop, loop.getScheduleAttr());
   if (!schedule)
-    return loop.emitOpError() << "follows schedule '" << loop.getSchedule()
-                              << "', which the module does not have; add a 'tile.schedule' or choose "
-                                 "one with --schedule";
+    return loop.emitOpError()
+           << "follows schedule '" << loop.getSchedule()
+           << "', which the module does not have; add a 'tile.schedule' or choose "
+              "one with --schedule";
   auto kernel = loop->getParentOfType<KernelOp>();
   if (schedule.getWaveGroups() == 2 && kernel && kernel.getWaves() % 2 != 0)
-    return loop.emitOpError() << "follows schedule '" << schedule.getSymName() << "' with two wave groups, but the "
-                              << "kernel has " << kernel.getWaves() << " waves; an even number is needed";
+    return loop.emitOpError() << "follows schedule '" << schedule.getSymName()
+                              << "' with two wave groups, but the "
+                              << "kernel has " << kernel.getWaves()
+                              << " waves; an even number is needed";
   FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule);
   if (failed(model))
     return failure();

@@ -18,21 +18,21 @@ std::string hocket::tile::ringName(Value ring) {
 
 /// "step 'read_v' (cluster 2, tile offset -1)".
 static std::string describe(const Placement &place) {
-  return "step '" + StepOp(place.step).getSymName().str() + "' (cluster " + std::to_string(place.clusterIndex) +
-         ", tile offset " + std::to_string(place.offset) + ")";
+  return "step '" + StepOp(place.step).getSymName().str() + "' (cluster " +
+         std::to_string(place.clusterIndex) + ", tile offset " + std::to_string(place.offset) + ")";
 }
 
 FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule) {
   ScheduleModel model;
-  if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) || failed(model.collectRings()))
+  if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) ||
+      failed(model.collectRings()))
     return failure();
   return model;
 }
 
 const Placement &ScheduleModel::of(StringRef step) const {
-  return *llvm::find_if(placements, [&](const Placement &place) {
-    return StepOp(place.step).getSymName() == step;
-  });
+  return *llvm::find_if(
+      placements, [&](const Placement &place) { return StepOp(place.step).getSymName() == step; });
 }
 
 const RingUse *ScheduleModel::ringOf(Value ring) const {
@@ -53,13 +53,15 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
       StringRef name = place.getStep().getValue();
       auto found = steps.find(name);
       if (found == steps.end()) {
-        auto diagnostic = cluster.emitOpError() << "places step '" << name << "', which the loop that follows "
-                                                << "schedule '" << schedule.getSymName() << "' does not have";
-        diagnostic.attachNote(loop.getLoc()) << "the loop is here; remove the place or add the step";
+        auto diagnostic = cluster.emitOpError()
+                          << "places step '" << name << "', which the loop that follows "
+                          << "schedule '" << schedule.getSymName() << "' does not have";
+        diagnostic.attachNote(loop.getLoc())
+            << "the loop is here; remove the place or add the step";
         return failure();
       }
-      placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()), place.getOffset(),
-                            static_cast<int64_t>(placements.size())});
+      placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()),
+                            place.getOffset(), static_cast<int64_t>(placements.size())});
       steps.erase(found);
     }
     clusterOps.push_back(cluster);
@@ -68,22 +70,24 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     if (!steps.contains(step.getSymName()))
       continue;
-    auto diagnostic = step.emitOpError() << "step '" << step.getSymName() << "' is not placed by schedule '"
-                                         << schedule.getSymName() << "'";
-    diagnostic.attachNote(schedule.getLoc()) << "add '" << step.getSymName() << "(0)' to one of its clusters";
+    auto diagnostic = step.emitOpError()
+                      << "step '" << step.getSymName() << "' is not placed by schedule '"
+                      << schedule.getSymName() << "'";
+    diagnostic.attachNote(schedule.getLoc())
+        << "add '" << step.getSymName() << "(0)' to one of its clusters";
     return failure();
   }
   if (placements.empty())
     return loop.emitOpError("has no steps; a loop over tiles needs at least one");
-  auto [low, high] = std::minmax_element(placements.begin(), placements.end(), [](const auto &a, const auto &b) {
-    return a.offset < b.offset;
-  });
+  auto [low, high] =
+      std::minmax_element(placements.begin(), placements.end(),
+                          [](const auto &a, const auto &b) { return a.offset < b.offset; });
   minOffset = low->offset, maxOffset = high->offset;
   return success();
 }
 
-/// A step runs after the steps whose results it uses: of its own tile, or, through a carried value, of
-/// the tile before.
+/// A step runs after the steps whose results it uses: of its own tile, or, through a carried value,
+/// of the tile before.
 LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
   auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
   for (const Placement &user : placements) {
@@ -104,10 +108,9 @@ LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
         if (produced < used || (produced == used && from.order < user.order))
           continue;
         ClusterOp cluster = user.cluster;
-        auto diagnostic = cluster.emitOpError()
-                          << "runs " << describe(user) << " before " << describe(from)
-                          << " has produced what it uses"
-                          << (distance ? " of the tile before" : "");
+        auto diagnostic = cluster.emitOpError() << "runs " << describe(user) << " before "
+                                                << describe(from) << " has produced what it uses"
+                                                << (distance ? " of the tile before" : "");
         diagnostic.attachNote(from.cluster->getLoc())
             << "place '" << StepOp(user.step).getSymName() << "' later, '" << producer.getSymName()
             << "' earlier, or change a tile offset";
@@ -162,7 +165,8 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
   std::string name = ringName(use.ring);
   if (!use.fetch) {
     ClusterOp cluster = use.reads.front()->cluster;
-    return cluster.emitOpError() << "reads ring '" << name << "' in " << describe(*use.reads.front())
+    return cluster.emitOpError() << "reads ring '" << name << "' in "
+                                 << describe(*use.reads.front())
                                  << ", but no step fetches into it; add a step with 'tile.fetch'";
   }
   for (const Placement *read : use.reads) {
@@ -171,12 +175,14 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
     if (fetched > lastWait) {
       ClusterOp cluster = read->cluster;
       auto diagnostic = cluster.emitOpError()
-                        << "reads ring '" << name << "' in " << describe(*read) << " before the tile that "
-                        << describe(*use.fetch) << " fetches is complete for all waves: a wait and "
+                        << "reads ring '" << name << "' in " << describe(*read)
+                        << " before the tile that " << describe(*use.fetch)
+                        << " fetches is complete for all waves: a wait and "
                         << (lag() ? "two barriers, one for each wave group," : "a barrier")
                         << " must lie between them";
       diagnostic.attachNote(use.fetch->cluster->getLoc())
-          << "place the read " << fetched - lastWait << " or more clusters later, or fetch further ahead";
+          << "place the read " << fetched - lastWait
+          << " or more clusters later, or fetch further ahead";
       return failure();
     }
     // Tile t + depth goes into the slot of tile t.
@@ -191,15 +197,16 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
     use.depth = *stated;
     return success();
   }
-  const Placement *last = *llvm::max_element(use.reads, [&](const Placement *a, const Placement *b) {
-    return position(*a, 0) < position(*b, 0);
-  });
+  const Placement *last =
+      *llvm::max_element(use.reads, [&](const Placement *a, const Placement *b) {
+        return position(*a, 0) < position(*b, 0);
+      });
   ClusterOp cluster = last->cluster;
-  auto diagnostic = cluster.emitOpError()
-                    << "reads ring '" << name << "' in " << describe(*last) << " while "
-                    << describe(*use.fetch) << " of " << (lag() ? "the other wave group" : "a later tile")
-                    << " may already overwrite its slot: the ring has depth " << *stated
-                    << ", this schedule needs " << use.depth;
+  auto diagnostic = cluster.emitOpError() << "reads ring '" << name << "' in " << describe(*last)
+                                          << " while " << describe(*use.fetch) << " of "
+                                          << (lag() ? "the other wave group" : "a later tile")
+                                          << " may already overwrite its slot: the ring has depth "
+                                          << *stated << ", this schedule needs " << use.depth;
   diagnostic.attachNote(use.fetch->cluster->getLoc())
       << "read earlier, fetch later, or give the ring one more slot";
   return failure();
@@ -207,11 +214,13 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
 
 bool ScheduleModel::readsRings(int64_t cluster) const {
   return llvm::any_of(ringUses, [&](const RingUse &use) {
-    return llvm::any_of(use.reads, [&](const Placement *read) { return read->clusterIndex == cluster; });
+    return llvm::any_of(use.reads,
+                        [&](const Placement *read) { return read->clusterIndex == cluster; });
   });
 }
 
-AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const {
+AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
+                                               int64_t cluster) const {
   // All fetches of one wave up to here, in order.
   SmallVector<std::pair<const RingUse *, int64_t>> fetches;
   for (int64_t i = -maxOffset; i <= iteration; ++i) {

@@ -1,18 +1,19 @@
-// A schedule applied to an algorithm: where every step of every tile stands in time, and whether that
-// is legal. Pure arithmetic; no IR is changed here.
+// A schedule applied to an algorithm: where every step of every tile stands in time, and whether
+// that is legal. Pure arithmetic; no IR is changed here.
 //
-// Time. With C clusters, an iteration that stands at tile i runs cluster c at *position* i * C + c. A
-// place `s(o)` runs step s of tile t in iteration t - o, so at position (t - o) * C + c. Every cluster
-// ends in a barrier, so positions are counted in barriers: two waves that have passed the same number
-// of them are at the same *epoch*. With two wave groups the second starts one barrier later: what the
-// first does at position p, the second does at epoch p + 1.
+// Time. With C clusters, an iteration that stands at tile i runs cluster c at *position* i * C + c.
+// A place `s(o)` runs step s of tile t in iteration t - o, so at position (t - o) * C + c. Every
+// cluster ends in a barrier, so positions are counted in barriers: two waves that have passed the
+// same number of them are at the same *epoch*. With two wave groups the second starts one barrier
+// later: what the first does at position p, the second does at epoch p + 1.
 //
 // The rules, for `lag` = wave groups - 1:
 //  - values: a step runs after the steps whose results it uses;
 //  - read after write: LDS DMA is complete for all once its issuers have waited and then all have
 //    met at a barrier. A read at position r relies on waits at the end of position r - 1 - lag or
 //    before, and the fetch must stand at or before that;
-//  - write after read: a fetch at position f into a slot may overwrite what was last read at position
+//  - write after read: a fetch at position f into a slot may overwrite what was last read at
+//  position
 //    r if f > r + lag. (Reads complete by the wait that ends their cluster.)
 #pragma once
 
@@ -39,8 +40,8 @@ struct RingUse {
   int64_t depth = 1;
 };
 
-/// What may stay in flight at the end of a cluster: the rings of the newest fetches, oldest first; or
-/// nothing, if nothing has to be waited for.
+/// What may stay in flight at the end of a cluster: the rings of the newest fetches, oldest first;
+/// or nothing, if nothing has to be waited for.
 using AllowedInFlight = std::optional<llvm::SmallVector<mlir::Value>>;
 
 class ScheduleModel {
@@ -66,8 +67,8 @@ public:
   const RingUse *ringOf(mlir::Value ring) const;
   ClusterOp cluster(int64_t index) const { return clusterOps[index]; }
 
-  /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop over
-  /// `tiles` tiles, from a simulation of one wave's fetches in order.
+  /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop
+  /// over `tiles` tiles, from a simulation of one wave's fetches in order.
   AllowedInFlight allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const;
   /// Whether LDS reads must be complete at the end of this cluster: it reads a ring.
   bool readsRings(int64_t cluster) const;

@@ -1,4 +1,5 @@
-// Passes that lead from one dialect to another; see Passes.td for what each requires and guarantees.
+// Passes that lead from one dialect to another; see Passes.td for what each requires and
+// guarantees.
 #pragma once
 
 #include "mlir/Pass/Pass.h"

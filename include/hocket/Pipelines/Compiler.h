@@ -40,6 +40,7 @@ struct Compilation {
 
 /// Compiles `text`; `name` is what messages call it. An error's message carries all diagnostics,
 /// each with its place, and the stage that failed.
-Result<Compilation> compile(std::string_view text, std::string_view name, const CompileOptions &options = {});
+Result<Compilation> compile(std::string_view text, std::string_view name,
+                            const CompileOptions &options = {});
 
 } // namespace hocket

@@ -24,6 +24,7 @@ std::string describeForward(const attention::ForwardProblem &problem);
 
 /// Compiles the kernel for `problem`. Of `options`, target, schedule, debug information and spill
 /// policy apply. Errors: what `compile` refuses; a problem that the kernel's requirements exclude.
-Result<ForwardKernel> compileForward(const attention::ForwardProblem &problem, const CompileOptions &options = {});
+Result<ForwardKernel> compileForward(const attention::ForwardProblem &problem,
+                                     const CompileOptions &options = {});
 
 } // namespace hocket

@@ -11,8 +11,8 @@ namespace hocket {
 /// In order. `Attn` to `ROCDL` are MLIR text, `LLVM` is LLVM IR, `Asm` assembly, `HSACO` bytes.
 enum class Stage { Attn, Tile, Clusters, ROCDL, LLVM, Asm, HSACO };
 
-inline constexpr std::array<Stage, 7> kStages = {Stage::Attn,  Stage::Tile, Stage::Clusters, Stage::ROCDL,
-                                                 Stage::LLVM, Stage::Asm,  Stage::HSACO};
+inline constexpr std::array<Stage, 7> kStages = {
+    Stage::Attn, Stage::Tile, Stage::Clusters, Stage::ROCDL, Stage::LLVM, Stage::Asm, Stage::HSACO};
 
 /// "attn", "tile", "clusters", "rocdl", "llvm", "asm", "hsaco".
 std::string_view toString(Stage stage);

@@ -143,7 +143,8 @@ void ForwardExpander::createKernel() {
     kernel.setArgAttr(index, "tile.sizes", builder.getStrArrayAttr(entry.second.sizes));
   }
   kernel.setArgAttr(tensors.size(), "tile.bind", builder.getStringAttr("scale"));
-  q = body.getArgument(0), k = body.getArgument(1), v = body.getArgument(2), o = body.getArgument(3);
+  q = body.getArgument(0), k = body.getArgument(1), v = body.getArgument(2),
+  o = body.getArgument(3);
   lse = op.getLse() ? body.getArgument(4) : Value();
   userScale = body.getArguments().back();
   builder.setInsertionPointToStart(&body);
@@ -161,17 +162,19 @@ ArrayAttr ForwardExpander::requirements() {
       {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
        "seq_q and seq_kv may be at most " + std::to_string(kLongestSequence)}};
   // Loads of rows are 16 bytes wide.
-  for (StringRef stride : {"q_stride_b", "q_stride_s", "q_stride_h", "k_stride_b", "k_stride_s", "k_stride_h",
-                           "v_stride_b", "v_stride_s", "v_stride_h", "o_stride_b", "o_stride_s", "o_stride_h"})
-    list.push_back({(stride + " % 8 == 0").str(), (stride + " must be a multiple of 8 elements").str()});
+  for (StringRef stride :
+       {"q_stride_b", "q_stride_s", "q_stride_h", "k_stride_b", "k_stride_s", "k_stride_h",
+        "v_stride_b", "v_stride_s", "v_stride_h", "o_stride_b", "o_stride_s", "o_stride_h"})
+    list.push_back(
+        {(stride + " % 8 == 0").str(), (stride + " must be a multiple of 8 elements").str()});
   SmallVector<Attribute> result;
   for (const auto &[condition, message] : list)
     result.push_back(builder.getStrArrayAttr({condition, message}));
   return builder.getArrayAttr(result);
 }
 
-/// Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into Q,
-/// so that the maximum of the scaled scores is the scaled maximum.
+/// Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into
+/// Q, so that the maximum of the scaled scores is the scaled maximum.
 void ForwardExpander::prepareScale() {
   Value zero = constant(0.0f);
   Value negative = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, userScale, zero);
@@ -202,7 +205,8 @@ void ForwardExpander::prepareTileCount() {
 }
 
 void ForwardExpander::prepare() {
-  auto block = tile::BlockIdOp::create(builder, q, waves * kWaveRows, /*last_rows_first=*/isCausal());
+  auto block =
+      tile::BlockIdOp::create(builder, q, waves * kWaveRows, /*last_rows_first=*/isCausal());
   batch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value kvHead = tile::GroupHeadOp::create(builder, head, q, k);
@@ -239,7 +243,8 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   SmallVector<Value> inits = {fill(outputType, 0.0f), fill(rowsType, 0.0f),
                               fill(rowsType, -std::numeric_limits<float>::infinity()),
                               fill(rowsType, 0.0f)};
-  auto loop = tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
+  auto loop =
+      tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
   for (Value init : inits)
@@ -293,7 +298,8 @@ tile::ForTilesOp ForwardExpander::createLoop() {
     return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
   Value rescaled = step("rescale", [&]() -> SmallVector<Value> {
-    auto scaled = tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output), factor, moved);
+    auto scaled =
+        tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output), factor, moved);
     return {scaled.getResult(0)};
   })[0];
   Value valueTile = step("read_v", [&]() -> SmallVector<Value> {
@@ -321,11 +327,12 @@ void ForwardExpander::finish(tile::ForTilesOp loop) {
 
 /// What the expansion cannot do, by name.
 static LogicalResult verifyExpandable(attn::ForwardOp op) {
-  for (auto [region, name] : {std::pair(&op.getScoreMod(), "score_mod"),
-                              std::pair(&op.getMaskMod(), "mask_mod")})
+  for (auto [region, name] :
+       {std::pair(&op.getScoreMod(), "score_mod"), std::pair(&op.getMaskMod(), "mask_mod")})
     if (!region->empty())
-      return op.emitOpError() << "'" << name << "' of '" << op.getSymName()
-                              << "' cannot be expanded yet; remove the region to compile without it";
+      return op.emitOpError()
+             << "'" << name << "' of '" << op.getSymName()
+             << "' cannot be expanded yet; remove the region to compile without it";
   if (op.getHeadDim() != 128)
     return op.emitOpError() << "head_dim(" << op.getHeadDim() << ") of '" << op.getSymName()
                             << "' is not supported, use 128";
@@ -351,7 +358,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
 
   void runOnOperation() override {
     if (waves < 1 || waves > 16 || kvTile < 64 || kvTile % 64 != 0) {
-      getOperation().emitError() << "waves = " << waves.getValue() << " and kv-tile = " << kvTile.getValue()
+      getOperation().emitError() << "waves = " << waves.getValue()
+                                 << " and kv-tile = " << kvTile.getValue()
                                  << ", expected 1 to 16 waves and a positive multiple of 64 keys";
       return signalPassFailure();
     }

@@ -2,8 +2,9 @@
 //
 // The forms emitted here are those that LLVM 22 turns into the intended instructions
 // (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), conversions on
-// whole vectors (v_cvt_pk), row sums as dot products of packed pairs (v_dot2), exp2 as the intrinsic.
-// No fast-math flag that would reassociate: all schedules of an algorithm give the same bits.
+// whole vectors (v_cvt_pk), row sums as dot products of packed pairs (v_dot2), exp2 as the
+// intrinsic. No fast-math flag that would reassociate: all schedules of an algorithm give the same
+// bits.
 #include "Lowering.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -84,7 +85,8 @@ struct NegatePattern : TilePattern<tile::NegateOp> {
     Emitter emit(op.getLoc(), rewriter);
     bool wide = op.getSource().getType().getLayout() == tile::FragLayout::Acc;
     int64_t sign = wide ? int32_t(0x80000000) : int32_t(0x80008000);
-    Value flip = arith::SelectOp::create(emit, adaptor.getCondition().front(), emit.i32(sign), emit.i32(0));
+    Value flip =
+        arith::SelectOp::create(emit, adaptor.getCondition().front(), emit.i32(sign), emit.i32(0));
     SmallVector<Value> results;
     for (Value part : adaptor.getSource()) {
       auto type = cast<VectorType>(part.getType());
@@ -146,7 +148,8 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     tile::FragType frag = op.getScores().getType();
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
     if (!layout || frag.getColumns() != kBlock)
-      return op.emitOpError() << "masks " << frag << ", only " << kBlock << " columns are supported";
+      return op.emitOpError() << "masks " << frag << ", only " << kBlock
+                              << " columns are supported";
 
     Value lane = state.of(op).lane;
     Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
@@ -158,8 +161,8 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
       last = arith::MinSIOp::create(emit, last, emit.add(diagonal, column));
       uniformLast = arith::MinSIOp::create(emit, uniformLast, diagonal);
     }
-    // The last visible key, counted from the first that this lane holds; a tile in which every query
-    // sees every key is left alone.
+    // The last visible key, counted from the first that this lane holds; a tile in which every
+    // query sees every key is left alone.
     Value laneRow = emit.linear(*layout, dims::Lane, dims::Row, lane);
     Value limit = arith::SubIOp::create(emit, last, emit.add(firstKey, laneRow));
     Value tileLast = emit.add(firstKey, emit.i32(frag.getRows() - 1));
@@ -175,12 +178,14 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
       for (auto [block, score] : llvm::enumerate(scores)) {
         SmallVector<Value> kept;
         for (int64_t i = 0; i != kAccRegisters; ++i) {
-          uint64_t key = layout->apply(
-              {{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row);
-          Value visible = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, limit, emit.i32(key));
+          uint64_t key =
+              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row);
+          Value visible =
+              arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, limit, emit.i32(key));
           kept.push_back(arith::SelectOp::create(emit, visible, emit.element(score, i), hidden));
         }
-        masked.push_back(vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept));
+        masked.push_back(
+            vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept));
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());
@@ -226,8 +231,8 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
   static Value sumPacked(Emitter &emit, ValueRange source, Value sum) {
     Type element = cast<VectorType>(source.front().getType()).getElementType();
     auto pair = VectorType::get({2}, element);
-    Value ones = arith::ConstantOp::create(
-        emit, DenseElementsAttr::get(pair, FloatAttr::get(element, 1.0)));
+    Value ones =
+        arith::ConstantOp::create(emit, DenseElementsAttr::get(pair, FloatAttr::get(element, 1.0)));
     Value noClamp = arith::ConstantOp::create(emit, emit.getBoolAttr(false));
     StringRef intrinsic = element.isBF16() ? "llvm.amdgcn.fdot2.f32.bf16" : "llvm.amdgcn.fdot2";
     for (Value packed : source)
@@ -268,7 +273,8 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   /// The rare case: new reference, bound and factor of rows that moved; others keep theirs.
   static SmallVector<Value> move(Emitter &emit, tile::SettleOp op, OpAdaptor adaptor,
                                  function_ref<Value(Value)> beyond) {
-    Value reference = adaptor.getReference(), bound = adaptor.getBound(), scale = adaptor.getScale();
+    Value reference = adaptor.getReference(), bound = adaptor.getBound(),
+          scale = adaptor.getScale();
     auto [low, high] = emit.bothHalves(adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = beyond(max);
@@ -281,12 +287,14 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Value limited = arith::MinNumFOp::create(emit, step, emit.f32(kMostHalvings));
     Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), limited);
     Value halvings = arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f));
-    Value exponent = arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, halvings));
+    Value exponent =
+        arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, halvings));
     Value factor = LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
 
     Value threshold = emit.f32(op.getThreshold().convertToFloat());
     Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
-    Value beyondWanted = arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
+    Value beyondWanted =
+        arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
     return {arith::SelectOp::create(emit, moves, wanted, reference),
             arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
   }
@@ -341,7 +349,8 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
         Value exponent = LLVM::FMAOp::create(emit, score, scale, minus);
         values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
       }
-      results.push_back(vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
+      results.push_back(
+          vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
@@ -412,6 +421,7 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateComputePatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, MmaPattern, MaskPattern,
-               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern, PackPattern, UnifyPattern,
-               NormalizePattern, LogSumPattern>(converter, patterns.getContext(), state);
+               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern,
+               PackPattern, UnifyPattern, NormalizePattern, LogSumPattern>(
+      converter, patterns.getContext(), state);
 }

@@ -17,8 +17,12 @@ Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   return values[index];
 }
 
-Value Emitter::i32(int64_t value) { return arith::ConstantOp::create(*this, getI32IntegerAttr(value)); }
-Value Emitter::i64(int64_t value) { return arith::ConstantOp::create(*this, getI64IntegerAttr(value)); }
+Value Emitter::i32(int64_t value) {
+  return arith::ConstantOp::create(*this, getI32IntegerAttr(value));
+}
+Value Emitter::i64(int64_t value) {
+  return arith::ConstantOp::create(*this, getI64IntegerAttr(value));
+}
 Value Emitter::f32(float value) { return arith::ConstantOp::create(*this, getF32FloatAttr(value)); }
 Value Emitter::add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
 Value Emitter::mul(Value a, Value b) { return arith::MulIOp::create(*this, a, b); }
@@ -39,7 +43,8 @@ Value Emitter::uniform(Value value) {
   return ROCDL::ReadfirstlaneOp::create(*this, value.getType(), value);
 }
 
-Value Emitter::linear(const LinearLayout &layout, std::string_view in, std::string_view out, Value value) {
+Value Emitter::linear(const LinearLayout &layout, std::string_view in, std::string_view out,
+                      Value value) {
   Value result;
   for (const ShiftTerm &term : layout.terms(in, out)) {
     Value part = arith::AndIOp::create(*this, value, i32(term.mask));
@@ -60,7 +65,8 @@ Value Emitter::offset(Value pointer, Value bytes) {
 Value Emitter::bufferResource(Value pointer, Value bytes) {
   Type type = LLVM::LLVMPointerType::get(getContext(), kBufferResource);
   Value noStride = arith::ConstantOp::create(*this, getI16IntegerAttr(0));
-  return ROCDL::MakeBufferRsrcOp::create(*this, type, pointer, noStride, bytes, i32(kRawBufferFlags));
+  return ROCDL::MakeBufferRsrcOp::create(*this, type, pointer, noStride, bytes,
+                                         i32(kRawBufferFlags));
 }
 
 std::pair<Value, Value> Emitter::bothHalves(Value value) {

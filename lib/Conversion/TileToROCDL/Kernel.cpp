@@ -78,8 +78,8 @@ static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, int64_t waves) {
   func->setAttr("rocdl.reqd_work_group_size",
                 emit.getDenseI32ArrayAttr({static_cast<int32_t>(workItems), 1, 1}));
   // Accumulators in AccVGPRs would cost a move for every element that the VALU touches.
-  Attribute noAgprs = emit.getArrayAttr(
-      {emit.getStringAttr("amdgpu-agpr-alloc"), emit.getStringAttr("0")});
+  Attribute noAgprs =
+      emit.getArrayAttr({emit.getStringAttr("amdgpu-agpr-alloc"), emit.getStringAttr("0")});
   func.setPassthroughAttr(emit.getArrayAttr({noAgprs}));
 }
 
@@ -98,8 +98,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
     setAttributes(emit, func, kernel.getWaves());
     rewriter.inlineRegionBefore(kernel.getBody(), func.getBody(), func.end());
-    Block *entry = rewriter.applySignatureConversion(&func.getBody().front(), signature,
-                                                     getTypeConverter());
+    Block *entry =
+        rewriter.applySignatureConversion(&func.getBody().front(), signature, getTypeConverter());
     emit.setInsertionPointToStart(entry);
     KernelValues values = entryValues(emit, lds, kernel.getWaves());
     values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
@@ -168,7 +168,8 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
       block = arith::SubIOp::create(emit, lastBlock, block);
     }
     // A workgroup past the last batch works on batch 0 beyond its last row: on nothing.
-    Value inBatch = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, batch, view.extent(emit, 0));
+    Value inBatch =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, batch, view.extent(emit, 0));
     batch = arith::SelectOp::create(emit, inBatch, batch, emit.i32(0));
     Value row = arith::SelectOp::create(emit, inBatch, emit.mul(block, rows), extent);
     rewriter.replaceOp(op, {batch, head, row});
@@ -194,7 +195,8 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues query(op.getQuery().getType(), adaptor.getQuery());
     ViewValues kv(op.getKv().getType(), adaptor.getKv());
-    Value ratio = emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
+    Value ratio =
+        emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
     Value head = arith::DivUIOp::create(emit, adaptor.getHead().front(), ratio);
     rewriter.replaceOp(op, emit.uniform(head));
     return success();
@@ -204,6 +206,6 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
 
 void hocket::lowering::populateKernelPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<KernelPattern, ReturnPattern, DimPattern, BlockIdPattern, WaveRowPattern, GroupHeadPattern>(
-      converter, patterns.getContext(), state);
+  patterns.add<KernelPattern, ReturnPattern, DimPattern, BlockIdPattern, WaveRowPattern,
+               GroupHeadPattern>(converter, patterns.getContext(), state);
 }

@@ -1,10 +1,11 @@
 // What the files of convert-tile-to-rocdl share: the type conversion, a kernel's common values, and
 // small helpers that emit code.
 //
-// Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its extents
-// (i32); a ring the pointer to its head's first row, the row stride in bytes (i64), the number of
-// rows (i32) and the ring's first LDS byte (ptr<3>); a fragment one vector for each operand or
-// accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; row values one f32.
+// Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
+// extents (i32); a ring the pointer to its head's first row, the row stride in bytes (i64), the
+// number of rows (i32) and the ring's first LDS byte (ptr<3>); a fragment one vector for each
+// operand or accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; row
+// values one f32.
 #pragma once
 
 #include "Tile/IR/FragmentAccess.h"
@@ -27,7 +28,7 @@ namespace hocket::lowering {
 /// Address spaces of AMDGPU pointers.
 enum AddressSpace : unsigned { kGlobal = 1, kLds = 3, kBufferResource = 8 };
 
-inline constexpr int64_t kElementBytes = 2;   ///< bf16 and f16
+inline constexpr int64_t kElementBytes = 2;    ///< bf16 and f16
 inline constexpr int64_t kOperandElements = 8; ///< of a lane, in one operand of 32x32x16
 inline constexpr int64_t kAccRegisters = 16;   ///< of a lane, in one 32x32 accumulator
 inline constexpr int64_t kBlock = 32;          ///< rows and columns of an accumulator
@@ -57,7 +58,8 @@ struct LoweringState {
 
 /// A pattern that can look up the kernel it works in.
 template <typename Op> struct TilePattern : mlir::OpConversionPattern<Op> {
-  TilePattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context, LoweringState &state)
+  TilePattern(const mlir::TypeConverter &converter, mlir::MLIRContext *context,
+              LoweringState &state)
       : mlir::OpConversionPattern<Op>(converter, context), state(state) {}
   LoweringState &state;
 };
@@ -67,8 +69,8 @@ void populateKernelPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
-void populateComputePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
-                             LoweringState &state);
+void populateComputePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
 
 class Emitter;
 

@@ -27,8 +27,8 @@ static LogicalResult layoutError(Operation *op, const Error &error) {
   return op->emitOpError() << "cannot be laid out: " << error.message;
 }
 
-/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that exist,
-/// each `rowBytes` long, or 0 if none does.
+/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
+/// exist, each `rowBytes` long, or 0 if none does.
 static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
                          int64_t rowBytes) {
   Value left = arith::SubIOp::create(emit, extent, row);
@@ -61,9 +61,9 @@ struct RingPattern : TilePattern<tile::RingOp> {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
     Value batch = adaptor.getIndices()[0].front(), head = adaptor.getIndices()[1].front();
-    SmallVector<Value> values = {
-        elementAddress(emit, view, {batch, emit.i32(0), head}), byteStride(emit, view, 1),
-        view.extent(emit, 1), emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
+    SmallVector<Value> values = {elementAddress(emit, view, {batch, emit.i32(0), head}),
+                                 byteStride(emit, view, 1), view.extent(emit, 1),
+                                 emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -118,9 +118,9 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     for (unsigned i = 0; i != access.instructions(); ++i) {
       Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
       Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
-      Value loaded = ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, emit.add(offset, rowStep),
-                                                       emit.i32(0), emit.i32(0), ArrayAttr(),
-                                                       ArrayAttr(), ArrayAttr());
+      Value loaded = ROCDL::RawPtrBufferLoadOp::create(
+          emit, words, resource, emit.add(offset, rowStep), emit.i32(0), emit.i32(0), ArrayAttr(),
+          ArrayAttr(), ArrayAttr());
       results.push_back(LLVM::BitcastOp::create(emit, type, loaded));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
@@ -137,7 +137,8 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
     if (!layout)
       return layoutError(op, layout.error());
-    Result<LinearLayout> writes = directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
+    Result<LinearLayout> writes =
+        directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
     if (!writes)
       return layoutError(op, writes.error());
     RowAccess access{*writes};
@@ -157,13 +158,14 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     for (unsigned i = 0; i != access.instructions(); ++i) {
       int64_t first = i * perStore;
       Value block = adaptor.getValue()[first / kAccRegisters];
-      Value part = vector::ExtractStridedSliceOp::create(emit, block, first % kAccRegisters, perStore, 1);
+      Value part =
+          vector::ExtractStridedSliceOp::create(emit, block, first % kAccRegisters, perStore, 1);
       Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
       Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
       Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
-      ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded), resource,
-                                         emit.add(offset, rowStep), emit.i32(0), emit.i32(0),
-                                         ArrayAttr(), ArrayAttr(), ArrayAttr());
+      ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded),
+                                         resource, emit.add(offset, rowStep), emit.i32(0),
+                                         emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
     }
     rewriter.eraseOp(op);
     return success();
@@ -186,10 +188,11 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
     // Lanes beyond the rows hold copies: they write out of bounds, which is nowhere.
     Value lane = state.of(op).lane;
     Value holds = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, lane, emit.i32(rows));
-    Value offset = arith::SelectOp::create(emit, holds, emit.mul(lane, emit.i32(size)),
-                                           emit.i32(rows * size));
-    ROCDL::RawPtrBufferStoreOp::create(emit, adaptor.getValue().front(), resource, offset, emit.i32(0),
-                                       emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+    Value offset =
+        arith::SelectOp::create(emit, holds, emit.mul(lane, emit.i32(size)), emit.i32(rows * size));
+    ROCDL::RawPtrBufferStoreOp::create(emit, adaptor.getValue().front(), resource, offset,
+                                       emit.i32(0), emit.i32(0), ArrayAttr(), ArrayAttr(),
+                                       ArrayAttr());
     rewriter.eraseOp(op);
     return success();
   }
@@ -226,11 +229,13 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
       return arith::XOrIOp::create(emit, lane, wave).getResult();
     };
-    Value laneOffset = emit.add(emit.mul(coordinateOf(dims::Row), stride), coordinateOf(dims::Byte));
+    Value laneOffset =
+        emit.add(emit.mul(coordinateOf(dims::Row), stride), coordinateOf(dims::Byte));
     Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
     int64_t chunkStride = layout->chunkBytes + layout->padding;
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout->bytes()));
-    Value waveLds = emit.offset(ring.lds, emit.add(slot, emit.mul(waveChunk, emit.i32(chunkStride))));
+    Value waveLds =
+        emit.offset(ring.lds, emit.add(slot, emit.mul(waveChunk, emit.i32(chunkStride))));
 
     for (unsigned panel = 0; panel != layout->panels(); ++panel) {
       for (unsigned i = 0; i != plan->instructions; ++i) {
@@ -238,11 +243,13 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
         int64_t byte = coordinate(step, dims::Byte) + panel * layout->panelBytes;
         Value rowStep = emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
         int64_t chunk = plan->chunk.apply({{std::string(dims::Register), i}}, "chunk");
-        Value lds = emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));
-        // The step goes into the scalar offset: an instruction offset would move the LDS address too.
+        Value lds =
+            emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));
+        // The step goes into the scalar offset: an instruction offset would move the LDS address
+        // too.
         ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), laneOffset,
-                                             emit.add(rowStep, emit.i32(byte)), emit.i32(0), emit.i32(0),
-                                             state.dmaScope, ArrayAttr(), ArrayAttr());
+                                             emit.add(rowStep, emit.i32(byte)), emit.i32(0),
+                                             emit.i32(0), state.dmaScope, ArrayAttr(), ArrayAttr());
       }
     }
     rewriter.eraseOp(op);
@@ -256,9 +263,10 @@ struct TileReads {
   std::vector<uint32_t> immediates;
 };
 
-FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds, Value slot,
-                               Value lane, const LinearLayout &access) {
-  Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
+FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds,
+                               Value slot, Value lane, const LinearLayout &access) {
+  Result<LdsTileLayout> layout =
+      tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
   if (!layout)
     return layoutError(op, layout.error());
   Result<LdsReadPlan> plan = planLdsReads(*layout, access);
@@ -291,7 +299,8 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
     SmallVector<Value> results;
     for (uint32_t immediate : reads->immediates) {
-      auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)), kReadBytes);
+      auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
+                                       kReadBytes);
       load.setAliasScopesAttr(state.readScope);
       load.setNoaliasScopesAttr(state.dmaScope);
       results.push_back(load);
@@ -319,9 +328,9 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     SmallVector<Value> halves, results;
     for (uint32_t immediate : reads->immediates)
-      halves.push_back(ROCDL::ds_read_tr16_b64::create(emit, type,
-                                                       emit.offset(reads->base, emit.i32(immediate)),
-                                                       state.readScope, state.dmaScope, ArrayAttr()));
+      halves.push_back(
+          ROCDL::ds_read_tr16_b64::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
+                                          state.readScope, state.dmaScope, ArrayAttr()));
     for (size_t i = 0; i + 1 < halves.size(); i += 2)
       results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1],
                                                   ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
@@ -370,5 +379,6 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
-               ReadTransposedPattern, WaitPattern, BarrierPattern>(converter, patterns.getContext(), state);
+               ReadTransposedPattern, WaitPattern, BarrierPattern>(converter, patterns.getContext(),
+                                                                   state);
 }

@@ -40,8 +40,8 @@ static LogicalResult verifySlot(Operation *op) {
     return success();
   if (slot.getSExtValue() >= 0 && slot.getSExtValue() < static_cast<int64_t>(*depth))
     return success();
-  return op->emitOpError() << "uses slot " << slot.getSExtValue() << " of a ring with depth(" << *depth
-                           << "), expected 0 to " << *depth - 1;
+  return op->emitOpError() << "uses slot " << slot.getSExtValue() << " of a ring with depth("
+                           << *depth << "), expected 0 to " << *depth - 1;
 }
 
 /// All rings of the kernel must lie in the target's LDS.
@@ -51,7 +51,8 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
     if (end <= static_cast<int64_t>(arch.lds.bytesPerWorkgroup))
       return WalkResult::advance();
     ring.emitOpError() << "ends at byte " << end << " of LDS, " << kernel.getTarget() << " has "
-                       << arch.lds.bytesPerWorkgroup << "; use a smaller tile, less depth or another 'at'";
+                       << arch.lds.bytesPerWorkgroup
+                       << "; use a smaller tile, less depth or another 'at'";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
@@ -69,8 +70,9 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
     }
     auto ring = dyn_cast<tile::RingOp>(op);
     if (ring && (!ring.getDepth() || !ring.getLdsOffset() || !ring.getLayout())) {
-      ring.emitOpError("has no depth, offset or layout; run 'tile-pipeline' and 'tile-allocate-lds' "
-                       "first");
+      ring.emitOpError(
+          "has no depth, offset or layout; run 'tile-pipeline' and 'tile-allocate-lds' "
+          "first");
       return WalkResult::interrupt();
     }
     bool streams = isa<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(op);

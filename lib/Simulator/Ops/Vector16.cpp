@@ -179,9 +179,7 @@ static void bitFunction16(Wave &wave, const Instruction &in) {
   writeGeneral(wave, in, operandType<u16>, result, high, wave.exec(), true);
 }
 
-static void registerPacking(OpTable &table) {
-  table.add("v_bitop3_b16", bitFunction16);
-}
+static void registerPacking(OpTable &table) { table.add("v_bitop3_b16", bitFunction16); }
 
 void registerVector16(OpTable &table) {
   registerHalfArithmetic(table);

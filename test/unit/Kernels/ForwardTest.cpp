@@ -1,8 +1,9 @@
 // Compiled attention kernels, executed in the simulator and verified against the float64 reference.
 //
-// Every problem runs under two interleavings of its waves, between guard regions of NaN patterns, and
-// must meet the accuracy contract of hocket/Attention/Reference.h. The list covers what issue A
-// promises: types, masks, head ratios, lengths around tile and block borders, layouts, strides, data.
+// Every problem runs under two interleavings of its waves, between guard regions of NaN patterns,
+// and must meet the accuracy contract of hocket/Attention/Reference.h. The list covers what issue A
+// promises: types, masks, head ratios, lengths around tile and block borders, layouts, strides,
+// data.
 #include "hocket/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/Registry.h"
@@ -42,8 +43,8 @@ const Result<ForwardKernel> &kernelFor(const ForwardProblem &problem, const char
 class Forward : public testing::TestWithParam<Case> {};
 
 /// A problem in one line of the table below.
-ForwardProblem make(DataType dtype, bool causal, int64_t batch, int64_t heads, int64_t kvHeads, int64_t seqQ,
-                    int64_t seqKv, bool lse = true, Layout layout = Layout::BSHD) {
+ForwardProblem make(DataType dtype, bool causal, int64_t batch, int64_t heads, int64_t kvHeads,
+                    int64_t seqQ, int64_t seqKv, bool lse = true, Layout layout = Layout::BSHD) {
   ForwardProblem problem;
   problem.dtype = dtype;
   problem.causal = causal;
@@ -73,17 +74,17 @@ constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
 constexpr bool none = false, causal = true;
 
 std::vector<Case> lengthCases() {
-  static const int64_t lengths[][2] = {{1, 1},    {1, 63},   {1, 257},  {63, 63},   {64, 64},  {65, 65},
-                                       {63, 65},  {65, 1},   {257, 1},  {256, 256}, {257, 257}, {300, 129},
-                                       {129, 300}, {31, 512}, {512, 31}, {1000, 1000}};
+  static const int64_t lengths[][2] = {
+      {1, 1},   {1, 63},    {1, 257},   {63, 63},   {64, 64},   {65, 65},  {63, 65},  {65, 1},
+      {257, 1}, {256, 256}, {257, 257}, {300, 129}, {129, 300}, {31, 512}, {512, 31}, {1000, 1000}};
   static std::vector<std::string> names;
   names.reserve(64);
   std::vector<Case> cases;
   for (auto [seqQ, seqKv] : lengths)
     for (bool mask : {none, causal})
       for (DataType dtype : {bf16, fp16}) {
-        names.push_back(std::string(toString(dtype)) + (mask ? "_causal_" : "_none_") + std::to_string(seqQ) + "_" +
-                        std::to_string(seqKv));
+        names.push_back(std::string(toString(dtype)) + (mask ? "_causal_" : "_none_") +
+                        std::to_string(seqQ) + "_" + std::to_string(seqKv));
         cases.push_back({names.back().c_str(), make(dtype, mask, 1, 2, 1, seqQ, seqKv)});
       }
   return cases;
@@ -112,8 +113,10 @@ std::vector<Case> featureCases() {
       {"onehot_bf16", make(bf16, none, 1, 1, 1, 200, 400), DataKind::OneHot},
       {"onehot_fp16_causal", make(fp16, causal, 1, 1, 1, 400, 400), DataKind::OneHot},
       {"zeros", make(bf16, causal, 1, 1, 1, 100, 100), DataKind::Zeros},
-      {"batch_stride_beyond_4gib", spread(make(bf16, causal, 2, 1, 1, 100, 100), {int64_t(1) << 32, 128, 128})},
-      {"row_stride_beyond_4gib", spread(make(bf16, causal, 1, 1, 1, 2300, 2300), {0, 1 << 20, 128})},
+      {"batch_stride_beyond_4gib",
+       spread(make(bf16, causal, 2, 1, 1, 100, 100), {int64_t(1) << 32, 128, 128})},
+      {"row_stride_beyond_4gib",
+       spread(make(bf16, causal, 1, 1, 1, 2300, 2300), {0, 1 << 20, 128})},
       // More batches than grid dimension y takes: one interleaving, because it is 65536 workgroups.
       {"many_batches", make(bf16, none, 32770, 1, 1, 1, 1), DataKind::Normal, nullptr, 1},
   };
@@ -122,19 +125,26 @@ std::vector<Case> featureCases() {
 /// Every shipped schedule gives right results for short, odd and long loops.
 std::vector<Case> scheduleCases() {
   return {
-      {"double_buffer_one_tile", make(bf16, none, 1, 1, 1, 64, 64), DataKind::Normal, "double_buffer"},
-      {"double_buffer_two_tiles", make(bf16, causal, 1, 1, 1, 128, 128), DataKind::Normal, "double_buffer"},
-      {"double_buffer_odd", make(bf16, none, 1, 2, 1, 70, 5 * 64), DataKind::Rising, "double_buffer"},
-      {"double_buffer_long", make(fp16, causal, 1, 2, 1, 700, 700), DataKind::Normal, "double_buffer"},
+      {"double_buffer_one_tile", make(bf16, none, 1, 1, 1, 64, 64), DataKind::Normal,
+       "double_buffer"},
+      {"double_buffer_two_tiles", make(bf16, causal, 1, 1, 1, 128, 128), DataKind::Normal,
+       "double_buffer"},
+      {"double_buffer_odd", make(bf16, none, 1, 2, 1, 70, 5 * 64), DataKind::Rising,
+       "double_buffer"},
+      {"double_buffer_long", make(fp16, causal, 1, 2, 1, 700, 700), DataKind::Normal,
+       "double_buffer"},
       {"dual_wave_one_tile", make(bf16, none, 1, 1, 1, 64, 1), DataKind::Normal, "dual_wave"},
-      {"dual_wave_too_short_to_overlap", make(fp16, causal, 1, 1, 1, 200, 200), DataKind::Rising, "dual_wave"},
-      {"dual_wave_shortest_overlap", make(bf16, none, 1, 1, 1, 100, 5 * 64), DataKind::Rising, "dual_wave"},
+      {"dual_wave_too_short_to_overlap", make(fp16, causal, 1, 1, 1, 200, 200), DataKind::Rising,
+       "dual_wave"},
+      {"dual_wave_shortest_overlap", make(bf16, none, 1, 1, 1, 100, 5 * 64), DataKind::Rising,
+       "dual_wave"},
       {"dual_wave_even", make(bf16, none, 1, 2, 1, 70, 6 * 64), DataKind::Rising, "dual_wave"},
       {"dual_wave_odd", make(fp16, none, 1, 2, 1, 70, 7 * 64 - 1), DataKind::Normal, "dual_wave"},
       {"dual_wave_long", make(bf16, causal, 1, 2, 1, 1100, 1100), DataKind::Normal, "dual_wave"},
       {"dual_wave_large", make(fp16, causal, 1, 1, 1, 700, 900), DataKind::Large, "dual_wave"},
       {"dual_wave_no_keys", make(bf16, causal, 1, 1, 1, 900, 400), DataKind::OneHot, "dual_wave"},
-      {"double_buffer_no_keys", make(fp16, causal, 1, 1, 1, 700, 60), DataKind::Normal, "double_buffer"},
+      {"double_buffer_no_keys", make(fp16, causal, 1, 1, 1, 700, 60), DataKind::Normal,
+       "double_buffer"},
   };
 }
 
@@ -152,8 +162,9 @@ TEST_P(Forward, Verifies) {
   options.data = item.data;
   options.seed = 20261121;
   options.interleavings = item.interleavings;
-  Result<ForwardReport> report = runForward(*opened->device, std::as_bytes(std::span(kernel->codeObject)),
-                                            kernel->manifest, item.problem, options);
+  Result<ForwardReport> report =
+      runForward(*opened->device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest,
+                 item.problem, options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->passed()) << toText(*report);
   EXPECT_TRUE(report->verified);

@@ -69,7 +69,7 @@ tile.schedule @ahead {
 // CHECK: scf.if
 // CHECK: tile.step @fetch
 // CHECK: tile.barrier
-// CHECK: scf.for
+// CHECK: scf.while
 // CHECK: tile.step @fetch
 // CHECK: tile.step @read
 // CHECK: tile.await fetches reads
