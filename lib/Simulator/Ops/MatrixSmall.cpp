@@ -141,7 +141,7 @@ static void multiplySlowly(Registers d, const f32 (*a)[Size], const f32 (*b)[Siz
   constexpr int notANumber = 128;
   for (unsigned i = 0; i < Size; ++i)
     for (unsigned j = 0; j < Size; ++j) {
-      u32 *where = d[0] + rowOffset<Size>(i) + j;
+      u32 *where = reinterpret_cast<u32 *>(d) + rowOffset<Size>(i) + j;
       f32 sum = bitCast<f32>(*where);
       for (unsigned k = 0; k < 32 * waveSize / Size; ++k) {
         int left = scalesA.exponent[k / 32][i], right = scalesB.exponent[k / 32][j];
