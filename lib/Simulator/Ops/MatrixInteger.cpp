@@ -43,7 +43,7 @@ static void matrix(Wave &wave, const Instruction &in) {
   placeAccumulator(wave, in, Blocks * Size * Size / waveSize, operandType<i32>);
   for (unsigned block = 0; block < Blocks; ++block)
     for (unsigned i = 0; i < Size; ++i) {
-      u32 *d = wave.vgpr[in.destination] + blockRow<Size>(block, i);
+      u32 *d = &wave.vgpr[0][0] + in.destination * waveSize + blockRow<Size>(block, i);
       u32 sums[Size];
       std::memcpy(sums, d, sizeof(sums));
       for (unsigned k = 0; k < depth; ++k)
