@@ -269,6 +269,7 @@ Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
   context.instructionLimit =
       options.maxWaveInstructions ? options.maxWaveInstructions : defaultInstructionLimit;
   context.seed = options.seed;
+  context.instrument = options.instrument;
 
   LaunchMemory memory(program.memory());
   std::vector<std::byte> queueBlock(256, std::byte(0)), argumentBlock;

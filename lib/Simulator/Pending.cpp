@@ -28,17 +28,31 @@ static void writeDeferred(Wave &wave, const PendingOp &op) {
     }
 }
 
+/// Performs the effect of `op` now.
+static void land(Wave &wave, PendingOp &op) {
+  if (wave.observer) [[unlikely]]
+    wave.observer->landing(wave, op);
+  op.land(wave, op);
+}
+
+static void tellIssued(Wave &wave, const PendingOp &op, bool early) {
+  if (wave.observer) [[unlikely]]
+    wave.observer->issued(wave, op, early);
+}
+
 /// Takes the oldest of `queue` out of it; it lands when no other queue holds it.
 static void landOldest(Wave &wave, PendingQueue &queue) {
   PendingOp &op = wave.pending.pool[pop(queue)];
   if (op.deferred && !op.landed && &queue == &wave.pending.vectorMemory)
-    op.land(wave, op);
+    land(wave, op);
   if (--op.counters != 0)
     return;
   if (op.deferred)
     writeDeferred(wave, op);
   else if (!op.landed)
-    op.land(wave, op);
+    land(wave, op);
+  if (wave.observer) [[unlikely]]
+    wave.observer->completed(wave, op);
   wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
 }
 
@@ -65,6 +79,8 @@ void hocket::sim::issueVectorMemory(Wave &wave, PendingOp &op) {
   if (queue.count == maxVectorMemory)
     landOldest(wave, queue);
   push(queue, op.slot);
+  if (!op.landed)
+    tellIssued(wave, op, /*early=*/false);
 }
 
 static void makeRoomForLdsAndScalar(Wave &wave) {
@@ -77,11 +93,13 @@ static void makeRoomForLdsAndScalar(Wave &wave) {
 void hocket::sim::issueLds(Wave &wave, PendingOp &op) {
   makeRoomForLdsAndScalar(wave);
   push(wave.pending.lds, op.slot);
+  tellIssued(wave, op, /*early=*/false);
 }
 
 void hocket::sim::issueScalar(Wave &wave, PendingOp &op) {
   makeRoomForLdsAndScalar(wave);
   push(wave.pending.scalar, op.slot);
+  tellIssued(wave, op, /*early=*/false);
 }
 
 void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
@@ -106,10 +124,11 @@ void hocket::sim::maybeLandEarly(Wave &wave, PendingOp &op) {
       return;
   for (unsigned i = 0; i < queue.count; ++i) {
     if (!older(i).landed)
-      older(i).land(wave, older(i));
+      land(wave, older(i));
     older(i).landed = true;
   }
-  op.land(wave, op);
+  tellIssued(wave, op, /*early=*/true);
+  land(wave, op);
   op.landed = true;
 }
 

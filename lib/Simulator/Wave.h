@@ -16,6 +16,7 @@
 
 namespace hocket::sim {
 
+class Observer;
 struct Workgroup;
 struct Allocation;
 
@@ -71,8 +72,9 @@ struct Wave {
   uint8_t gprIndexing = 0;
   uint8_t index = 0; ///< within the workgroup
   Workgroup *group = nullptr;
-  uint64_t instructions = 0; ///< executed so far
-  uint64_t clock = 0;        ///< what s_memtime gave last
+  Observer *observer = nullptr; ///< the workgroup's, or null
+  uint64_t instructions = 0;    ///< executed so far
+  uint64_t clock = 0;           ///< what s_memtime gave last
   PendingQueues pending;
   /// The allocation that the last access hit.
   const Allocation *cachedAllocation = nullptr;

@@ -67,7 +67,10 @@ Workgroup::Workgroup(const LaunchContext &context)
     return;
   }
   lds = storage->lds.get();
+  if (context.instrument)
+    observer = context.instrument->observe(context);
   for (unsigned i = 0; i < waveCount; ++i) {
+    waves[i].observer = observer.get();
     waves[i].group = this;
     waves[i].index = static_cast<uint8_t>(i);
     waves[i].vgpr = storage->registers.get() + size_t(i) * vectorRegisters;
@@ -102,7 +105,7 @@ static void executeIndexed(Wave &wave, const Instruction &instruction) {
     instruction.execute(wave, moved);
 }
 
-void Workgroup::runWave(Wave &wave, uint64_t quantum) {
+template <bool Observed> void Workgroup::runWave(Wave &wave, uint64_t quantum) {
   Text &text = *context.text;
   const Instruction *instructions = text.instructions();
   uint32_t end = text.dwords();
@@ -120,11 +123,19 @@ void Workgroup::runWave(Wave &wave, uint64_t quantum) {
       execute = executeOf(instruction);
     }
     --left;
+    const uint32_t index = wave.pc;
+    if constexpr (Observed) {
+      observer->before(wave, index, instruction);
+      if (wave.stop != Stop::None)
+        break;
+    }
     wave.pc += instruction.size;
     if (wave.gprIndexing) [[unlikely]]
       executeIndexed(wave, instruction);
     else
       execute(wave, instruction);
+    if constexpr (Observed)
+      observer->after(wave, index, instruction);
     if (wave.stop != Stop::None) [[unlikely]]
       break;
   }
@@ -136,6 +147,8 @@ void Workgroup::runWave(Wave &wave, uint64_t quantum) {
 }
 
 bool Workgroup::releaseBarrier() {
+  if (observer)
+    observer->barrier(*this);
   bool any = false;
   for (unsigned i = 0; i < waveCount; ++i)
     if (waves[i].stop == Stop::Barrier) {
@@ -184,6 +197,15 @@ void Workgroup::failLimit(Wave &wave) {
 bool Workgroup::run() {
   if (!error.empty())
     return false;
+  if (observer)
+    observer->begin(*this);
+  bool ok = runWaves();
+  if (observer)
+    observer->end(*this);
+  return ok && error.empty();
+}
+
+bool Workgroup::runWaves() {
   while (true) {
     uint64_t quantum = 0;
     Wave *wave = pick(quantum);
@@ -196,7 +218,10 @@ bool Workgroup::run() {
       failLimit(*wave);
       return false;
     }
-    runWave(*wave, quantum);
+    if (observer)
+      runWave<true>(*wave, quantum);
+    else
+      runWave<false>(*wave, quantum);
     if (wave->stop == Stop::Failed)
       return false;
   }

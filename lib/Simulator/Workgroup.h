@@ -3,6 +3,7 @@
 #pragma once
 
 #include "CodeImage.h"
+#include "Observer.h"
 #include "Wave.h"
 
 #include "hocket/Simulator/Simulator.h"
@@ -35,6 +36,7 @@ struct LaunchContext {
   std::vector<uint32_t> preload; ///< kernarg dwords that arrive in SGPRs
   uint64_t instructionLimit = 0;
   uint64_t seed = 0;
+  Instrument *instrument = nullptr; ///< null: a plain run
 };
 
 /// Reused from workgroup to workgroup by one host thread.
@@ -58,14 +60,16 @@ struct Workgroup {
   uint32_t ldsBytes = 0;
   unsigned waveCount = 0;
   Wave waves[maxWaves];
-  std::string error; ///< empty: none
+  std::string error;                  ///< empty: none
+  std::unique_ptr<Observer> observer; ///< null: a plain run
 
 private:
   struct Storage;
   void startWave(unsigned index);
   void setScalars(Wave &wave);
   void setVectors(Wave &wave);
-  void runWave(Wave &wave, uint64_t quantum);
+  template <bool Observed> void runWave(Wave &wave, uint64_t quantum);
+  bool runWaves();
   bool releaseBarrier();
   void failLimit(Wave &wave);
   Wave *pick(uint64_t &quantum);

@@ -21,6 +21,8 @@
 
 namespace hocket::sim {
 
+class Instrument;
+
 /// What `launch` may be told.
 struct LaunchOptions {
   /// Order and quantum of waves, and when stores and LDS DMA land. 0: round robin, and everything
@@ -30,6 +32,9 @@ struct LaunchOptions {
   uint64_t maxWaveInstructions = 0;
   /// Host threads; 0: one for each core. Results do not depend on it unless workgroups communicate.
   unsigned threads = 0;
+  /// Watches the run (checked, timed or traced execution); must outlive the launch. Null: a plain
+  /// run, which is the fastest.
+  Instrument *instrument = nullptr;
 };
 
 /// Some minutes of host time for one workgroup: only a kernel that hangs gets there.
