@@ -22,6 +22,7 @@ struct ForwardOptions {
   unsigned interleavings = 1; ///< launches, each with another order of waves in the simulator
   int64_t maxCheckedRows = 0; ///< 0: `defaultRowLimit`
   unsigned threads = 0;       ///< of the host; 0: all cores
+  bool check = false;         ///< checked execution (simulator only)
   bool verify = true;         ///< compare with the reference; guards are checked anyway
   Progress progress;          ///< may be empty
 };
@@ -43,6 +44,7 @@ struct ForwardReport {
   ForwardErrors errors; ///< of the first launch; empty if not verified
   bool verified = false;
   double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
+  std::vector<runtime::Finding> findings; ///< of checked execution, all launches together
   /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.
   std::vector<std::string> failures;
 
