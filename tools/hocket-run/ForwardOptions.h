@@ -21,6 +21,8 @@ Result<attention::ForwardProblem> readProblem(const Options &options);
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// The kernel to run: read from --code-object and --manifest, or compiled.
 Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// --count: 0 is all.
+Result<uint64_t> mutantCount(const Options &options);
 /// --device and --json.
 std::string deviceName(const Options &options);
 std::string jsonPath(const Options &options);
