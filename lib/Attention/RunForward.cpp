@@ -6,6 +6,9 @@
 
 #include "DeviceTensor.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/xxhash.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +51,7 @@ private:
                  const std::string &launch);
   Status checkInputs();
   void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
+  uint64_t hashOutputs() const;
   void verify();
   void say(const std::string &phase, double fraction = 0) const {
     if (options.progress)
@@ -267,6 +271,15 @@ Status Runner::checkInputs() {
   return Status::success();
 }
 
+uint64_t Runner::hashOutputs() const {
+  auto bytes = [](const auto &values) {
+    return llvm::ArrayRef(reinterpret_cast<const uint8_t *>(values.data()),
+                          values.size() * sizeof(values[0]));
+  };
+  uint64_t hashes[] = {llvm::xxh3_64bits(bytes(outputs.o)), llvm::xxh3_64bits(bytes(outputs.lse))};
+  return llvm::xxh3_64bits(bytes(llvm::ArrayRef(hashes)));
+}
+
 void Runner::verify() {
   Clock::time_point start = Clock::now();
   int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
@@ -312,6 +325,7 @@ Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
   for (auto step : steps)
     if (Status status = (this->*step)(); !status.ok())
       return status.error();
+  report.outputHash = hashOutputs();
   if (options.verify)
     verify();
   report.problem = problem;

@@ -42,6 +42,8 @@ struct ForwardReport {
   std::vector<ForwardLaunch> launches;
   ForwardErrors errors; ///< of the first launch; empty if not verified
   bool verified = false;
+  /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
+  uint64_t outputHash = 0;
   double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
   /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.
   std::vector<std::string> failures;
