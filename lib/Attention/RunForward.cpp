@@ -252,6 +252,9 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
+  if (options.inspect)
+    if (Status status = options.inspect(*kernel, binding); !status.ok())
+      return status;
   return checkInputs();
 }
 

@@ -10,6 +10,7 @@
 #include "hocket/Runtime/Device.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +25,9 @@ struct ForwardOptions {
   unsigned threads = 0;       ///< of the host; 0: all cores
   bool verify = true;         ///< compare with the reference; guards are checked anyway
   Progress progress;          ///< may be empty
+  /// Called after the launches, before anything is verified, with the kernel and its arguments in
+  /// place. May be empty. An error ends the run.
+  std::function<Status(runtime::Kernel &, const manifest::Binding &)> inspect;
 };
 
 /// One launch of the kernel.
