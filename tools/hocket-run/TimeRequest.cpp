@@ -3,6 +3,8 @@
 
 #include "Output.h"
 
+#include "hocket/Runtime/File.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 using namespace hocket;
@@ -35,6 +37,10 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   return std::move(request);
 }
 
+static Status write(const std::string &path, const std::string &text) {
+  return runtime::writeFile(path, std::as_bytes(std::span(text)));
+}
+
 Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   showProgress("timing", 0);
@@ -44,7 +50,13 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   sim::TimingSummary summary = sim::summarize(*run);
   textReport = sim::toText(*run, summary);
   jsonReport = sim::toJson(*run, summary);
-  return Status::success();
+  if (!tracePath.empty())
+    if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
+      return status;
+  if (picturePath.empty())
+    return Status::success();
+  Result<std::string> picture = sim::toPicture(*run, summary);
+  return picture.ok() ? write(picturePath, *picture) : picture.error();
 }
 
 std::string TimeRequest::addTo(const std::string &report) const {

@@ -26,7 +26,7 @@ static uint64_t turnOf(unsigned simd, uint64_t cycle) {
 static uint64_t whole(double cycles) { return static_cast<uint64_t>(std::llround(cycles)); }
 
 ComputeUnit::ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords)
-    : parameters(parameters), lineReady(codeDwords / 16 + 1) {}
+    : parameters(parameters), lineReady(codeDwords / 16 + 2) {}
 
 unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cycle) {
   if (group >= groups.size())
@@ -49,15 +49,15 @@ unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cy
 
 void ComputeUnit::fetch(WaveState &wave) {
   uint32_t line = wave.place / 16;
-  if (line >= lineReady.size())
+  if (line + 1 >= lineReady.size())
     return;
   uint64_t now = std::max(wave.ready, wave.hold.until);
-  if (lineReady[line] == 0) {
-    bool follows = line > 0 && lineReady[line - 1] != 0;
-    lineReady[line] = std::max<uint64_t>(
-        1, now + whole(follows ? parameters.fetchMiss : parameters.fetchCold));
-  }
+  if (lineReady[line] == 0)
+    lineReady[line] = now + whole(anyFetched ? parameters.fetchJump : parameters.fetchCold);
+  anyFetched = true;
   wave.hold.raise(lineReady[line], Stall::Fetch);
+  if (lineReady[line + 1] == 0)
+    lineReady[line + 1] = std::max(now, lineReady[line]) + whole(parameters.fetchNext);
 }
 
 void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, uint32_t place) {

@@ -108,6 +108,7 @@ private:
   std::vector<GroupState> groups;
   std::array<SimdState, simds> simd;
   std::vector<uint64_t> lineReady; ///< of each 64-byte line of code; 0: never fetched
+  bool anyFetched = false;
   uint64_t ldsFree = 0, addressFree = 0;
   double memoryFree = 0;
   uint64_t bytesMoved = 0;

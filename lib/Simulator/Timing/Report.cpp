@@ -79,6 +79,9 @@ std::string sim::toText(const TimedRun &run, const TimingSummary &summary) {
       << " LDS cycles lost to bank conflicts, " << run.memoryBytes << " bytes in whole lines\n";
   out << "  units busy  ";
   printBusy(out, summary.busy);
+  out << "  wave 0 as a whole: ";
+  printStalls(out, summary.waves.front(), 8);
+  out << '\n';
   if (summary.hasSteady)
     printSteady(out, summary.steady);
   else
