@@ -118,7 +118,7 @@ Status Runner::placeTensor(TensorName name, std::vector<uint16_t> &data) {
   TensorShape shape = problem.shape(name);
   Result<std::unique_ptr<DeviceTensor>> tensor =
       DeviceTensor::create(device, std::string(toString(name)), rowOffsets(problem, name),
-                           2 * static_cast<uint64_t>(shape.dim));
+                           2 * static_cast<uint64_t>(shape.dim), options.alignment);
   if (!tensor.ok())
     return tensor.error();
   place.device = *std::move(tensor);
@@ -151,7 +151,7 @@ Status Runner::placeOutputs() {
     return Status::success();
   outputs.lse.resize(static_cast<size_t>(problem.shape(TensorName::O).rows()));
   Result<std::unique_ptr<DeviceTensor>> tensor =
-      DeviceTensor::create(device, "lse", {0}, 4 * outputs.lse.size());
+      DeviceTensor::create(device, "lse", {0}, 4 * outputs.lse.size(), options.alignment);
   if (!tensor.ok())
     return tensor.error();
   lse.device = *std::move(tensor);
@@ -167,7 +167,7 @@ Status Runner::placeWorkspace() {
   if (workspaceBytes == 0)
     return Status::success();
   Result<std::unique_ptr<DeviceTensor>> tensor =
-      DeviceTensor::create(device, "workspace", {0}, workspaceBytes);
+      DeviceTensor::create(device, "workspace", {0}, workspaceBytes, options.alignment);
   if (!tensor.ok())
     return tensor.error();
   workspace = *std::move(tensor);
@@ -256,6 +256,9 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
+  if (options.inspect)
+    if (Status status = options.inspect(*kernel, binding); !status.ok())
+      return status;
   return checkInputs();
 }
 
