@@ -8,12 +8,7 @@ using namespace hocket::tile;
 
 std::string hocket::tile::ringName(Value ring) {
   auto op = ring.getDefiningOp<RingOp>();
-  auto argument = op ? dyn_cast<BlockArgument>(op.getView()) : BlockArgument();
-  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
-  if (!kernel)
-    return "ring";
-  StringRef binding = kernel.getBinding(argument.getArgNumber());
-  return binding.empty() ? "argument " + std::to_string(argument.getArgNumber()) : binding.str();
+  return op ? op.getBindingName() : "ring";
 }
 
 /// "step 'read_v' (cluster 2, tile offset -1)".
