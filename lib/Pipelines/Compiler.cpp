@@ -4,6 +4,7 @@
 #include "KernelManifest.h"
 
 #include "Tile/IR/LdsLayout.h"
+#include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
@@ -127,6 +128,7 @@ private:
   Status toAsm();
   Status toHsaco();
   Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
+  Status overrideProblems();
   Status verifyTargets();
   Status readManifest();
   void finishManifest(const hsaco::ResourceReport &report);
@@ -211,6 +213,8 @@ Status Compiler::parseMlir() {
     return status;
   if (options.from > Stage::Tile)
     return Status::success();
+  if (Status status = overrideProblems(); !status)
+    return status;
   if (Status status = resolveSchedules(*module, options.schedule); !status) {
     Error collected = diagnostics.error(options.from, status.error().message);
     return Error{status.error().kind, collected.message};
@@ -226,6 +230,38 @@ Status Compiler::parseLlvm() {
   return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
                                     diagnostic.getColumnNo() + 1, diagnostic.getMessage())
                           .str());
+}
+
+/// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
+Status Compiler::overrideProblems() {
+  bool any = options.waves || options.kvTile || options.blockOrder || options.fastScale;
+  if (!any)
+    return Status::success();
+  SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
+  if (problems.empty())
+    return invalidInput(("'" + name +
+                         "' has no 'attn.forward' for waves, kv-tile, block-order or fast-scale to "
+                         "act on; a kernel in the tile dialect says these itself")
+                            .str());
+  Builder builder(&context);
+  std::optional<attn::BlockOrder> order;
+  if (options.blockOrder) {
+    order = attn::symbolizeBlockOrder(*options.blockOrder);
+    if (!order)
+      return invalidInput("block order '" + *options.blockOrder +
+                          "' is unknown, use heavy_first or linear");
+  }
+  for (attn::ForwardOp problem : problems) {
+    if (options.waves)
+      problem.setWaves(*options.waves);
+    if (options.kvTile)
+      problem.setKvTile(*options.kvTile);
+    if (order)
+      problem.setBlockOrder(*order);
+    if (options.fastScale)
+      problem.setFastScale(true);
+  }
+  return Status::success();
 }
 
 /// A kernel is compiled for the target it names; another choice must not be ignored.

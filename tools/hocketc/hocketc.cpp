@@ -46,6 +46,16 @@ static cl::opt<std::string> target("target", cl::value_desc("processor"), cl::in
 static cl::opt<std::string>
     schedule("schedule", cl::value_desc("name|file"), cl::cat(category),
              cl::desc("Schedule to follow: a shipped one, or a file with a tile.schedule"));
+static cl::opt<int64_t> waves("waves", cl::value_desc("N"), cl::cat(category),
+                              cl::desc("Waves of a workgroup (default: what the schedule wants, "
+                                       "else 8)"));
+static cl::opt<int64_t> kvTile("kv-tile", cl::value_desc("N"), cl::cat(category),
+                               cl::desc("Keys of a tile (default: 64)"));
+static cl::opt<std::string>
+    blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
+               cl::desc("Which workgroups start first: heavy_first (default) or linear"));
+static cl::opt<bool> fastScale("fast-scale", cl::cat(category),
+                               cl::desc("Scale Q before the product: faster, less accurate"));
 static cl::opt<bool> debugInfo("g", cl::cat(category),
                                cl::desc("Line tables back to the input; the code stays the same"));
 static cl::opt<bool>
@@ -83,6 +93,13 @@ static Result<Request> readOptions() {
   request.options.to = *to;
   if (schedule.getNumOccurrences())
     request.options.schedule = schedule;
+  if (waves.getNumOccurrences())
+    request.options.waves = waves;
+  if (kvTile.getNumOccurrences())
+    request.options.kvTile = kvTile;
+  if (blockOrder.getNumOccurrences())
+    request.options.blockOrder = blockOrder;
+  request.options.fastScale = fastScale;
   request.options.debugInfo = debugInfo;
   request.options.allowSpills = allowSpills;
   return request;
