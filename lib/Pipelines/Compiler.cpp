@@ -314,11 +314,15 @@ Status Compiler::toClusters() {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
+    manager.addPass(tile::createVerifyClustersPass());
   });
 }
 
 Status Compiler::toRocdl() {
   return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+    // What a hand has written is held to the same rules as what the passes write.
+    if (options.from == Stage::Clusters)
+      manager.addPass(tile::createVerifyClustersPass());
     manager.addPass(createConvertTileToROCDLPass());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());

@@ -115,6 +115,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// What the ring is called in messages: the binding of its view.
+    std::string getBindingName();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
   }];
