@@ -216,7 +216,7 @@ Manifest Reader::manifest(const json::Object &root) {
   Manifest result;
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
-             "dynamic_lds", "workspace", "arguments", "requires"},
+             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "arguments", "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);
   if (version != formatVersion)
@@ -225,6 +225,8 @@ Manifest Reader::manifest(const json::Object &root) {
   result.target = string(root, "target", "the manifest");
   result.kernargSize = number(root, "kernarg_size", "the manifest", std::nullopt);
   result.staticLds = number(root, "static_lds", "the manifest", 0);
+  result.tileKeys = number(root, "tile_keys", "the manifest", 0);
+  result.waveRows = number(root, "wave_rows", "the manifest", 0);
   expressions(root, "grid", result.grid);
   expressions(root, "block", result.block);
   if (const json::Value *value = root.get("dynamic_lds"))

@@ -76,6 +76,10 @@ std::string manifest::writeManifest(const Manifest &manifest) {
     out.attribute("static_lds", manifest.staticLds);
     out.attribute("dynamic_lds", toJson(manifest.dynamicLds));
     out.attribute("workspace", toJson(manifest.workspace));
+    if (manifest.tileKeys != 0)
+      out.attribute("tile_keys", manifest.tileKeys);
+    if (manifest.waveRows != 0)
+      out.attribute("wave_rows", manifest.waveRows);
     out.attributeArray("arguments", [&] {
       for (const Argument &argument : manifest.arguments)
         writeArgument(out, argument);

@@ -286,6 +286,7 @@ Status Compiler::toRocdl() {
     manager.addPass(createConvertTileToROCDLPass());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
+    manager.addNestedPass<LLVM::LLVMFuncOp>(createScheduleClustersPass());
   });
 }
 

@@ -29,6 +29,11 @@ public:
       if (Status status = addArgument(index); !status)
         return status.error();
     result.kernargSize = offset;
+    // The tiles that pass through LDS have a row for each key.
+    for (tile::RingOp ring : kernel.getBody().getOps<tile::RingOp>())
+      result.tileKeys = static_cast<uint32_t>(cast<tile::RingType>(ring.getType()).getShape()[0]);
+    for (tile::BlockIdOp block : kernel.getBody().getOps<tile::BlockIdOp>())
+      result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
     if (Status status = setGrid(); !status)
       return status.error();
     if (Status status = addRequirements(); !status)

@@ -44,7 +44,7 @@ private:
 
 class SimDevice final : public runtime::Device, public std::enable_shared_from_this<SimDevice> {
 public:
-  SimDevice();
+  explicit SimDevice(Instrument *instrument);
   std::string_view kind() const override { return "sim"; }
   const runtime::DeviceProperties &properties() const override { return deviceProperties; }
 
@@ -81,6 +81,7 @@ public:
 
 private:
   friend class SimModule;
+  Instrument *const instrument;
   std::mutex mutex;
   Memory memory;
   runtime::SimulationOptions simulation;
@@ -89,7 +90,7 @@ private:
 } // namespace
 
 /// The MI355X's figures (docs/Hardware.md 1).
-SimDevice::SimDevice() {
+SimDevice::SimDevice(Instrument *instrument) : instrument(instrument) {
   deviceProperties.name = "gfx950 simulator";
   deviceProperties.architecture = "gfx950";
   deviceProperties.totalMemory = memory.limitBytes();
@@ -148,13 +149,17 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   options.seed = simulation.seed;
   options.maxWaveInstructions = simulation.maxWaveInstructions;
   options.threads = simulation.threads;
+  options.instrument = instrument;
   return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);
 }
 
+std::shared_ptr<runtime::Device> sim::createDevice(Instrument *instrument) {
+  return std::make_shared<SimDevice>(instrument);
+}
+
 void sim::registerSimulator() {
-  runtime::registerDevice("sim", []() -> Result<std::shared_ptr<runtime::Device>> {
-    return std::shared_ptr<runtime::Device>(std::make_shared<SimDevice>());
-  });
+  runtime::registerDevice(
+      "sim", []() -> Result<std::shared_ptr<runtime::Device>> { return createDevice(); });
 }
 
 void hocket_register_simulator(void) { sim::registerSimulator(); }

@@ -14,5 +14,7 @@ Result<int> execCommand(llvm::ArrayRef<const char *> args);
 Result<int> infoCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
+/// Counts the instructions of a forward kernel's hot loop.
+Result<int> steadyStateCommand(llvm::ArrayRef<const char *> args);
 
 } // namespace hocket::run

@@ -20,6 +20,7 @@ struct Subcommand {
 };
 constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
+    {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
 };
@@ -31,7 +32,7 @@ static void printHelp(llvm::raw_ostream &out) {
          "USAGE: hocket-run SUBCOMMAND [options]\n\nSUBCOMMANDS:\n";
   for (const Subcommand &subcommand : subcommands)
     out << "  " << llvm::StringRef(subcommand.name).str()
-        << std::string(12 - llvm::StringRef(subcommand.name).size(), ' ') << subcommand.summary
+        << std::string(14 - llvm::StringRef(subcommand.name).size(), ' ') << subcommand.summary
         << '\n';
   out << "\n'hocket-run SUBCOMMAND --help' has the options.\n"
          "Exit status: 0 right, 1 wrong result, 2 bad input.\n";
@@ -63,6 +64,8 @@ int main(int argc, char **argv) {
   }
   if (name.empty())
     return fail(invalidInput("no subcommand given; see 'hocket-run --help'"));
-  return fail(
-      invalidInput("unknown subcommand '" + name.str() + "'; known are fmha-fwd, exec, info"));
+  std::string known;
+  for (const Subcommand &subcommand : subcommands)
+    known += (known.empty() ? "" : ", ") + std::string(subcommand.name);
+  return fail(invalidInput("unknown subcommand '" + name.str() + "'; known are " + known));
 }

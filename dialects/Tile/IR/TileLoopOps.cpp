@@ -131,6 +131,35 @@ LogicalResult ScheduleOp::verifyRegions() {
   return success();
 }
 
+// ClusterOp and EnterOp
+
+static LogicalResult verifyCluster(Operation *op, std::optional<int64_t> priority,
+                                   std::optional<StringRef> interleave) {
+  if (priority && (*priority < 0 || *priority > 3))
+    return op->emitOpError() << "has priority " << *priority << ", expected 0 to 3";
+  if (!interleave || *interleave == "none")
+    return success();
+  SmallVector<StringRef> slots;
+  SplitString(*interleave, slots);
+  for (StringRef slot : slots)
+    if (slot != "mfma" && slot != "trans" && slot != "valu")
+      return op->emitOpError() << "interleaves '" << slot
+                               << "', expected a list of mfma, trans and valu, or none";
+  if (!llvm::is_contained(slots, "mfma"))
+    return op->emitOpError() << "interleaves '" << *interleave
+                             << "', which has no mfma; put one in front";
+  return success();
+}
+
+LogicalResult ClusterOp::verify() {
+  if (getKind() == ClusterKind::Memory && getInterleave())
+    return emitOpError("is a memory cluster with an interleave pattern; only compute clusters "
+                       "have matrix instructions to interleave");
+  return verifyCluster(*this, getPriority(), getInterleave());
+}
+
+LogicalResult EnterOp::verify() { return verifyCluster(*this, getPriority(), getInterleave()); }
+
 // ClusterOp: `read_k(0) fetch_v(+2)`
 
 static ParseResult parsePlaces(OpAsmParser &parser, ArrayAttr &places) {

@@ -198,8 +198,24 @@ def Tile_PlaceArrayAttr : TypedArrayAttrBase<Tile_PlaceAttr, "array of places">;
 
 def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
   let summary = "the steps between two barriers";
-  let arguments = (ins Tile_ClusterKind:$kind, Tile_PlaceArrayAttr:$places);
-  let assemblyFormat = "$kind ` ` `{` custom<Places>($places) `}` attr-dict";
+  let description = [{
+    `priority` is the wave's priority at issue (s_setprio, 0 to 3) while it is in the cluster;
+    clusters without one have 0 if another has one. `interleave` says what is issued beneath the
+    matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
+    contents, "none" leaves the order to LLVM, and a list of `mfma`, `trans` and `valu`, repeated as
+    long as instructions last, is followed as far as dependences allow.
+
+    ```mlir
+    tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }
+    ```
+  }];
+  let arguments = (ins Tile_ClusterKind:$kind, OptionalAttr<I64Attr>:$priority,
+      OptionalAttr<StrAttr>:$interleave, Tile_PlaceArrayAttr:$places);
+  let assemblyFormat = [{
+    $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)?
+    ` ` `{` custom<Places>($places) `}` attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 //===-- Memory -----------------------------------------------------------------------------------===//
@@ -451,6 +467,20 @@ def Tile_AwaitOp : Tile_Op<"await"> {
   let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);
   let assemblyFormat = [{
     (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`reads` $reads^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_EnterOp : Tile_Op<"enter"> {
+  let summary = "a cluster begins; it ends at the next barrier";
+  let description = [{
+    Says of the operations up to the next barrier what the schedule said of their cluster. With
+    `priority` the wave's priority at issue changes here.
+  }];
+  let arguments = (ins Tile_ClusterKind:$kind, OptionalAttr<I64Attr>:$priority,
+      OptionalAttr<StrAttr>:$interleave);
+  let assemblyFormat = [{
+    $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
 }

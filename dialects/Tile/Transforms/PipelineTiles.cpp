@@ -76,9 +76,11 @@ private:
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
-  void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy);
+  void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
+                     bool scheduled = true);
   void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
+  void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
                       const Copy &copy);
 
@@ -216,9 +218,24 @@ void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &
   BarrierOp::create(builder, IntegerAttr());
 }
 
+/// Says what the schedule says of the cluster. Priorities change only where they differ from the
+/// cluster before, around the loop.
+void LoopEmitter::emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster) {
+  auto priority = [&](int64_t index) {
+    return model.cluster((index + model.clusters()) % model.clusters()).getPriority().value_or(0);
+  };
+  ClusterOp scheduled = model.cluster(cluster);
+  IntegerAttr change;
+  if (priority(cluster) != priority(cluster - 1))
+    change = builder.getI64IntegerAttr(priority(cluster));
+  EnterOp::create(builder, scheduled.getKind(), change, scheduled.getInterleaveAttr());
+}
+
 void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters,
-                                const Copy &copy) {
+                                const Copy &copy, bool scheduled) {
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
+    if (scheduled)
+      emitClusterBegin(builder, cluster);
     for (const Step &step : clusters[cluster])
       if (copy.valid(step.offset))
         emitStep(builder, step, copy);
@@ -249,7 +266,7 @@ SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
     return cluster == 0 ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
   };
-  emitIteration(builder, clusters, copy);
+  emitIteration(builder, clusters, copy, scheduled);
   SmallVector<Value> next;
   for (Value carried : loop.getCarried())
     next.push_back(versions.find({carried, 1})->second);

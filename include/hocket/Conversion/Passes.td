@@ -1,4 +1,4 @@
-// Passes that lead from one dialect to another.
+// Passes that lead from one dialect to another, and those on the way that know more than one.
 #ifndef HOCKET_CONVERSION_PASSES_TD
 #define HOCKET_CONVERSION_PASSES_TD
 
@@ -41,6 +41,25 @@ def ConvertTileToROCDLPass : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect",
       "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def ScheduleClustersPass : Pass<"schedule-clusters", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Order what is issued beneath the matrix instructions of compute clusters";
+  let description = [{
+    *What.* List-schedules the dependence graph of each compute cluster: vector instructions are
+    spread over the shadows of the matrix instructions, in an order in which no result is waited
+    for, with a scheduling fence after each shadow; the last one stays empty, so that the wave
+    reaches its barrier at once. An `interleave` pattern of the schedule overrides how many go
+    where. Results of vector instructions that leave the cluster are pinned to it: LLVM would sink
+    them into later branches.
+
+    *Requires.* The output of `convert-tile-to-rocdl`, canonicalized: the marks that it leaves where
+    clusters begin.
+
+    *Guarantees.* No mark is left. Operations with side effects or regions keep their place and
+    order; nothing crosses them or the cluster's borders.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect"];
 }
 
 #endif // HOCKET_CONVERSION_PASSES_TD

@@ -51,6 +51,9 @@ struct Manifest {
   uint32_t staticLds = 0; ///< bytes; for information, the code object decides
   Expression dynamicLds;  ///< bytes on top of it
   Expression workspace;   ///< bytes of device memory behind the variable `workspace`
+  // For tools that count per tile; 0: not known.
+  uint32_t tileKeys = 0; ///< keys of a KV tile
+  uint32_t waveRows = 0; ///< query rows that a wave computes at a time
   std::vector<Argument> arguments;
   std::vector<Requirement> requirements;
 };

@@ -1,15 +1,25 @@
 /* The simulator as a device of the runtime: `sim`, a gfx950 with 256 compute units.
  *
- * The runtime does not know the simulator; a program that wants it registers it once. Usable from C.
+ * The runtime does not know the simulator; a program that wants it registers it once. Usable from
+ * C.
  */
 #ifndef HOCKET_SIMULATOR_RUNTIMEDEVICE_H
 #define HOCKET_SIMULATOR_RUNTIMEDEVICE_H
 
 #ifdef __cplusplus
+#include "hocket/Runtime/Device.h"
+
+#include <memory>
+
 namespace hocket::sim {
+class Instrument;
+
 /// Makes `sim` known to `runtime::openDevice`. Every opening gives a new device with memory of its
 /// own. May be called more than once, from any thread.
 void registerSimulator();
+/// A simulator device all of whose launches `instrument` watches (null: none); it must outlive the
+/// device.
+std::shared_ptr<runtime::Device> createDevice(Instrument *instrument = nullptr);
 } // namespace hocket::sim
 extern "C" {
 #endif

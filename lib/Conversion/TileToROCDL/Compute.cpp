@@ -362,15 +362,27 @@ struct PackPattern : TilePattern<tile::PackOp> {
   LogicalResult matchAndRewrite(tile::PackOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    auto packed = VectorType::get({kOperandElements}, op.getResult().getType().getElementType());
     SmallVector<Value> results;
     for (Value block : adaptor.getSource())
-      for (int64_t first = 0; first != kAccRegisters; first += kOperandElements) {
-        Value part = vector::ExtractStridedSliceOp::create(emit, block, first, kOperandElements, 1);
-        results.push_back(LLVM::FPTruncOp::create(emit, packed, part));
-      }
+      for (int64_t first = 0; first != kAccRegisters; first += kOperandElements)
+        results.push_back(operand(emit, op.getResult().getType().getElementType(), block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
+  }
+
+  /// One operand of the matrix instruction from elements `first` on, pair by pair: each pair is one
+  /// instruction that can be scheduled alone.
+  static Value operand(Emitter &emit, Type element, Value block, int64_t first) {
+    Value result = LLVM::PoisonOp::create(emit, VectorType::get({kOperandElements}, element));
+    auto wide = VectorType::get({2}, emit.getF32Type()), narrow = VectorType::get({2}, element);
+    for (int64_t i = 0; i != kOperandElements; i += 2) {
+      Value two = vector::FromElementsOp::create(
+          emit, wide,
+          ValueRange{emit.element(block, first + i), emit.element(block, first + i + 1)});
+      Value packed = LLVM::FPTruncOp::create(emit, narrow, two);
+      result = vector::InsertStridedSliceOp::create(emit, packed, result, i, /*strides=*/1);
+    }
+    return result;
   }
 };
 

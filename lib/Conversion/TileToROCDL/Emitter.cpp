@@ -1,6 +1,8 @@
 // Small helpers that emit code for convert-tile-to-rocdl.
 #include "Lowering.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
@@ -82,7 +84,7 @@ std::pair<Value, Value> Emitter::bothHalves(Value value) {
 }
 
 Value Emitter::element(Value vector, int64_t index) {
-  return LLVM::ExtractElementOp::create(*this, vector, i32(index));
+  return vector::ExtractOp::create(*this, vector, index);
 }
 
 Value Emitter::splat(Value scalar, VectorType type) {

@@ -11,6 +11,7 @@
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
+#include "hocket/Conversion/ClusterMarks.h"
 #include "hocket/Layout/LdsDma.h"
 #include "hocket/Layout/LinearLayout.h"
 #include "hocket/Layout/Mfma.h"

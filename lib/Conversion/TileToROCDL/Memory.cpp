@@ -351,6 +351,23 @@ struct WaitPattern : TilePattern<tile::WaitOp> {
   }
 };
 
+/// Leaves a mark for schedule-clusters.
+struct EnterPattern : TilePattern<tile::EnterOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::EnterOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    if (std::optional<int64_t> priority = op.getPriority())
+      ROCDL::SetPrioOp::create(emit, emit.getI16IntegerAttr(*priority));
+    auto mark = ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    mark->setAttr(kClusterMark, emit.getStringAttr(tile::stringifyClusterKind(op.getKind())));
+    if (op.getInterleaveAttr())
+      mark->setAttr(kInterleaveMark, op.getInterleaveAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
@@ -379,6 +396,6 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
-               ReadTransposedPattern, WaitPattern, BarrierPattern>(converter, patterns.getContext(),
-                                                                   state);
+               ReadTransposedPattern, WaitPattern, EnterPattern, BarrierPattern>(
+      converter, patterns.getContext(), state);
 }

@@ -1,0 +1,262 @@
+// The list scheduler behind schedule-clusters.
+//
+// Costs are issue cycles of one wave: docs/Hardware.md 4.2 and 4.3 (a 32x32x16 MFMA hides six
+// vector or three transcendental instructions). They only balance the shadows against each other,
+// so their ratio matters and not the chip.
+#include "ListSchedule.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace hocket::scheduling;
+
+static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 4;
+/// Cycles from issue until another vector instruction can use the result without waiting.
+static constexpr unsigned kValuLatency = 8, kTransLatency = 16;
+
+static bool isDotProduct(Operation *op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return call && call.getIntrin().starts_with("llvm.amdgcn.fdot2");
+}
+
+static bool isMfma(Operation *op) { return op->getName().getStringRef().starts_with("rocdl.mfma"); }
+
+bool hocket::scheduling::isSchedulable(Operation *op) {
+  if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
+    return false;
+  return isMfma(op) || isDotProduct(op) || isMemoryEffectFree(op);
+}
+
+IssueKind hocket::scheduling::issueKind(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  if (isMfma(op))
+    return IssueKind::Mfma;
+  if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(
+          op))
+    return IssueKind::Trans;
+  static constexpr StringRef free[] = {
+      "arith.constant",     "llvm.bitcast",      "llvm.extractelement",
+      "llvm.insertelement", "llvm.extractvalue", "llvm.insertvalue",
+      "llvm.mlir.constant", "llvm.mlir.poison",  "llvm.mlir.undef",
+      "llvm.shufflevector", "ub.poison"};
+  if (llvm::is_contained(free, name) || name.starts_with("vector."))
+    return IssueKind::Free;
+  return IssueKind::Valu;
+}
+
+/// 32-bit registers that the results of `op` fill in each lane: one instruction each.
+static unsigned instructionsOf(Operation *op) {
+  unsigned bits = 0;
+  for (Type type : op->getResultTypes()) {
+    auto vector = dyn_cast<VectorType>(type);
+    Type element = vector ? vector.getElementType() : type;
+    unsigned width = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 32;
+    bits += width * (vector ? vector.getNumElements() : 1);
+  }
+  return std::max(1u, (bits + 31) / 32);
+}
+
+namespace {
+class Scheduler {
+public:
+  explicit Scheduler(ArrayRef<Operation *> ops) : ops(ops) {
+    for (auto [index, op] : llvm::enumerate(ops))
+      indexOf[op] = index;
+    nodes.resize(ops.size());
+    for (size_t i = 0; i != ops.size(); ++i)
+      describe(i);
+    for (size_t i = ops.size(); i-- != 0;)
+      for (unsigned before : nodes[i].before)
+        nodes[before].height =
+            std::max(nodes[before].height, nodes[i].height + nodes[before].latency);
+  }
+
+  Groups derived();
+  Groups patterned(ArrayRef<StringRef> slots);
+
+private:
+  struct Node {
+    IssueKind kind = IssueKind::Free;
+    unsigned cost = 0, latency = 0; ///< cycles
+    unsigned height = 0;            ///< cycles from its issue to the last that depends on it
+    bool done = false;
+    unsigned ready = 0;                    ///< the cycle from which its result can be used
+    SmallVector<unsigned, 4> operands;     ///< within `ops`
+    llvm::SmallVector<unsigned, 4> before; ///< instructions among its operands, free ones skipped
+  };
+
+  void describe(unsigned index);
+  bool isReady(const Node &node) const {
+    return llvm::all_of(node.before, [&](unsigned before) { return nodes[before].done; });
+  }
+  unsigned startOf(const Node &node) const {
+    unsigned start = now;
+    for (unsigned before : node.before)
+      start = std::max(start, nodes[before].ready);
+    return start;
+  }
+  std::optional<unsigned> best(function_ref<bool(const Node &)> wanted) const;
+  void emit(unsigned index);
+  void closeGroup() {
+    if (!groups.empty() && !groups.back().empty())
+      groups.emplace_back();
+  }
+  void fillShadow(unsigned budget);
+  void emitRest();
+  unsigned remainingCost() const;
+
+  ArrayRef<Operation *> ops;
+  llvm::DenseMap<Operation *, unsigned> indexOf;
+  std::vector<Node> nodes;
+  Groups groups;
+  unsigned now = 0;
+};
+} // namespace
+
+static bool isVector(IssueKind kind) { return kind == IssueKind::Trans || kind == IssueKind::Valu; }
+
+void Scheduler::describe(unsigned index) {
+  Node &node = nodes[index];
+  Operation *op = ops[index];
+  node.kind = issueKind(op);
+  unsigned count = instructionsOf(op);
+  switch (node.kind) {
+  case IssueKind::Free:
+    break;
+  case IssueKind::Mfma:
+    node.cost = kMfmaIssueCycles;
+    break;
+  case IssueKind::Trans:
+    node.cost = kTransCycles * count, node.latency = kTransLatency;
+    break;
+  case IssueKind::Valu:
+    node.cost = kValuCycles * count, node.latency = kValuLatency;
+    break;
+  }
+  for (Value operand : op->getOperands()) {
+    Operation *producer = operand.getDefiningOp();
+    auto found = producer ? indexOf.find(producer) : indexOf.end();
+    if (found == indexOf.end() || found->second >= index)
+      continue;
+    node.operands.push_back(found->second);
+    const Node &source = nodes[found->second];
+    if (source.kind == IssueKind::Free)
+      node.before.append(source.before.begin(), source.before.end());
+    else
+      node.before.push_back(found->second);
+  }
+  llvm::sort(node.before);
+  node.before.erase(llvm::unique(node.before), node.before.end());
+}
+
+/// Emits a node after everything it needs that was not emitted yet.
+void Scheduler::emit(unsigned index) {
+  Node &node = nodes[index];
+  if (node.done)
+    return;
+  for (unsigned operand : node.operands)
+    emit(operand);
+  now = node.kind == IssueKind::Free ? now : startOf(node) + node.cost;
+  node.ready = now + node.latency;
+  node.done = true;
+  if (groups.empty())
+    groups.emplace_back();
+  groups.back().push_back(ops[index]);
+}
+
+/// Of the vector instructions that are wanted and whose operands exist, the one that can start
+/// first; among those, the one with the longest way to go.
+std::optional<unsigned> Scheduler::best(function_ref<bool(const Node &)> wanted) const {
+  std::optional<unsigned> chosen;
+  for (unsigned i = 0; i != nodes.size(); ++i) {
+    const Node &node = nodes[i];
+    if (node.done || !isVector(node.kind) || !wanted(node) || !isReady(node))
+      continue;
+    if (!chosen) {
+      chosen = i;
+      continue;
+    }
+    const Node &other = nodes[*chosen];
+    unsigned start = startOf(node), otherStart = startOf(other);
+    if (start < otherStart || (start == otherStart && node.height > other.height))
+      chosen = i;
+  }
+  return chosen;
+}
+
+unsigned Scheduler::remainingCost() const {
+  unsigned cost = 0;
+  for (const Node &node : nodes)
+    if (!node.done && isVector(node.kind))
+      cost += node.cost;
+  return cost;
+}
+
+void Scheduler::fillShadow(unsigned budget) {
+  for (unsigned spent = 0; spent < budget;) {
+    std::optional<unsigned> next = best([](const Node &) { return true; });
+    if (!next)
+      return;
+    spent += nodes[*next].cost;
+    emit(*next);
+  }
+}
+
+/// What is left: instructions that wait for the last matrix instruction, and register numbering.
+void Scheduler::emitRest() {
+  while (std::optional<unsigned> next = best([](const Node &) { return true; }))
+    emit(*next);
+  for (unsigned i = 0; i != nodes.size(); ++i)
+    emit(i);
+}
+
+Groups Scheduler::derived() {
+  SmallVector<unsigned> mfmas;
+  for (unsigned i = 0; i != nodes.size(); ++i)
+    if (nodes[i].kind == IssueKind::Mfma)
+      mfmas.push_back(i);
+  for (auto [number, mfma] : llvm::enumerate(mfmas)) {
+    emit(mfma);
+    unsigned shadows = mfmas.size() - 1 - number;
+    if (shadows != 0)
+      fillShadow((remainingCost() + shadows - 1) / shadows);
+    closeGroup();
+  }
+  emitRest();
+  return std::move(groups);
+}
+
+Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
+  auto left = [&](IssueKind kind) {
+    return llvm::find_if(nodes, [&](const Node &node) { return !node.done && node.kind == kind; });
+  };
+  while (left(IssueKind::Mfma) != nodes.end())
+    for (StringRef slot : slots) {
+      if (slot == "mfma") {
+        closeGroup();
+        if (auto next = left(IssueKind::Mfma); next != nodes.end())
+          emit(next - nodes.begin());
+        continue;
+      }
+      IssueKind kind = slot == "trans" ? IssueKind::Trans : IssueKind::Valu;
+      if (auto next = best([&](const Node &node) { return node.kind == kind; }))
+        emit(*next);
+    }
+  closeGroup();
+  emitRest();
+  return std::move(groups);
+}
+
+Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, StringRef pattern) {
+  Scheduler scheduler(ops);
+  if (pattern.empty())
+    return scheduler.derived();
+  SmallVector<StringRef> slots;
+  llvm::SplitString(pattern, slots);
+  return scheduler.patterned(slots);
+}

@@ -1,0 +1,38 @@
+// A list scheduler for straight-line code of one wave that keeps the matrix unit fed.
+//
+// A matrix instruction occupies the matrix unit for longer than it takes to issue; what is issued
+// meanwhile, in its shadow, is free. The scheduler keeps the matrix instructions in their order and
+// spreads the vector instructions evenly over all shadows but the last.
+#pragma once
+
+#include "mlir/IR/Operation.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace hocket::scheduling {
+
+/// What an operation becomes.
+enum class IssueKind {
+  Free, ///< no instruction: constants, register numbering
+  Mfma,
+  Trans, ///< transcendental
+  Valu,
+};
+
+IssueKind issueKind(mlir::Operation *op);
+
+/// Whether `op` may be reordered with other such operations as far as its operands allow: no
+/// regions, no effect on memory, no convergence to keep.
+bool isSchedulable(mlir::Operation *op);
+
+/// Operations that stand together, in order; a fence belongs behind each group.
+using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
+
+/// Orders `ops`, which are schedulable and stand in this order in one block, without another
+/// operation that uses or makes their values between them. `pattern` is a blank-separated list of
+/// mfma, trans and valu that is followed cyclically, or empty: derived from the contents. Every
+/// operation is in exactly one group, after those whose results it uses.
+Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, llvm::StringRef pattern);
+
+} // namespace hocket::scheduling

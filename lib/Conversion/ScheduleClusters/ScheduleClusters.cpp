@@ -1,0 +1,162 @@
+// schedule-clusters: what is issued beneath the matrix instructions.
+//
+// Fences rather than `sched_group_barrier`: LLVM 22 follows groups only where they were counted off
+// a feasible order, and then a fence behind each shadow gives the same code with less work
+// (docs/CodeGeneration.md).
+#include "ListSchedule.h"
+
+#include "hocket/Conversion/ClusterMarks.h"
+#include "hocket/Conversion/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hocket {
+#define GEN_PASS_DEF_SCHEDULECLUSTERSPASS
+#include "hocket/Conversion/Passes.h.inc"
+} // namespace hocket
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::scheduling;
+
+namespace {
+/// The operations of one cluster, in one block.
+struct Cluster {
+  ROCDL::SchedBarrier mark;
+  SmallVector<Operation *> ops; ///< from the mark to the barrier, both excluded
+
+  bool isCompute() const {
+    auto kind = mark->getAttrOfType<StringAttr>(kClusterMark);
+    return kind && kind.getValue() == "compute";
+  }
+  StringRef pattern() const {
+    auto pattern = mark->getAttrOfType<StringAttr>(kInterleaveMark);
+    return pattern ? pattern.getValue() : StringRef();
+  }
+};
+} // namespace
+
+/// The cluster that begins at `mark`; it ends at the next barrier or with the block.
+static Cluster collect(ROCDL::SchedBarrier mark) {
+  Cluster cluster{mark, {}};
+  for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
+    if (isa<ROCDL::SBarrierOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+      break;
+    cluster.ops.push_back(op);
+  }
+  return cluster;
+}
+
+static bool hasKind(ArrayRef<Operation *> ops, function_ref<bool(IssueKind)> wanted) {
+  return llvm::any_of(ops, [&](Operation *op) { return wanted(issueKind(op)); });
+}
+
+/// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
+static void reorder(ArrayRef<Operation *> ops, Operation *end, StringRef pattern) {
+  bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
+  bool others = hasKind(
+      ops, [](IssueKind kind) { return kind == IssueKind::Trans || kind == IssueKind::Valu; });
+  if (!mfmas || !others)
+    return;
+  Groups groups = scheduleAroundMfmas(ops, pattern);
+  for (auto [index, group] : llvm::enumerate(groups)) {
+    for (Operation *op : group)
+      op->moveBefore(end);
+    if (group.empty() || index + 1 == groups.size())
+      continue;
+    ImplicitLocOpBuilder builder(group.back()->getLoc(), end);
+    ROCDL::SchedBarrier::create(builder, builder.getI32IntegerAttr(0));
+  }
+}
+
+/// Schedules the stretches between operations that must keep their place.
+static void scheduleStretches(const Cluster &cluster, Operation *end) {
+  SmallVector<Operation *> stretch;
+  auto flush = [&](Operation *before) {
+    reorder(stretch, before, cluster.pattern());
+    stretch.clear();
+  };
+  for (Operation *op : cluster.ops) {
+    if (isSchedulable(op))
+      stretch.push_back(op);
+    else
+      flush(op);
+  }
+  flush(end);
+}
+
+/// Whether a value of this type lies in whole vector registers.
+static bool fillsRegisters(Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  Type element = vector ? vector.getElementType() : type;
+  if (!isa<FloatType>(element))
+    return false;
+  int64_t bits = element.getIntOrFloatBitWidth() * (vector ? vector.getNumElements() : 1);
+  return bits % 32 == 0;
+}
+
+/// Makes the results of vector instructions that are used after the cluster inputs of an empty
+/// instruction that LLVM cannot move, and its result what is used.
+static void pinResults(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
+  auto leaves = [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    while (user && !inside.contains(user))
+      user = user->getParentOp();
+    return !user;
+  };
+  for (Operation *op : cluster.ops) {
+    if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
+        op->hasTrait<OpTrait::ConstantLike>())
+      continue;
+    for (Value result : op->getResults()) {
+      if (!fillsRegisters(result.getType()) || llvm::none_of(result.getUses(), leaves))
+        continue;
+      ImplicitLocOpBuilder builder(op->getLoc(), end);
+      auto pin = LLVM::InlineAsmOp::create(
+          builder, TypeRange{result.getType()}, ValueRange{result}, /*asm_string=*/"",
+          /*constraints=*/"=v,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
+          LLVM::TailCallKind::None,
+          LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+          /*operand_attrs=*/ArrayAttr());
+      result.replaceUsesWithIf(
+          pin.getResult(0), [&](OpOperand &use) { return use.getOwner() != pin && leaves(use); });
+    }
+  }
+}
+
+/// Where the cluster's code ends: in front of the fence that precedes its barrier, or of whatever
+/// ends the block.
+static Operation *endOf(const Cluster &cluster) {
+  Operation *last = cluster.ops.back();
+  return isa<ROCDL::SchedBarrier>(last) ? last : last->getNextNode();
+}
+
+static void scheduleCluster(const Cluster &cluster) {
+  if (!cluster.isCompute() || cluster.pattern() == "none")
+    return;
+  bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
+  if (!mfmas)
+    return;
+  Operation *end = endOf(cluster);
+  scheduleStretches(cluster, end);
+  pinResults(cluster, end);
+}
+
+namespace {
+struct ScheduleClustersPass : hocket::impl::ScheduleClustersPassBase<ScheduleClustersPass> {
+  void runOnOperation() override {
+    SmallVector<ROCDL::SchedBarrier> marks;
+    getOperation().walk([&](ROCDL::SchedBarrier op) {
+      if (op->hasAttr(kClusterMark))
+        marks.push_back(op);
+    });
+    for (ROCDL::SchedBarrier mark : marks) {
+      scheduleCluster(collect(mark));
+      mark.erase();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,162 @@
+// From the command line to an attention problem and a kernel for it.
+#define HOCKET_OPTIONS_INC "FmhaFwdOptions.inc"
+#include "ForwardOptions.h"
+#include "OptionTable.h"
+#include "Output.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+using llvm::StringRef;
+
+Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
+                                                        llvm::ArrayRef<const char *> args) {
+  static SubcommandTable table;
+  std::string usage = "hocket-run " + name.str() + " --seq-q N [options]";
+  CommandLine command{name, usage, summary, table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
+  Result<Options> options = Options::parse(command, args);
+  if (!options.ok())
+    return options.error();
+  if (options->wantsHelp()) {
+    options->printHelp();
+    return std::optional<Options>();
+  }
+  if (Status status = options->noInputs(); !status.ok())
+    return status.error();
+  return std::optional<Options>(*std::move(options));
+}
+
+static Status readExtents(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_seq_q))
+    return invalidInput("option '--seq-q' is missing; see 'hocket-run fmha-fwd --help'");
+  struct Field {
+    unsigned id;
+    int64_t *value, fallback;
+  };
+  // In order: the defaults of later fields are earlier ones.
+  auto read = [&](unsigned id, int64_t &value, int64_t fallback) -> Status {
+    // Any integer here; what is too small or too large is the problem's own message.
+    Result<int64_t> number = options.integer(id, fallback, INT64_MIN, INT64_MAX);
+    if (!number.ok())
+      return number.error();
+    value = *number;
+    return Status::success();
+  };
+  const Field fields[] = {{OPT_batch, &problem.batch, 1},
+                          {OPT_heads, &problem.heads, 1},
+                          {OPT_seq_q, &problem.seqQ, 1},
+                          {OPT_head_dim, &problem.headDim, 128}};
+  for (const Field &field : fields)
+    if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
+      return status;
+  problem.headDimV = problem.headDim;
+  if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
+    return status;
+  return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
+}
+
+/// "k=4096,128,64": batch, sequence and head stride of one tensor.
+static Status readStrides(StringRef text, ForwardProblem &problem) {
+  auto [name, list] = text.split('=');
+  llvm::SmallVector<StringRef> parts;
+  list.split(parts, ',');
+  TensorStrides strides;
+  bool right = parts.size() == 3 && !parts[0].getAsInteger(10, strides.batch) &&
+               !parts[1].getAsInteger(10, strides.sequence) &&
+               !parts[2].getAsInteger(10, strides.head);
+  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
+    if (right && name == StringRef(toString(tensor))) {
+      problem.strides[static_cast<size_t>(tensor)] = strides;
+      return Status::success();
+    }
+  return invalidInput("option '--strides' has the value '" + text.str() +
+                      "', expected a tensor and three integers as in 'k=32768,128,4096'");
+}
+
+Result<ForwardProblem> run::readProblem(const Options &options) {
+  ForwardProblem problem;
+  if (Status status = readExtents(options, problem); !status.ok())
+    return status.error();
+  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  if (!dtype.ok())
+    return dtype.error();
+  problem.dtype = *dtype;
+  Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
+  if (!layout.ok())
+    return layout.error();
+  problem.layout = *layout;
+  problem.causal = options.has(OPT_causal);
+  problem.wantLse = options.has(OPT_lse);
+  if (options.has(OPT_scale)) {
+    Result<double> scale = options.real(OPT_scale);
+    if (!scale.ok())
+      return scale.error();
+    problem.scale = *scale;
+  }
+  for (const std::string &text : options.strings(OPT_strides))
+    if (Status status = readStrides(text, problem); !status.ok())
+      return status.error();
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  return problem;
+}
+
+Result<ForwardOptions> run::readForwardOptions(const Options &options) {
+  ForwardOptions result;
+  Result<DataKind> data = parseDataKind(options.string(OPT_data, "normal"));
+  if (!data.ok())
+    return data.error();
+  Result<uint64_t> seed = options.seed(OPT_seed);
+  if (!seed.ok())
+    return seed.error();
+  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
+  if (!interleavings.ok())
+    return interleavings.error();
+  Result<int64_t> rows = options.integer(OPT_check_rows, 0, 1, INT64_MAX);
+  if (!rows.ok())
+    return rows.error();
+  result.data = *data;
+  result.seed = *seed;
+  result.interleavings = static_cast<unsigned>(*interleavings);
+  result.maxCheckedRows = *rows;
+  result.verify = !options.has(OPT_no_verify);
+  result.progress = showProgress;
+  return result;
+}
+
+Result<ForwardKernel> run::getKernel(const Options &options, const ForwardProblem &problem) {
+  bool hasFile = options.has(OPT_code_object);
+  if (hasFile != options.has(OPT_manifest))
+    return invalidInput(
+        "--code-object and --manifest belong together; give both, or none to compile");
+  if (hasFile && options.has(OPT_schedule))
+    return invalidInput("--schedule has no effect on a --code-object that is already compiled; "
+                        "leave it out");
+  if (!hasFile) {
+    showProgress("compiling", 0);
+    CompileOptions compileOptions;
+    if (options.has(OPT_schedule))
+      compileOptions.schedule = options.string(OPT_schedule);
+    return compileForward(problem, compileOptions);
+  }
+  Result<std::string> codeObject = readText(options.string(OPT_code_object));
+  if (!codeObject.ok())
+    return codeObject.error();
+  std::string manifestPath = options.string(OPT_manifest);
+  Result<std::string> text = readText(manifestPath);
+  if (!text.ok())
+    return text.error();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
+  if (!manifest.ok())
+    return manifest.error();
+  ForwardKernel kernel;
+  kernel.codeObject = *std::move(codeObject);
+  kernel.manifest = *std::move(manifest);
+  return kernel;
+}
+
+std::string run::deviceName(const Options &options) { return options.string(OPT_device, "auto"); }
+std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }

@@ -1,0 +1,28 @@
+// The options of every subcommand that works on an attention forward: the problem, the kernel that
+// is to compute it, and how it is run and verified. One table, so that what works for one works for
+// all of them.
+#pragma once
+
+#include "Options.h"
+
+#include "hocket/Attention/RunForward.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+
+namespace hocket::run {
+
+/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
+/// asked for and printed.
+Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::StringRef summary,
+                                                   llvm::ArrayRef<const char *> args);
+
+/// The problem, complete with defaults and validated.
+Result<attention::ForwardProblem> readProblem(const Options &options);
+/// Data, seeds, interleavings, verification.
+Result<attention::ForwardOptions> readForwardOptions(const Options &options);
+/// The kernel to run: read from --code-object and --manifest, or compiled.
+Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// --device and --json.
+std::string deviceName(const Options &options);
+std::string jsonPath(const Options &options);
+
+} // namespace hocket::run

@@ -1,0 +1,213 @@
+// hocket-run steady-state: what a kernel executes in one turn of its hot loop, from a trace.
+//
+// The problem is run and verified like by fmha-fwd, on the simulator, with one wave of each wave
+// group of one workgroup traced. The counts are the machine code's, not the compiler's.
+#include "ForwardOptions.h"
+#include "Output.h"
+#include "Subcommands.h"
+
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Simulator/SteadyState.h"
+#include "hocket/Target/HSACO/ResourceReport.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+using sim::InstructionCounts;
+using sim::SteadyState;
+namespace json = llvm::json;
+
+namespace {
+/// All that the report says.
+struct Steady {
+  hsaco::KernelReport resources;
+  std::vector<SteadyState> waves; ///< one of each wave group
+  double tiles = 0;               ///< KV tiles of one turn; 0: not known
+};
+
+struct Column {
+  const char *key, *title;
+  unsigned InstructionCounts::*count;
+};
+constexpr Column columns[] = {
+    {"mfma", "mfma", &InstructionCounts::mfma},
+    {"trans", "trans", &InstructionCounts::trans},
+    {"valu", "valu", &InstructionCounts::valu},
+    {"lds_read", "lds rd", &InstructionCounts::ldsRead},
+    {"lds_write", "lds wr", &InstructionCounts::ldsWrite},
+    {"lds_dma", "dma", &InstructionCounts::ldsDma},
+    {"barrier", "barr", &InstructionCounts::barrier},
+    {"waits", "waits", &InstructionCounts::waits},
+    {"nop", "nop", &InstructionCounts::nop},
+    {"nop_wait_states", "states", &InstructionCounts::nopWaitStates},
+    {"salu", "salu", &InstructionCounts::salu},
+    {"branch", "branch", &InstructionCounts::branch},
+    {"other", "other", &InstructionCounts::other},
+    {"empty_shadows", "bare", &InstructionCounts::emptyShadows},
+    {"instructions", "all", &InstructionCounts::instructions},
+};
+} // namespace
+
+static void writeCounts(json::OStream &out, const InstructionCounts &counts) {
+  for (const Column &column : columns)
+    out.attribute(column.key, counts.*column.count);
+}
+
+static void writeClusters(json::OStream &out, const SteadyState &state) {
+  out.attribute("turns", state.turns);
+  out.attribute("turns_counted", state.shortest);
+  out.attributeArray("wait_counts", [&] {
+    for (const std::string &wait : state.waits)
+      out.value(wait);
+  });
+  out.attributeArray("per_cluster", [&] {
+    for (const InstructionCounts &cluster : state.clusters)
+      out.object([&] { writeCounts(out, cluster); });
+  });
+}
+
+static std::string toJson(const Steady &steady) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  const SteadyState &first = steady.waves.front();
+  out.object([&] {
+    out.attribute("kernel", steady.resources.name);
+    out.attribute("clusters", static_cast<int64_t>(first.clusters.size()));
+    out.attribute("tiles", steady.tiles);
+    writeCounts(out, first.total);
+    out.attribute("vgpr", steady.resources.vgpr);
+    out.attribute("agpr", steady.resources.agpr);
+    out.attribute("sgpr", steady.resources.sgpr);
+    out.attribute("spills", steady.resources.vgprSpills + steady.resources.sgprSpills);
+    out.attribute("scratch", static_cast<int64_t>(steady.resources.scratchBytes));
+    out.attribute("lds_bytes", static_cast<int64_t>(steady.resources.ldsBytes));
+    writeClusters(out, first);
+    out.attributeArray("waves", [&] {
+      for (const SteadyState &state : steady.waves)
+        out.object([&] {
+          out.attribute("wave", state.wave);
+          writeCounts(out, state.total);
+          writeClusters(out, state);
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}
+
+static void printRow(llvm::raw_ostream &out, const std::string &name,
+                     const InstructionCounts &counts) {
+  out << llvm::format("%-10s", name.c_str());
+  for (const Column &column : columns)
+    out << llvm::format("%7u", counts.*column.count);
+  out << '\n';
+}
+
+static void print(llvm::raw_ostream &out, const Steady &steady) {
+  const SteadyState &first = steady.waves.front();
+  out << "one turn of the hot loop of '" << steady.resources.name << "', wave " << first.wave
+      << llvm::format(", %g KV tiles; ", steady.tiles) << first.shortest << " of " << first.turns
+      << " turns were such\n";
+  out << llvm::format("%-10s", "cluster");
+  for (const Column &column : columns)
+    out << llvm::format("%7s", column.title);
+  out << '\n';
+  for (size_t i = 0; i != first.clusters.size(); ++i)
+    printRow(out, std::to_string(i), first.clusters[i]);
+  printRow(out, "total", first.total);
+  for (const std::string &wait : first.waits)
+    out << "s_waitcnt " << wait << '\n';
+  out << steady.resources.vgpr << " VGPRs, " << steady.resources.agpr << " AGPRs, "
+      << steady.resources.sgpr << " SGPRs, " << steady.resources.vgprSpills << " + "
+      << steady.resources.sgprSpills << " spills, " << steady.resources.ldsBytes
+      << " bytes of LDS\n";
+}
+
+/// KV tiles of one turn: both products do one multiply-add for each query row, key and element.
+static double tilesOf(const SteadyState &state, const ForwardProblem &problem,
+                      const manifest::Manifest &manifest) {
+  if (manifest.tileKeys == 0 || manifest.waveRows == 0)
+    return 0;
+  double perKey = double(manifest.waveRows) * double(problem.headDim + problem.headDimV);
+  return double(state.total.matrixMultiplies) / perKey / manifest.tileKeys;
+}
+
+/// Counts the traced waves; of foreign code too, if its hot loop has matrix instructions.
+static Result<Steady> count(const ForwardKernel &kernel, const ForwardProblem &problem,
+                            const std::vector<sim::WaveTrace> &traces) {
+  Result<hsaco::ResourceReport> report = hsaco::readReport(kernel.codeObject);
+  if (!report.ok())
+    return report.error();
+  Result<std::vector<amdgpu::KernelCode>> kernels = amdgpu::readKernels(kernel.codeObject);
+  if (!kernels.ok())
+    return kernels.error();
+  Steady steady;
+  for (size_t i = 0; i != kernels->size(); ++i) {
+    const amdgpu::KernelCode &code = (*kernels)[i];
+    if (code.name != kernel.manifest.kernel)
+      continue;
+    steady.resources = report->kernels[i];
+    // The first wave of each half of the workgroup: one of each wave group.
+    for (size_t wave : {size_t(0), traces.size() / 2}) {
+      if (wave >= traces.size() || (wave == 0 && !steady.waves.empty()))
+        continue;
+      const sim::WaveTrace &trace = traces[wave];
+      Result<SteadyState> state = sim::countSteadyState(trace, code, report->cpu);
+      if (!state.ok())
+        return state.error();
+      steady.waves.push_back(*std::move(state));
+    }
+  }
+  if (steady.waves.empty())
+    return internalError("no wave of kernel '" + kernel.manifest.kernel + "' was traced");
+  steady.tiles = tilesOf(steady.waves.front(), problem, kernel.manifest);
+  return steady;
+}
+
+static Result<int> runSteadyState(const Options &options) {
+  Result<ForwardProblem> problem = readProblem(options);
+  if (!problem.ok())
+    return problem.error();
+  Result<ForwardOptions> forward = readForwardOptions(options);
+  if (!forward.ok())
+    return forward.error();
+  if (std::string name = deviceName(options); name != "auto" && name != "sim")
+    return invalidInput("steady-state counts what the simulator executes; '--device " + name +
+                        "' cannot be traced, leave the option out");
+  Result<ForwardKernel> kernel = getKernel(options, *problem);
+  if (!kernel.ok())
+    return kernel.error();
+  std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
+  std::iota(all.begin(), all.end(), 0u);
+  sim::Tracer tracer(/*workgroup=*/0, all);
+  std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
+  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel->codeObject)),
+                                            kernel->manifest, *problem, *forward);
+  if (!report.ok())
+    return report.error();
+  Result<Steady> steady = count(*kernel, *problem, tracer.traces());
+  if (!steady.ok())
+    return steady.error();
+  clearProgress();
+  print(llvm::errs(), *steady);
+  for (const std::string &failure : report->failures)
+    llvm::errs() << "wrong result: " << failure << '\n';
+  if (Status status = writeJson(jsonPath(options), toJson(*steady)); !status.ok())
+    return status.error();
+  return report->passed() ? exitRight : exitWrong;
+}
+
+Result<int> run::steadyStateCommand(llvm::ArrayRef<const char *> args) {
+  Result<std::optional<Options>> options = parseForwardOptions(
+      "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args);
+  if (!options.ok())
+    return options.error();
+  return *options ? runSteadyState(**options) : Result<int>(exitRight);
+}
