@@ -230,15 +230,18 @@ void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &
 void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost,
                               IssueEvent &event) {
   const TimedInstruction &in = *wave.next;
-  double lineBytes = 128.0 * cost.lines;
-  uint64_t address = whole(std::max(parameters.vmemAddress,
-                                    parameters.vmemBytes > 0 ? lineBytes / parameters.vmemBytes : 0));
+  double sectorBytes = 64.0 * cost.sectors, lineBytes = 128.0 * cost.missed;
+  uint64_t address = whole(std::max(
+      parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
   addressFree = std::max(addressFree, cycle) + address;
   event.busy = static_cast<uint32_t>(address);
-  memoryFree = std::max(memoryFree, double(addressFree)) +
-               (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
   bytesMoved += static_cast<uint64_t>(lineBytes);
-  uint64_t done = whole(memoryFree + parameters.memoryLatency);
+  uint64_t done = addressFree + whole(parameters.vmemL1Latency);
+  if (cost.missed != 0) {
+    memoryFree = std::max(memoryFree, double(addressFree)) +
+                 (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
+    done = whole(memoryFree + parameters.memoryLatency);
+  }
   // The data's way into the LDS takes its bandwidth; it is charged when the load issues.
   if (in.access == MemoryAccess::Dma && parameters.ldsDmaBytes > 0)
     ldsFree = std::max(ldsFree, cycle) + whole(cost.bytes / parameters.ldsDmaBytes);
