@@ -16,11 +16,12 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   request.enabled = options.has(ids.time);
   request.tracePath = options.string(ids.trace);
   request.picturePath = options.string(ids.picture);
-  for (const auto &[id, name] : {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
-                                 std::pair(ids.picture, "--picture"),
-                                 std::pair(ids.workgroup, "--time-workgroup")})
+  for (const auto &[id, name] :
+       {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
+        std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup")})
     if (options.has(id) && !request.enabled)
-      return invalidInput("option '" + std::string(name) + "' has no effect without '--time'; add it");
+      return invalidInput("option '" + std::string(name) +
+                          "' has no effect without '--time'; add it");
   for (const std::string &assignment : options.strings(ids.param))
     if (Status status = request.options.parameters.set(assignment); !status.ok())
       return status.error();

@@ -7,6 +7,12 @@
 using namespace hocket;
 using namespace hocket::sim;
 
+AccessCosts::AccessCosts(const ArchInfo &arch, const TimeParameters &parameters)
+    : arch(arch), parameters(parameters) {
+  for (auto &set : cache)
+    std::fill(std::begin(set), std::end(set), ~uint64_t(0));
+}
+
 static LdsInstruction ruleFor(const TimedInstruction &timed, bool write) {
   if (timed.transposed)
     return LdsInstruction::ReadTransposed;

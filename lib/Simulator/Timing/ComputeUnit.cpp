@@ -12,9 +12,9 @@ static constexpr unsigned maxVector = 63, maxLds = 15;
 
 std::string_view sim::name(Stall stall) {
   constexpr std::string_view names[stalls] = {
-      "none",        "matrix_pipe", "matrix_result", "vector_pipe", "vector_result", "scalar_turn",
-      "lds_wait",    "scalar_wait", "memory_wait",   "barrier",     "nop",           "lds_queue",
-      "memory_queue", "counter",    "fetch",         "branch",      "launch",        "port"};
+      "none",         "matrix_pipe", "matrix_result", "vector_pipe", "vector_result", "scalar_turn",
+      "lds_wait",     "scalar_wait", "memory_wait",   "barrier",     "nop",           "lds_queue",
+      "memory_queue", "counter",     "fetch",         "branch",      "launch",        "port"};
   return names[static_cast<unsigned>(stall)];
 }
 
@@ -26,7 +26,9 @@ static uint64_t turnOf(unsigned simd, uint64_t cycle) {
 static uint64_t whole(double cycles) { return static_cast<uint64_t>(std::llround(cycles)); }
 
 ComputeUnit::ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords)
-    : parameters(parameters), lineReady(codeDwords / 16 + 2) {}
+    : parameters(parameters), ldsDepth(std::max<uint64_t>(1, whole(parameters.ldsQueue))),
+      memoryDepth(std::max<uint64_t>(1, whole(parameters.vmemQueue))),
+      lineReady(codeDwords / 16 + 2) {}
 
 unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cycle) {
   if (group >= groups.size())
@@ -129,8 +131,8 @@ void ComputeUnit::waitForCounters(WaveState &wave) const {
     if (in.waitVector < maxVector)
       wave.own.raise(drained(wave.vectorMemory, in.waitVector), Stall::MemoryWait);
     if (in.waitLds < maxLds) {
-      bool scalarLast = !wave.scalar.empty() &&
-                        (wave.lds.empty() || wave.scalar.back() > wave.lds.back());
+      bool scalarLast =
+          !wave.scalar.empty() && (wave.lds.empty() || wave.scalar.back() > wave.lds.back());
       wave.own.raise(drained(wave.lds, wave.scalar, in.waitLds),
                      scalarLast ? Stall::ScalarWait : Stall::LdsWait);
     }
@@ -156,11 +158,10 @@ ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
                in.unit == TimedUnit::Memory ? Stall::MemoryQueue : Stall::Port);
   if (in.unit == TimedUnit::Matrix)
     hold.raise(s.matrix, Stall::MatrixPipe);
-  uint64_t ldsQueue = whole(parameters.ldsQueue), memoryQueue = whole(parameters.vmemQueue);
-  if (in.unit == TimedUnit::Lds && ldsFree > ldsQueue)
-    hold.raise(ldsFree - ldsQueue, Stall::LdsQueue);
-  if (in.unit == TimedUnit::Memory && addressFree > memoryQueue)
-    hold.raise(addressFree - memoryQueue, Stall::MemoryQueue);
+  if (in.unit == TimedUnit::Lds && s.ldsQueue.size() >= ldsDepth)
+    hold.raise(s.ldsQueue.front(), Stall::LdsQueue);
+  if (in.unit == TimedUnit::Memory && s.memoryQueue.size() >= memoryDepth)
+    hold.raise(s.memoryQueue.front(), Stall::MemoryQueue);
   hold.until = turnOf(wave.simd, hold.until);
   return hold;
 }
@@ -212,6 +213,13 @@ void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
     record(range, cycle + slotCycles + whole(turn), Stall::ScalarTurn);
 }
 
+/// Remembers when the last `depth` instructions leave a queue.
+static void enqueue(std::deque<uint64_t> &queue, uint64_t leaves, size_t depth) {
+  queue.push_back(leaves);
+  while (queue.size() > depth)
+    queue.pop_front();
+}
+
 static void complete(std::vector<uint64_t> &completions, uint64_t now, uint64_t at, bool inOrder) {
   std::erase_if(completions, [&](uint64_t done) { return done <= now; });
   if (inOrder && !completions.empty())
@@ -224,6 +232,7 @@ void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &
   uint64_t service = std::max<uint64_t>(1, whole(cost.ldsCycles * parameters.ldsScale));
   ldsFree = std::max(ldsFree, cycle) + service;
   event.busy = static_cast<uint32_t>(service);
+  enqueue(simd[wave.simd].ldsQueue, ldsFree, ldsDepth);
   complete(wave.lds, cycle, ldsFree + whole(parameters.ldsLatency), true);
 }
 
@@ -235,6 +244,7 @@ void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCos
       parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
   addressFree = std::max(addressFree, cycle) + address;
   event.busy = static_cast<uint32_t>(address);
+  enqueue(simd[wave.simd].memoryQueue, addressFree, memoryDepth);
   bytesMoved += static_cast<uint64_t>(lineBytes);
   uint64_t done = addressFree + whole(parameters.vmemL1Latency);
   if (cost.missed != 0) {

@@ -224,8 +224,7 @@ static Result<TimedRun> timeProgram(Program &program, size_t kernelNumber,
   Driver driver(context, options, prices, **timer);
   if (Status status = driver.run(run, run.resident); !status.ok())
     return status.error();
-  run.hostSeconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.hostSeconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return std::move(run);
 }
 

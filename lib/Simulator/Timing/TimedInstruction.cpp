@@ -15,7 +15,7 @@ using amdgpu::InstructionClass;
 using llvm::StringRef;
 
 std::string_view sim::name(TimedUnit unit) {
-  constexpr std::string_view names[timedUnits] = {"matrix", "vector", "scalar", "control",
+  constexpr std::string_view names[timedUnits] = {"matrix", "vector", "scalar",  "control",
                                                   "memory", "lds",    "internal"};
   return names[static_cast<unsigned>(unit)];
 }
@@ -93,7 +93,8 @@ static void setVectorCycles(TimedInstruction &timed, const TimeParameters &p) {
     port = p.swapCycles;
   } else if (name.contains("_F64") || name.contains("_I64_I32") || name.contains("_U64_U32")) {
     port = p.doubleCycles;
-  } else if (startsWithAny(name, {"V_MUL_LO_U32", "V_MUL_LO_I32", "V_MUL_HI_U32", "V_MUL_HI_I32"})) {
+  } else if (startsWithAny(name,
+                           {"V_MUL_LO_U32", "V_MUL_LO_I32", "V_MUL_HI_U32", "V_MUL_HI_I32"})) {
     port = p.multiplyCycles;
   }
   timed.portCycles = timed.ownCycles = cycles(port);
@@ -131,7 +132,7 @@ static void setLds(TimedInstruction &timed, llvm::ArrayRef<uint8_t> code) {
     timed.bytes = name.contains("B96") ? 12 : 8;
   if (timed.kind == InstructionClass::LdsOther)
     timed.access = name.contains("PERMUTE") || name.contains("SWIZZLE") ? MemoryAccess::LdsSwizzle
-                                                                       : MemoryAccess::LdsAtomic;
+                                                                        : MemoryAccess::LdsAtomic;
   if (!startsWithAny(name, {"DS_READ2", "DS_WRITE2"}))
     return;
   timed.access = MemoryAccess::LdsPair;
@@ -148,8 +149,8 @@ static void setVectorMemory(TimedInstruction &timed, const TimeParameters &p) {
     timed.access = MemoryAccess::Dma;
     timed.portCycles = cycles(p.dmaIssue);
   } else {
-    timed.access = timed.kind == InstructionClass::VmemStore ? MemoryAccess::Store
-                                                             : MemoryAccess::Load;
+    timed.access =
+        timed.kind == InstructionClass::VmemStore ? MemoryAccess::Store : MemoryAccess::Load;
   }
 }
 
