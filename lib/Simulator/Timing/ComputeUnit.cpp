@@ -45,6 +45,7 @@ unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cy
   wave.matrixResult.resize(timedScalarBase);
   wave.matrixReady.resize(timedScalarBase);
   wave.dotOpcode.resize(timedScalarBase);
+  simd[wave.simd].live.push_back(static_cast<unsigned>(waves.size()));
   waves.push_back(std::move(wave));
   return static_cast<unsigned>(waves.size() - 1);
 }
@@ -69,6 +70,7 @@ void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, 
   wave.place = place;
   if (newLine)
     fetch(wave);
+  simd[wave.simd].stale = true;
   wave.own = wave.hold;
   waitForRegisters(wave);
   waitForCounters(wave);
@@ -166,20 +168,35 @@ ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
   return hold;
 }
 
-bool ComputeUnit::choose(Choice &choice) const {
-  const WaveState *best = nullptr;
-  for (const WaveState &wave : waves) {
-    if (wave.ended || wave.atBarrier)
+void ComputeUnit::refresh(SimdState &s) {
+  s.stale = s.any = false;
+  uint8_t priority = 0;
+  for (unsigned number : s.live) {
+    const WaveState &wave = waves[number];
+    if (wave.atBarrier)
       continue;
     Hold hold = earliest(wave);
-    bool first = !best || hold.until < choice.cycle ||
-                 (hold.until == choice.cycle && wave.priority > best->priority);
-    if (!first)
+    if (s.any && (hold.until > s.best.cycle ||
+                  (hold.until == s.best.cycle && wave.priority <= priority)))
       continue;
-    best = &wave;
-    choice = {static_cast<unsigned>(&wave - waves.data()), hold.until, hold.stall};
+    s.any = true;
+    s.best = {number, hold.until, hold.stall};
+    priority = wave.priority;
   }
-  return best != nullptr;
+}
+
+bool ComputeUnit::choose(Choice &choice) {
+  bool any = false;
+  for (SimdState &s : simd) {
+    if (s.stale)
+      refresh(s);
+    // SIMDs have their turns in different cycles, so there are no ties.
+    if (!s.any || (any && s.best.cycle > choice.cycle))
+      continue;
+    any = true;
+    choice = s.best;
+  }
+  return any;
 }
 
 void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
@@ -266,6 +283,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   SimdState &s = simd[wave.simd];
   uint64_t cycle = choice.cycle;
   bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  s.stale = true;
   IssueEvent event;
   event.ready = turnOf(wave.simd, vectorSide ? wave.vectorReady : wave.ready);
   event.cycle = cycle;
@@ -308,6 +326,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   }
   if (in.ends) {
     wave.ended = true;
+    std::erase(s.live, choice.wave);
     --group.live;
     for (const auto *queue : {&wave.vectorMemory, &wave.lds})
       if (!queue->empty())
@@ -319,9 +338,10 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
 void ComputeUnit::releaseBarrier(unsigned number) {
   uint64_t release = groups[number].lastArrival + whole(parameters.barrierLatency);
   for (WaveState &wave : waves) {
-    if (wave.group != number || !wave.atBarrier)
+    if (wave.group != number || wave.ended || !wave.atBarrier)
       continue;
     wave.atBarrier = false;
+    simd[wave.simd].stale = true;
     wave.hold.raise(release, Stall::Barrier);
     wave.own.raise(release, Stall::Barrier);
   }

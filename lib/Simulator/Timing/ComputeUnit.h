@@ -48,7 +48,7 @@ public:
     Stall stall = Stall::None;
   };
   /// The wave that issues next; false: none can (all have ended or wait at a barrier).
-  bool choose(Choice &choice) const;
+  bool choose(Choice &choice);
   /// Issues the chosen wave's instruction.
   IssueEvent issue(const Choice &choice, const ExecutedCost &cost);
   /// All waves of `group` that have not ended wait at a barrier: lets them go on.
@@ -93,6 +93,10 @@ private:
     uint64_t matrix = 0;            ///< when the matrix pipe is free
     /// When the last instructions of this SIMD leave the queues of the units that all SIMDs share.
     std::deque<uint64_t> ldsQueue, memoryQueue;
+    std::vector<unsigned> live; ///< its waves, the oldest first
+    // The wave of this SIMD that issues next; nothing that happens on other SIMDs changes it.
+    bool stale = true, any = false;
+    Choice best;
   };
   struct GroupState {
     unsigned live = 0;
@@ -103,6 +107,7 @@ private:
   void waitForCounters(WaveState &wave) const;
   void fetch(WaveState &wave);
   Hold earliest(const WaveState &wave) const;
+  void refresh(SimdState &s);
   void recordResults(WaveState &wave, uint64_t cycle);
   void issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
   void issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
