@@ -101,6 +101,7 @@ std::string attention::toJson(const ForwardReport &report) {
   out.object([&] {
     out.attribute("passed", report.passed());
     out.attribute("verified", report.verified);
+    out.attribute("output_hash", llvm::utohexstr(report.outputHash, /*LowerCase=*/true));
     out.attributeArray("failures", [&] {
       for (const std::string &failure : report.failures)
         out.value(failure);

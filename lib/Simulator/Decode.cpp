@@ -123,12 +123,41 @@ Result<std::unique_ptr<Text>> Text::create(std::string_view bytes, uint64_t addr
   return text;
 }
 
+/// Encodings that the chips do not have, but LLVM's disassembler takes for instructions and its
+/// printer then runs off a table for: SDWA with a select (7) or a treatment of unused bits (3) that
+/// does not exist, and the code of a literal (255) where none can follow.
+static bool isReserved(llvm::ArrayRef<uint8_t> code) {
+  uint32_t w[2];
+  if (code.size() < sizeof(w))
+    return false;
+  std::memcpy(w, code.data(), sizeof(w));
+  constexpr uint32_t sdwaSource = 249, literalSource = 255;
+  if (!(w[0] >> 31)) {
+    auto select = [&](unsigned shift) { return w[1] >> shift & 7; };
+    bool compare = w[0] >> 25 == 0x3e;
+    bool destination = !compare && (select(8) == 7 || (w[1] >> 11 & 3) == 3);
+    return (w[0] & 0x1ff) == sdwaSource && (destination || select(16) == 7 || select(24) == 7);
+  }
+  switch (w[0] >> 26) {
+  case 0x34: // VOP3, VOP3P
+    return (w[0] >> 24 == 0xd0 && (w[0] & 0xff) == literalSource) || // a compare's destination
+           (w[1] & 0x1ff) == literalSource || (w[1] >> 9 & 0x1ff) == literalSource ||
+           (w[1] >> 18 & 0x1ff) == literalSource;
+  case 0x38: // MUBUF
+  case 0x3a: // MTBUF
+    return w[1] >> 24 == literalSource;
+  }
+  return false;
+}
+
 Disassembly Text::disassembleLocked(uint32_t index, bool withText) {
   Disassembly result;
   llvm::MCInst inst;
   size_t available = std::min<size_t>(16, size_t(dwordCount - index) * 4);
   llvm::ArrayRef<uint8_t> data(reinterpret_cast<const uint8_t *>(bytes.data()) + size_t(index) * 4,
                                available);
+  if (isReserved(data))
+    return result;
   uint64_t size = 0;
   auto status =
       tools->disassembler->getInstruction(inst, size, data, addressOf(index), llvm::nulls());
@@ -197,4 +226,13 @@ void Text::decode(uint32_t index) {
     execute = executeOtherFp8;
   slot = fresh;
   __atomic_store_n(&slot.execute, execute, __ATOMIC_RELEASE);
+}
+
+Binding Text::bindingOf(uint32_t index) const {
+  ExecuteFunction execute = executeOf(slots[index]);
+  if (execute == executeIllegal)
+    return Binding::Illegal;
+  bool refused =
+      execute == executeUnknown || execute == executeUnknownClamp || execute == executeOtherFp8;
+  return refused ? Binding::Unimplemented : Binding::Implemented;
 }

@@ -19,6 +19,9 @@ namespace hocket::sim {
 
 class OpTable;
 
+/// What a slot was bound to.
+enum class Binding : uint8_t { Illegal, Unimplemented, Implemented };
+
 /// LLVM's view of one instruction.
 struct Disassembly {
   bool valid = false;
@@ -46,6 +49,8 @@ public:
   const Instruction *instructions() const { return slots; }
   /// Decodes slot `index`; harmless if it is decoded already. Any thread.
   void decode(uint32_t index);
+  /// What `decode` found in slot `index`, which it was called for.
+  Binding bindingOf(uint32_t index) const;
   /// Disassembles slot `index`, for messages. Any thread.
   Disassembly disassemble(uint32_t index);
 

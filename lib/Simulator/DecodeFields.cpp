@@ -293,7 +293,8 @@ static void notePlain(Instruction &in) {
 static void addImplicitSources(Instruction &in, StringRef mnemonic) {
   bool dot =
       mnemonic.starts_with("v_dot") && mnemonic.contains("c_") && in.encoding != Encoding::VOP3P;
-  if (mnemonic.starts_with("v_fmac_") || mnemonic.starts_with("v_pk_fmac") || dot) {
+  if (mnemonic.starts_with("v_fmac_") || mnemonic.starts_with("v_mac_") ||
+      mnemonic.starts_with("v_pk_fmac") || dot) {
     Operand accumulator = vgpr(in.destination);
     accumulator.negate = in.source[2].negate && in.encoding == Encoding::VOP3;
     accumulator.absolute = in.source[2].absolute && in.encoding == Encoding::VOP3;

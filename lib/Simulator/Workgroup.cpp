@@ -227,6 +227,15 @@ bool Workgroup::runWaves() {
   }
 }
 
+bool Workgroup::step(Wave &wave) {
+  if (remaining == 0) {
+    failLimit(wave);
+    return false;
+  }
+  runWave<true>(wave, 1);
+  return wave.stop != Stop::Failed;
+}
+
 uint64_t Workgroup::instructions() const {
   uint64_t sum = 0;
   for (unsigned i = 0; i < waveCount; ++i)

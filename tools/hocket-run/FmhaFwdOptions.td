@@ -1,5 +1,6 @@
 // hocket-run fmha-fwd
 include "Common.td"
+include "TimeOptions.td"
 
 defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;

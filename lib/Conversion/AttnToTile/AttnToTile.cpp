@@ -308,7 +308,8 @@ SmallVector<Value> ForwardExpander::exponentiate(int64_t firstRow, ValueRange se
   Value half = tile::SliceOp::create(builder, halfScores, settled[5], firstRow);
   Value wide = tile::Exp2Op::create(builder, half, scale, scale ? settled[0] : Value());
   Value packed = tile::PackOp::create(builder, halfPacked, wide);
-  return {packed, tile::RowSumOp::create(builder, op.getLse() ? wide : packed, sumBefore)};
+  bool exact = op.getLse() && !isFast();
+  return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
 }
 
 tile::ForTilesOp ForwardExpander::createLoop() {

@@ -164,22 +164,16 @@ SmallVector<Value> elements(Emitter &emit, ValueRange vectors) {
 LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
                             StringRef constraints) {
   return LLVM::InlineAsmOp::create(
-      emit, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
+      emit, TypeRange(result), operands, text, constraints,
       /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
 /// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
-/// states (docs/CodeGeneration.md). Compares with immediates into scalar registers of their own and
-/// then the selects, four at a time: three instructions lie between a compare and its select. In
-/// this form LLVM would put a wait behind every compare.
+/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
+/// matrix instruction that wrote the score.
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
-
-  /// Elements of one statement.
-  static constexpr int64_t kGroup = 4;
-  /// Integers up to here are operands by themselves.
-  static constexpr int64_t kInlineConstants = 64;
 
   /// Wait states between the matrix instruction that may have written the scores last and the first
   /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
@@ -193,43 +187,19 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
                             emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
   }
 
-  /// `score` with -inf where the element's key is beyond `limit`.
+  /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
+  /// several, tied together, LLVM's register allocator runs out of registers.
   static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
     Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
     SmallVector<Value> kept;
-    for (size_t first = 0; first != keys.size(); first += kGroup)
-      maskGroup(emit, score, keys, first, limit, hidden, kept);
-    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
-  }
-
-  static void maskGroup(Emitter &emit, Value score, ArrayRef<int64_t> keys, size_t first,
-                        Value limit, Value hidden, SmallVector<Value> &kept) {
-    // Counted from a key near enough for an inline constant.
-    int64_t base = keys[first] / kInlineConstants * kInlineConstants;
-    Value near = base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
-    std::string compares, selects, outputs, inputs;
-    SmallVector<Type> types(kGroup, emit.getF32Type());
-    types.append(kGroup, emit.getI64Type());
-    SmallVector<Value> operands = {near, hidden};
-    for (int64_t i = 0; i != kGroup; ++i) {
-      std::string element = "$" + std::to_string(i), mask = "$" + std::to_string(kGroup + i);
-      std::string limitOperand = "$" + std::to_string(2 * kGroup),
-                  hiddenOperand = "$" + std::to_string(2 * kGroup + 1);
-      compares += "v_cmp_le_i32_e64 " + mask + ", " + std::to_string(keys[first + i] - base) +
-                  ", " + limitOperand + "\n";
-      selects += "v_cndmask_b32_e64 " + element + ", " + hiddenOperand + ", " + element + ", " +
-                 mask + (i + 1 == kGroup ? "" : "\n");
-      outputs += "=v,";
-      inputs += "," + std::to_string(i);
-      operands.push_back(emit.element(score, first + i));
-    }
-    for (int64_t i = 0; i != kGroup; ++i)
-      outputs += "=&s,";
-    Type type = LLVM::LLVMStructType::getLiteral(emit.getContext(), types);
-    auto op = inlineAsm(emit, type, operands, compares + selects, outputs + "v,v" + inputs);
-    for (int64_t i = 0; i != kGroup; ++i)
+    for (auto [i, key] : llvm::enumerate(keys)) {
+      std::string text = "v_cmp_le_i32_e32 vcc, " + std::to_string(key) +
+                         ", $1\ns_nop 1\nv_cndmask_b32_e32 $0, $2, $3, vcc";
+      SmallVector<Value> operands = {limit, hidden, emit.element(score, i)};
       kept.push_back(
-          LLVM::ExtractValueOp::create(emit, op.getResult(0), ArrayRef<int64_t>{i}).getResult());
+          inlineAsm(emit, emit.getF32Type(), operands, text, "=v,v,v,v,~{vcc}").getResult(0));
+    }
+    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }
 
   LogicalResult matchAndRewrite(tile::MaskOp op, OneToNOpAdaptor adaptor,

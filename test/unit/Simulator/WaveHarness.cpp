@@ -28,7 +28,11 @@ std::string WaveHarness::tryRun(const std::string &assembly) {
   Assembled assembled = assemble(assembly + "\ns_endpgm\n", architecture);
   if (assembled.bytes.empty())
     return "assembler: " + assembled.error;
-  text = std::move(*Text::create(assembled.bytes, 0, architecture));
+  return tryRunBytes(assembled.bytes);
+}
+
+std::string WaveHarness::tryRunBytes(const std::string &bytes) {
+  text = std::move(*Text::create(bytes, 0, architecture));
   context.text = text.get();
   for (unsigned i = 0; i < group->waveCount; ++i) {
     wave(i).pc = 0;

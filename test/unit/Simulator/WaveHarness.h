@@ -44,6 +44,8 @@ public:
   void run(const std::string &assembly);
   /// The same, and returns the run's error ("" if there was none).
   std::string tryRun(const std::string &assembly);
+  /// The same for machine code, which must end with s_endpgm.
+  std::string tryRunBytes(const std::string &bytes);
 
   void setV(unsigned reg, uint32_t value);
   void setV(unsigned reg, int value) { setV(reg, static_cast<uint32_t>(value)); }
