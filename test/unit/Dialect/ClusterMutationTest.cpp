@@ -21,7 +21,7 @@ namespace {
 /// Spoils `op` and says so, or returns false where the mutation does not apply to it.
 using Mutation = llvm::function_ref<bool(Operation *)>;
 
-class ClusterMutation : public testing::TestWithParam<std::string_view> {
+class ClusterMutation : public testing::TestWithParam<const char *> {
 protected:
   ClusterMutation() : context(registry(), MLIRContext::Threading::DISABLED) {
     context.loadAllAvailableDialects();
