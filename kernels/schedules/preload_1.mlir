@@ -3,6 +3,6 @@
 tile.schedule @preload_1 unroll(2) {
   tile.cluster memory { read_k(+1) fetch_v(+1) }
   tile.cluster compute { qk(+1) }
-  tile.cluster memory { mask(+1) read_v(0) fetch_k(+2) rescale(0) settle(+1) }
+  tile.cluster memory { mask(+1) read_v(0) fetch_k(+3) rescale(0) settle(+1) }
   tile.cluster compute { pv(0) head(+1) tail(+1) }
 }

@@ -3,6 +3,6 @@
 tile.schedule @preload_2 unroll(2) {
   tile.cluster memory { read_k(+2) fetch_v(+1) }
   tile.cluster compute { qk(+2) }
-  tile.cluster memory { mask(+2) read_v(0) fetch_k(+3) rescale(0) settle(+2) }
+  tile.cluster memory { mask(+2) read_v(0) fetch_k(+4) rescale(0) settle(+2) }
   tile.cluster compute { pv(0) head(+2) tail(+2) }
 }

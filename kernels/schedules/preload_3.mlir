@@ -3,6 +3,6 @@
 tile.schedule @preload_3 unroll(2) waves(4) {
   tile.cluster memory { read_k(+3) fetch_v(+1) }
   tile.cluster compute { qk(+3) }
-  tile.cluster memory { mask(+3) read_v(0) fetch_k(+4) rescale(0) settle(+3) }
+  tile.cluster memory { mask(+3) read_v(0) fetch_k(+5) rescale(0) settle(+3) }
   tile.cluster compute { pv(0) head(+3) tail(+3) }
 }

@@ -18,6 +18,7 @@
 #include "hocket/Target/HSACO/Translate.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -298,8 +299,10 @@ Status Compiler::advanceTo(Stage stage) {
 
 Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
   PassManager manager(&context);
+  // Once for a stage, not after every pass; hocket-opt, and so the tests, verify after every pass.
+  manager.enableVerifier(false);
   addPasses(manager);
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module)) || failed(verify(*module)))
     return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
   return Status::success();
 }

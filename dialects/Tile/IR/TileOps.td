@@ -537,6 +537,14 @@ def Tile_EnterOp : Tile_Op<"enter"> {
   let hasVerifier = 1;
 }
 
+def Tile_FenceOp : Tile_Op<"fence"> {
+  let summary = "nothing is scheduled across it";
+  let description = [{
+    Between the steps of a memory cluster: they issue in the order in which the schedule has them.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def Tile_BarrierOp : Tile_Op<"barrier"> {
   let summary = "all waves of the workgroup meet; nothing is scheduled across it";
   let description = [{

@@ -175,6 +175,9 @@ LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, Str
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
 
+  /// Integers below this are operands by themselves.
+  static constexpr int64_t kInlineConstants = 64;
+
   /// Wait states between the matrix instruction that may have written the scores last and the first
   /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
   /// once, and would leave out those of the way around the mask if the way through it looked short.
@@ -188,16 +191,24 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
   }
 
   /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
-  /// several, tied together, LLVM's register allocator runs out of registers.
+  /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
+  /// register of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
   static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
     Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+    Type type =
+        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
     SmallVector<Value> kept;
     for (auto [i, key] : llvm::enumerate(keys)) {
-      std::string text = "v_cmp_le_i32_e32 vcc, " + std::to_string(key) +
-                         ", $1\ns_nop 1\nv_cndmask_b32_e32 $0, $2, $3, vcc";
-      SmallVector<Value> operands = {limit, hidden, emit.element(score, i)};
+      // Counted from a key near enough for an inline constant.
+      int64_t base = key / kInlineConstants * kInlineConstants;
+      Value near =
+          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
+      std::string text = "v_cmp_le_i32_e64 $1, " + std::to_string(key - base) +
+                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
+      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
+      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
       kept.push_back(
-          inlineAsm(emit, emit.getF32Type(), operands, text, "=v,v,v,v,~{vcc}").getResult(0));
+          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
     }
     return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }

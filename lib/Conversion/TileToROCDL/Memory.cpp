@@ -368,6 +368,15 @@ struct EnterPattern : TilePattern<tile::EnterOp> {
   }
 };
 
+struct FencePattern : TilePattern<tile::FenceOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::FenceOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<ROCDL::SchedBarrier>(op, rewriter.getI32IntegerAttr(0));
+    return success();
+  }
+};
+
 struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
@@ -396,6 +405,6 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
-               ReadTransposedPattern, WaitPattern, EnterPattern, BarrierPattern>(
+               ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

@@ -54,7 +54,7 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
 // CHECK: scf.if %[[CUTS]]
 // CHECK-NEXT: rocdl.s.nop 11
-// CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_cmp_le_i32_e32 vcc, {{[0-9]+}}, $1\0As_nop 1\0Av_cndmask_b32_e32 $0, $2, $3, vcc"
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_cmp_le_i32_e64 $1, {{[0-9]+}}, $2\0As_nop 1\0Av_cndmask_b32_e64 $0, $3, $4, $1", "=v,=&s,v,v,v"
 // CHECK: } else {
 // CHECK-NOT: inline_asm
 // CHECK: }
