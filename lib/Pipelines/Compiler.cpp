@@ -3,11 +3,12 @@
 
 #include "KernelManifest.h"
 
-#include "Tile/IR/LdsLayout.h"
 #include "Attn/IR/Attn.h"
+#include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
+#include "hocket/Pipelines/DrawSchedule.h"
 #include "hocket/Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -97,6 +98,9 @@ public:
       auto start = std::chrono::steady_clock::now();
       if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
         return status.error();
+      if (options.drawSchedule && stage == Stage::Clusters)
+        if (Status status = draw(); !status)
+          return status.error();
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -124,6 +128,7 @@ private:
   Status advanceTo(Stage stage);
   Status toTile();
   Status toClusters();
+  Status draw();
   Status toRocdl();
   Status toLlvm();
   Status toAsm();
@@ -319,6 +324,14 @@ Status Compiler::toClusters() {
     manager.addPass(tile::createSynchronizePass());
     manager.addPass(tile::createVerifyClustersPass());
   });
+}
+
+Status Compiler::draw() {
+  FailureOr<std::string> drawing = drawSchedule(*module);
+  if (failed(drawing))
+    return diagnostics.error(Stage::Clusters, "cannot draw the schedule");
+  result.drawing = *std::move(drawing);
+  return Status::success();
 }
 
 Status Compiler::toRocdl() {

@@ -1,6 +1,10 @@
 // A model of LDS, wave groups and wait counters, fed with a trace of the clusters stage.
 #include "Tile/Transforms/ClusterReplay.h"
 
+#include "Tile/IR/LdsLayout.h"
+
+#include "hocket/Layout/LdsDma.h"
+
 #include <array>
 
 using namespace mlir;
@@ -322,6 +326,34 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
       return failure();
   }
   return end();
+}
+
+FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
+  RingInfos rings;
+  WalkResult walk = kernel.walk([&](RingOp ring) {
+    if (!ring.getDepth() || !ring.getLdsOffset() || !ring.getLayout()) {
+      ring.emitOpError("has no depth, place or layout; run 'tile-pipeline' and "
+                       "'tile-allocate-lds' before 'tile-verify-clusters'");
+      return WalkResult::interrupt();
+    }
+    Result<LdsTileLayout> layout = toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
+    Result<LdsDmaPlan> plan =
+        layout ? planLdsDma(*layout, kernel.getWaves()) : Result<LdsDmaPlan>(layout.error());
+    if (!plan) {
+      ring.emitOpError() << "cannot be fetched: " << plan.error().message;
+      return WalkResult::interrupt();
+    }
+    RingInfo &info = rings[ring];
+    info.name = ring.getBindingName();
+    info.begin = *ring.getLdsOffset();
+    info.slotBytes = layout->bytes();
+    info.depth = *ring.getDepth();
+    info.fetchInstructions = static_cast<int64_t>(plan->instructions) * layout->panels();
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return rings;
 }
 
 LogicalResult hocket::tile::replayClusters(const ClusterTrace &trace, const RingInfos &rings,

@@ -20,6 +20,10 @@ struct RingInfo {
 };
 using RingInfos = llvm::MapVector<mlir::Operation *, RingInfo>;
 
+/// The rings of `kernel`, from their attributes alone. Emits an error and fails if one has no
+/// depth, place or layout.
+mlir::FailureOr<RingInfos> readRings(KernelOp kernel);
+
 /// Emits an error and fails at the first thing in `trace` that is unsafe for `groups` (1 or 2) wave
 /// groups. `tiles` says in messages for how many tiles the trace is.
 mlir::LogicalResult replayClusters(const ClusterTrace &trace, const RingInfos &rings,

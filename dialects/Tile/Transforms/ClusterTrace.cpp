@@ -209,7 +209,8 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
 namespace {
 class Interpreter {
 public:
-  explicit Interpreter(const ClusterProgram &program) : program(program) {}
+  Interpreter(const ClusterProgram &program, bool landmarks)
+      : program(program), landmarks(landmarks) {}
 
   void set(Value value, Attribute attribute) { env[value] = attribute; }
   LogicalResult run(Block &block);
@@ -228,6 +229,7 @@ private:
   FailureOr<int64_t> number(Value value, Operation *user, StringRef what) const;
 
   const ClusterProgram &program;
+  bool landmarks;
   llvm::DenseMap<Value, Attribute> env;
   int64_t visits = 0;
 };
@@ -286,6 +288,11 @@ LogicalResult Interpreter::run(Block &block) {
 LogicalResult Interpreter::visit(Operation &op) {
   if (++visits > kMostVisits)
     return op.emitOpError("is reached again and again: the kernel does not end");
+  if (landmarks && isa<StepOp>(op)) {
+    ClusterEvent landmark;
+    landmark.op = &op;
+    trace.events.push_back(landmark);
+  }
   if (!program.hasEvents(&op)) {
     if (op.getNumRegions() == 0)
       fold(op);
@@ -377,8 +384,8 @@ LogicalResult Interpreter::record(Operation &op) {
   return success();
 }
 
-FailureOr<ClusterTrace> ClusterProgram::run(ArrayRef<int64_t> values) const {
-  Interpreter interpreter(*this);
+FailureOr<ClusterTrace> ClusterProgram::run(ArrayRef<int64_t> values, bool landmarks) const {
+  Interpreter interpreter(*this, landmarks);
   for (auto [count, value] : llvm::zip_equal(tileCounts, values))
     interpreter.set(count, IntegerAttr::get(count.getType(), value));
   if (failed(interpreter.run(KernelOp(kernel).getBody().front())))

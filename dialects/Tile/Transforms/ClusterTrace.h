@@ -14,7 +14,8 @@
 
 namespace hocket::tile {
 
-/// One thing that a wave does: a fetch, a read, a wait or a barrier.
+/// One thing that a wave does: a fetch, a read, a wait or a barrier - or, on request, a landmark:
+/// the beginning of a step or of a cluster.
 struct ClusterEvent {
   mlir::Operation *op = nullptr;
   RingOp ring;      ///< of a fetch or read
@@ -41,7 +42,7 @@ public:
   int64_t eventOps() const { return static_cast<int64_t>(events.size()); }
   /// The events of a run in which each of `counts()` has the value given. Emits an error and fails
   /// where control flow, a tile or a slot is not a number, or the run does not end.
-  mlir::FailureOr<ClusterTrace> run(llvm::ArrayRef<int64_t> values) const;
+  mlir::FailureOr<ClusterTrace> run(llvm::ArrayRef<int64_t> values, bool landmarks = false) const;
   /// Whether `op` or something in its regions is an event.
   bool hasEvents(mlir::Operation *op) const { return withEvents.contains(op); }
   /// Whether control flow or a slot depends on this value.

@@ -3,11 +3,8 @@
 // The second opinion on every pipeline: nothing here knows a schedule or how the IR came about. For
 // each number of tiles that the IR distinguishes, the kernel's trace (ClusterTrace.h) is replayed
 // for both wave groups with a model of LDS (ClusterReplay.h).
-#include "Tile/IR/LdsLayout.h"
 #include "Tile/Transforms/ClusterReplay.h"
 #include "Tile/Transforms/Passes.h"
-
-#include "hocket/Layout/LdsDma.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,35 +22,6 @@ using namespace hocket::tile;
 
 /// The number of tiles by which all code must have run.
 static constexpr int64_t kMostTiles = 256;
-
-/// From the layouts alone, not from what `tile-synchronize` counted.
-static FailureOr<RingInfos> readRings(KernelOp kernel) {
-  RingInfos rings;
-  WalkResult walk = kernel.walk([&](RingOp ring) {
-    if (!ring.getDepth() || !ring.getLdsOffset() || !ring.getLayout()) {
-      ring.emitOpError("has no depth, place or layout; run 'tile-pipeline' and "
-                       "'tile-allocate-lds' before 'tile-verify-clusters'");
-      return WalkResult::interrupt();
-    }
-    Result<LdsTileLayout> layout = toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
-    Result<LdsDmaPlan> plan =
-        layout ? planLdsDma(*layout, kernel.getWaves()) : Result<LdsDmaPlan>(layout.error());
-    if (!plan) {
-      ring.emitOpError() << "cannot be fetched: " << plan.error().message;
-      return WalkResult::interrupt();
-    }
-    RingInfo &info = rings[ring];
-    info.name = ring.getBindingName();
-    info.begin = *ring.getLdsOffset();
-    info.slotBytes = layout->bytes();
-    info.depth = *ring.getDepth();
-    info.fetchInstructions = static_cast<int64_t>(plan->instructions) * layout->panels();
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
-  return rings;
-}
 
 namespace {
 /// All runs of one kernel.
