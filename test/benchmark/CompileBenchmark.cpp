@@ -6,6 +6,7 @@
 #include "hocket/Pipelines/Schedules.h"
 
 #include <benchmark/benchmark.h>
+#include <map>
 
 using namespace hocket;
 
@@ -15,6 +16,7 @@ static void compileWith(benchmark::State &state, const std::string &schedule, bo
   std::string text = describeForward(problem);
   CompileOptions options;
   options.schedule = schedule;
+  std::map<std::string, double> total;
   for (auto _ : state) {
     Result<Compilation> compilation = compile(text, "<benchmark>", options);
     if (!compilation.ok()) {
