@@ -81,8 +81,11 @@ Workgroup::Workgroup(const LaunchContext &context)
 
 Workgroup::~Workgroup() = default;
 
-/// Executes a vector instruction whose register numbers M0 moves (s_set_gpr_idx).
+/// Executes an instruction whose register numbers M0 may move (s_set_gpr_idx), or which may be left
+/// out (s_setvskip).
 static void executeIndexed(Wave &wave, const Instruction &instruction) {
+  if (wave.gprIndexing & 0x80 && instruction.encoding >= Encoding::VOP1)
+    return;
   bool vector = instruction.encoding >= Encoding::VOP1 && instruction.encoding <= Encoding::MAI;
   if (!vector) {
     instruction.execute(wave, instruction);
