@@ -182,8 +182,8 @@ void Bench::fit() {
   for (size_t r = 0; r < table.rows.size(); ++r)
     for (size_t e = 0; e < entries.size(); ++e)
       if (fits(table.rows[r]) && entries[e].published && cells[r][e].predicted)
-        figures.push_back({cells[r][e].grid.executeMicroseconds,
-                           table.rows[r].microseconds.at(entries[e].name)});
+        figures.push_back(
+            {cells[r][e].grid.executeMicroseconds, table.rows[r].microseconds.at(entries[e].name)});
   if (!figures.empty())
     calibration = calibrate(figures, calibration.launch);
 }

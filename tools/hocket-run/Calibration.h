@@ -8,7 +8,7 @@ namespace hocket::run {
 
 /// One figure to fit to, in microseconds.
 struct Figure {
-  double execute = 0;  ///< predicted, without launch overhead
+  double execute = 0; ///< predicted, without launch overhead
   double measured = 0;
 };
 

@@ -69,12 +69,15 @@ static Result<Side> runSide(const std::string &choice, const ForwardProblem &pro
 static std::vector<Line> makeLines(const std::vector<Side> &sides) {
   std::vector<Line> lines = {
       {"cycles", "cycles of the workgroups", [](const Side &s) { return double(s.run.cycles); }},
-      {"instructions", "wave-instructions", [](const Side &s) { return double(s.run.instructions); }},
-      {"lds_conflict_cycles", "LDS conflict cycles", [](const Side &s) { return double(s.run.ldsConflicts); }},
+      {"instructions", "wave-instructions",
+       [](const Side &s) { return double(s.run.instructions); }},
+      {"lds_conflict_cycles", "LDS conflict cycles",
+       [](const Side &s) { return double(s.run.ldsConflicts); }},
       {"steady_cycles", "cycles of a turn of the hot loop",
        [](const Side &s) { return s.summary.steady.cycles; }}};
-  for (sim::TimedUnit unit : {sim::TimedUnit::Matrix, sim::TimedUnit::Vector, sim::TimedUnit::Scalar,
-                              sim::TimedUnit::Lds, sim::TimedUnit::Memory}) {
+  for (sim::TimedUnit unit :
+       {sim::TimedUnit::Matrix, sim::TimedUnit::Vector, sim::TimedUnit::Scalar, sim::TimedUnit::Lds,
+        sim::TimedUnit::Memory}) {
     std::string name(sim::name(unit));
     lines.push_back({"busy_" + name, name + " busy in it, %", [unit](const Side &s) {
                        return 100 * s.summary.steady.busy[unsigned(unit)];
@@ -151,15 +154,16 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
     args = args.drop_front();
   }
   Result<std::optional<Options>> options = parseForwardOptions(
-      "compare A B", "Runs, verifies and times two kernels (each CO,MANIFEST or a schedule) on one problem",
-      args);
+      "compare A B",
+      "Runs, verifies and times two kernels (each CO,MANIFEST or a schedule) on one problem", args);
   if (!options.ok())
     return options.error();
   if (!*options)
     return exitRight;
   if (choices.size() != 2)
     return invalidInput("compare needs two kernels in front of its options, each CO,MANIFEST or a "
-                        "schedule; found " + std::to_string(choices.size()));
+                        "schedule; found " +
+                        std::to_string(choices.size()));
   Result<ForwardProblem> problem = readProblem(**options);
   if (!problem.ok())
     return problem.error();

@@ -178,7 +178,8 @@ std::string run::deviceName(const Options &options) { return options.string(OPT_
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
 
 Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
-  return TimeRequest::read(options,
-                           {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
-                           always);
+  return TimeRequest::read(
+      options,
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      always);
 }

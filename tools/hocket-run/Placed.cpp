@@ -54,13 +54,12 @@ Result<Placed> Placed::make(const ForwardKernel &kernel, const ForwardProblem &p
   if (!workspace.ok())
     return workspace.error();
   uint64_t lse = problem.wantLse ? 4 * uint64_t(problem.shape(TensorName::O).rows()) : 0;
-  const std::pair<uint64_t *, uint64_t> places[] = {
-      {&pointers.q, problem.spanBytes(TensorName::Q)},
-      {&pointers.k, problem.spanBytes(TensorName::K)},
-      {&pointers.v, problem.spanBytes(TensorName::V)},
-      {&pointers.o, problem.spanBytes(TensorName::O)},
-      {&pointers.lse, lse},
-      {&pointers.workspace, *workspace}};
+  const std::pair<uint64_t *, uint64_t> places[] = {{&pointers.q, problem.spanBytes(TensorName::Q)},
+                                                    {&pointers.k, problem.spanBytes(TensorName::K)},
+                                                    {&pointers.v, problem.spanBytes(TensorName::V)},
+                                                    {&pointers.o, problem.spanBytes(TensorName::O)},
+                                                    {&pointers.lse, lse},
+                                                    {&pointers.workspace, *workspace}};
   for (auto [pointer, bytes] : places) {
     if (bytes == 0)
       continue;

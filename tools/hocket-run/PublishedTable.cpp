@@ -61,8 +61,9 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
       continue;
     }
     if (fields.size() != columns.size())
-      return badLine(name, i + 1, "found " + std::to_string(fields.size()) + " fields, the header has " +
-                                      std::to_string(columns.size()));
+      return badLine(name, i + 1,
+                     "found " + std::to_string(fields.size()) + " fields, the header has " +
+                         std::to_string(columns.size()));
     PublishedRow row;
     row.number = static_cast<unsigned>(table.rows.size() + 1);
     for (size_t c = 0; c < columns.size(); ++c)
