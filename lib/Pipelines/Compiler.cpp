@@ -3,11 +3,12 @@
 
 #include "KernelManifest.h"
 
-#include "Tile/IR/LdsLayout.h"
 #include "Attn/IR/Attn.h"
+#include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
+#include "hocket/Pipelines/DrawSchedule.h"
 #include "hocket/Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -17,6 +18,7 @@
 #include "hocket/Target/HSACO/Translate.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -96,6 +98,9 @@ public:
       auto start = std::chrono::steady_clock::now();
       if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
         return status.error();
+      if (options.drawSchedule && stage == Stage::Clusters)
+        if (Status status = draw(); !status)
+          return status.error();
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -123,6 +128,7 @@ private:
   Status advanceTo(Stage stage);
   Status toTile();
   Status toClusters();
+  Status draw();
   Status toRocdl();
   Status toLlvm();
   Status toAsm();
@@ -293,8 +299,10 @@ Status Compiler::advanceTo(Stage stage) {
 
 Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
   PassManager manager(&context);
+  // Once for a stage, not after every pass; hocket-opt, and so the tests, verify after every pass.
+  manager.enableVerifier(false);
   addPasses(manager);
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module)) || failed(verify(*module)))
     return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
   return Status::success();
 }
@@ -314,11 +322,23 @@ Status Compiler::toClusters() {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
+    manager.addPass(tile::createVerifyClustersPass());
   });
+}
+
+Status Compiler::draw() {
+  FailureOr<std::string> drawing = drawSchedule(*module);
+  if (failed(drawing))
+    return diagnostics.error(Stage::Clusters, "cannot draw the schedule");
+  result.drawing = *std::move(drawing);
+  return Status::success();
 }
 
 Status Compiler::toRocdl() {
   return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+    // What a hand has written is held to the same rules as what the passes write.
+    if (options.from == Stage::Clusters)
+      manager.addPass(tile::createVerifyClustersPass());
     manager.addPass(createConvertTileToROCDLPass());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());

@@ -33,6 +33,8 @@ static Result<int> runProblem(const Options &options) {
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
+  if (forward->check && opened->device->kind() != "sim")
+    return unsupported("--check needs the simulator; use '--device sim'");
   Result<ForwardKernel> kernel = getKernel(options, *problem);
   if (!kernel.ok())
     return kernel.error();

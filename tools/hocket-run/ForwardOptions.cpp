@@ -123,6 +123,7 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   result.seed = *seed;
   result.interleavings = static_cast<unsigned>(*interleavings);
   result.maxCheckedRows = *rows;
+  result.check = options.has(OPT_check);
   result.verify = !options.has(OPT_no_verify);
   result.progress = showProgress;
   return result;

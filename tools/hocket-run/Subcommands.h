@@ -12,6 +12,8 @@ namespace hocket::run {
 Result<int> execCommand(llvm::ArrayRef<const char *> args);
 /// Shows a code object's kernels, resources and arguments.
 Result<int> infoCommand(llvm::ArrayRef<const char *> args);
+/// Lists the instructions that the simulator implements.
+Result<int> isaCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
 /// Counts the instructions of a forward kernel's hot loop.

@@ -115,6 +115,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// What the ring is called in messages: the binding of its view.
+    std::string getBindingName();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
   }];
@@ -533,6 +535,14 @@ def Tile_EnterOp : Tile_Op<"enter"> {
     $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def Tile_FenceOp : Tile_Op<"fence"> {
+  let summary = "nothing is scheduled across it";
+  let description = [{
+    Between the steps of a memory cluster: they issue in the order in which the schedule has them.
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier"> {

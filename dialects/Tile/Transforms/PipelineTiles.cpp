@@ -236,9 +236,17 @@ void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &c
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
     if (scheduled)
       emitClusterBegin(builder, cluster);
-    for (const Step &step : clusters[cluster])
-      if (copy.valid(step.offset))
-        emitStep(builder, step, copy);
+    // Steps of memory clusters issue as written: reads that take long first, say.
+    bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
+    bool first = true;
+    for (const Step &step : clusters[cluster]) {
+      if (!copy.valid(step.offset))
+        continue;
+      if (inOrder && !first)
+        FenceOp::create(builder);
+      emitStep(builder, step, copy);
+      first = false;
+    }
     emitClusterEnd(builder, clusters, cluster, copy);
   }
 }

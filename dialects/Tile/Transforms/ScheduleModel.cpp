@@ -8,12 +8,7 @@ using namespace hocket::tile;
 
 std::string hocket::tile::ringName(Value ring) {
   auto op = ring.getDefiningOp<RingOp>();
-  auto argument = op ? dyn_cast<BlockArgument>(op.getView()) : BlockArgument();
-  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
-  if (!kernel)
-    return "ring";
-  StringRef binding = kernel.getBinding(argument.getArgNumber());
-  return binding.empty() ? "argument " + std::to_string(argument.getArgNumber()) : binding.str();
+  return op ? op.getBindingName() : "ring";
 }
 
 /// "step 'read_v' (cluster 2, tile offset -1)".
@@ -111,9 +106,12 @@ LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
         auto diagnostic = cluster.emitOpError() << "runs " << describe(user) << " before "
                                                 << describe(from) << " has produced what it uses"
                                                 << (distance ? " of the tile before" : "");
-        diagnostic.attachNote(from.cluster->getLoc())
-            << "place '" << StepOp(user.step).getSymName() << "' later, '" << producer.getSymName()
-            << "' earlier, or change a tile offset";
+        Diagnostic &note = diagnostic.attachNote(from.cluster->getLoc());
+        if (produced == used)
+          note << "write '" << producer.getSymName() << "' in front of '"
+               << StepOp(user.step).getSymName() << "' in the cluster";
+        else
+          note << wayOut(user, " later", from, " earlier", produced - used);
         return WalkResult::interrupt();
       }
       return WalkResult::advance();
@@ -122,6 +120,20 @@ LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
       return failure();
   }
   return success();
+}
+
+/// "place 'read_v' 1 cluster earlier, or 'fetch_v' 1 cluster later (a tile offset is 4 clusters)".
+std::string ScheduleModel::wayOut(const Placement &first, StringRef firstWay,
+                                  const Placement &second, StringRef secondWay,
+                                  int64_t distance) const {
+  auto clustersTo = [](int64_t count, StringRef way) {
+    return (Twine(count) + (count == 1 ? " cluster" : " clusters") + way).str();
+  };
+  return (Twine("place '") + StepOp(first.step).getSymName() + "' " +
+          clustersTo(distance, firstWay) + ", or '" + StepOp(second.step).getSymName() + "' " +
+          clustersTo(distance, secondWay) + " (one tile offset is " + clustersTo(clusterCount, "") +
+          ")")
+      .str();
 }
 
 LogicalResult ScheduleModel::collectRings() {
@@ -181,8 +193,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
                         << (lag() ? "two barriers, one for each wave group," : "a barrier")
                         << " must lie between them";
       diagnostic.attachNote(use.fetch->cluster->getLoc())
-          << "place the read " << fetched - lastWait
-          << " or more clusters later, or fetch further ahead";
+          << wayOut(*read, " later", *use.fetch, " earlier", fetched - lastWait);
       return failure();
     }
     // Tile t + depth goes into the slot of tile t.
@@ -207,8 +218,10 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
                                           << (lag() ? "the other wave group" : "a later tile")
                                           << " may already overwrite its slot: the ring has depth "
                                           << *stated << ", this schedule needs " << use.depth;
+  int64_t excess = position(*last, 0) + lag() + 1 - position(*use.fetch, *stated);
   diagnostic.attachNote(use.fetch->cluster->getLoc())
-      << "read earlier, fetch later, or give the ring one more slot";
+      << wayOut(*last, " earlier", *use.fetch, " later", excess) << "; or give ring '" << name
+      << "' " << use.depth << " slots";
   return failure();
 }
 

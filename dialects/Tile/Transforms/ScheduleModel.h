@@ -78,6 +78,8 @@ private:
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
   mlir::LogicalResult collectRings();
   mlir::LogicalResult verifyRing(RingUse &use) const;
+  std::string wayOut(const Placement &first, llvm::StringRef firstWay, const Placement &second,
+                     llvm::StringRef secondWay, int64_t distance) const;
   int64_t position(const Placement &place, int64_t tile) const {
     return (tile - place.offset) * clusterCount + place.clusterIndex;
   }

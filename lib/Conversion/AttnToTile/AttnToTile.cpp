@@ -95,7 +95,7 @@ private:
   tile::ForTilesOp createLoop();
   Value firstScores(Value minus);
   SmallVector<Value> settle(Value scores, ValueRange carried);
-  SmallVector<Value> exponentiate(int64_t firstRow, ValueRange settled, Value sumBefore);
+  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, Value reference, Value sumBefore);
   void finish(tile::ForTilesOp loop);
 
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
@@ -273,8 +273,9 @@ Value ForwardExpander::firstScores(Value minus) {
   return tile::ConcatOp::create(builder, scoresType, blocks);
 }
 
-/// What the next tile starts from, in the order of the loop's carried values without the output;
-/// then the factor, whether anything moved, and the scores to exponentiate.
+/// The new reference and bound, the factor by which what was summed shrinks, whether anything
+/// moved, the sum so shrunk; and, where they count from the reference, the scores counted from the
+/// new one.
 SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
   Value reference = carried[0], bound = carried[1], sum = carried[2];
   Value max = tile::RowMaxOp::create(builder, rowsType, scores);
@@ -286,38 +287,39 @@ SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
   if (!isFast()) {
     auto settle = tile::SettleOp::create(builder, max, reference, bound, scale, threshold);
     Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
-    return {settle.getNewReference(), settle.getNewBound(), scaled,
-            settle.getFactor(),       settle.getMoved(),    scores};
+    return {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved(),
+            scaled};
   }
   auto settle = tile::SettleRelativeOp::create(builder, max, bound, threshold);
   SmallVector<Value> values = {reference, scores};
   auto shifted = tile::ShiftOp::create(builder, ValueRange(values).getTypes(), values,
                                        settle.getStep(), settle.getMoved());
   Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
-  return {shifted.getResult(0), settle.getNewBound(), scaled,
-          settle.getFactor(),   settle.getMoved(),    shifted.getResult(1)};
+  return {shifted.getResult(0), settle.getNewBound(), settle.getFactor(), settle.getMoved(), scaled,
+          shifted.getResult(1)};
 }
 
 /// Half a tile's weights, packed, and their sum. The sum is of the f32 weights if its logarithm is
 /// asked for, else of the weights as they are multiplied with V: half the instructions, and their
 /// rounding errors cancel in the quotient.
-SmallVector<Value> ForwardExpander::exponentiate(int64_t firstRow, ValueRange settled,
+SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, Value reference,
                                                  Value sumBefore) {
   Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
   Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
-  Value half = tile::SliceOp::create(builder, halfScores, settled[5], firstRow);
-  Value wide = tile::Exp2Op::create(builder, half, scale, scale ? settled[0] : Value());
+  Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
+  Value wide = tile::Exp2Op::create(builder, half, scale, scale ? reference : Value());
   Value packed = tile::PackOp::create(builder, halfPacked, wide);
-  return {packed, tile::RowSumOp::create(builder, op.getLse() ? wide : packed, sumBefore)};
+  bool exact = op.getLse() && !isFast();
+  return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
 }
 
 tile::ForTilesOp ForwardExpander::createLoop() {
   if (!isFast())
     noScores = fill(scoresType, 0.0f);
-  Value zero = fill(rowsType, 0.0f);
+  Value noOutput = fill(outputType, 0.0f), zero = fill(rowsType, 0.0f);
   // The reference is kept negated and spread over a block of scores if products start from it.
-  Value reference = isFast() ? fill(frag(kWaveRows, kWaveRows, f32, FragLayout::Acc), 0.0f) : zero;
-  SmallVector<Value> inits = {fill(outputType, 0.0f), reference,
+  Value first = isFast() ? fill(frag(kWaveRows, kWaveRows, f32, FragLayout::Acc), 0.0f) : zero;
+  SmallVector<Value> inits = {noOutput, first,
                               fill(rowsType, -std::numeric_limits<float>::infinity()), zero};
   auto loop =
       tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
@@ -347,15 +349,19 @@ tile::ForTilesOp ForwardExpander::createLoop() {
     return {tile::MaskOp::create(builder, raw, t, sequenceKv, diagonal)};
   })[0];
   ValueRange settled = step("settle", [&] { return settle(scores, state); });
-  ValueRange firstHalf = step("head", [&] { return exponentiate(0, settled, settled[2]); });
+  Value reference = settled[0], factor = settled[2], moved = settled[3], scaledSum = settled[4];
+  if (isFast())
+    scores = settled[5];
+  ValueRange firstHalf =
+      step("head", [&] { return exponentiate(scores, 0, reference, scaledSum); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
-    SmallVector<Value> secondHalf = exponentiate(kvTile / 2, settled, firstHalf[1]);
+    SmallVector<Value> secondHalf = exponentiate(scores, kvTile / 2, reference, firstHalf[1]);
     SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
     return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
   Value rescaled = step("rescale", [&]() -> SmallVector<Value> {
-    auto scaled = tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output),
-                                          settled[3], settled[4]);
+    auto scaled =
+        tile::RescaleOp::create(builder, TypeRange(outputType), ValueRange(output), factor, moved);
     return {scaled.getResult(0)};
   })[0];
   Value valueTile = step("read_v", [&]() -> SmallVector<Value> {
@@ -365,7 +371,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value newOutput = step("pv", [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, valueTile, weights[0], rescaled)};
   })[0];
-  tile::YieldOp::create(builder, ValueRange{newOutput, settled[0], settled[1], weights[1]});
+  tile::YieldOp::create(builder, ValueRange{newOutput, reference, settled[1], weights[1]});
   builder.setInsertionPointAfter(loop);
   return loop;
 }

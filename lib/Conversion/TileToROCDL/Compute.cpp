@@ -164,21 +164,18 @@ SmallVector<Value> elements(Emitter &emit, ValueRange vectors) {
 LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
                             StringRef constraints) {
   return LLVM::InlineAsmOp::create(
-      emit, result ? TypeRange(result) : TypeRange(), operands, text, constraints,
+      emit, TypeRange(result), operands, text, constraints,
       /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
 /// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
-/// states (docs/CodeGeneration.md). Compares with immediates into scalar registers of their own and
-/// then the selects, four at a time: three instructions lie between a compare and its select. In
-/// this form LLVM would put a wait behind every compare.
+/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
+/// matrix instruction that wrote the score.
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
 
-  /// Elements of one statement.
-  static constexpr int64_t kGroup = 4;
-  /// Integers up to here are operands by themselves.
+  /// Integers below this are operands by themselves.
   static constexpr int64_t kInlineConstants = 64;
 
   /// Wait states between the matrix instruction that may have written the scores last and the first
@@ -193,43 +190,27 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
                             emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
   }
 
-  /// `score` with -inf where the element's key is beyond `limit`.
+  /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
+  /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
+  /// register of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
   static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
     Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+    Type type =
+        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
     SmallVector<Value> kept;
-    for (size_t first = 0; first != keys.size(); first += kGroup)
-      maskGroup(emit, score, keys, first, limit, hidden, kept);
-    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
-  }
-
-  static void maskGroup(Emitter &emit, Value score, ArrayRef<int64_t> keys, size_t first,
-                        Value limit, Value hidden, SmallVector<Value> &kept) {
-    // Counted from a key near enough for an inline constant.
-    int64_t base = keys[first] / kInlineConstants * kInlineConstants;
-    Value near = base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
-    std::string compares, selects, outputs, inputs;
-    SmallVector<Type> types(kGroup, emit.getF32Type());
-    types.append(kGroup, emit.getI64Type());
-    SmallVector<Value> operands = {near, hidden};
-    for (int64_t i = 0; i != kGroup; ++i) {
-      std::string element = "$" + std::to_string(i), mask = "$" + std::to_string(kGroup + i);
-      std::string limitOperand = "$" + std::to_string(2 * kGroup),
-                  hiddenOperand = "$" + std::to_string(2 * kGroup + 1);
-      compares += "v_cmp_le_i32_e64 " + mask + ", " + std::to_string(keys[first + i] - base) +
-                  ", " + limitOperand + "\n";
-      selects += "v_cndmask_b32_e64 " + element + ", " + hiddenOperand + ", " + element + ", " +
-                 mask + (i + 1 == kGroup ? "" : "\n");
-      outputs += "=v,";
-      inputs += "," + std::to_string(i);
-      operands.push_back(emit.element(score, first + i));
-    }
-    for (int64_t i = 0; i != kGroup; ++i)
-      outputs += "=&s,";
-    Type type = LLVM::LLVMStructType::getLiteral(emit.getContext(), types);
-    auto op = inlineAsm(emit, type, operands, compares + selects, outputs + "v,v" + inputs);
-    for (int64_t i = 0; i != kGroup; ++i)
+    for (auto [i, key] : llvm::enumerate(keys)) {
+      // Counted from a key near enough for an inline constant.
+      int64_t base = key / kInlineConstants * kInlineConstants;
+      Value near =
+          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
+      std::string text = "v_cmp_le_i32_e64 $1, " + std::to_string(key - base) +
+                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
+      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
+      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
       kept.push_back(
-          LLVM::ExtractValueOp::create(emit, op.getResult(0), ArrayRef<int64_t>{i}).getResult());
+          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+    }
+    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
   }
 
   LogicalResult matchAndRewrite(tile::MaskOp op, OneToNOpAdaptor adaptor,
@@ -286,10 +267,18 @@ struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
   LogicalResult matchAndRewrite(tile::RowMaxOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    SmallVector<Value> scores = elements(emit, adaptor.getSource());
-    Value max = scores.front();
-    for (Value score : llvm::drop_begin(scores))
-      max = maximum(emit, max, score);
+    // A chain for each block: the next instruction need not wait for the one before.
+    SmallVector<Value> maxima;
+    for (Value block : adaptor.getSource()) {
+      SmallVector<Value> scores = elements(emit, block);
+      Value max = scores.front();
+      for (Value score : llvm::drop_begin(scores))
+        max = maximum(emit, max, score);
+      maxima.push_back(max);
+    }
+    Value max = maxima.front();
+    for (Value other : llvm::drop_begin(maxima))
+      max = maximum(emit, max, other);
     rewriter.replaceOp(op, max);
     return success();
   }
