@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the steady states of all shipped schedules: scripts/schedule-table.py [BUILD] > docs/generated/Schedules.md
+"""Compares the steady states of all shipped schedules: scripts/schedule-table.py [HOCKET_RUN] > docs/generated/Schedules.md
 
 Runs the D = 128 bf16 kernel without a mask with each schedule of kernels/schedules in the simulator: what one
 turn of the hot loop executes (hocket-run steady-state) and how many cycles the cycle model predicts for it
-(hocket-run fmha-fwd --time). BUILD is the build directory (default: build).
+(hocket-run fmha-fwd --time). HOCKET_RUN is the program to run (default: build/bin/hocket-run).
 """
 import json
 import pathlib
@@ -21,7 +21,7 @@ def run(tool, subcommand, schedule, *options):
         command = [tool, subcommand, *PROBLEM, "--schedule", schedule, *options, "--json", report.name]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
-            sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
+            sys.exit(f"{' '.join(command)}\n{done.stderr}")
         return json.load(open(report.name, encoding="utf-8"))
 
 
@@ -40,8 +40,7 @@ def row(tool, schedule, *options):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"
-    tool = build / "bin" / "hocket-run"
+    tool = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "bin" / "hocket-run")
     names = sorted(path.stem for path in (ROOT / "kernels" / "schedules").glob("*.mlir"))
     print("# Steady states of the shipped schedules\n")
     print("Made by `scripts/schedule-table.py`; do not edit. D = 128, bf16, no mask, 2048 keys: what one wave")

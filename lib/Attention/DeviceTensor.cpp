@@ -53,8 +53,7 @@ void DeviceTensor::makeSegments() {
 Result<std::unique_ptr<DeviceTensor>> DeviceTensor::create(runtime::Device &device,
                                                            std::string label,
                                                            std::vector<uint64_t> rowOffsets,
-                                                           uint64_t rowBytes,
-                                                           uint64_t alignment) {
+                                                           uint64_t rowBytes, uint64_t alignment) {
   std::unique_ptr<DeviceTensor> tensor(
       new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes));
   Result<runtime::DeviceAddress> address =

@@ -1,4 +1,5 @@
 // A report as JSON for programs and as a table for people; both say the same.
+#include "hocket/Attention/FindingJson.h"
 #include "hocket/Attention/RunForward.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -116,6 +117,8 @@ std::string attention::toJson(const ForwardReport &report) {
     out.attribute("data", StringRef(toString(report.options.data)));
     out.attribute("seed", report.options.seed);
     out.attributeArray("launches", [&] { writeLaunches(out, report); });
+    if (report.options.check)
+      writeFindings(out, report.findings);
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
     out.attributeObject("host_seconds", [&] {
@@ -182,6 +185,13 @@ std::string attention::toText(const ForwardReport &report) {
   }
   if (report.verified)
     writeErrorLines(out, report);
+  for (const runtime::Finding &finding : report.findings)
+    line(out, "finding", runtime::describeFinding(finding));
+  for (const ForwardLaunch &launch : report.launches)
+    if (!launch.report.checkNote.empty())
+      line(out, "note", launch.report.checkNote);
+  if (report.options.check && report.findings.empty())
+    line(out, "checked", "no findings");
   for (const std::string &failure : report.failures)
     line(out, "wrong", failure);
   line(out, "result", report.passed() ? report.verified ? "right" : "not verified" : "WRONG");

@@ -71,6 +71,7 @@ private:
   PlacedTensor q, k, v, o, lse;
   std::unique_ptr<DeviceTensor> workspace;
   uint64_t workspaceBytes = 0;
+  bool faulted = false; ///< a checked launch did not finish, its result means nothing
   ForwardReport report;
 };
 } // namespace
@@ -211,13 +212,19 @@ Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
   runtime::SimulationOptions simulation;
   simulation.seed = seed;
   simulation.threads = options.threads;
+  simulation.check = options.check;
   device.setSimulationOptions(simulation);
   Result<runtime::LaunchReport> launched = device.launch(*kernel, binding.shape, binding.kernarg);
   std::string where =
       device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
   if (!launched.ok())
     return Error{launched.error().kind, launched.error().message + where};
+  mergeFindings(report.findings, launched->findings);
   report.launches.push_back({seed, *launched});
+  if (!launched->fault.empty()) {
+    faulted = true;
+    report.failures.push_back("the launch did not finish: " + launched->fault + where);
+  }
   to.o.resize(outputs.o.size());
   to.lse.resize(outputs.lse.size());
   if (Status status = collect(o, "o", bytesOf(to.o), where); !status.ok())
@@ -240,7 +247,7 @@ void Runner::compareInterleavings(const ForwardOutputs &other, uint64_t seed) {
     auto x = std::as_bytes(std::span(a)), y = std::as_bytes(std::span(b));
     return std::equal(x.begin(), x.end(), y.begin(), y.end());
   };
-  if (same(outputs.o, other.o) && same(outputs.lse, other.lse))
+  if (faulted || (same(outputs.o, other.o) && same(outputs.lse, other.lse)))
     return;
   report.failures.push_back("interleaving seed " + std::to_string(seed) +
                             " gives another result than seed " + std::to_string(options.seed) +
@@ -329,8 +336,10 @@ Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
     if (Status status = (this->*step)(); !status.ok())
       return status.error();
   report.outputHash = hashOutputs();
-  if (options.verify)
+  if (options.verify && !faulted)
     verify();
+  if (hasErrors(report.findings))
+    report.failures.push_back("checked execution found errors");
   report.problem = problem;
   report.options = options;
   report.kernel = manifest.kernel;

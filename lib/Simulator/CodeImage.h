@@ -62,6 +62,7 @@ public:
   std::vector<KernelImage> kernelImages; ///< parallel to `kernels`
   std::vector<FunctionSymbol> functions; ///< sorted by address
   std::unique_ptr<Text> text;
+  std::string debugFile; ///< the whole file, if it has line tables; else empty
 
   const FunctionSymbol *functionAt(uint64_t address) const;
 };

@@ -29,6 +29,8 @@ static constexpr Exclusion exclusions[] = {
     {"s_cbranch_join", "a fork of the two sides of a branch; no compiler emits forks"},
     {"s_endpgm_ordered_ps_done", "ends a pixel shader"},
     {"s_rfe_", "returns from a trap handler, of which there is none"},
+    {"s_scratch_", "addresses scratch from a base in SGPRs, which these chips do not have: their "
+                   "flat scratch is architected"},
     {"v_mfma_ld_scale_b32", "the prefix of v_mfma_scale_*, which means nothing by itself"},
     {"v_screen_partition_4se_b32", "maps screen tiles to shader engines, for graphics; AMD's CDNA "
                                    "documents do not define it"},
@@ -53,8 +55,8 @@ size_t Coverage::opcodes(CoveredInstruction::State state) const {
 }
 
 static void note(CoveredInstruction &instruction, const EncodingSample &sample, Binding binding) {
-  if (binding != Binding::Implemented)
-    instruction.state = CoveredInstruction::Missing;
+  if (binding == Binding::Implemented)
+    instruction.state = CoveredInstruction::Implemented;
   std::vector<CoveredOpcode> &known = instruction.opcodes;
   bool same = !known.empty() && known.back().format == sample.format->name &&
               known.back().opcode == sample.opcode;
@@ -77,15 +79,12 @@ Result<Coverage> hocket::sim::coverInstructions(std::string_view architecture) {
   std::map<std::string, CoveredInstruction> found;
   for (size_t i = 0; i < samples.size(); ++i) {
     auto slot = static_cast<uint32_t>(i * 4);
-    std::string mnemonic = (*text)->disassemble(slot).mnemonic;
-    (*text)->decode(slot);
-    Binding binding = (*text)->bindingOf(slot);
-    if (binding == Binding::Illegal)
+    Disassembly disassembly = (*text)->disassemble(slot);
+    // The prefix of VOP3PX alone is found as VOP3P.
+    if (!disassembly.valid || (samples[i].format->words == 4 && disassembly.bytes != 16))
       continue;
-    auto [place, added] = found.try_emplace(mnemonic);
-    if (added)
-      place->second.state = CoveredInstruction::Implemented;
-    note(place->second, samples[i], binding);
+    (*text)->decode(slot);
+    note(found[disassembly.mnemonic], samples[i], (*text)->bindingOf(slot));
   }
 
   Coverage coverage;

@@ -389,5 +389,8 @@ Result<std::unique_ptr<CodeImage>> sim::readCodeImage(std::string_view bytes,
   Reader reader(*elf, name);
   if (Status status = reader.run(); !status)
     return status.error();
-  return reader.take();
+  std::unique_ptr<CodeImage> image = reader.take();
+  if (StringRef(bytes.data(), bytes.size()).contains(".debug_line"))
+    image->debugFile = bytes;
+  return image;
 }

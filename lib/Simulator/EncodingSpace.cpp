@@ -54,33 +54,37 @@ static constexpr uint32_t noScalar = 0x7f << 16;
 static std::vector<Operands> scalarOperands(std::string_view format) {
   if (format == "SOP1")
     return {{8 << 16 | 12}};
-  if (format == "SOP2" || format == "SOPC")
-    return {{8 << 16 | 16 << 8 | 12}, {16 << 8 | 12}};
+  if (format == "SOP2")
+    return {{8 << 16 | 16 << 8 | 12}};
+  if (format == "SOPC")
+    return {{16 << 8 | 12}, {3 << 8 | 12}}; // s_set_gpr_idx_on has four bits for a source
   if (format == "SOPK")
     return {{8 << 16 | 1}, {8 << 16 | 0xf801, 0x12345678}};
   if (format == "SOPP")
     return {{1}, {0}, {2}};
   // SMEM: an immediate, an SGPR offset, both, none.
-  return {{1 << 17 | 16 << 6 | 4, 0x40}, {16 << 6 | 4, 24}, {3 << 14 | 1 << 17 | 16 << 6 | 4, 24u << 25}};
+  return {{1 << 17 | 16 << 6 | 4, 0x40},
+          {16 << 6 | 4, 24},
+          {3 << 14 | 1 << 17 | 16 << 6 | 4, 24u << 25}};
 }
 
 static std::vector<Operands> vectorOperands(std::string_view format) {
   bool compare = format.starts_with("VOPC");
-  uint32_t registers = compare                     ? 6 << 9
-                       : format.starts_with("VOP1") ? 4 << 17
-                                                    : 4 << 17 | 6 << 9;
+  uint32_t registers = compare ? 6 << 9 : format.starts_with("VOP1") ? 4 << 17 : 4 << 17 | 6 << 9;
   if (format.ends_with("SDWA"))
-    return {{registers, compare ? 0x06060002u : 0x06060602u}, {registers, compare ? 0x05048a02u : 0x05041502u}};
+    return {{registers, compare ? 0x06060002u : 0x06060602u},
+            {registers, compare ? 0x05048a02u : 0x05041502u}};
   if (format.ends_with("DPP"))
-    return {{registers, 0xff000102}, {registers, 0xaa09b102}};
+    return {{registers, 0xff000102}, {registers, 0xaa09b102}, {registers, 0xff015002}};
   if (format == "VOP3")
     return {{4, threeVectors},
             {12 << 8 | 4, 258 | 262 << 9 | 16 << 18}, // a mask as third source, a carry out
             {4, 258 | 16 << 9 | 266 << 18},           // a lane select as second source
-            {4, 258 | 262 << 9}};
+            {4, 258 | 262 << 9},
+            {4, 12 | 131 << 9}}; // v_writelane_b32
   if (format == "VOP3P")
-    return {{4, threeVectors}, {1 << 15 | 4, threeVectors | 3 << 27}, {4, 3u << 27 | threeVectors}};
-  return {{registers | 258, 0x3f000000}, {0}}; // v_nop
+    return {{64, threeVectors}, {1 << 14 | 64, threeVectors | 3 << 27}};
+  return {{registers | 258, 0x3c01}, {0}}; // v_nop
 }
 
 static std::vector<Operands> memoryOperands(std::string_view format) {
@@ -101,8 +105,8 @@ static std::vector<Operands> memoryOperands(std::string_view format) {
     for (uint32_t addressing = 0; addressing < 4; ++addressing)
       for (uint32_t acc = 0; acc < 2; ++acc)
         for (uint32_t lds = 0; lds < (typed ? 1 : 2); ++lds)
-          list.push_back({typed | lds << 16 | addressing << 12,
-                          12u << 24 | acc << 23 | 5 << 16 | 4 << 8 | 2});
+          list.push_back(
+              {typed | lds << 16 | addressing << 12, 12u << 24 | acc << 23 | 5 << 16 | 4 << 8 | 2});
     list.push_back({typed, 0}); // cache control without operands
     return list;
   }
@@ -130,7 +134,8 @@ static void addScaled(std::vector<EncodingSample> &list, const EncodingFormat &f
   for (uint32_t opcode = 0; opcode < format.opcodes; ++opcode)
     for (uint32_t a = 0; a < 5; ++a)
       for (uint32_t b = 0; b < 5; ++b)
-        list.push_back({&format, opcode,
+        list.push_back({&format,
+                        opcode,
                         {0x1a7u << 23 | 0x2c << 16, 322 | 326 << 9,
                          format.prefix | opcode << format.shift | 1 << 11 | a << 8 | 32,
                          256 | 264 << 9 | 288 << 18 | b << 29}});
@@ -146,8 +151,10 @@ std::vector<EncodingSample> hocket::sim::everyEncoding() {
     std::vector<Operands> choices = operandsFor(format.name);
     for (uint32_t opcode = 0; opcode < format.opcodes; ++opcode)
       for (const Operands &operands : choices)
-        list.push_back({&format, opcode,
-                        {format.prefix | opcode << format.shift | operands.first, operands.second, 0, 0}});
+        list.push_back(
+            {&format,
+             opcode,
+             {format.prefix | opcode << format.shift | operands.first, operands.second, 0, 0}});
   }
   return list;
 }

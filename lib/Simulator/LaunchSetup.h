@@ -35,7 +35,6 @@ private:
   std::vector<uint64_t> addresses;
 };
 
-
 /// One launch, checked, with its arguments in device memory as long as this lives.
 struct LaunchSetup {
   /// `program` must outlive the result, and so must `options.instrument`.

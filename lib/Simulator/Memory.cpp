@@ -105,6 +105,16 @@ std::byte *Memory::translate(uint64_t address, uint64_t bytes) const {
   return allocation->host + (address - allocation->base);
 }
 
+const Allocation *Memory::findHost(const std::byte *host) const {
+  auto address = reinterpret_cast<uintptr_t>(host);
+  for (const auto &[base, mapping] : allocations) {
+    auto begin = reinterpret_cast<uintptr_t>(mapping.allocation.host);
+    if (address >= begin && address - begin < mapping.allocation.size)
+      return &mapping.allocation;
+  }
+  return nullptr;
+}
+
 Status Memory::outside(std::string_view what, uint64_t address, uint64_t bytes) const {
   return invalidInput("cannot " + std::string(what) + " " + std::to_string(bytes) +
                       " bytes at device address " + hex(address) + ": it is " + describe(address));

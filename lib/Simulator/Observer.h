@@ -21,6 +21,12 @@ struct PendingOp;
 struct Wave;
 struct Workgroup;
 
+/// Why a wave fails, for observers; the sentence is in `Workgroup::error`.
+struct Fault {
+  enum class Kind : uint8_t { Other, Global, Lds, Scratch } kind = Kind::Other;
+  int lane = -1; ///< -1: none in particular
+};
+
 class Observer {
 public:
   virtual ~Observer() = default;
@@ -42,6 +48,8 @@ public:
   virtual void completed(Wave &, const PendingOp &) {}
   /// All waves that have not ended wait at a barrier and are about to be released.
   virtual void barrier(Workgroup &) {}
+  /// The wave fails at the instruction that is executing.
+  virtual void failed(Wave &, const Fault &) {}
   /// All waves have ended, or one has failed.
   virtual void end(Workgroup &) {}
 };

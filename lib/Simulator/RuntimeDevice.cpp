@@ -5,6 +5,7 @@
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include "hocket/Runtime/Registry.h"
+#include "hocket/Simulator/Check.h"
 #include "hocket/Simulator/Simulator.h"
 
 #include <mutex>
@@ -170,6 +171,8 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   options.maxWaveInstructions = simulation.maxWaveInstructions;
   options.threads = simulation.threads;
   options.instrument = instrument;
+  if (simulation.check)
+    return launchChecked(*simKernel->program, simKernel->index, shape, kernarg, options);
   return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);
 }
 

@@ -81,8 +81,11 @@ Workgroup::Workgroup(const LaunchContext &context)
 
 Workgroup::~Workgroup() = default;
 
-/// Executes a vector instruction whose register numbers M0 moves (s_set_gpr_idx).
+/// Executes an instruction whose register numbers M0 may move (s_set_gpr_idx), or which may be left
+/// out (s_setvskip).
 static void executeIndexed(Wave &wave, const Instruction &instruction) {
+  if (wave.gprIndexing & 0x80 && instruction.encoding >= Encoding::VOP1)
+    return;
   bool vector = instruction.encoding >= Encoding::VOP1 && instruction.encoding <= Encoding::MAI;
   if (!vector) {
     instruction.execute(wave, instruction);
@@ -278,7 +281,7 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   return what + " at offset " + hex(address - group.context.image->entry) + kernel;
 }
 
-void sim::failWave(Wave &wave, const Instruction &instruction, const char *what) {
+static void fail(Wave &wave, const Instruction &instruction, const char *what, const Fault &fault) {
   Workgroup &group = *wave.group;
   wave.stop = Stop::Failed;
   if (!group.error.empty())
@@ -286,6 +289,12 @@ void sim::failWave(Wave &wave, const Instruction &instruction, const char *what)
   group.error = describeInstruction(group, instruction) + " " + what + " (workgroup " +
                 std::to_string(group.id[0]) + ", " + std::to_string(group.id[1]) + ", " +
                 std::to_string(group.id[2]) + ", wave " + std::to_string(wave.index) + ")";
+  if (wave.observer)
+    wave.observer->failed(wave, fault);
+}
+
+void sim::failWave(Wave &wave, const Instruction &instruction, const char *what) {
+  fail(wave, instruction, what, {});
 }
 
 void sim::failAddress(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
@@ -293,7 +302,7 @@ void sim::failAddress(Wave &wave, const Instruction &instruction, const char *wh
   std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at device address " +
                      hex(address) + " in lane " + std::to_string(lane) + ", which is " +
                      wave.group->context.memory->describe(address);
-  failWave(wave, instruction, text.c_str());
+  fail(wave, instruction, text.c_str(), {Fault::Kind::Global, static_cast<int>(lane)});
 }
 
 void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
@@ -301,7 +310,7 @@ void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, 
   std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at LDS address " +
                      hex(address) + " in lane " + std::to_string(lane) + ", the workgroup has " +
                      std::to_string(wave.group->ldsBytes) + " bytes";
-  failWave(wave, instruction, text.c_str());
+  fail(wave, instruction, text.c_str(), {Fault::Kind::Lds, static_cast<int>(lane)});
 }
 
 void sim::failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
@@ -309,7 +318,7 @@ void sim::failScratch(Wave &wave, const Instruction &instruction, const char *wh
   std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at scratch offset " +
                      hex(offset) + " in lane " + std::to_string(lane) + ", each lane has " +
                      std::to_string(wave.group->context.privateBytes) + " bytes";
-  failWave(wave, instruction, text.c_str());
+  fail(wave, instruction, text.c_str(), {Fault::Kind::Scratch, static_cast<int>(lane)});
 }
 
 const Allocation *sim::findAllocation(const Wave &wave, uint64_t address) {

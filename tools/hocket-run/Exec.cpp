@@ -9,6 +9,7 @@
 #include "Subcommands.h"
 #include "TimeRequest.h"
 
+#include "hocket/Attention/FindingJson.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
 
@@ -29,6 +30,7 @@ struct Request {
   uint64_t seed = 0, instructionLimit = 0;
   unsigned interleavings = 1;
   TimeRequest time;
+  bool check = false;
 };
 
 /// One launch's outcome.
@@ -61,6 +63,8 @@ private:
   std::vector<Launch> launches;
   std::vector<std::vector<std::byte>> saved; ///< by buffer, of the first launch
   std::vector<std::string> failures;
+  std::vector<runtime::Finding> findings; ///< of all launches
+  bool faulted = false;                   ///< a checked launch did not finish
 };
 } // namespace
 
@@ -89,13 +93,14 @@ static Result<Request> readRequest(const Options &options) {
     return seed.error();
   request.interleavings = static_cast<unsigned>(*interleavings);
   request.instructionLimit = static_cast<uint64_t>(*limit);
+  request.check = options.has(OPT_check);
   request.seed = *seed;
   request.kernel = options.string(OPT_kernel);
   request.argumentFile = options.string(OPT_args);
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
   Result<TimeRequest> time = TimeRequest::read(
-      options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture});
+      options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid});
   if (!time.ok())
     return time.error();
   request.time = *std::move(time);
@@ -125,6 +130,8 @@ Status Execution::load() {
   if (!opened.ok())
     return opened.error();
   device = opened->device;
+  if (request.check && device->kind() != "sim")
+    return unsupported("--check needs the simulator; use '--device sim'");
   Result<std::shared_ptr<runtime::Module>> loaded = device->loadModule(*bytes, request.file);
   if (!loaded.ok())
     return loaded.error();
@@ -180,6 +187,7 @@ Status Execution::launchAll(const Buffers &buffers) {
     runtime::SimulationOptions simulation;
     simulation.seed = request.seed + i;
     simulation.maxWaveInstructions = request.instructionLimit;
+    simulation.check = request.check;
     device->setSimulationOptions(simulation);
     Result<runtime::LaunchReport> report = device->launch(*kernel, request.shape, kernarg);
     if (!report.ok()) {
@@ -189,6 +197,12 @@ Status Execution::launchAll(const Buffers &buffers) {
       return Error{report.error().kind, report.error().message + seed};
     }
     launches.push_back({simulation.seed, *report});
+    runtime::mergeFindings(findings, report->findings);
+    if (!report->fault.empty()) {
+      failures.push_back("the launch did not finish: " + report->fault);
+      faulted = true;
+      break;
+    }
     if (Status status = collect(buffers, simulation.seed, i == 0); !status.ok())
       return status;
   }
@@ -248,6 +262,8 @@ std::string Execution::toJson(const Buffers &buffers) const {
             out.attribute("wave_instructions", launch.report.waveInstructions);
         });
     });
+    if (request.check)
+      attention::writeFindings(out, findings);
     out.attributeArray("buffers", [&] {
       for (size_t i = 0; i != file.buffers.size(); ++i)
         out.object([&] {
@@ -272,6 +288,8 @@ void Execution::printSummary() const {
                    << " wave-instructions, interleaving seed " << launch.seed;
     llvm::errs() << '\n';
   }
+  for (const runtime::Finding &finding : findings)
+    llvm::errs() << "hocket-run: " << runtime::describeFinding(finding) << '\n';
   for (const std::string &failure : failures)
     llvm::errs() << "hocket-run: wrong: " << failure << '\n';
 }
@@ -297,8 +315,10 @@ Result<int> Execution::run() {
   kernarg = *std::move(packed);
   if (Status status = launchAll(*buffers); !status.ok())
     return status.error();
-  if (Status status = save(); !status.ok())
+  if (Status status = faulted ? Status::success() : save(); !status.ok())
     return status.error();
+  if (runtime::hasErrors(findings))
+    failures.push_back("checked execution found errors");
   printSummary();
   llvm::errs() << request.time.text();
   if (Status status = writeJson(request.json, request.time.addTo(toJson(*buffers))); !status.ok())

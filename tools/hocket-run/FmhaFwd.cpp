@@ -12,6 +12,14 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
+/// Two products of two operations each for every pair of query and key; a causal mask counts as
+/// half of them, as published figures do.
+static double tflops(const ForwardProblem &problem, double microseconds) {
+  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
+                 double(problem.seqKv) * (problem.causal ? 0.5 : 1.0);
+  return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
+}
+
 static Result<int> runProblem(const Options &options) {
   Result<ForwardProblem> problem = readProblem(options);
   if (!problem.ok())
@@ -25,6 +33,8 @@ static Result<int> runProblem(const Options &options) {
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
+  if (forward->check && opened->device->kind() != "sim")
+    return unsupported("--check needs the simulator; use '--device sim'");
   Result<ForwardKernel> kernel = getKernel(options, *problem);
   if (!kernel.ok())
     return kernel.error();
@@ -45,6 +55,10 @@ static Result<int> runProblem(const Options &options) {
   if (kernel->seconds > 0)
     llvm::errs() << llvm::format("compiled in   %.3f s\n", kernel->seconds);
   llvm::errs() << time->text();
+  if (time->microseconds() > 0)
+    llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
+                                 tflops(*problem, time->microseconds()),
+                                 problem->causal ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(toJson(*report))); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;

@@ -123,6 +123,7 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   result.seed = *seed;
   result.interleavings = static_cast<unsigned>(*interleavings);
   result.maxCheckedRows = *rows;
+  result.check = options.has(OPT_check);
   result.verify = !options.has(OPT_no_verify);
   result.progress = showProgress;
   return result;
@@ -179,5 +180,5 @@ std::string run::jsonPath(const Options &options) { return options.string(OPT_js
 
 Result<TimeRequest> run::readTimeRequest(const Options &options) {
   return TimeRequest::read(options,
-                           {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture});
+                           {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid});
 }

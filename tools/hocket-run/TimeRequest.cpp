@@ -14,13 +14,15 @@ using llvm::StringRef;
 Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids) {
   TimeRequest request;
   request.enabled = options.has(ids.time);
+  request.wholeGrid = options.has(ids.grid);
   request.tracePath = options.string(ids.trace);
   request.picturePath = options.string(ids.picture);
-  for (const auto &[id, name] : {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
-                                 std::pair(ids.picture, "--picture"),
-                                 std::pair(ids.workgroup, "--time-workgroup")})
+  for (const auto &[id, name] :
+       {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
+        std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup")})
     if (options.has(id) && !request.enabled)
-      return invalidInput("option '" + std::string(name) + "' has no effect without '--time'; add it");
+      return invalidInput("option '" + std::string(name) +
+                          "' has no effect without '--time'; add it");
   for (const std::string &assignment : options.strings(ids.param))
     if (Status status = request.options.parameters.set(assignment); !status.ok())
       return status.error();
@@ -50,6 +52,14 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   sim::TimingSummary summary = sim::summarize(*run);
   textReport = sim::toText(*run, summary);
   jsonReport = sim::toJson(*run, summary);
+  if (wholeGrid) {
+    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, options);
+    if (!grid.ok())
+      return grid.error();
+    textReport += sim::toText(*grid);
+    gridReport = sim::toJson(*grid);
+    predicted = grid->microseconds;
+  }
   if (!tracePath.empty())
     if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
       return status;
@@ -63,5 +73,8 @@ std::string TimeRequest::addTo(const std::string &report) const {
   StringRef body = StringRef(report).rtrim();
   if (jsonReport.empty() || !body.consume_back("}"))
     return report;
-  return (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim() + "\n}\n").str();
+  std::string result = (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim()).str();
+  if (!gridReport.empty())
+    result += (",\n  \"grid\": " + StringRef(gridReport).rtrim()).str();
+  return result + "\n}\n";
 }

@@ -3,13 +3,13 @@
 
 #include "Options.h"
 
-#include "hocket/Simulator/Timing.h"
+#include "hocket/Simulator/GridTime.h"
 
 namespace hocket::run {
 
 /// The options' numbers in the subcommand's own table.
 struct TimeOptionIds {
-  unsigned time, param, workgroup, trace, picture;
+  unsigned time, param, workgroup, trace, picture, grid;
 };
 
 /// A launch to be timed, and what came of it.
@@ -21,15 +21,18 @@ public:
   /// Times the launch and writes trace and picture. An error where `device` is not the simulator.
   Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
              std::span<const std::byte> kernarg);
+  /// Microseconds predicted for the whole grid; 0: not asked for.
+  double microseconds() const { return predicted; }
   /// The report; empty if nothing was timed.
   const std::string &text() const { return textReport; }
-  /// `report`, a JSON object, with the member "time" added if something was timed.
+  /// `report`, a JSON object, with the members "time" and "grid" added if something was timed.
   std::string addTo(const std::string &report) const;
 
 private:
-  bool enabled = false;
+  bool enabled = false, wholeGrid = false;
   sim::TimingOptions options;
-  std::string tracePath, picturePath, textReport, jsonReport;
+  double predicted = 0;
+  std::string tracePath, picturePath, textReport, jsonReport, gridReport;
 };
 
 } // namespace hocket::run

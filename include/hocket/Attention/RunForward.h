@@ -23,6 +23,7 @@ struct ForwardOptions {
   unsigned interleavings = 1; ///< launches, each with another order of waves in the simulator
   int64_t maxCheckedRows = 0; ///< 0: `defaultRowLimit`
   unsigned threads = 0;       ///< of the host; 0: all cores
+  bool check = false;         ///< checked execution (simulator only)
   bool verify = true;         ///< compare with the reference; guards are checked anyway
   uint64_t alignment = 16;    ///< of tensors, in bytes; in the simulator no better than that
   Progress progress;          ///< may be empty
@@ -50,6 +51,7 @@ struct ForwardReport {
   /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
   uint64_t outputHash = 0;
   double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
+  std::vector<runtime::Finding> findings; ///< of checked execution, all launches together
   /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.
   std::vector<std::string> failures;
 

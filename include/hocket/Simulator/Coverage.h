@@ -20,7 +20,8 @@ struct CoveredOpcode {
   uint32_t opcode = 0;
 };
 
-/// All opcodes of one mnemonic.
+/// All opcodes of one mnemonic. Implemented: at least without modifiers; a combination that is not
+/// (GDS, a clamp that no compiler uses) is an error with its text when it executes.
 struct CoveredInstruction {
   enum State { Implemented, Missing, Excluded };
   std::string mnemonic; ///< as LLVM prints it, without encoding suffixes

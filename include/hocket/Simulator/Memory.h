@@ -61,6 +61,8 @@ public:
   const Allocation *find(uint64_t address) const;
   /// The host address of [address, address + bytes), or null if no live allocation holds all of it.
   std::byte *translate(uint64_t address, uint64_t bytes) const;
+  /// The live allocation whose host memory holds `host`, or null. Slow: looks at all of them.
+  const Allocation *findHost(const std::byte *host) const;
 
   /// Says where `address` is with respect to the nearest allocation, live or freed:
   /// "16 bytes past the end of the allocation 'k' [0x..., 0x...)". For messages.

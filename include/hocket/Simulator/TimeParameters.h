@@ -11,7 +11,8 @@ namespace hocket::sim {
 
 /// The values a run uses. Every field is a line of TimeParameters.def.
 struct TimeParameters {
-#define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text) double field = value;
+#define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text)                   \
+  double field = value;
 #include "hocket/Simulator/TimeParameters.def"
 
   /// Sets one parameter from "key=value". Errors: no such key (the message lists all of them), a

@@ -89,24 +89,24 @@ struct TimedRun {
   std::vector<TimedWave> waves;
   std::vector<IssueEvent> events; ///< at most `TimingOptions::maxEvents`
   std::map<uint32_t, TimedPlace> places;
-  unsigned resident = 1;    ///< workgroups at a time
-  uint64_t cycles = 0;      ///< from the first launch to the last end
+  unsigned resident = 1; ///< workgroups at a time
+  uint64_t cycles = 0;   ///< from the first launch to the last end
   uint64_t instructions = 0;
-  uint64_t ldsConflicts = 0;     ///< LDS cycles beyond the conflict-free ones
-  uint64_t memoryBytes = 0;      ///< in whole lines
-  double hostSeconds = 0;
+  uint64_t ldsConflicts = 0; ///< LDS cycles beyond the conflict-free ones
+  uint64_t memoryBytes = 0;  ///< in whole lines
+  double hostSeconds = 0; ///< processor time
 };
 
 struct TimingOptions {
   TimeParameters parameters;
   std::vector<uint64_t> workgroups = {0}; ///< numbers in the grid, x fastest; run in this order
-  unsigned resident = 0;        ///< workgroups at a time; 0: as many as the chip has room for
-  uint64_t maxEvents = 4 << 20; ///< kept; what follows is timed but not recorded
+  unsigned resident = 0;            ///< workgroups at a time; 0: as many as the chip has room for
+  uint64_t maxEvents = 4 << 20;     ///< kept; what follows is timed but not recorded
   uint64_t maxWaveInstructions = 0; ///< of one workgroup; 0: the simulator's limit
 };
 
-/// Times workgroups of a launch on `device`, which must be the simulator's. It executes them: memory
-/// is written as by the launch itself.
+/// Times workgroups of a launch on `device`, which must be the simulator's. It executes them:
+/// memory is written as by the launch itself.
 Result<TimedRun> timeWorkgroups(runtime::Device &device, runtime::Kernel &kernel,
                                 const runtime::LaunchShape &shape,
                                 std::span<const std::byte> kernarg, const TimingOptions &options);
@@ -120,10 +120,10 @@ struct WaveTime {
 
 /// One turn of the hot loop in the steady state, averaged over the turns looked at.
 struct SteadyTime {
-  uint32_t header = 0; ///< place of the loop's first instruction
-  unsigned turns = 0;  ///< averaged over
-  double cycles = 0;   ///< of a turn
-  uint64_t begin = 0, end = 0; ///< of the turns looked at
+  uint32_t header = 0;                      ///< place of the loop's first instruction
+  unsigned turns = 0;                       ///< averaged over
+  double cycles = 0;                        ///< of a turn
+  uint64_t begin = 0, end = 0;              ///< of the turns looked at
   std::array<double, timedUnits> busy = {}; ///< share of each unit; of the four SIMDs the mean
   struct Wave {
     unsigned wave = 0;

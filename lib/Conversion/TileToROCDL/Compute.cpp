@@ -267,10 +267,18 @@ struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
   LogicalResult matchAndRewrite(tile::RowMaxOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    SmallVector<Value> scores = elements(emit, adaptor.getSource());
-    Value max = scores.front();
-    for (Value score : llvm::drop_begin(scores))
-      max = maximum(emit, max, score);
+    // A chain for each block: the next instruction need not wait for the one before.
+    SmallVector<Value> maxima;
+    for (Value block : adaptor.getSource()) {
+      SmallVector<Value> scores = elements(emit, block);
+      Value max = scores.front();
+      for (Value score : llvm::drop_begin(scores))
+        max = maximum(emit, max, score);
+      maxima.push_back(max);
+    }
+    Value max = maxima.front();
+    for (Value other : llvm::drop_begin(maxima))
+      max = maximum(emit, max, other);
     rewriter.replaceOp(op, max);
     return success();
   }

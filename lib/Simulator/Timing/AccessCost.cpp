@@ -7,6 +7,12 @@
 using namespace hocket;
 using namespace hocket::sim;
 
+AccessCosts::AccessCosts(const ArchInfo &arch, const TimeParameters &parameters)
+    : arch(arch), parameters(parameters) {
+  for (auto &set : cache)
+    std::fill(std::begin(set), std::end(set), ~uint64_t(0));
+}
+
 static LdsInstruction ruleFor(const TimedInstruction &timed, bool write) {
   if (timed.transposed)
     return LdsInstruction::ReadTransposed;
@@ -69,28 +75,38 @@ LdsCost AccessCosts::lds(const TimedInstruction &timed, uint32_t place, const Pe
   return pattern.cost = count(timed, op);
 }
 
-uint32_t AccessCosts::lines(const TimedInstruction &timed, const PendingOp &op) const {
-  constexpr uint64_t line = 128;
-  if (op.mask == 0)
-    return 0;
-  if (op.linear)
-    return static_cast<uint32_t>((64ull * timed.bytes + op.address[0] % line + line - 1) / line);
+/// Whether the L1 cache has `line`; afterwards it has.
+bool AccessCosts::touch(uint64_t line) {
+  uint64_t *set = cache[line % sets];
+  unsigned way = 0;
+  while (way < ways - 1 && set[way] != line)
+    ++way;
+  bool hit = set[way] == line;
+  std::copy_backward(set, set + way, set + way + 1);
+  set[0] = line;
+  return hit;
+}
+
+void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op, ExecutedCost &cost) {
+  constexpr uint64_t sector = 64;
+  bool store = timed.access == MemoryAccess::Store;
   uint64_t seen[128];
   unsigned count = 0;
   for (uint64_t left = op.mask; left; left &= left - 1) {
     unsigned lane = static_cast<unsigned>(std::countr_zero(left));
     if (op.partial && op.inRange[lane] == 0)
       continue;
-    uint64_t first = op.address[lane] / line, last = (op.address[lane] + timed.bytes - 1) / line;
-    for (uint64_t at : {first, last}) {
-      bool known = count != 0 && seen[count - 1] == at;
-      for (unsigned i = 0; i < count && !known; ++i)
-        known = seen[i] == at;
-      if (!known)
+    uint64_t begin = op.linear ? op.address[0] + uint64_t(lane) * timed.bytes : op.address[lane];
+    for (uint64_t at : {begin / sector, (begin + timed.bytes - 1) / sector})
+      if (std::find(seen, seen + count, at) == seen + count)
         seen[count++] = at;
-    }
   }
-  return count;
+  cost.bytes = static_cast<uint32_t>(std::popcount(op.mask)) * timed.bytes;
+  cost.sectors = count;
+  std::sort(seen, seen + count);
+  for (unsigned i = 0; i < count; ++i)
+    if (i == 0 || seen[i] / 2 != seen[i - 1] / 2) // stores write through
+      cost.missed += !touch(seen[i] / 2) || store;
 }
 
 ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, const PendingOp &op) {
@@ -109,8 +125,7 @@ ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, cons
   case MemoryAccess::Load:
   case MemoryAccess::Store:
   case MemoryAccess::Dma:
-    cost.lines = lines(timed, op);
-    cost.bytes = static_cast<uint32_t>(std::popcount(op.mask)) * timed.bytes;
+    memory(timed, op, cost);
     break;
   case MemoryAccess::Scalar:
     cost.scalarMiss = scalarLines.insert(op.address[0] / 64).second;

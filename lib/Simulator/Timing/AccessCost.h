@@ -13,8 +13,7 @@ namespace hocket::sim {
 /// Belongs to one compute unit.
 class AccessCosts {
 public:
-  AccessCosts(const ArchInfo &arch, const TimeParameters &parameters)
-      : arch(arch), parameters(parameters) {}
+  AccessCosts(const ArchInfo &arch, const TimeParameters &parameters);
 
   /// The cost of `op`, issued by the instruction `timed` at `place`.
   ExecutedCost of(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
@@ -30,12 +29,16 @@ private:
   };
   LdsCost lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
   LdsCost count(const TimedInstruction &timed, const PendingOp &op) const;
-  uint32_t lines(const TimedInstruction &timed, const PendingOp &op) const;
+  void memory(const TimedInstruction &timed, const PendingOp &op, ExecutedCost &cost);
+  bool touch(uint64_t line);
 
   const ArchInfo &arch;
   TimeParameters parameters;
   std::unordered_map<uint32_t, Pattern> patterns;
   std::unordered_set<uint64_t> scalarLines;
+  /// The vector L1 cache: 32 KiB of 128-byte lines, four ways, least recently used first.
+  static constexpr unsigned sets = 64, ways = 4;
+  uint64_t cache[sets][ways];
 };
 
 } // namespace hocket::sim

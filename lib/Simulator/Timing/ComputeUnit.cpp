@@ -12,9 +12,9 @@ static constexpr unsigned maxVector = 63, maxLds = 15;
 
 std::string_view sim::name(Stall stall) {
   constexpr std::string_view names[stalls] = {
-      "none",        "matrix_pipe", "matrix_result", "vector_pipe", "vector_result", "scalar_turn",
-      "lds_wait",    "scalar_wait", "memory_wait",   "barrier",     "nop",           "lds_queue",
-      "memory_queue", "counter",    "fetch",         "branch",      "launch",        "port"};
+      "none",         "matrix_pipe", "matrix_result", "vector_pipe", "vector_result", "scalar_turn",
+      "lds_wait",     "scalar_wait", "memory_wait",   "barrier",     "nop",           "lds_queue",
+      "memory_queue", "counter",     "fetch",         "branch",      "launch",        "port"};
   return names[static_cast<unsigned>(stall)];
 }
 
@@ -26,7 +26,9 @@ static uint64_t turnOf(unsigned simd, uint64_t cycle) {
 static uint64_t whole(double cycles) { return static_cast<uint64_t>(std::llround(cycles)); }
 
 ComputeUnit::ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords)
-    : parameters(parameters), lineReady(codeDwords / 16 + 2) {}
+    : parameters(parameters), ldsDepth(std::max<uint64_t>(1, whole(parameters.ldsQueue))),
+      memoryDepth(std::max<uint64_t>(1, whole(parameters.vmemQueue))),
+      lineReady(codeDwords / 16 + 2) {}
 
 unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cycle) {
   if (group >= groups.size())
@@ -43,6 +45,7 @@ unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cy
   wave.matrixResult.resize(timedScalarBase);
   wave.matrixReady.resize(timedScalarBase);
   wave.dotOpcode.resize(timedScalarBase);
+  simd[wave.simd].live.push_back(static_cast<unsigned>(waves.size()));
   waves.push_back(std::move(wave));
   return static_cast<unsigned>(waves.size() - 1);
 }
@@ -67,6 +70,7 @@ void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, 
   wave.place = place;
   if (newLine)
     fetch(wave);
+  simd[wave.simd].stale = true;
   wave.own = wave.hold;
   waitForRegisters(wave);
   waitForCounters(wave);
@@ -129,8 +133,8 @@ void ComputeUnit::waitForCounters(WaveState &wave) const {
     if (in.waitVector < maxVector)
       wave.own.raise(drained(wave.vectorMemory, in.waitVector), Stall::MemoryWait);
     if (in.waitLds < maxLds) {
-      bool scalarLast = !wave.scalar.empty() &&
-                        (wave.lds.empty() || wave.scalar.back() > wave.lds.back());
+      bool scalarLast =
+          !wave.scalar.empty() && (wave.lds.empty() || wave.scalar.back() > wave.lds.back());
       wave.own.raise(drained(wave.lds, wave.scalar, in.waitLds),
                      scalarLast ? Stall::ScalarWait : Stall::LdsWait);
     }
@@ -156,29 +160,43 @@ ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
                in.unit == TimedUnit::Memory ? Stall::MemoryQueue : Stall::Port);
   if (in.unit == TimedUnit::Matrix)
     hold.raise(s.matrix, Stall::MatrixPipe);
-  uint64_t ldsQueue = whole(parameters.ldsQueue), memoryQueue = whole(parameters.vmemQueue);
-  if (in.unit == TimedUnit::Lds && ldsFree > ldsQueue)
-    hold.raise(ldsFree - ldsQueue, Stall::LdsQueue);
-  if (in.unit == TimedUnit::Memory && addressFree > memoryQueue)
-    hold.raise(addressFree - memoryQueue, Stall::MemoryQueue);
+  if (in.unit == TimedUnit::Lds && s.ldsQueue.size() >= ldsDepth)
+    hold.raise(s.ldsQueue.front(), Stall::LdsQueue);
+  if (in.unit == TimedUnit::Memory && s.memoryQueue.size() >= memoryDepth)
+    hold.raise(s.memoryQueue.front(), Stall::MemoryQueue);
   hold.until = turnOf(wave.simd, hold.until);
   return hold;
 }
 
-bool ComputeUnit::choose(Choice &choice) const {
-  const WaveState *best = nullptr;
-  for (const WaveState &wave : waves) {
-    if (wave.ended || wave.atBarrier)
+void ComputeUnit::refresh(SimdState &s) {
+  s.stale = s.any = false;
+  uint8_t priority = 0;
+  for (unsigned number : s.live) {
+    const WaveState &wave = waves[number];
+    if (wave.atBarrier)
       continue;
     Hold hold = earliest(wave);
-    bool first = !best || hold.until < choice.cycle ||
-                 (hold.until == choice.cycle && wave.priority > best->priority);
-    if (!first)
+    if (s.any && (hold.until > s.best.cycle ||
+                  (hold.until == s.best.cycle && wave.priority <= priority)))
       continue;
-    best = &wave;
-    choice = {static_cast<unsigned>(&wave - waves.data()), hold.until, hold.stall};
+    s.any = true;
+    s.best = {number, hold.until, hold.stall};
+    priority = wave.priority;
   }
-  return best != nullptr;
+}
+
+bool ComputeUnit::choose(Choice &choice) {
+  bool any = false;
+  for (SimdState &s : simd) {
+    if (s.stale)
+      refresh(s);
+    // SIMDs have their turns in different cycles, so there are no ties.
+    if (!s.any || (any && s.best.cycle > choice.cycle))
+      continue;
+    any = true;
+    choice = s.best;
+  }
+  return any;
 }
 
 void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
@@ -212,6 +230,13 @@ void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
     record(range, cycle + slotCycles + whole(turn), Stall::ScalarTurn);
 }
 
+/// Remembers when the last `depth` instructions leave a queue.
+static void enqueue(std::deque<uint64_t> &queue, uint64_t leaves, size_t depth) {
+  queue.push_back(leaves);
+  while (queue.size() > depth)
+    queue.pop_front();
+}
+
 static void complete(std::vector<uint64_t> &completions, uint64_t now, uint64_t at, bool inOrder) {
   std::erase_if(completions, [&](uint64_t done) { return done <= now; });
   if (inOrder && !completions.empty())
@@ -224,21 +249,26 @@ void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &
   uint64_t service = std::max<uint64_t>(1, whole(cost.ldsCycles * parameters.ldsScale));
   ldsFree = std::max(ldsFree, cycle) + service;
   event.busy = static_cast<uint32_t>(service);
+  enqueue(simd[wave.simd].ldsQueue, ldsFree, ldsDepth);
   complete(wave.lds, cycle, ldsFree + whole(parameters.ldsLatency), true);
 }
 
 void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost,
                               IssueEvent &event) {
   const TimedInstruction &in = *wave.next;
-  double lineBytes = 128.0 * cost.lines;
-  uint64_t address = whole(std::max(parameters.vmemAddress,
-                                    parameters.vmemBytes > 0 ? lineBytes / parameters.vmemBytes : 0));
+  double sectorBytes = 64.0 * cost.sectors, lineBytes = 128.0 * cost.missed;
+  uint64_t address = whole(std::max(
+      parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
   addressFree = std::max(addressFree, cycle) + address;
   event.busy = static_cast<uint32_t>(address);
-  memoryFree = std::max(memoryFree, double(addressFree)) +
-               (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
+  enqueue(simd[wave.simd].memoryQueue, addressFree, memoryDepth);
   bytesMoved += static_cast<uint64_t>(lineBytes);
-  uint64_t done = whole(memoryFree + parameters.memoryLatency);
+  uint64_t done = addressFree + whole(parameters.vmemL1Latency);
+  if (cost.missed != 0) {
+    memoryFree = std::max(memoryFree, double(addressFree)) +
+                 (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
+    done = whole(memoryFree + parameters.memoryLatency);
+  }
   // The data's way into the LDS takes its bandwidth; it is charged when the load issues.
   if (in.access == MemoryAccess::Dma && parameters.ldsDmaBytes > 0)
     ldsFree = std::max(ldsFree, cycle) + whole(cost.bytes / parameters.ldsDmaBytes);
@@ -253,6 +283,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   SimdState &s = simd[wave.simd];
   uint64_t cycle = choice.cycle;
   bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  s.stale = true;
   IssueEvent event;
   event.ready = turnOf(wave.simd, vectorSide ? wave.vectorReady : wave.ready);
   event.cycle = cycle;
@@ -295,6 +326,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   }
   if (in.ends) {
     wave.ended = true;
+    std::erase(s.live, choice.wave);
     --group.live;
     for (const auto *queue : {&wave.vectorMemory, &wave.lds})
       if (!queue->empty())
@@ -306,9 +338,10 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
 void ComputeUnit::releaseBarrier(unsigned number) {
   uint64_t release = groups[number].lastArrival + whole(parameters.barrierLatency);
   for (WaveState &wave : waves) {
-    if (wave.group != number || !wave.atBarrier)
+    if (wave.group != number || wave.ended || !wave.atBarrier)
       continue;
     wave.atBarrier = false;
+    simd[wave.simd].stale = true;
     wave.hold.raise(release, Stall::Barrier);
     wave.own.raise(release, Stall::Barrier);
   }

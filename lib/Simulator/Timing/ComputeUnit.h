@@ -13,6 +13,7 @@
 #include "TimedInstruction.h"
 
 #include <array>
+#include <deque>
 #include <vector>
 
 namespace hocket::sim {
@@ -21,12 +22,13 @@ inline constexpr unsigned simds = 4, slotCycles = 4;
 
 /// What an executed instruction cost beyond what its encoding says.
 struct ExecutedCost {
-  bool taken = false;       ///< of a branch
-  bool scalarMiss = false;  ///< of a scalar load
-  uint32_t ldsCycles = 0;   ///< service
+  bool taken = false;        ///< of a branch
+  bool scalarMiss = false;   ///< of a scalar load
+  uint32_t ldsCycles = 0;    ///< service
   uint32_t ldsConflicts = 0; ///< of them, beyond the conflict-free ones
-  uint32_t lines = 0;       ///< 128-byte lines of vector memory
-  uint32_t bytes = 0;       ///< moved to or from the lanes
+  uint32_t sectors = 0;      ///< 64-byte halves of lines of vector memory
+  uint32_t missed = 0;       ///< 128-byte lines of it that the L1 cache did not have
+  uint32_t bytes = 0;        ///< moved to or from the lanes
 };
 
 class ComputeUnit {
@@ -46,7 +48,7 @@ public:
     Stall stall = Stall::None;
   };
   /// The wave that issues next; false: none can (all have ended or wait at a barrier).
-  bool choose(Choice &choice) const;
+  bool choose(Choice &choice);
   /// Issues the chosen wave's instruction.
   IssueEvent issue(const Choice &choice, const ExecutedCost &cost);
   /// All waves of `group` that have not ended wait at a barrier: lets them go on.
@@ -72,11 +74,11 @@ private:
     bool ended = false, atBarrier = false;
     const TimedInstruction *next = nullptr;
     uint32_t place = 0;
-    uint64_t ready = 0;       ///< next issue of any kind, had nothing held it up
-    uint64_t vectorReady = 0; ///< the same for vector and matrix instructions
-    uint64_t matrixEnd = 0;   ///< of its last MFMA
-    Hold hold;                ///< keeps any instruction back
-    Hold own;                 ///< `hold` and all that depends on this wave alone, for `next`
+    uint64_t ready = 0;        ///< next issue of any kind, had nothing held it up
+    uint64_t vectorReady = 0;  ///< the same for vector and matrix instructions
+    uint64_t matrixEnd = 0;    ///< of its last MFMA
+    Hold hold;                 ///< keeps any instruction back
+    Hold own;                  ///< `hold` and all that depends on this wave alone, for `next`
     uint64_t pendingUntil = 0; ///< no register is late after this
     std::vector<uint64_t> registerReady;     ///< [timedRegisters], when a result may be used
     std::vector<uint8_t> registerLate;       ///< [timedRegisters] a Stall
@@ -89,6 +91,12 @@ private:
   struct SimdState {
     uint64_t port[timedUnits] = {}; ///< when each type may issue again
     uint64_t matrix = 0;            ///< when the matrix pipe is free
+    /// When the last instructions of this SIMD leave the queues of the units that all SIMDs share.
+    std::deque<uint64_t> ldsQueue, memoryQueue;
+    std::vector<unsigned> live; ///< its waves, the oldest first
+    // The wave of this SIMD that issues next; nothing that happens on other SIMDs changes it.
+    bool stale = true, any = false;
+    Choice best;
   };
   struct GroupState {
     unsigned live = 0;
@@ -99,11 +107,13 @@ private:
   void waitForCounters(WaveState &wave) const;
   void fetch(WaveState &wave);
   Hold earliest(const WaveState &wave) const;
+  void refresh(SimdState &s);
   void recordResults(WaveState &wave, uint64_t cycle);
   void issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
   void issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
 
   TimeParameters parameters;
+  size_t ldsDepth, memoryDepth; ///< of a SIMD's queues
   std::vector<WaveState> waves;
   std::vector<GroupState> groups;
   std::array<SimdState, simds> simd;

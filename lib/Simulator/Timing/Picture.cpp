@@ -35,7 +35,9 @@ public:
   std::string draw(const std::string &title);
 
 private:
-  double x(double cycle) const { return left + (cycle - double(begin)) / double(end - begin) * width; }
+  double x(double cycle) const {
+    return left + (cycle - double(begin)) / double(end - begin) * width;
+  }
   void bar(unsigned row, double from, double to, const char *fill, double inset);
   void label(unsigned row, const std::string &name);
   void drawWaves();
@@ -156,10 +158,11 @@ void Drawing::drawAxis() {
   while (length / step > 14)
     step *= step % 3 == 1 ? 2 : step % 3 == 2 ? 5 : 2;
   for (uint64_t at = 0; at <= length; at += step)
-    out << format("<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#bbb\" "
-                  "stroke-width=\"0.5\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%llu</text>\n",
-                  x(double(begin + at)), top - 4, x(double(begin + at)), bottom,
-                  x(double(begin + at)), bottom + 14, (unsigned long long)at);
+    out << format(
+        "<line x1=\"%.1f\" y1=\"%.0f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#bbb\" "
+        "stroke-width=\"0.5\"/><text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%llu</text>\n",
+        x(double(begin + at)), top - 4, x(double(begin + at)), bottom, x(double(begin + at)),
+        bottom + 14, (unsigned long long)at);
 }
 
 void Drawing::drawLegend() {
@@ -197,7 +200,8 @@ static std::string escape(const std::string &name) {
 
 Result<std::string> sim::toPicture(const TimedRun &run, const TimingSummary &summary) {
   if (!summary.hasSteady)
-    return invalidInput("kernel '" + run.kernel + "' has no loop that turns three times in what "
+    return invalidInput("kernel '" + run.kernel +
+                        "' has no loop that turns three times in what "
                         "was timed, so there is no steady state to draw; time a longer problem");
   const SteadyTime &steady = summary.steady;
   uint64_t turn = static_cast<uint64_t>(steady.cycles + 0.5);

@@ -33,7 +33,8 @@ static std::vector<Stall> byLength(const WaveTime &time) {
 static void printStalls(llvm::raw_ostream &out, const WaveTime &time, size_t most) {
   std::vector<Stall> order = byLength(time);
   for (size_t i = 0; i < std::min(order.size(), most); ++i)
-    out << (i ? ", " : "") << ref(name(order[i])) << format(" %.0f", time.stall[unsigned(order[i])]);
+    out << (i ? ", " : "") << ref(name(order[i]))
+        << format(" %.0f", time.stall[unsigned(order[i])]);
 }
 
 static void printBusy(llvm::raw_ostream &out, const std::array<double, timedUnits> &busy) {
@@ -73,7 +74,8 @@ std::string sim::toText(const TimedRun &run, const TimingSummary &summary) {
   out << "predicted by the cycle model for one compute unit, kernel '" << run.kernel << "', "
       << unsigned(run.groups.size()) << " workgroups, " << run.resident << " at a time\n";
   for (const TimedGroup &group : run.groups)
-    out << "  workgroup     " << group.workgroup << format(": %llu cycles, ", (unsigned long long)(group.end - group.begin))
+    out << "  workgroup     " << group.workgroup
+        << format(": %llu cycles, ", (unsigned long long)(group.end - group.begin))
         << group.instructions << " wave-instructions\n";
   out << "  total         " << run.cycles << " cycles, " << run.ldsConflicts
       << " LDS cycles lost to bank conflicts, " << run.memoryBytes << " bytes in whole lines\n";

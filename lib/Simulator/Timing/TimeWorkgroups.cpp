@@ -1,11 +1,12 @@
 // Executes workgroups in the order of model time: the wave that can issue first is stepped first.
 #include "../LaunchSetup.h"
 #include "AccessCost.h"
+#include "TimeProgram.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/Occupancy.h"
 
-#include <chrono>
+#include <ctime>
 #include <deque>
 
 using namespace hocket;
@@ -174,25 +175,35 @@ Status Driver::run(TimedRun &run, unsigned resident) {
   return Status::success();
 }
 
-static Result<unsigned> residentGroups(const ArchInfo &arch, const LaunchContext &context) {
-  const runtime::KernelInfo &kernel = *context.kernel;
+Result<unsigned> sim::residentWorkgroups(Program &program, size_t kernelNumber,
+                                         const runtime::LaunchShape &shape) {
+  auto arch = findArch(program.codeObject().architecture());
+  if (!arch.ok())
+    return arch.error();
+  const runtime::KernelInfo &kernel = program.codeObject().kernels()[kernelNumber];
   KernelResources resources;
-  // Metadata counts the unified registers: the architectural part includes none of the others.
+  // Metadata counts the unified registers, the accumulation registers among them.
   resources.vgprs = std::max(1u, kernel.vgprs - std::min(kernel.agprs, kernel.vgprs));
   resources.agprs = kernel.agprs;
-  resources.ldsBytes = context.ldsBytes;
-  const runtime::Dim3 &block = context.shape.block;
-  resources.workgroupSize = block.x * block.y * block.z;
-  auto fits = occupancy(arch, resources);
+  resources.ldsBytes = kernel.staticLds + shape.dynamicLds;
+  resources.workgroupSize = shape.block.x * shape.block.y * shape.block.z;
+  auto fits = occupancy(**arch, resources);
   if (!fits.ok())
     return fits.error();
   return std::max(1u, fits->workgroupsPerCu);
 }
 
-static Result<TimedRun> timeProgram(Program &program, size_t kernelNumber,
-                                    const runtime::LaunchShape &shape,
-                                    std::span<const std::byte> kernarg,
-                                    const TimingOptions &options) {
+/// Processor time of this thread: what timing costs, whatever else the host does.
+static double threadSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
+                                  const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg,
+                                  const TimingOptions &options) {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
@@ -216,16 +227,15 @@ static Result<TimedRun> timeProgram(Program &program, size_t kernelNumber,
                           "; choose one below that");
   TimedRun run;
   run.kernel = context.kernel->name;
-  auto fits = residentGroups(**arch, context);
+  auto fits = residentWorkgroups(program, kernelNumber, shape);
   if (!fits.ok())
     return fits.error();
   run.resident = options.resident ? options.resident : *fits;
-  auto begin = std::chrono::steady_clock::now();
+  double begin = threadSeconds();
   Driver driver(context, options, prices, **timer);
   if (Status status = driver.run(run, run.resident); !status.ok())
     return status.error();
-  run.hostSeconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.hostSeconds = threadSeconds() - begin;
   return std::move(run);
 }
 

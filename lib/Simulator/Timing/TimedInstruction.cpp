@@ -4,7 +4,7 @@
 
 #include "../../Target/AMDGPU/HazardRules.h"
 
-#include "llvm/MC/MCRegisterInfo.h"
+#include "hocket/Target/AMDGPU/RegisterEffects.h"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ using amdgpu::InstructionClass;
 using llvm::StringRef;
 
 std::string_view sim::name(TimedUnit unit) {
-  constexpr std::string_view names[timedUnits] = {"matrix", "vector", "scalar", "control",
+  constexpr std::string_view names[timedUnits] = {"matrix", "vector", "scalar",  "control",
                                                   "memory", "lds",    "internal"};
   return names[static_cast<unsigned>(unit)];
 }
@@ -29,48 +29,52 @@ static bool startsWithAny(StringRef name, std::initializer_list<StringRef> prefi
                      [&](StringRef prefix) { return name.starts_with(prefix); });
 }
 
-/// The first register of LLVM's "VGPR4_VGPR5", "SGPR2", "VCC_LO" and how many there are.
-static bool toRange(StringRef name, RegisterRange &range) {
-  struct Special {
-    const char *name;
-    unsigned first, count;
-  };
-  static constexpr Special specials[] = {{"VCC", 106, 2},     {"VCC_LO", 106, 1}, {"VCC_HI", 107, 1},
-                                         {"M0", 124, 1},      {"EXEC", 126, 2},   {"EXEC_LO", 126, 1},
-                                         {"EXEC_HI", 127, 1}, {"SCC", 128, 1}};
-  for (const Special &special : specials)
-    if (name == special.name) {
-      range = {static_cast<uint16_t>(timedScalarBase + special.first),
-               static_cast<uint16_t>(special.count)};
-      return true;
-    }
-  unsigned base = 0;
-  StringRef digits = name;
-  if (digits.consume_front("VGPR"))
-    base = 0;
-  else if (digits.consume_front("AGPR"))
-    base = 256;
-  else if (digits.consume_front("SGPR"))
-    base = timedScalarBase;
-  else
+/// The range in the model's number space; false for what the model does not track.
+static bool toRange(const amdgpu::RegisterAccess &access, RegisterRange &range) {
+  switch (access.file) {
+  case amdgpu::RegisterFile::Vector:
+    range = {access.first, access.count};
+    break;
+  case amdgpu::RegisterFile::Scalar:
+    range = {static_cast<uint16_t>(timedScalarBase + access.first), access.count};
+    break;
+  case amdgpu::RegisterFile::Scc:
+    range = {timedScc, 1};
+    break;
+  case amdgpu::RegisterFile::Mode:
     return false;
-  unsigned first = 0;
-  if (digits.consumeInteger(10, first))
-    return false;
-  range = {static_cast<uint16_t>(base + first), static_cast<uint16_t>(1 + name.count('_'))};
+  }
   return range.first + range.count <= timedRegisters;
 }
 
-static void addRegisters(llvm::ArrayRef<llvm::MCRegister> registers, int skip,
-                         const llvm::MCRegisterInfo &info,
+/// `skip`: the accumulator, which is kept apart.
+static void addRegisters(llvm::ArrayRef<amdgpu::RegisterAccess> registers,
+                         const amdgpu::RegisterAccess *skip,
                          llvm::SmallVectorImpl<RegisterRange> &vector,
                          llvm::SmallVectorImpl<RegisterRange> &scalar) {
-  for (size_t i = 0; i < registers.size(); ++i) {
+  for (const amdgpu::RegisterAccess &access : registers) {
     RegisterRange range;
-    if (int(i) == skip || !toRange(info.getName(registers[i]), range))
-      continue;
-    (range.first < timedScalarBase ? vector : scalar).push_back(range);
+    if (&access != skip && toRange(access, range))
+      (range.first < timedScalarBase ? vector : scalar).push_back(range);
   }
+}
+
+/// Where an MFMA or dot product accumulates onto a register: that read, else null. It is the third
+/// one of an MFMA, whose A and B are registers, and the last operand of a dot product.
+static const amdgpu::RegisterAccess *accumulatorOf(const HazardInstruction &hazard,
+                                                   const amdgpu::RegisterEffects &effects) {
+  if (!hazard.srcC || !(hazard.isMfma() || hazard.isDot()))
+    return nullptr;
+  const amdgpu::RegisterAccess *last = nullptr;
+  unsigned index = 0;
+  for (const amdgpu::RegisterAccess &read : effects.reads) {
+    if (read.implicit)
+      continue;
+    last = &read;
+    if (hazard.isMfma() && int(index++) == hazard.srcCIndex)
+      break;
+  }
+  return last;
 }
 
 /// Cycles of a vector instruction that is no MFMA.
@@ -89,7 +93,8 @@ static void setVectorCycles(TimedInstruction &timed, const TimeParameters &p) {
     port = p.swapCycles;
   } else if (name.contains("_F64") || name.contains("_I64_I32") || name.contains("_U64_U32")) {
     port = p.doubleCycles;
-  } else if (startsWithAny(name, {"V_MUL_LO_U32", "V_MUL_LO_I32", "V_MUL_HI_U32", "V_MUL_HI_I32"})) {
+  } else if (startsWithAny(name,
+                           {"V_MUL_LO_U32", "V_MUL_LO_I32", "V_MUL_HI_U32", "V_MUL_HI_I32"})) {
     port = p.multiplyCycles;
   }
   timed.portCycles = timed.ownCycles = cycles(port);
@@ -127,7 +132,7 @@ static void setLds(TimedInstruction &timed, llvm::ArrayRef<uint8_t> code) {
     timed.bytes = name.contains("B96") ? 12 : 8;
   if (timed.kind == InstructionClass::LdsOther)
     timed.access = name.contains("PERMUTE") || name.contains("SWIZZLE") ? MemoryAccess::LdsSwizzle
-                                                                       : MemoryAccess::LdsAtomic;
+                                                                        : MemoryAccess::LdsAtomic;
   if (!startsWithAny(name, {"DS_READ2", "DS_WRITE2"}))
     return;
   timed.access = MemoryAccess::LdsPair;
@@ -144,8 +149,8 @@ static void setVectorMemory(TimedInstruction &timed, const TimeParameters &p) {
     timed.access = MemoryAccess::Dma;
     timed.portCycles = cycles(p.dmaIssue);
   } else {
-    timed.access = timed.kind == InstructionClass::VmemStore ? MemoryAccess::Store
-                                                             : MemoryAccess::Load;
+    timed.access =
+        timed.kind == InstructionClass::VmemStore ? MemoryAccess::Store : MemoryAccess::Load;
   }
 }
 
@@ -234,11 +239,12 @@ Result<TimedInstruction> InstructionTimer::describe(llvm::ArrayRef<uint8_t> code
   timed.name = hazard.name;
   timed.text = disassembler.text(*decoded);
   std::replace(timed.text.begin(), timed.text.end(), '\t', ' ');
-  const llvm::MCRegisterInfo &registers = disassembler.target().registers();
-  addRegisters(hazard.reads, hazard.srcCIndex, registers, timed.vectorReads, timed.scalarReads);
-  addRegisters(hazard.writes, -1, registers, timed.vectorWrites, timed.scalarWrites);
-  if (hazard.srcC)
-    toRange(registers.getName(hazard.srcC), timed.accumulator);
+  amdgpu::RegisterEffects effects = amdgpu::registerEffects(*decoded, disassembler, opcodes);
+  const amdgpu::RegisterAccess *accumulator = accumulatorOf(hazard, effects);
+  addRegisters(effects.reads, accumulator, timed.vectorReads, timed.scalarReads);
+  addRegisters(effects.writes, nullptr, timed.vectorWrites, timed.scalarWrites);
+  if (accumulator)
+    toRange(*accumulator, timed.accumulator);
   if (hazard.isDot())
     timed.dot = decoded->opcode();
   setUnit(timed, hazard, decoded->bytes, parameters);

@@ -34,20 +34,20 @@ enum class MemoryAccess : uint8_t {
   LdsSwizzle, ///< no storage
   Load,       ///< vector memory to registers
   Store,
-  Dma,        ///< vector memory to LDS
+  Dma, ///< vector memory to LDS
   Scalar,
 };
 
 struct TimedInstruction {
   amdgpu::InstructionClass kind = amdgpu::InstructionClass::Other;
   TimedUnit unit = TimedUnit::Internal;
-  std::string name; ///< "V_EXP_F32"
-  std::string text; ///< as the assembler reads it
-  uint16_t portCycles = 4;  ///< its port takes nothing else
-  uint16_t ownCycles = 4;   ///< before the same wave's next instruction of the vector side
+  std::string name;        ///< "V_EXP_F32"
+  std::string text;        ///< as the assembler reads it
+  uint16_t portCycles = 4; ///< its port takes nothing else
+  uint16_t ownCycles = 4;  ///< before the same wave's next instruction of the vector side
   uint16_t matrixCycles = 0;
   uint16_t resultCycles = 4; ///< to a dependent instruction
-  uint16_t holdCycles = 4;   ///< before the same wave's next instruction of any kind: s_nop, s_sleep
+  uint16_t holdCycles = 4; ///< before the same wave's next instruction of any kind: s_nop, s_sleep
   uint8_t waitVector = 63, waitLds = 15; ///< of s_waitcnt
   uint8_t priority = 0;                  ///< of s_setprio
   bool packedFloat = false;              ///< not beneath the wave's own MFMA
@@ -74,7 +74,8 @@ public:
   Result<TimedInstruction> describe(llvm::ArrayRef<uint8_t> code) const;
 
 private:
-  InstructionTimer(std::shared_ptr<const amdgpu::McTarget> target, const TimeParameters &parameters);
+  InstructionTimer(std::shared_ptr<const amdgpu::McTarget> target,
+                   const TimeParameters &parameters);
 
   amdgpu::Disassembler disassembler;
   mutable amdgpu::OpcodeTable opcodes;

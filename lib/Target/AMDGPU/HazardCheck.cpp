@@ -6,7 +6,7 @@
 // for, so loops reach a fixpoint.
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 
-#include "HazardRules.h"
+#include "hocket/Target/AMDGPU/HazardRules.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"

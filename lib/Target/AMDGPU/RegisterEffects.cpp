@@ -164,7 +164,8 @@ public:
     addTiedReads();
     addMode();
     for (llvm::MCPhysReg reg : description.implicit_uses())
-      add(reg, /*write=*/false, /*implicit=*/true, 0);
+      if (!isFormerLimit(reg))
+        add(reg, /*write=*/false, /*implicit=*/true, 0);
     for (llvm::MCPhysReg reg : description.implicit_defs())
       add(reg, /*write=*/true, /*implicit=*/true, 0);
     return std::move(effects);
@@ -188,6 +189,14 @@ private:
     if (write && vector)
       access->bytes = writtenBytes(name, text, sources());
     addUnique(list(write), *access);
+  }
+  /// m0 limits LDS addresses on chips before gfx9 only; LLVM's opcodes are theirs too.
+  bool isFormerLimit(llvm::MCPhysReg reg) const {
+    StringRef base = name.base;
+    if (!base.starts_with("DS_") || !StringRef(registers.getName(reg)).starts_with("M0"))
+      return false;
+    return !base.contains("ADDTID") && !base.contains("APPEND") && !base.contains("CONSUME") &&
+           !base.contains("GWS");
   }
   void addOperand(unsigned i) {
     const llvm::MCOperand &operand = instruction.inst.getOperand(i);

@@ -6,6 +6,7 @@
 // are counted in workgroups and blocks in work-items.
 #pragma once
 
+#include "hocket/Runtime/Finding.h"
 #include "hocket/Support/Result.h"
 
 #include <cstddef>
@@ -100,6 +101,11 @@ struct LaunchReport {
   double seconds = 0;            ///< device time on HIP, host time in the simulator
   uint64_t waveInstructions = 0; ///< simulator only: wave-instructions executed
   uint64_t workgroups = 0;       ///< simulator only
+  /// Checked execution only: what is wrong, errors first. What would have ended a plain launch with
+  /// an error is among them; `fault` is that error then, and the launch did not finish.
+  std::vector<Finding> findings;
+  std::string fault;
+  std::string checkNote; ///< checked execution only: what could not be checked, or ""
 };
 
 /// Options that only the simulator has; other devices ignore them.
@@ -107,6 +113,7 @@ struct SimulationOptions {
   uint64_t seed = 0;                ///< order and quantum of waves
   uint64_t maxWaveInstructions = 0; ///< per workgroup; 0: the simulator's default limit
   uint32_t threads = 0;             ///< host threads; 0: all cores
+  bool check = false;               ///< checked execution: `LaunchReport::findings`
 };
 
 /// One device. All calls are synchronous unless said otherwise and may come from any thread.

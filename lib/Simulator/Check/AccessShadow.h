@@ -1,0 +1,143 @@
+// Who accessed which bytes of a memory within one workgroup, and whether anybody else may have at
+// the same time.
+//
+// All waves of a workgroup meet at barriers, so two accesses of different waves are ordered exactly
+// if one of them was complete before a barrier that the other's wave had passed when it began. Time
+// is therefore counted in barriers (epochs): an access covers the epochs from its issue to its
+// completion, and two accesses may overlap if they share an epoch. An access that is still in
+// flight when a barrier releases is entered again for the new epoch (`extend`).
+//
+// A cell stands for a dword until something accesses less than one; then all cells of the memory
+// are split into bytes.
+#pragma once
+
+#include "FindingLog.h"
+
+#include <bit>
+#include <vector>
+
+namespace hocket::sim::check {
+
+/// The last accesses of one dword or byte.
+struct Cell {
+  uint32_t writeEpoch = 0; ///< plus 1; 0: never written
+  uint32_t writeIndex = 0;
+  uint32_t readEpoch = 0; ///< plus 1
+  uint32_t readIndex = 0;
+  uint32_t otherReadIndex = 0; ///< of the last reader that is not `readWave`
+  uint16_t readers = 0;        ///< waves that read in `readEpoch`
+  uint8_t writeWave = 0, readWave = 0, otherReadWave = 0;
+  bool atomic = false;    ///< the last write
+  bool undefined = false; ///< what was written is
+};
+
+/// What an access found: at most one conflict.
+struct Conflict {
+  bool found = false, withWrite = false;
+  uint32_t index = 0;
+  uint32_t epoch = 0;
+  uint8_t wave = 0;
+};
+
+/// One access of a wave.
+struct Access {
+  uint32_t index = 0;
+  uint32_t epoch = 0;
+  uint8_t wave = 0;
+  bool write = false, atomic = false;
+};
+
+class AccessShadow {
+public:
+  void resize(uint32_t bytes) {
+    size = bytes;
+    shift = 2;
+    cells.assign((bytes + 3) / 4, Cell());
+  }
+  uint32_t bytes() const { return size; }
+  void clear() {
+    // A workgroup starts afresh; splitting is not undone.
+    std::fill(cells.begin(), cells.end(), Cell());
+  }
+  /// Enters the access of [address, address + bytes). False in `defined`: some byte holds nothing
+  /// that was written.
+  void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
+             bool &written, bool &defined) {
+    if (shift == 2 && ((address | bytes) & 3)) [[unlikely]]
+      split();
+    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
+    for (uint32_t i = first; i <= last && i < cells.size(); ++i)
+      touchCell(access, cells[i], conflict, written, defined);
+  }
+  /// Marks what was just written as undefined or not.
+  void setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
+    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
+    for (uint32_t i = first; i <= last && i < cells.size(); ++i)
+      cells[i].undefined = undefined;
+  }
+  /// The access is still in flight in the epoch `access.epoch`.
+  void extend(const Access &access, uint32_t address, uint32_t bytes) {
+    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
+    for (uint32_t i = first; i <= last && i < cells.size(); ++i) {
+      Cell &cell = cells[i];
+      if (!access.write)
+        enterRead(access, cell);
+      else if (cell.writeWave == access.wave && cell.writeIndex == access.index)
+        cell.writeEpoch = access.epoch + 1;
+    }
+  }
+
+private:
+  void split() {
+    std::vector<Cell> bytes(size_t(cells.size()) * 4);
+    for (size_t i = 0; i < bytes.size(); ++i)
+      bytes[i] = cells[i / 4];
+    cells = std::move(bytes);
+    shift = 0;
+  }
+  static void enterRead(const Access &access, Cell &cell) {
+    if (cell.readEpoch != access.epoch + 1) {
+      cell.readEpoch = access.epoch + 1;
+      cell.readers = 0;
+    }
+    if (cell.readers && cell.readWave != access.wave) {
+      cell.otherReadIndex = cell.readIndex;
+      cell.otherReadWave = cell.readWave;
+    }
+    cell.readers |= uint16_t(1u << access.wave);
+    cell.readWave = access.wave;
+    cell.readIndex = access.index;
+  }
+  static void touchCell(const Access &access, Cell &cell, Conflict &conflict, bool &written,
+                        bool &defined) {
+    const uint32_t now = access.epoch + 1;
+    if (cell.writeEpoch == now && cell.writeWave != access.wave && !(cell.atomic && access.atomic))
+        [[unlikely]] {
+      if (!conflict.found)
+        conflict = {true, true, cell.writeIndex, access.epoch, cell.writeWave};
+    }
+    if (!access.write) {
+      written &= cell.writeEpoch != 0;
+      defined &= !cell.undefined;
+      enterRead(access, cell);
+      return;
+    }
+    if (cell.readEpoch == now && (cell.readers & ~(1u << access.wave))) [[unlikely]] {
+      bool last = cell.readWave != access.wave;
+      if (!conflict.found)
+        conflict = {true, false, last ? cell.readIndex : cell.otherReadIndex, access.epoch,
+                    last ? cell.readWave : cell.otherReadWave};
+    }
+    cell.writeEpoch = now;
+    cell.writeIndex = access.index;
+    cell.writeWave = access.wave;
+    cell.atomic = access.atomic;
+    cell.undefined = false;
+  }
+
+  uint32_t size = 0;
+  unsigned shift = 2;
+  std::vector<Cell> cells;
+};
+
+} // namespace hocket::sim::check

@@ -1,0 +1,26 @@
+// The instrument of checked execution: what the threads of one launch share.
+#pragma once
+
+#include "../Workgroup.h"
+#include "FindingLog.h"
+#include "GlobalShadow.h"
+#include "InstructionInfo.h"
+
+namespace hocket::sim::check {
+
+class Checker final : public Instrument {
+public:
+  explicit Checker(std::unique_ptr<InstructionTable> table) : table(std::move(table)) {}
+  std::unique_ptr<Observer> observe(const LaunchContext &context) override;
+  /// What was found, without text. For the end of the launch.
+  FindingMap findings(const Memory &memory) const;
+  /// The same for people, errors first.
+  std::vector<runtime::Finding> report(Program &program, size_t kernel,
+                                       const runtime::LaunchShape &shape);
+
+  std::unique_ptr<InstructionTable> table;
+  LaunchLog log;
+  GlobalShadow global;
+};
+
+} // namespace hocket::sim::check

@@ -1,0 +1,141 @@
+// See GlobalShadow.h.
+#include "GlobalShadow.h"
+
+#include "hocket/Simulator/Memory.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+using namespace hocket::sim;
+using namespace hocket::sim::check;
+using hocket::runtime::FindingKind;
+using hocket::runtime::FindingSeverity;
+
+static constexpr unsigned unitsOf(unsigned shift) {
+  return static_cast<unsigned>(GlobalShadow::pageBytes >> shift);
+}
+
+bool GlobalShadow::charge(uint64_t bytes) {
+  if (used.fetch_add(bytes) + bytes <= limitBytes)
+    return true;
+  exhausted = true;
+  return false;
+}
+
+GlobalShadow::Page *GlobalShadow::pageOf(uint64_t number) {
+  Shard &shard = table[number % shards];
+  std::lock_guard lock(shard.mutex);
+  std::unique_ptr<Page> &page = shard.pages[number];
+  if (!page)
+    page = std::make_unique<Page>();
+  return page.get();
+}
+
+void GlobalShadow::splitPage(Page &page) {
+  for (std::unique_ptr<Range[]> &ranges : page.ranges) {
+    if (!ranges)
+      continue;
+    if (!charge((unitsOf(0) - unitsOf(2)) * sizeof(Range)))
+      return;
+    auto bytes = std::make_unique<Range[]>(unitsOf(0));
+    for (unsigned i = 0; i < unitsOf(0); ++i)
+      bytes[i] = ranges[i / 4];
+    ranges = std::move(bytes);
+  }
+  page.shift = 0;
+}
+
+void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key) {
+  auto address = reinterpret_cast<uint64_t>(host);
+  while (bytes != 0 && !exhausted) {
+    auto inPage = static_cast<uint32_t>(address % pageBytes);
+    uint32_t here = std::min<uint32_t>(bytes, static_cast<uint32_t>(pageBytes) - inPage);
+    Page &page = *pageOf(address / pageBytes);
+    std::lock_guard lock(page.mutex);
+    if (page.shift == 2 && ((inPage | here) & 3))
+      splitPage(page);
+    std::unique_ptr<Range[]> &ranges = page.ranges[static_cast<unsigned>(kind)];
+    if (!ranges) {
+      if (!charge(unitsOf(page.shift) * sizeof(Range)))
+        return;
+      ranges = std::make_unique<Range[]>(unitsOf(page.shift));
+    }
+    if (exhausted)
+      return;
+    uint32_t last = (inPage + here - 1) >> page.shift;
+    for (uint32_t i = inPage >> page.shift; i <= last; ++i)
+      ranges[i].add(key);
+    address += here;
+    bytes -= here;
+  }
+}
+
+static Place placeOf(AccessKey key) {
+  Place place;
+  place.workgroup = key >> 28;
+  place.wave = static_cast<uint8_t>(key >> 24 & 15);
+  place.index = static_cast<uint32_t>(key & 0xffffff);
+  return place;
+}
+
+/// Two accesses of different workgroups out of two sets, the lowest such pair; false: none.
+template <class Range>
+static bool twoWorkgroups(const Range &a, const Range &b, AccessKey &first, AccessKey &second) {
+  if (!a.any() || !b.any())
+    return false;
+  for (auto [x, y] : {std::pair(a.low, b.low), std::pair(a.low, b.high), std::pair(a.high, b.low)})
+    if (x >> 28 != y >> 28) {
+      first = x;
+      second = y;
+      return true;
+    }
+  return false;
+}
+
+void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
+  if (exhausted)
+    return;
+  // In the order of device addresses.
+  std::map<uint64_t, const Page *> ordered;
+  for (const Shard &shard : table)
+    for (const auto &[number, page] : shard.pages) {
+      if (!page->ranges[1] && !page->ranges[2])
+        continue;
+      // Pages are shared by no two allocations, but one may begin in the middle of its first.
+      for (uint64_t offset = 0; offset < pageBytes; offset += 16) {
+        auto *host = reinterpret_cast<const std::byte *>(number * pageBytes + offset);
+        const Allocation *allocation = memory.findHost(host);
+        if (!allocation)
+          continue;
+        ordered[allocation->base + static_cast<uint64_t>(host - allocation->host) - offset] =
+            page.get();
+        break;
+      }
+    }
+  static const Range none;
+  static constexpr const char *verbs[] = {"reads", "writes", "updates"};
+  for (const auto &[address, page] : ordered)
+    for (unsigned i = 0; i < unitsOf(page->shift); ++i) {
+      const Range *sets[3];
+      for (unsigned kind = 0; kind < 3; ++kind)
+        sets[kind] = page->ranges[kind] ? &page->ranges[kind][i] : &none;
+      for (auto [one, two] : {std::pair(1, 1), std::pair(0, 1), std::pair(2, 1), std::pair(0, 2)}) {
+        AccessKey first = 0, second = 0;
+        if (!twoWorkgroups(*sets[one], *sets[two], first, second))
+          continue;
+        Place at = placeOf(first), other = placeOf(second);
+        LoggedFinding &finding =
+            findings[{FindingKind::GlobalRace, at.index, other.index, FindingSeverity::Error}];
+        if (finding.count++ == 0) {
+          finding.at = at;
+          finding.other = other;
+          finding.what = std::string(verbs[one]) + " device address 0x" +
+                         llvm::utohexstr(address + (uint64_t(i) << page->shift), true) +
+                         ", which another workgroup " + verbs[two] +
+                         " in the same launch; nothing orders the two";
+        }
+        break;
+      }
+    }
+}

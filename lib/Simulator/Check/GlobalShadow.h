@@ -1,0 +1,72 @@
+// Races between workgroups: which workgroups read and wrote each byte of global memory.
+//
+// Workgroups of a launch are not ordered, so two of them race where both touch a byte and one
+// writes it, unless both do so atomically. Of the accesses of a byte only the lowest and the
+// highest are kept, by workgroup, wave and instruction: enough to know whether there are two
+// workgroups, and the same whatever the order in which threads come along. What a workgroup does
+// after an atomic of its own may be ordered by it and is left out. Only pages that are touched cost
+// memory; beyond a limit races between workgroups are not looked for, and the report says so.
+#pragma once
+
+#include "FindingLog.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace hocket::sim {
+class Memory;
+}
+
+namespace hocket::sim::check {
+
+/// Workgroup, wave and instruction in one number.
+using AccessKey = uint64_t;
+inline AccessKey accessKey(uint64_t workgroup, unsigned wave, uint32_t index) {
+  return workgroup << 28 | uint64_t(wave) << 24 | (index & 0xffffff);
+}
+
+enum class GlobalAccess : uint8_t { Read, Write, Atomic };
+
+class GlobalShadow {
+public:
+  /// Enters an access of [host, host + bytes).
+  void touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key);
+  /// Adds the races to `findings`.
+  void report(const Memory &memory, FindingMap &findings) const;
+  bool full() const { return exhausted; }
+
+  static constexpr uint64_t pageBytes = 4096;
+  /// Of shadow; some three to eight times what the kernel touches.
+  static constexpr uint64_t limitBytes = uint64_t(2) << 30;
+
+private:
+  struct Range {
+    AccessKey low = ~AccessKey(0), high = 0;
+    bool any() const { return low <= high; }
+    void add(AccessKey key) {
+      low = key < low ? key : low;
+      high = key > high ? key : high;
+    }
+  };
+  struct Page {
+    std::mutex mutex;
+    unsigned shift = 2;
+    std::unique_ptr<Range[]> ranges[3]; ///< by kind of access; null: none yet
+  };
+  static constexpr unsigned shards = 64;
+  struct Shard {
+    std::mutex mutex;
+    std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
+  };
+  Page *pageOf(uint64_t number);
+  void splitPage(Page &page);
+  bool charge(uint64_t bytes);
+
+  Shard table[shards];
+  std::atomic<uint64_t> used = 0;
+  std::atomic<bool> exhausted = false;
+};
+
+} // namespace hocket::sim::check

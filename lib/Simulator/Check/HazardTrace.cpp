@@ -1,0 +1,67 @@
+// See HazardTrace.h.
+#include "HazardTrace.h"
+
+using namespace hocket;
+using namespace hocket::sim;
+using namespace hocket::sim::check;
+using runtime::FindingKind;
+using runtime::FindingSeverity;
+
+static uint64_t mix(uint64_t a, uint64_t b) {
+  uint64_t z = (a ^ b) + 0x9e3779b97f4a7c15 + (a << 6);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  return z ^ (z >> 31);
+}
+
+const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
+  const WaveState &state = step.state;
+  uint64_t key = mix(state.way, step.place.index);
+  auto found = known.find(key);
+  if (found != known.end())
+    return found->second;
+  std::vector<BrokenHazard> &broken = known[key];
+  llvm::SmallVector<InstructionTable::Distance, WaveState::windowSize> window;
+  unsigned between = 0;
+  for (unsigned back = 1; back <= std::min(state.windowCount, WaveState::windowSize); ++back) {
+    const WaveState::Issued &issued =
+        state.window[(state.windowCount - back) % WaveState::windowSize];
+    if (issued.producer)
+      window.push_back({issued.slot, between});
+    between += issued.states;
+    if (between >= table.longest())
+      break;
+  }
+  table.findBroken(step.place.index, window, broken);
+  return broken;
+}
+
+void HazardTrace::check(Step &step) {
+  WaveState &state = step.state;
+  uint32_t index = step.place.index;
+  if (index != state.expected) {
+    uint64_t before = state.straight < WaveState::windowSize ? state.way : 0;
+    state.way = mix(mix(before, state.expected), index);
+    state.straight = 0;
+  } else if (state.straight == WaveState::windowSize) {
+    state.way = 0;
+  }
+  ++state.straight;
+  state.expected = index + step.instruction.size;
+  for (const BrokenHazard &hazard : brokenAt(step)) {
+    Place other = step.place;
+    other.index = hazard.producer;
+    auto severity = hazard.requirement.severity == amdgpu::HazardSeverity::Error
+                        ? FindingSeverity::Error
+                        : FindingSeverity::Advice;
+    step.log.add(
+        FindingKind::Hazard, step.place, other,
+        [&] {
+          return std::string(hazard.requirement.rule) + ": " + std::to_string(hazard.found) +
+                 " wait states between, " + std::to_string(hazard.requirement.waitStates) +
+                 " are needed";
+        },
+        severity);
+  }
+  state.window[state.windowCount++ % WaveState::windowSize] = {
+      index, static_cast<uint16_t>(step.info.hazard.waitStates), step.info.hazardProducer};
+}

@@ -1,0 +1,104 @@
+// What the checks need to know of an instruction, worked out once for each slot of the text and
+// shared by all threads of a launch.
+#pragma once
+
+#include "../Decode.h"
+
+#include "hocket/Target/AMDGPU/HazardRules.h"
+#include "hocket/Target/AMDGPU/RegisterEffects.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket::sim::check {
+
+/// How what is undefined goes through an instruction.
+enum class UndefinedRule : uint8_t {
+  Any,        ///< the result is undefined where any source is
+  All,        ///< only where all are: bit operations and packing, which compilers use to merge
+  Carry,      ///< 64-bit sums: a result dword depends on its own and lower ones of the sources
+  Select,     ///< v_cndmask, s_cselect: as the chosen source
+  Compare,    ///< lanes to bits of a scalar pair
+  ScalarBits, ///< s_and, s_or and the like: bit by bit
+  LaneRead,   ///< v_readlane, v_readfirstlane
+  LaneWrite,  ///< v_writelane
+  Swap,       ///< v_permlane*_swap, v_swap
+  Crossing,   ///< DPP, ds_permute: other lanes' values; taken as defined unless no lane is
+  Load,       ///< from memory: defined, LDS has its own shadow
+};
+
+/// What a memory instruction does.
+enum class MemoryKind : uint8_t { None, Load, Store, Atomic, LdsDma };
+
+/// One pair of instructions that is too close, seen from the later one.
+struct BrokenHazard {
+  uint32_t producer = 0; ///< slot
+  unsigned found = 0;
+  amdgpu::HazardRequirement requirement;
+};
+
+using RegisterList = llvm::SmallVector<amdgpu::RegisterAccess, 4>;
+
+struct InstructionInfo {
+  RegisterList vectorReads, vectorWrites, scalarReads, scalarWrites;
+  bool readsScc = false, writesScc = false;
+  bool carriesMask = false; ///< a scalar pair it reads has a bit for each lane
+  amdgpu::InstructionClass kind = amdgpu::InstructionClass::Other;
+  UndefinedRule rule = UndefinedRule::Any;
+  MemoryKind lds = MemoryKind::None;    ///< what it does to LDS by its LDS address
+  MemoryKind global = MemoryKind::None; ///< what it does to global memory
+  uint8_t ldsBytes = 0;                 ///< of each lane, at each of its addresses
+  bool ldsTwo = false;                  ///< a second address, `PendingOp::scalar` bytes further
+  bool ldsOneLane = false;              ///< ds_append, ds_consume
+  uint8_t globalBytes = 0;              ///< of each lane; scalar loads: see the operation
+  bool inOrder = false;                 ///< returns in order with others of its queue
+  bool hazardProducer = false;
+  amdgpu::HazardInstruction hazard;
+
+  bool isMemory() const { return lds != MemoryKind::None || global != MemoryKind::None; }
+};
+
+/// Infos of one text. Any thread may ask.
+class InstructionTable {
+public:
+  static Result<std::unique_ptr<InstructionTable>> create(Text &text, std::string_view cpu);
+  ~InstructionTable();
+
+  /// The info of slot `index`, whose decoded form is `decoded`.
+  const InstructionInfo &get(uint32_t index, const sim::Instruction &decoded) {
+    const InstructionInfo *known = __atomic_load_n(&slots[index], __ATOMIC_ACQUIRE);
+    return known ? *known : make(index, decoded);
+  }
+  std::string text(uint32_t index) { return code.disassemble(index).text; }
+
+  /// Hazards between `consumer` and the slots of `window` (the latest last, with the wait states
+  /// between each and the consumer).
+  struct Distance {
+    uint32_t slot;
+    unsigned between;
+  };
+  void findBroken(uint32_t consumer, llvm::ArrayRef<Distance> window,
+                  std::vector<BrokenHazard> &broken);
+  unsigned longest() const { return longestDistance; }
+
+private:
+  InstructionTable(Text &text) : code(text) {}
+  const InstructionInfo &make(uint32_t index, const sim::Instruction &decoded);
+
+  Text &code;
+  std::shared_ptr<const amdgpu::McTarget> target;
+  std::unique_ptr<amdgpu::Disassembler> disassembler;
+  std::unique_ptr<amdgpu::OpcodeTable> opcodes;
+  const HazardTable *hazards = nullptr;
+  unsigned longestDistance = 0;
+  std::mutex mutex;
+  InstructionInfo **slots = nullptr;
+  std::vector<std::unique_ptr<InstructionInfo>> infos;
+};
+
+} // namespace hocket::sim::check

@@ -1,0 +1,361 @@
+// From operations in flight to the bytes they touch, and what follows from it.
+#include "MemoryCheck.h"
+
+#include "../Workgroup.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+using namespace hocket::sim;
+using namespace hocket::sim::check;
+using hocket::amdgpu::InstructionClass;
+using hocket::runtime::FindingKind;
+using hocket::runtime::FindingSeverity;
+
+static constexpr uint64_t allLanes = ~uint64_t(0);
+/// A workgroup that touches more global memory than this forgets its oldest accesses.
+static constexpr size_t maxPages = 1 << 14;
+
+static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
+
+static bool isTransposed(const InstructionInfo &info) {
+  return llvm::StringRef(info.hazard.name).contains("_TR_");
+}
+
+static unsigned dmaStride(const InstructionInfo &info) {
+  return std::max<unsigned>(info.globalBytes, 4);
+}
+
+/// Calls `visit(lane, address, bytes)` for the LDS bytes that `op` touches by LDS address.
+template <class Visit>
+static void forEachLds(const InstructionInfo &info, const PendingOp &op, Visit visit) {
+  if (info.lds == MemoryKind::LdsDma) {
+    unsigned stride = dmaStride(info);
+    if (op.mask == allLanes)
+      return visit(0u, op.scalar, 64 * stride);
+    for (uint64_t left = op.mask; left; left &= left - 1) {
+      auto lane = static_cast<unsigned>(std::countr_zero(left));
+      visit(lane, op.scalar + lane * stride, stride);
+    }
+    return;
+  }
+  if (info.ldsOneLane)
+    return visit(0u, op.ldsAddress[0], 4u);
+  for (uint64_t left = op.mask; left; left &= left - 1) {
+    auto lane = static_cast<unsigned>(std::countr_zero(left));
+    visit(lane, op.ldsAddress[lane], unsigned(info.ldsBytes));
+    if (info.ldsTwo)
+      visit(lane, op.ldsAddress[lane] + op.scalar, unsigned(info.ldsBytes));
+  }
+}
+
+/// The same for global memory, by host address; lanes that follow each other in memory are joined.
+/// `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean LDS.
+template <class Visit, class VisitLds>
+static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const PendingOp &op,
+                          Visit visit, VisitLds visitLds) {
+  if (info.kind == InstructionClass::Smem) {
+    bool buffer = llvm::StringRef(info.hazard.name).starts_with("S_BUFFER");
+    uint32_t dwords = buffer ? op.inRange[0] : op.scalar;
+    if (dwords)
+      visit(-1, op.host[0], dwords * 4);
+    return;
+  }
+  unsigned bytes = info.globalBytes, unit = std::min(bytes, 4u);
+  if (op.linear)
+    return visit(0, op.host[0], 64 * bytes);
+  const Workgroup &group = *wave.group;
+  bool flat = op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 0;
+  std::byte *begin = nullptr;
+  uint32_t length = 0;
+  int first = -1;
+  auto flush = [&] {
+    if (length)
+      visit(first, begin, length);
+    length = 0;
+  };
+  for (uint64_t left = op.mask; left; left &= left - 1) {
+    int lane = std::countr_zero(left);
+    uint32_t here = op.partial ? (info.global == MemoryKind::Atomic ? (op.inRange[lane] ? bytes : 0)
+                                                                    : op.inRange[lane] * unit)
+                               : bytes;
+    if (here == 0)
+      continue;
+    std::byte *host = op.host[lane];
+    if (flat) {
+      if (host >= group.lds && host < group.lds + group.ldsBytes) {
+        visitLds(static_cast<unsigned>(lane), static_cast<uint32_t>(host - group.lds), bytes);
+        continue;
+      }
+      size_t scratch = size_t(group.context.privateBytes) * waveSize;
+      if (host >= wave.scratch && host < wave.scratch + scratch)
+        continue;
+    }
+    if (length && host == begin + length) {
+      length += here;
+      continue;
+    }
+    flush();
+    begin = host;
+    length = here;
+    first = lane;
+  }
+  flush();
+}
+
+void MemoryCheck::begin(const Workgroup &running) {
+  group = &running;
+  if (lds.bytes() != running.ldsBytes)
+    lds.resize(running.ldsBytes);
+  else
+    lds.clear();
+  pages.clear();
+  lastShadow = nullptr;
+  usesAtomics = false;
+}
+
+AccessShadow &MemoryCheck::pageOf(uint64_t page) {
+  if (lastShadow && lastPage == page)
+    return *lastShadow;
+  if (pages.size() >= maxPages)
+    pages.clear();
+  std::unique_ptr<AccessShadow> &shadow = pages[page];
+  if (!shadow) {
+    shadow = std::make_unique<AccessShadow>();
+    shadow->resize(GlobalShadow::pageBytes);
+  }
+  lastPage = page;
+  lastShadow = shadow.get();
+  return *shadow;
+}
+
+void MemoryCheck::race(FindingKind kind, const Place &place, unsigned lane,
+                       const Conflict &conflict, bool write, uint64_t address) {
+  Place at = place, other = place;
+  at.lane = static_cast<int8_t>(lane);
+  other.index = conflict.index;
+  other.wave = conflict.wave;
+  other.epoch = conflict.epoch;
+  log.add(kind, at, other, [&] {
+    return std::string(write ? "writes " : "reads ") +
+           (kind == FindingKind::LdsRace ? "LDS address " : "device address ") + hex(address) +
+           ", which another wave " + (conflict.withWrite ? "writes" : "reads") +
+           " with no wait and barrier between the two";
+  });
+}
+
+/// What the wave's own operations in flight will do to the LDS bytes of `op`.
+void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  bool dma = info.lds == MemoryKind::LdsDma;
+  for (unsigned slot = 0; slot < pendingSlots; ++slot) {
+    const InFlight &flight = state.inFlight[slot];
+    if (!flight.active || slot == op.slot || flight.info->lds == MemoryKind::None ||
+        (flight.info->lds == MemoryKind::LdsDma) == dma)
+      continue;
+    const PendingOp &load = dma ? op : *flight.op, &access = dma ? *flight.op : op;
+    const InstructionInfo &loadInfo = dma ? info : *flight.info;
+    const InstructionInfo &accessInfo = dma ? *flight.info : info;
+    unsigned stride = dmaStride(loadInfo);
+    uint32_t begin = load.scalar, end = begin + 64 * stride;
+    int hit = -1;
+    uint32_t where = 0;
+    forEachLds(accessInfo, access, [&](unsigned lane, uint32_t address, unsigned bytes) {
+      if (hit >= 0 || address >= end || address + bytes <= begin)
+        return;
+      unsigned first = (std::max(address, begin) - begin) / stride;
+      unsigned last = (std::min(address + bytes, end) - 1 - begin) / stride;
+      for (unsigned i = first; i <= last; ++i)
+        if (load.mask >> i & 1) {
+          hit = static_cast<int>(lane);
+          where = address;
+        }
+    });
+    if (hit < 0)
+      continue;
+    Place at = place, other = place;
+    at.lane = static_cast<int8_t>(hit);
+    other.index = flight.index;
+    other.epoch = flight.epoch;
+    log.add(FindingKind::UseBeforeWait, at, other, [&] {
+      return dma ? "loads to LDS address " + hex(where) +
+                       ", which an LDS operation of the same wave in flight still uses; wait for "
+                       "lgkmcnt before"
+                 : "accesses LDS address " + hex(where) +
+                       ", which a load to LDS of the same wave in flight is going to write; wait "
+                       "for vmcnt before";
+    });
+  }
+}
+
+void MemoryCheck::checkAlignment(Wave &wave, const InstructionInfo &info, const PendingOp &op,
+                                 const Place &place) {
+  uint32_t bits = 0;
+  unsigned natural = info.ldsBytes == 12 ? 16 : info.ldsBytes;
+  if (info.lds == MemoryKind::LdsDma) {
+    bits = op.scalar;
+    natural = 4;
+  } else if (info.ldsOneLane) {
+    bits = op.ldsAddress[0];
+  } else {
+    for (unsigned lane = 0; lane < 64; ++lane)
+      bits |= op.mask >> lane & 1 ? op.ldsAddress[lane] : 0;
+    bits |= info.ldsTwo ? op.scalar : 0;
+  }
+  if (natural == 0 || !(bits & (natural - 1)))
+    return;
+  bool strict = info.lds == MemoryKind::LdsDma || info.lds == MemoryKind::Atomic;
+  log.add(
+      FindingKind::MisalignedLds, place, {},
+      [&] {
+        return "an LDS address is not a multiple of " + std::to_string(natural) +
+               (strict ? "; the low bits are dropped or the access faults"
+                       : "; that works in unaligned mode only, and more slowly");
+      },
+      strict ? FindingSeverity::Error : FindingSeverity::Advice);
+}
+
+void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  if (op.mask == 0)
+    return;
+  checkAlignment(wave, info, op, place);
+  if (state.ldsInFlight > 1)
+    checkOwn(wave, state, op, place);
+  Access access{place.index, place.epoch, place.wave, info.lds != MemoryKind::Load,
+                info.lds == MemoryKind::Atomic};
+  uint64_t undefined = 0;
+  forEachLds(info, op, [&](unsigned lane, uint32_t address, unsigned bytes) {
+    Conflict conflict;
+    bool written = true, defined = true;
+    lds.touch(access, address, bytes, conflict, written, defined);
+    if (conflict.found)
+      race(FindingKind::LdsRace, place, lane, conflict, access.write, address);
+    if (!written || !defined)
+      undefined |= uint64_t(1) << lane;
+  });
+  if (info.lds == MemoryKind::Store)
+    return storeUndefined(wave, state, op);
+  if (undefined == 0)
+    return;
+  if (isTransposed(info))
+    for (unsigned group = 0; group < 64; group += 16)
+      if (undefined >> group & 0xffff)
+        undefined |= uint64_t(0xffff) << group;
+  for (const amdgpu::RegisterAccess &write : info.vectorWrites)
+    for (unsigned reg = write.first; reg < write.end(); ++reg) {
+      state.defined[reg] &= ~undefined;
+      state.origin[reg] = place.index;
+    }
+}
+
+/// What is stored to LDS may be undefined itself.
+void MemoryCheck::storeUndefined(Wave &wave, WaveState &state, const PendingOp &op) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  const MemoryFields &memory = op.instruction->memory;
+  unsigned dwords = (info.ldsBytes + 3u) / 4;
+  for (unsigned second = 0; second <= unsigned(info.ldsTwo); ++second)
+    for (unsigned i = 0; i < dwords; ++i) {
+      unsigned reg = (second ? memory.data1 : memory.data) + i;
+      for (uint64_t left = op.mask & ~state.defined[reg]; left; left &= left - 1) {
+        auto lane = static_cast<unsigned>(std::countr_zero(left));
+        uint32_t address = op.ldsAddress[lane] + (second ? op.scalar : 0) + 4 * i;
+        lds.setUndefined(address, std::min(4u, unsigned(info.ldsBytes)), true);
+      }
+    }
+}
+
+void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op,
+                               const Place &place) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  bool atomic = info.global == MemoryKind::Atomic, write = info.global != MemoryKind::Load;
+  GlobalAccess kind = atomic  ? GlobalAccess::Atomic
+                      : write ? GlobalAccess::Write
+                              : GlobalAccess::Read;
+  AccessKey key = accessKey(place.workgroup, place.wave, place.index);
+  Access access{place.index, place.epoch, place.wave, write, atomic};
+  bool several = group->waveCount > 1;
+  auto touch = [&](int lane, std::byte *host, uint32_t bytes) {
+    if (!usesAtomics)
+      shared.touch(host, bytes, kind, key);
+    if (!several)
+      return;
+    auto address = reinterpret_cast<uint64_t>(host);
+    while (bytes) {
+      auto inPage = static_cast<uint32_t>(address % GlobalShadow::pageBytes);
+      uint32_t here =
+          std::min<uint32_t>(bytes, static_cast<uint32_t>(GlobalShadow::pageBytes) - inPage);
+      Conflict conflict;
+      bool written = true, defined = true;
+      pageOf(address / GlobalShadow::pageBytes)
+          .touch(access, inPage, here, conflict, written, defined);
+      if (conflict.found) {
+        const Allocation *allocation =
+            group->context.memory->findHost(reinterpret_cast<std::byte *>(address));
+        uint64_t device =
+            allocation ? allocation->base + (address - reinterpret_cast<uint64_t>(allocation->host))
+                       : 0;
+        race(FindingKind::GlobalRace, place, static_cast<unsigned>(std::max(lane, 0)), conflict,
+             write, device);
+      }
+      address += here;
+      bytes -= here;
+    }
+  };
+  auto touchLds = [&](unsigned lane, uint32_t address, unsigned bytes) {
+    Conflict conflict;
+    bool written = true, defined = true;
+    lds.touch(access, address, bytes, conflict, written, defined);
+    if (conflict.found)
+      race(FindingKind::LdsRace, place, lane, conflict, write, address);
+    if (!write && !(written && defined))
+      for (const amdgpu::RegisterAccess &result : info.vectorWrites)
+        for (unsigned reg = result.first; reg < result.end(); ++reg) {
+          state.defined[reg] &= ~(uint64_t(1) << lane);
+          state.origin[reg] = place.index;
+        }
+  };
+  forEachGlobal(wave, info, op, touch, touchLds);
+  usesAtomics |= atomic;
+}
+
+void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  if (info.lds != MemoryKind::None)
+    issuedLds(wave, state, op, place);
+  if (info.global != MemoryKind::None)
+    issuedGlobal(wave, state, op, place);
+}
+
+void MemoryCheck::extend(Wave &wave, WaveState &state, uint32_t epoch) {
+  for (const InFlight &flight : state.inFlight) {
+    if (!flight.active)
+      continue;
+    const InstructionInfo &info = *flight.info;
+    Access access{flight.index, epoch, wave.index, false, false};
+    auto touchLds = [&](unsigned, uint32_t address, unsigned bytes) {
+      lds.extend(access, address, bytes);
+    };
+    access.write = info.lds != MemoryKind::Load;
+    if (info.lds != MemoryKind::None)
+      forEachLds(info, *flight.op, touchLds);
+    access.write = info.global != MemoryKind::Load;
+    if (info.global == MemoryKind::None || group->waveCount == 1)
+      continue;
+    forEachGlobal(
+        wave, info, *flight.op,
+        [&](int, std::byte *host, uint32_t bytes) {
+          auto address = reinterpret_cast<uint64_t>(host);
+          while (bytes) {
+            auto inPage = static_cast<uint32_t>(address % GlobalShadow::pageBytes);
+            uint32_t here =
+                std::min<uint32_t>(bytes, static_cast<uint32_t>(GlobalShadow::pageBytes) - inPage);
+            pageOf(address / GlobalShadow::pageBytes).extend(access, inPage, here);
+            address += here;
+            bytes -= here;
+          }
+        },
+        touchLds);
+  }
+}

@@ -1,0 +1,52 @@
+// What the checks remember of one wave: operations in flight, and which registers hold something.
+#pragma once
+
+#include "../Wave.h"
+#include "FindingLog.h"
+#include "InstructionInfo.h"
+
+namespace hocket::sim::check {
+
+/// One memory operation between issue and the wait that covers it.
+struct InFlight {
+  bool active = false;
+  uint32_t index = 0;
+  uint32_t epoch = 0;
+  uint64_t mask = 0;
+  const InstructionInfo *info = nullptr;
+  const PendingOp *op = nullptr;
+};
+
+struct WaveState {
+  /// Lanes of each register that hold something.
+  uint64_t defined[vectorRegisters];
+  uint32_t scalarDefined[144]; ///< bits of each scalar register that do
+  bool sccDefined = false;
+  /// The LDS read that an undefined register comes from, or `noInstruction`.
+  uint32_t origin[vectorRegisters];
+  /// Slot + 1 of the operation in flight that will write a register, 0: none.
+  uint8_t pendingVector[vectorRegisters];
+  uint8_t pendingScalar[144];
+  InFlight inFlight[pendingSlots];
+  unsigned registersInFlight = 0; ///< operations with register results
+  unsigned ldsInFlight = 0;       ///< operations that touch LDS
+  uint32_t current = 0;           ///< the instruction in execution
+  uint32_t lastBarrier = noInstruction;
+
+  /// The latest instructions, for hazards: slots and their wait states.
+  struct Issued {
+    uint32_t slot;
+    uint16_t states;
+    bool producer;
+  };
+  static constexpr unsigned windowSize = 32;
+  Issued window[windowSize];
+  unsigned windowCount = 0; ///< in all; the window is a ring
+  unsigned straight = 0;    ///< instructions since the last jump
+  uint64_t way = 0;         ///< hash of the jumps within the window; 0: none
+  uint32_t expected = 0;    ///< the slot that follows the last instruction
+
+  void reset(const Wave &wave);
+};
+
+} // namespace hocket::sim::check
