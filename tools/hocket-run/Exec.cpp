@@ -99,8 +99,9 @@ static Result<Request> readRequest(const Options &options) {
   request.argumentFile = options.string(OPT_args);
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
-  Result<TimeRequest> time = TimeRequest::read(
-      options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid});
+  Result<TimeRequest> time =
+      TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
+                                  OPT_picture, OPT_time_grid});
   if (!time.ok())
     return time.error();
   request.time = *std::move(time);

@@ -178,7 +178,9 @@ Result<ForwardKernel> run::getKernel(const Options &options, const ForwardProble
 std::string run::deviceName(const Options &options) { return options.string(OPT_device, "auto"); }
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
 
-Result<TimeRequest> run::readTimeRequest(const Options &options) {
-  return TimeRequest::read(options,
-                           {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid});
+Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
+  return TimeRequest::read(
+      options,
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      always);
 }

@@ -22,8 +22,8 @@ Result<attention::ForwardProblem> readProblem(const Options &options);
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// The kernel to run: read from --code-object and --manifest, or compiled.
 Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
-/// --time and its companions.
-Result<TimeRequest> readTimeRequest(const Options &options);
+/// --time and its companions; `always`: as if --time were given.
+Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
 /// --device and --json.
 std::string deviceName(const Options &options);
 std::string jsonPath(const Options &options);

@@ -18,6 +18,10 @@ Result<int> isaCommand(llvm::ArrayRef<const char *> args);
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
 /// Counts the instructions of a forward kernel's hot loop.
 Result<int> steadyStateCommand(llvm::ArrayRef<const char *> args);
+/// Predicts published measurements.
+Result<int> benchCommand(llvm::ArrayRef<const char *> args);
+/// Sets two kernels side by side.
+Result<int> compareCommand(llvm::ArrayRef<const char *> args);
 /// Prints the cycle model's parameters.
 Result<int> timeParametersCommand(llvm::ArrayRef<const char *> args);
 

@@ -11,9 +11,10 @@ using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
 
-Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids) {
+Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids,
+                                      bool always) {
   TimeRequest request;
-  request.enabled = options.has(ids.time);
+  request.enabled = always || options.has(ids.time);
   request.wholeGrid = options.has(ids.grid);
   request.tracePath = options.string(ids.trace);
   request.picturePath = options.string(ids.picture);

@@ -15,9 +15,12 @@ struct TimeOptionIds {
 /// A launch to be timed, and what came of it.
 class TimeRequest {
 public:
-  static Result<TimeRequest> read(const Options &options, const TimeOptionIds &ids);
+  /// `always`: as if --time were given.
+  static Result<TimeRequest> read(const Options &options, const TimeOptionIds &ids,
+                                  bool always = false);
 
   bool wanted() const { return enabled; }
+  const sim::TimingOptions &timing() const { return options; }
   /// Times the launch and writes trace and picture. An error where `device` is not the simulator.
   Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
              std::span<const std::byte> kernarg);

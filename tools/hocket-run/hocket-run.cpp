@@ -24,6 +24,8 @@ constexpr Subcommand subcommands[] = {
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"isa", "list the instructions that the simulator implements", isaCommand},
+    {"compare", "run and time two kernels on one problem, side by side", compareCommand},
+    {"bench", "predict published measurements and report the error", benchCommand},
     {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
 };
 } // namespace

@@ -19,30 +19,31 @@ namespace hocket::sim {
 struct WorkgroupKind {
   uint64_t instructions = 0; ///< wave-instructions: what tells kinds apart
   uint64_t count = 0;        ///< workgroups of the kind
-  double cycles = 0;
-  bool timed = false; ///< by the cycle model; else interpolated
+  double firstCycles = 0;    ///< of the first on its compute unit, which fetches the code
+  double cycles = 0;         ///< of later ones
+  bool timed = false;        ///< by the cycle model; else interpolated
 };
 
 struct GridTime {
   uint64_t workgroups = 0;
-  unsigned resident = 1;           ///< at a time on a compute unit
-  std::string order;               ///< how the kind follows from the number: "x % 32"
+  unsigned resident = 1; ///< at a time on a compute unit
+  std::string order;     ///< how the kind follows from the number: "x % 32"
   std::vector<WorkgroupKind> kinds;
-  double cycles = 0;               ///< from the first workgroup's start to the last one's end
-  double busyShare = 0;            ///< of the compute units over that time
-  double clock = 0;                ///< mean effective, GHz
-  double executeMicroseconds = 0;  ///< without launch overhead
-  double memoryMicroseconds = 0;   ///< what memory alone would take
-  double l2Hits = 0;               ///< share of the bytes asked of L2 that neighbours have fetched
-  double microseconds = 0;         ///< predicted, all in all
+  double cycles = 0;              ///< from the first workgroup's start to the last one's end
+  double busyShare = 0;           ///< of the compute units over that time
+  double clock = 0;               ///< mean effective, GHz
+  double executeMicroseconds = 0; ///< without launch overhead
+  double memoryMicroseconds = 0;  ///< what memory alone would take
+  double l2Hits = 0;              ///< share of the bytes asked of L2 that neighbours have fetched
+  double microseconds = 0;        ///< predicted, all in all
 };
 
-/// Remembers cycles of kinds of workgroups between predictions of one kernel (by instructions and
-/// residents).
-using KindCache = std::map<std::pair<uint64_t, unsigned>, double>;
+/// Remembers cycles of kinds of workgroups (first and later ones) between predictions of one
+/// kernel, by instructions and residents.
+using KindCache = std::map<std::pair<uint64_t, unsigned>, std::pair<double, double>>;
 
-/// Predicts a launch on `device`, which must be the simulator's. Executes samples of the workgroups:
-/// memory is written as by them. `options.workgroups` is not used.
+/// Predicts a launch on `device`, which must be the simulator's. Executes samples of the
+/// workgroups: memory is written as by them. `options.workgroups` is not used.
 Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                              const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
                              const TimingOptions &options, KindCache *cache = nullptr);

@@ -94,7 +94,7 @@ struct TimedRun {
   uint64_t instructions = 0;
   uint64_t ldsConflicts = 0; ///< LDS cycles beyond the conflict-free ones
   uint64_t memoryBytes = 0;  ///< in whole lines
-  double hostSeconds = 0; ///< processor time
+  double hostSeconds = 0;    ///< processor time
 };
 
 struct TimingOptions {

@@ -176,8 +176,8 @@ void ComputeUnit::refresh(SimdState &s) {
     if (wave.atBarrier)
       continue;
     Hold hold = earliest(wave);
-    if (s.any && (hold.until > s.best.cycle ||
-                  (hold.until == s.best.cycle && wave.priority <= priority)))
+    if (s.any &&
+        (hold.until > s.best.cycle || (hold.until == s.best.cycle && wave.priority <= priority)))
       continue;
     s.any = true;
     s.best = {number, hold.until, hold.stall};

@@ -32,8 +32,8 @@ struct KindRule {
 };
 
 /// The rule with the fewest kinds that samples do not refute: one kind, one coordinate of the grid,
-/// or quotient or remainder of the first coordinate by a divisor of the grid. Where all are refuted,
-/// stretches of the grid that are taken as alike.
+/// or quotient or remainder of the first coordinate by a divisor of the grid. Where all are
+/// refuted, stretches of the grid that are taken as alike.
 Result<KindRule> findKindRule(WorkgroupSampler &sampler, const runtime::Dim3 &grid);
 
 } // namespace hocket::sim

@@ -13,6 +13,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -77,7 +78,7 @@ public:
 private:
   Status findKinds();
   Status timeKinds();
-  Result<double> timeOne(const WorkgroupKind &kind, uint64_t example);
+  Result<std::pair<double, double>> timeOne(const WorkgroupKind &kind, uint64_t example);
   Status findTraffic(const ArchInfo &arch);
 
   Program &program;
@@ -111,25 +112,31 @@ Status Predictor::findKinds() {
     Result<uint64_t> count = sampler.instructions(examples.back());
     if (!count.ok())
       return count.error();
-    grid.kinds.push_back({*count, 0, 0, false});
+    grid.kinds.push_back({*count, 0, 0, 0, false});
   }
   for (uint64_t i = 0; i < grid.workgroups; ++i)
     ++grid.kinds[rule.of(i)].count;
   return Status::success();
 }
 
-Result<double> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example) {
+Result<std::pair<double, double>> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example) {
   auto key = std::pair(kind.instructions, grid.resident);
   if (auto found = cache.find(key); found != cache.end())
     return found->second;
   TimingOptions one = options;
   one.maxEvents = 0;
-  // As many of its kind as a compute unit holds, side by side.
-  one.workgroups.assign(grid.resident, example);
+  // As many of its kind as a compute unit holds, side by side, and as many again behind them.
+  one.workgroups.assign(2 * grid.resident, example);
+  one.resident = grid.resident;
   Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, one);
   if (!run.ok())
     return run.error();
-  return cache[key] = double(run->cycles);
+  double first = 0, later = 0;
+  for (size_t i = 0; i < run->groups.size(); ++i) {
+    double cycles = double(run->groups[i].end - run->groups[i].begin);
+    (i < grid.resident ? first : later) += cycles / grid.resident;
+  }
+  return cache[key] = std::pair(first, later);
 }
 
 Status Predictor::timeKinds() {
@@ -139,28 +146,29 @@ Status Predictor::timeKinds() {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(grid.kinds[a].instructions, a) < std::pair(grid.kinds[b].instructions, b);
   });
-  std::vector<std::pair<double, double>> known; ///< instructions, cycles
+  std::vector<const WorkgroupKind *> known; ///< by instructions
   size_t timed = std::min(order.size(), mostTimed);
   for (size_t i = 0; i < timed; ++i) {
     size_t at = order[timed == 1 ? 0 : i * (order.size() - 1) / (timed - 1)];
     WorkgroupKind &kind = grid.kinds[at];
-    Result<double> cycles = timeOne(kind, examples[at]);
+    auto cycles = timeOne(kind, examples[at]);
     if (!cycles.ok())
       return cycles.error();
-    kind.cycles = *cycles;
+    std::tie(kind.firstCycles, kind.cycles) = *cycles;
     kind.timed = true;
-    known.push_back({double(kind.instructions), *cycles});
+    known.push_back(&kind);
   }
   for (WorkgroupKind &kind : grid.kinds) {
     if (kind.timed)
       continue;
-    double x = double(kind.instructions);
     size_t i = 1;
-    while (i + 1 < known.size() && known[i].first < x)
+    while (i + 1 < known.size() && known[i]->instructions < kind.instructions)
       ++i;
-    auto [x0, y0] = known[i - 1];
-    auto [x1, y1] = known[i];
-    kind.cycles = x1 > x0 ? y0 + (y1 - y0) * (x - x0) / (x1 - x0) : y0;
+    const WorkgroupKind &a = *known[i - 1], &b = *known[i];
+    double span = double(b.instructions) - double(a.instructions);
+    double at = span > 0 ? (double(kind.instructions) - double(a.instructions)) / span : 0;
+    kind.firstCycles = a.firstCycles + (b.firstCycles - a.firstCycles) * at;
+    kind.cycles = a.cycles + (b.cycles - a.cycles) * at;
   }
   return Status::success();
 }
@@ -214,7 +222,8 @@ Result<GridTime> Predictor::run() {
   if (!resident.ok())
     return resident.error();
   // A grid that does not fill the chip gives each workgroup a compute unit of its own.
-  uint64_t perUnit = (grid.workgroups + (*arch)->chip.computeUnits - 1) / (*arch)->chip.computeUnits;
+  uint64_t perUnit =
+      (grid.workgroups + (*arch)->chip.computeUnits - 1) / (*arch)->chip.computeUnits;
   grid.resident = static_cast<unsigned>(
       std::min<uint64_t>(options.resident ? options.resident : *resident, perUnit));
   if (Status status = findKinds(); !status.ok())
@@ -223,9 +232,10 @@ Result<GridTime> Predictor::run() {
     return status.error();
   if (Status status = findTraffic(**arch); !status.ok())
     return status.error();
+  uint64_t firsts = uint64_t((*arch)->chip.computeUnits) * grid.resident;
   std::vector<double> cyclesOf(grid.workgroups);
   for (uint64_t i = 0; i < grid.workgroups; ++i)
-    cyclesOf[i] = grid.kinds[rule.of(i)].cycles;
+    cyclesOf[i] = i < firsts ? grid.kinds[rule.of(i)].firstCycles : grid.kinds[rule.of(i)].cycles;
   GridSchedule schedule = scheduleGrid(p, (*arch)->chip.xcds, (*arch)->chip.computeUnitsPerXcd(),
                                        grid.resident, cyclesOf);
   grid.cycles = schedule.cycles;
@@ -260,8 +270,9 @@ std::string sim::toText(const GridTime &grid) {
   out << "predicted for the whole grid\n  workgroups    " << grid.workgroups << " of "
       << grid.kinds.size() << " kinds by " << grid.order << ", " << timed << " kinds timed, "
       << grid.resident << " at a time on a compute unit\n";
-  out << format("  time          %.1f us: %.0f cycles at %.2f GHz, %.1f%% of the compute units busy\n",
-                grid.microseconds, grid.cycles, grid.clock, 100 * grid.busyShare);
+  out << format(
+      "  time          %.1f us: %.0f cycles at %.2f GHz, %.1f%% of the compute units busy\n",
+      grid.microseconds, grid.cycles, grid.clock, 100 * grid.busyShare);
   out << format("  memory        %.1f us at least, %.1f%% of the lines come from L2\n",
                 grid.memoryMicroseconds, 100 * grid.l2Hits);
   return text;
@@ -288,6 +299,7 @@ std::string sim::toJson(const GridTime &grid) {
         out.object([&] {
           out.attribute("instructions", int64_t(kind.instructions));
           out.attribute("count", int64_t(kind.count));
+          out.attribute("first_cycles", kind.firstCycles);
           out.attribute("cycles", kind.cycles);
           out.attribute("timed", kind.timed);
         });

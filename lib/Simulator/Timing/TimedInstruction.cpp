@@ -2,7 +2,7 @@
 // MFMA passes come from the machine-code layer.
 #include "TimedInstruction.h"
 
-#include "../../Target/AMDGPU/HazardRules.h"
+#include "hocket/Target/AMDGPU/HazardRules.h"
 
 #include "hocket/Target/AMDGPU/RegisterEffects.h"
 
