@@ -24,6 +24,7 @@ constexpr Subcommand subcommands[] = {
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"isa", "list the instructions that the simulator implements", isaCommand},
+    {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };
 } // namespace
 
