@@ -213,6 +213,7 @@ Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
   simulation.seed = seed;
   simulation.threads = options.threads;
   simulation.check = options.check;
+  simulation.maxWaveInstructions = options.instructionLimit;
   device.setSimulationOptions(simulation);
   Result<runtime::LaunchReport> launched = device.launch(*kernel, binding.shape, binding.kernarg);
   std::string where =

@@ -6,27 +6,27 @@
 // RUN: %clang-gfx950 %s -o %t/o2.co
 // RUN: clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O0 -ffp-contract=off %s -o %t/o0.co
 //
-// RUN: hocket-run exec %t/o2.co --kernel divideIntegers --grid 20,1,1 --block 256,1,1 --args %t/divideIntegers.json
+// RUN: hocket-run exec %t/o2.co --kernel divideIntegers --grid 20,1,1 --block 256,1,1 --args %t/divideIntegers.json --check
 // RUN: %t/host compare %t divideIntegers
-// RUN: hocket-run exec %t/o0.co --kernel divideIntegers --grid 20,1,1 --block 256,1,1 --args %t/divideIntegers.json
+// RUN: hocket-run exec %t/o0.co --kernel divideIntegers --grid 20,1,1 --block 256,1,1 --args %t/divideIntegers.json --check
 // RUN: %t/host compare %t divideIntegers
-// RUN: hocket-run exec %t/o2.co --kernel divideDoubles --grid 20,1,1 --block 256,1,1 --args %t/divideDoubles.json
+// RUN: hocket-run exec %t/o2.co --kernel divideDoubles --grid 20,1,1 --block 256,1,1 --args %t/divideDoubles.json --check
 // RUN: %t/host compare %t divideDoubles
-// RUN: hocket-run exec %t/o0.co --kernel divideDoubles --grid 20,1,1 --block 256,1,1 --args %t/divideDoubles.json
+// RUN: hocket-run exec %t/o0.co --kernel divideDoubles --grid 20,1,1 --block 256,1,1 --args %t/divideDoubles.json --check
 // RUN: %t/host compare %t divideDoubles
-// RUN: hocket-run exec %t/o2.co --kernel divideFloats --grid 20,1,1 --block 256,1,1 --args %t/divideFloats.json
+// RUN: hocket-run exec %t/o2.co --kernel divideFloats --grid 20,1,1 --block 256,1,1 --args %t/divideFloats.json --check
 // RUN: %t/host compare %t divideFloats
-// RUN: hocket-run exec %t/o2.co --kernel rootFloats --grid 20,1,1 --block 256,1,1 --args %t/rootFloats.json
+// RUN: hocket-run exec %t/o2.co --kernel rootFloats --grid 20,1,1 --block 256,1,1 --args %t/rootFloats.json --check
 // RUN: %t/host compare %t rootFloats
-// RUN: hocket-run exec %t/o2.co --kernel rootDoubles --grid 20,1,1 --block 256,1,1 --args %t/rootDoubles.json
+// RUN: hocket-run exec %t/o2.co --kernel rootDoubles --grid 20,1,1 --block 256,1,1 --args %t/rootDoubles.json --check
 // RUN: %t/host compare %t rootDoubles
-// RUN: hocket-run exec %t/o2.co --kernel stack --grid 20,1,1 --block 256,1,1 --args %t/stack.json --seed 7
+// RUN: hocket-run exec %t/o2.co --kernel stack --grid 20,1,1 --block 256,1,1 --args %t/stack.json --seed 7 --check
 // RUN: %t/host compare %t stack
-// RUN: hocket-run exec %t/o0.co --kernel stack --grid 20,1,1 --block 256,1,1 --args %t/stack.json --seed 7
+// RUN: hocket-run exec %t/o0.co --kernel stack --grid 20,1,1 --block 256,1,1 --args %t/stack.json --seed 7 --check
 // RUN: %t/host compare %t stack
-// RUN: hocket-run exec %t/o2.co --kernel convert --grid 20,1,1 --block 256,1,1 --args %t/convert.json
+// RUN: hocket-run exec %t/o2.co --kernel convert --grid 20,1,1 --block 256,1,1 --args %t/convert.json --check
 // RUN: %t/host compare %t convert
-// RUN: hocket-run exec %t/o0.co --kernel convert --grid 20,1,1 --block 256,1,1 --args %t/convert.json
+// RUN: hocket-run exec %t/o0.co --kernel convert --grid 20,1,1 --block 256,1,1 --args %t/convert.json --check
 // RUN: %t/host compare %t convert
 #include "Inputs/same-on-host.h"
 

@@ -5,7 +5,7 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: clang-22 -O1 -ffp-contract=off %s -o %t/host -lm && %t/host make %t
 // RUN: %clang-gfx950 %s -o %t/o2.co
-// RUN: hocket-run exec %t/o2.co --kernel attention --grid 20,1,1 --block 256,1,1 --args %t/attention.json --seed 1
+// RUN: hocket-run exec %t/o2.co --kernel attention --grid 20,1,1 --block 256,1,1 --args %t/attention.json --seed 1 --check
 // RUN: %t/host compare %t attention
 #include "Inputs/same-on-host.h"
 

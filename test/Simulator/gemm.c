@@ -5,9 +5,9 @@
 // RUN: clang-22 -O1 %s -o %t/host && %t/host make %t
 // RUN: %clang-gfx950 %s -o %t/gemm.co
 // RUN: llvm-objdump -d %t/gemm.co | FileCheck %s
-// RUN: hocket-run exec %t/gemm.co --kernel gemm --grid 3,2,1 --block 64,1,1 --args %t/args.json
+// RUN: hocket-run exec %t/gemm.co --kernel gemm --grid 3,2,1 --block 64,1,1 --args %t/args.json --check
 // RUN: %t/host compare %t
-// RUN: hocket-run exec %t/gemm.co --kernel gemm --grid 3,2,1 --block 64,1,1 --args %t/args.json --seed 9
+// RUN: hocket-run exec %t/gemm.co --kernel gemm --grid 3,2,1 --block 64,1,1 --args %t/args.json --seed 9 --check
 // RUN: %t/host compare %t
 //
 // CHECK-DAG: global_load_lds_dwordx4

@@ -6,19 +6,19 @@
 // RUN: %clang-gfx950 %s -o %t/o2.co
 // RUN: clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O0 -ffp-contract=off %s -o %t/o0.co
 //
-// RUN: hocket-run exec %t/o2.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json
+// RUN: hocket-run exec %t/o2.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json --check
 // RUN: %t/host compare %t reduce
-// RUN: hocket-run exec %t/o2.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json --seed 3
+// RUN: hocket-run exec %t/o2.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json --seed 3 --check
 // RUN: %t/host compare %t reduce
-// RUN: hocket-run exec %t/o0.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json --seed 4
+// RUN: hocket-run exec %t/o0.co --kernel reduce --grid 20,1,1 --block 256,1,1 --args %t/reduce.json --seed 4 --check
 // RUN: %t/host compare %t reduce
-// RUN: hocket-run exec %t/o2.co --kernel histogram --grid 20,1,1 --block 256,1,1 --args %t/histogram.json --seed 5
+// RUN: hocket-run exec %t/o2.co --kernel histogram --grid 20,1,1 --block 256,1,1 --args %t/histogram.json --seed 5 --check
 // RUN: %t/host compare %t histogram
-// RUN: hocket-run exec %t/o0.co --kernel histogram --grid 20,1,1 --block 256,1,1 --args %t/histogram.json --seed 6
+// RUN: hocket-run exec %t/o0.co --kernel histogram --grid 20,1,1 --block 256,1,1 --args %t/histogram.json --seed 6 --check
 // RUN: %t/host compare %t histogram
-// RUN: hocket-run exec %t/o2.co --kernel transpose --grid 20,1,1 --block 256,1,1 --args %t/transpose.json --seed 7
+// RUN: hocket-run exec %t/o2.co --kernel transpose --grid 20,1,1 --block 256,1,1 --args %t/transpose.json --seed 7 --check
 // RUN: %t/host compare %t transpose
-// RUN: hocket-run exec %t/o2.co --kernel vote --grid 20,1,1 --block 256,1,1 --args %t/vote.json
+// RUN: hocket-run exec %t/o2.co --kernel vote --grid 20,1,1 --block 256,1,1 --args %t/vote.json --check
 // RUN: %t/host compare %t vote
 #include "Inputs/same-on-host.h"
 

@@ -175,6 +175,13 @@ Result<ForwardKernel> run::getKernel(const Options &options, const ForwardProble
   return kernel;
 }
 
+Result<uint64_t> run::mutantCount(const Options &options) {
+  Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);
+  if (!count.ok())
+    return count.error();
+  return static_cast<uint64_t>(*count);
+}
+
 std::string run::deviceName(const Options &options) { return options.string(OPT_device, "auto"); }
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
 

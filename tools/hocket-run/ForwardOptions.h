@@ -24,6 +24,8 @@ Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
+/// --count: 0 is all.
+Result<uint64_t> mutantCount(const Options &options);
 /// --device and --json.
 std::string deviceName(const Options &options);
 std::string jsonPath(const Options &options);

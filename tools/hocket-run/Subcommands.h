@@ -16,6 +16,8 @@ Result<int> infoCommand(llvm::ArrayRef<const char *> args);
 Result<int> difftestCommand(llvm::ArrayRef<const char *> args);
 /// Lists the instructions that the simulator implements.
 Result<int> isaCommand(llvm::ArrayRef<const char *> args);
+/// Puts small faults into a kernel and says which are found.
+Result<int> mutateCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
 /// Counts the instructions of a forward kernel's hot loop.

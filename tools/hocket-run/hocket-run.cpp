@@ -21,6 +21,7 @@ struct Subcommand {
 constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
     {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},
+    {"mutate", "put small faults into a kernel and say which are found", mutateCommand},
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"isa", "list the instructions that the simulator implements", isaCommand},

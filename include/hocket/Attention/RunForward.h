@@ -24,6 +24,7 @@ struct ForwardOptions {
   int64_t maxCheckedRows = 0; ///< 0: `defaultRowLimit`
   unsigned threads = 0;       ///< of the host; 0: all cores
   bool check = false;         ///< checked execution (simulator only)
+  uint64_t instructionLimit = 0; ///< of one workgroup in the simulator; 0: its default
   bool verify = true;         ///< compare with the reference; guards are checked anyway
   uint64_t alignment = 16;    ///< of tensors, in bytes; in the simulator no better than that
   Progress progress;          ///< may be empty

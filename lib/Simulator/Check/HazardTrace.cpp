@@ -7,10 +7,14 @@ using namespace hocket::sim::check;
 using runtime::FindingKind;
 using runtime::FindingSeverity;
 
+/// Small numbers must not meet: both arguments are spread before they are joined.
 static uint64_t mix(uint64_t a, uint64_t b) {
-  uint64_t z = (a ^ b) + 0x9e3779b97f4a7c15 + (a << 6);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-  return z ^ (z >> 31);
+  auto spread = [](uint64_t z) {
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  };
+  return spread(spread(a + 0x9e3779b97f4a7c15) + b);
 }
 
 const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {

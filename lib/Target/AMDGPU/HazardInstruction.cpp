@@ -121,6 +121,13 @@ HazardInstruction reduceForHazards(const Instruction &instruction, const Disasse
     fillMfma(instruction, disassembler, result);
   if (result.isDot())
     fillDot(disassembler.description(instruction), result);
+  const llvm::StringRef base = result.name;
+  if (base.starts_with("V_READLANE") || base.starts_with("V_WRITELANE")) {
+    // The result, the value, the lane.
+    const llvm::MCOperand &lane = instruction.inst.getOperand(2);
+    if (lane.isReg())
+      result.laneSelect = lane.getReg();
+  }
   if (result.kind == InstructionClass::VmemStore)
     result.immediateOffset = !hasScalarOffset(instruction, disassembler.target().registers()) ||
                              !llvm::StringRef(result.name).contains("BUFFER");

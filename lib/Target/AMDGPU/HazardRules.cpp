@@ -183,7 +183,7 @@ void Pair::checkScalarResult() {
   if (consumerIsVmem())
     require(table.valuSgprToVmem,
             "scalar result of a vector instruction read by a memory instruction");
-  if (consumerIs({"V_READLANE", "V_WRITELANE"}))
+  if (consumer.laneSelect && overlaps(consumer.laneSelect, producer.writes))
     require(table.valuSgprToLaneSelect,
             "scalar result of a vector instruction used to select a lane");
   if (consumerIs({"V_DIV_FMAS"}))

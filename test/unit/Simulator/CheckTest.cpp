@@ -250,6 +250,17 @@ TEST(Check, Hazards) {
   });
 }
 
+/// A hazard is found wherever it stands: the ways that lead to it are not confused.
+TEST(Check, HazardsAnywhere) {
+  for (unsigned before = 0; before < 140; before += 3) {
+    std::string code = zero + "v_mov_b32 v2, 1.0\n";
+    for (unsigned i = 0; i < before; ++i)
+      code += "s_nop 0\n";
+    CheckRun run = runChecked(code + "v_rcp_f32 v3, v2\nv_mul_f32 v4, v3, v2");
+    EXPECT_EQ(run.kinds(), Kinds{FindingKind::Hazard}) << before;
+  }
+}
+
 TEST(Check, Barriers) {
   const std::string skip = "s_cmp_eq_u32 s0, 0\ns_cbranch_scc1 done\ns_barrier\ndone:";
   expectFaults({{"an ended wave",

@@ -34,6 +34,8 @@ struct HazardInstruction {
   llvm::MCRegister srcC; ///< of MFMA and dot product; none where it starts from a constant
   int srcCIndex = -1;    ///< its place in `reads`
 
+  llvm::MCRegister laneSelect; ///< of v_readlane and v_writelane; none where it is a constant
+
   // MFMA only.
   MfmaPath path = MfmaPath::Xdl;
   unsigned passes = 0; ///< of four cycles

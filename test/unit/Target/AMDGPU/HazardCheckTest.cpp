@@ -162,6 +162,12 @@ TEST(HazardCheck, CountsWaitStatesOfNops) {
 }
 
 /// The way around the loop is shorter than the way into it.
+TEST(HazardCheck, KnowsTheLaneFromTheValue) {
+  const std::string reload = "v_readlane_b32 s0, v8, 3\ns_nop 1\n";
+  EXPECT_TRUE(hazardsOf(reload + "v_writelane_b32 v9, s0, 4\ns_endpgm\n")->empty());
+  EXPECT_EQ(hazardsOf(reload + "v_writelane_b32 v9, 1, s0\ns_endpgm\n")->size(), 1u);
+}
+
 TEST(HazardCheck, FollowsLoops) {
   const std::string head = "loop:\nv_exp_f32_e32 v40, v0\n";
   const std::string tail = "s_cmp_lg_u32 s0, 0\ns_cbranch_scc1 loop\ns_endpgm\n";

@@ -1,0 +1,49 @@
+// Small faults for a kernel: a wait dropped or weakened, a barrier or nop dropped, an LDS offset, a
+// buffer slot or a counter off by a little, one at a time and in place.
+//
+// Whoever claims to find such faults is measured by them. A mutant that nothing can tell from the
+// original says nothing, so for waits and nops there is a check on the machine code alone whether
+// the change can matter.
+#pragma once
+
+#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+#include "hocket/Target/AMDGPU/Disassembler.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::amdgpu {
+
+enum class MutationKind : uint8_t {
+  DropWait,
+  WeakenWait, ///< one counter allows one more operation in flight
+  DropBarrier,
+  DropNop,    ///< one wait state less; a single one changes places with the next instruction
+  LdsOffset,  ///< of an LDS instruction
+  BufferSlot, ///< m0, or the offset of a load to LDS
+  Counter,    ///< in loops: a step twice as wide, a branch's bound plus one
+};
+
+/// Key of a kind in reports: "drop-wait", ...
+llvm::StringRef mutationName(MutationKind kind);
+
+struct Mutant {
+  MutationKind kind = MutationKind::DropWait;
+  size_t instruction = 0;     ///< number within the kernel
+  uint64_t offset = 0;        ///< of the changed bytes from the kernel's entry
+  std::vector<uint8_t> bytes; ///< what stands there instead
+  std::string before, after;  ///< as the assembler reads them
+};
+
+/// All mutants of a kernel, in the order of its code. Fails where the code cannot be decoded.
+Result<std::vector<Mutant>> enumerateMutants(const KernelCode &kernel,
+                                             const Disassembler &disassembler);
+
+/// Why `mutant` is the same program as the original, from the machine code alone: "wait dominated
+/// by an equal or stronger one on all paths", "nop beyond the required distance", "barrier
+/// redundant by epochs"; "" where that cannot be shown. Fails where control flow cannot be
+/// followed.
+Result<std::string> proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
+                                    const Disassembler &disassembler);
+
+} // namespace hocket::amdgpu

@@ -1,0 +1,216 @@
+// Which instructions are changed, and how: on encodings, which are the hardware's.
+#include "hocket/Target/AMDGPU/Mutation.h"
+
+#include "hocket/Target/AMDGPU/Opcode.h"
+
+#include "llvm/Support/Endian.h"
+
+using namespace hocket;
+using namespace hocket::amdgpu;
+using llvm::StringRef;
+
+StringRef amdgpu::mutationName(MutationKind kind) {
+  switch (kind) {
+  case MutationKind::DropWait:
+    return "drop-wait";
+  case MutationKind::WeakenWait:
+    return "weaken-wait";
+  case MutationKind::DropBarrier:
+    return "drop-barrier";
+  case MutationKind::DropNop:
+    return "drop-nop";
+  case MutationKind::LdsOffset:
+    return "lds-offset";
+  case MutationKind::BufferSlot:
+    return "buffer-slot";
+  case MutationKind::Counter:
+    return "counter";
+  }
+  return "counter";
+}
+
+static constexpr uint32_t nop = 0xbf800000, nopMask = 0xffff0000;
+
+namespace {
+class Enumerator {
+public:
+  Enumerator(const KernelCode &kernel, const Disassembler &disassembler)
+      : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
+
+  Result<std::vector<Mutant>> run() {
+    Result<std::vector<Instruction>> decoded = disassembler.decodeAll(kernel.code, kernel.address);
+    if (!decoded)
+      return decoded.error();
+    code = *std::move(decoded);
+    findLoops();
+    for (index = 0; index < code.size(); ++index)
+      visit();
+    return std::move(mutants);
+  }
+
+private:
+  /// Marks what lies between a backward branch and its target.
+  void findLoops() {
+    inLoop.assign(code.size(), false);
+    for (index = 0; index < code.size(); ++index) {
+      const bool branch =
+          word(0) >> 23 == 0x17f && opcodes.kind(code[index].opcode()) == InstructionClass::Branch;
+      const int64_t words = branch ? static_cast<int16_t>(word(0)) : 0;
+      const uint64_t target = code[index].end() + static_cast<uint64_t>(words * 4);
+      for (size_t i = index + 1; words < 0 && i-- > 0 && code[i].address >= target;)
+        inLoop[i] = true;
+    }
+  }
+  uint32_t word(unsigned i) const {
+    return llvm::support::endian::read32le(code[index].bytes.data() + 4 * i);
+  }
+  bool hasLiteral() const { return code[index].bytes.size() == 8; }
+
+  /// Adds the mutant whose word `i` is `value`, if that is an instruction.
+  void change(MutationKind kind, unsigned i, uint32_t value) {
+    std::vector<uint8_t> bytes(code[index].bytes.begin(), code[index].bytes.end());
+    llvm::support::endian::write32le(bytes.data() + 4 * i, value);
+    add(kind, std::move(bytes), 1);
+  }
+  void add(MutationKind kind, std::vector<uint8_t> bytes, unsigned instructions) {
+    Mutant mutant;
+    mutant.kind = kind;
+    mutant.instruction = index;
+    mutant.offset = code[index].address - kernel.address;
+    for (size_t at = 0; at < bytes.size();) {
+      Result<Instruction> decoded =
+          disassembler.decode(llvm::ArrayRef(bytes).drop_front(at), code[index].address + at);
+      if (!decoded)
+        return;
+      mutant.after += (at ? "; " : "") + disassembler.text(*decoded);
+      at += decoded->bytes.size();
+    }
+    for (unsigned i = 0; i < instructions; ++i)
+      mutant.before += (i ? "; " : "") + disassembler.text(code[index + i]);
+    mutant.bytes = std::move(bytes);
+    mutants.push_back(std::move(mutant));
+  }
+
+  void visit() {
+    const unsigned opcode = code[index].opcode();
+    const StringRef name = opcodes.name(opcode).base;
+    switch (opcodes.kind(opcode)) {
+    case InstructionClass::Wait:
+      if (name == "S_WAITCNT")
+        mutateWait();
+      break;
+    case InstructionClass::Barrier:
+      change(MutationKind::DropBarrier, 0, nop);
+      break;
+    case InstructionClass::Nop:
+      if ((word(0) & nopMask) == nop)
+        mutateNop();
+      break;
+    case InstructionClass::LdsRead:
+    case InstructionClass::LdsWrite:
+      mutateLds(name);
+      break;
+    case InstructionClass::LdsDma:
+      if (name.starts_with("BUFFER_"))
+        change(MutationKind::BufferSlot, 0, (word(0) & ~0xfffu) | ((word(0) + 16) & 0xfff));
+      break;
+    case InstructionClass::Salu:
+      mutateScalar();
+      break;
+    default:
+      break;
+    }
+  }
+
+  void mutateWait() {
+    const uint32_t wait = word(0);
+    const unsigned vector = (wait & 15) | (wait >> 14 & 3) << 4, lds = wait >> 8 & 15;
+    if (vector == 63 && lds == 15)
+      return;
+    change(MutationKind::DropWait, 0, nop);
+    if (vector < 63)
+      change(MutationKind::WeakenWait, 0,
+             (wait & ~0xc00fu) | ((vector + 1) & 15) | ((vector + 1) >> 4) << 14);
+    if (lds < 15)
+      change(MutationKind::WeakenWait, 0, (wait & ~0xf00u) | (lds + 1) << 8);
+  }
+
+  void mutateNop() {
+    if (word(0) & 15) {
+      change(MutationKind::DropNop, 0, word(0) - 1);
+      return;
+    }
+    if (index + 1 >= code.size())
+      return;
+    const InstructionClass next = opcodes.kind(code[index + 1].opcode());
+    if (next == InstructionClass::Branch || next == InstructionClass::Nop)
+      return;
+    std::vector<uint8_t> bytes(code[index + 1].bytes.begin(), code[index + 1].bytes.end());
+    bytes.insert(bytes.end(), code[index].bytes.begin(), code[index].bytes.end());
+    add(MutationKind::DropNop, std::move(bytes), 2);
+  }
+
+  void mutateLds(StringRef name) {
+    // Forms with two offsets have bytes of their own for them.
+    const bool two = name.starts_with("DS_READ2") || name.starts_with("DS_WRITE2");
+    const uint32_t step = two ? 1 : 16, mask = two ? 0xff : 0xffff;
+    change(MutationKind::LdsOffset, 0, (word(0) & ~mask) | ((word(0) + step) & mask));
+  }
+
+  /// Twice the step, or none: the value plus its lowest bit.
+  static uint32_t otherStep(uint32_t value) { return value + (value & -value); }
+
+  /// Whether the instruction is a compare that the next one branches on.
+  bool decidesBranch() {
+    return index + 1 < code.size() &&
+           StringRef(opcodes.name(code[index + 1].opcode()).base).starts_with("S_CBRANCH_SCC");
+  }
+
+  /// Constants that go to m0; in loops, steps of counters and bounds that a branch compares with.
+  void mutateScalar() {
+    const uint32_t w = word(0);
+    const StringRef name = opcodes.name(code[index].opcode()).base;
+    const unsigned first = w & 255, second = w >> 8 & 255, destination = w >> 16 & 127;
+    const bool compare = name.starts_with("S_CMP");
+    const bool slot = destination == 124 && !compare;
+    if (!slot && !inLoop[index])
+      return;
+    if (compare && !decidesBranch())
+      return;
+    const bool step = name.starts_with("S_ADD") || name.starts_with("S_SUB");
+    const MutationKind kind = slot ? MutationKind::BufferSlot : MutationKind::Counter;
+    if (w >> 28 == 0xb && w >> 27 != 0x17) { // SOPK
+      if (compare)
+        change(kind, 0, (w & 0xffff0000) | ((w + 1) & 0xffff));
+      else if (slot || step)
+        change(kind, 0, (w & 0xffff0000) | (otherStep(w & 0xffff) & 0xffff));
+      return;
+    }
+    const bool counts = step && first == destination;
+    if (!compare && !slot && !counts)
+      return;
+    auto changed = [&](uint32_t value) { return compare ? value + 1 : otherStep(value); };
+    auto small = [](unsigned field) { return field > 128 && field < 192; };
+    const bool twoSources = w >> 23 != 0x17d;
+    if (hasLiteral())
+      change(kind, 1, changed(word(1)));
+    else if (twoSources && small(second) && small(changed(second - 128) + 128))
+      change(kind, 0, (w & ~0xff00u) | (changed(second - 128) + 128) << 8);
+    else if (small(first) && small(changed(first - 128) + 128))
+      change(kind, 0, (w & ~0xffu) | (changed(first - 128) + 128));
+  }
+
+  const KernelCode &kernel;
+  const Disassembler &disassembler;
+  OpcodeTable opcodes;
+  std::vector<Instruction> code;
+  std::vector<bool> inLoop;
+  size_t index = 0;
+  std::vector<Mutant> mutants;
+};
+} // namespace
+
+Result<std::vector<Mutant>> amdgpu::enumerateMutants(const KernelCode &kernel,
+                                                     const Disassembler &disassembler) {
+  return Enumerator(kernel, disassembler).run();
+}

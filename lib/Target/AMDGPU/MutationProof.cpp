@@ -1,0 +1,262 @@
+// Whether a weaker wait, a shorter nop or a missing barrier can be seen at all, from the code
+// alone.
+//
+// A wait is dominated where fewer operations can be in flight than it allows, or where on every way
+// an equal or stronger wait follows before anything touches what the operations that it no longer
+// covers read or write. A nop is beyond the required distance where the static hazard check finds
+// no more without it.
+#include "hocket/Target/AMDGPU/Mutation.h"
+
+#include "hocket/Target/AMDGPU/HazardCheck.h"
+#include "hocket/Target/AMDGPU/RegisterEffects.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/MC/MCInstrAnalysis.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/Endian.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::amdgpu;
+using llvm::StringRef;
+
+namespace {
+enum Counter { Vector, LdsAndScalar };
+
+/// A kernel's instructions with control flow and what each does to the counters.
+class Flow {
+public:
+  Flow(const KernelCode &kernel, const Disassembler &disassembler)
+      : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
+
+  Status build();
+  bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+
+private:
+  struct Node {
+    InstructionClass kind = InstructionClass::Other;
+    RegisterEffects effects;
+    unsigned limit[2] = {64, 64}; ///< what a wait allows
+    bool counts[2] = {false, false};
+    bool lds = false; ///< touches LDS
+    llvm::SmallVector<size_t, 2> next, previous;
+  };
+  bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
+  std::vector<size_t> uncovered(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+
+  const KernelCode &kernel;
+  const Disassembler &disassembler;
+  OpcodeTable opcodes;
+  std::vector<Instruction> code;
+  std::vector<Node> nodes;
+};
+} // namespace
+
+Status Flow::build() {
+  Result<std::vector<Instruction>> decoded = disassembler.decodeAll(kernel.code, kernel.address);
+  if (!decoded)
+    return decoded.error();
+  code = *std::move(decoded);
+  nodes.resize(code.size());
+  llvm::DenseMap<uint64_t, size_t> indexOf;
+  for (size_t i = 0; i < code.size(); ++i)
+    indexOf[code[i].address] = i;
+  const std::unique_ptr<llvm::MCInstrAnalysis> analysis(
+      disassembler.target().target().createMCInstrAnalysis(&disassembler.target().instructions()));
+  for (size_t i = 0; i < code.size(); ++i) {
+    Node &node = nodes[i];
+    const StringRef name = opcodes.name(code[i].opcode()).base;
+    node.kind = opcodes.kind(code[i].opcode());
+    node.effects = registerEffects(code[i], disassembler, opcodes);
+    const InstructionClass kind = node.kind;
+    node.lds = kind == InstructionClass::LdsRead || kind == InstructionClass::LdsWrite ||
+               kind == InstructionClass::LdsOther || kind == InstructionClass::LdsDma ||
+               name.starts_with("FLAT_");
+    const bool vector = kind == InstructionClass::VmemLoad || kind == InstructionClass::VmemStore ||
+                        kind == InstructionClass::VmemOther || kind == InstructionClass::LdsDma;
+    node.counts[Vector] = vector;
+    node.counts[LdsAndScalar] =
+        (node.lds && kind != InstructionClass::LdsDma) || kind == InstructionClass::Smem;
+    if (name == "S_WAITCNT") {
+      const uint32_t wait = llvm::support::endian::read32le(code[i].bytes.data());
+      node.limit[Vector] = (wait & 15) | (wait >> 14 & 3) << 4;
+      node.limit[LdsAndScalar] = wait >> 8 & 15;
+      // All ones do not wait.
+      if (node.limit[Vector] == 63)
+        node.limit[Vector] = 64;
+      if (node.limit[LdsAndScalar] == 15)
+        node.limit[LdsAndScalar] = 64;
+    }
+    if (name.starts_with("S_ENDPGM"))
+      continue;
+    const bool branch = kind == InstructionClass::Branch;
+    if ((!branch || name.starts_with("S_CBRANCH")) && i + 1 < code.size())
+      node.next.push_back(i + 1);
+    if (!branch)
+      continue;
+    uint64_t target = 0;
+    const bool known = analysis && analysis->evaluateBranch(code[i].inst, code[i].address,
+                                                            code[i].bytes.size(), target);
+    auto found = known ? indexOf.find(target) : indexOf.end();
+    if (found == indexOf.end())
+      return unsupported("kernel '" + kernel.name + "': cannot follow '" +
+                         disassembler.text(code[i]) +
+                         "'; mutants are proven equivalent in kernels without calls and "
+                         "indirect jumps only");
+    node.next.push_back(found->second);
+  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (size_t next : nodes[i].next)
+      nodes[next].previous.push_back(i);
+  return Status::success();
+}
+
+/// Whether at most `allowed` operations are in flight whenever `wait` is reached.
+bool Flow::alwaysFewer(size_t wait, Counter counter, unsigned allowed) const {
+  constexpr unsigned most = 64;
+  std::vector<unsigned> before(nodes.size(), 0);
+  std::vector<bool> reached(nodes.size(), false);
+  std::vector<size_t> work = {0};
+  reached[0] = true;
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    unsigned after = before[at];
+    // The wait itself is left out: it is the one that may be missing.
+    if (at != wait)
+      after = std::min(after, nodes[at].limit[counter]);
+    after = std::min(most, after + nodes[at].counts[counter]);
+    for (size_t next : nodes[at].next) {
+      if (reached[next] && before[next] >= after)
+        continue;
+      reached[next] = true;
+      before[next] = std::max(before[next], after);
+      work.push_back(next);
+    }
+  }
+  return before[wait] <= allowed;
+}
+
+/// The operations that may be in flight behind the wait once it is weaker: those with exactly
+/// `allowed` later ones behind them, or all with at least as many where it is dropped.
+std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allowed,
+                                    bool dropped) const {
+  std::set<size_t> found;
+  std::set<std::pair<size_t, unsigned>> seen;
+  std::vector<std::pair<size_t, unsigned>> work;
+  for (size_t previous : nodes[wait].previous)
+    work.push_back({previous, 0});
+  while (!work.empty()) {
+    auto [at, later] = work.back();
+    work.pop_back();
+    if (!seen.insert({at, later}).second)
+      continue;
+    const Node &node = nodes[at];
+    if (at != wait && later >= node.limit[counter])
+      continue; // everything before it is complete
+    if (node.counts[counter]) {
+      // Scalar loads return in any order: none is certain while others are in flight.
+      if (later >= allowed || node.kind == InstructionClass::Smem)
+        found.insert(at);
+      if (++later > 64 || (!dropped && later > allowed))
+        continue;
+    }
+    for (size_t previous : node.previous)
+      work.push_back({previous, later});
+  }
+  return {found.begin(), found.end()};
+}
+
+static bool overlaps(const RegisterAccess &a, const RegisterAccess &b) {
+  return a.file == b.file && a.first < b.end() && b.first < a.end();
+}
+
+bool Flow::dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const {
+  if (alwaysFewer(wait, counter, allowed))
+    return true;
+  const std::vector<size_t> open = uncovered(wait, counter, allowed, dropped);
+  const bool touchesLds = llvm::any_of(open, [&](size_t i) { return nodes[i].lds; });
+  auto depends = [&](const Node &node) {
+    // Others rely on what was complete at a barrier.
+    if (node.kind == InstructionClass::Barrier &&
+        llvm::any_of(open, [&](size_t i) { return nodes[i].kind != InstructionClass::Smem; }))
+      return true;
+    if (touchesLds && node.lds)
+      return true;
+    return llvm::any_of(open, [&](size_t i) {
+      return llvm::any_of(nodes[i].effects.writes, [&](const RegisterAccess &result) {
+        auto hits = [&](const RegisterAccess &access) { return overlaps(result, access); };
+        return llvm::any_of(node.effects.reads, hits) || llvm::any_of(node.effects.writes, hits);
+      });
+    });
+  };
+  std::vector<bool> seen(nodes.size(), false);
+  std::vector<size_t> work(nodes[wait].next.begin(), nodes[wait].next.end());
+  // Operations that are issued behind the wait let a later wait with the same number cover as much.
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    const Node &node = nodes[at];
+    if (at == wait || node.limit[counter] <= allowed)
+      continue;
+    if (depends(node))
+      return false;
+    work.insert(work.end(), node.next.begin(), node.next.end());
+  }
+  return true;
+}
+
+static size_t hazardCount(const KernelCode &kernel, const Disassembler &disassembler) {
+  Result<std::vector<Hazard>> hazards = findHazards(kernel, disassembler);
+  return hazards ? hazards->size() : ~size_t(0);
+}
+
+static Result<std::string> proveNop(const KernelCode &kernel, const Mutant &mutant,
+                                    const Disassembler &disassembler) {
+  const size_t before = hazardCount(kernel, disassembler);
+  if (before == ~size_t(0))
+    return std::string();
+  std::vector<uint8_t> bytes(kernel.code.begin(), kernel.code.end());
+  std::copy(mutant.bytes.begin(), mutant.bytes.end(), bytes.begin() + mutant.offset);
+  KernelCode changed = kernel;
+  changed.code = bytes;
+  return std::string(
+      hazardCount(changed, disassembler) <= before ? "nop beyond the required distance" : "");
+}
+
+static Result<std::string> proveWait(const Flow &flow, const KernelCode &kernel,
+                                     const Mutant &mutant) {
+  using llvm::support::endian::read32le;
+  const uint32_t wait = read32le(kernel.code.data() + mutant.offset);
+  const uint32_t now = read32le(mutant.bytes.data());
+  const bool dropped = mutant.kind == MutationKind::DropWait;
+  auto vector = [](uint32_t w) { return (w & 15) | (w >> 14 & 3) << 4; };
+  auto lds = [](uint32_t w) { return w >> 8 & 15; };
+  bool dominated = true;
+  if (vector(wait) < 63 && (dropped || vector(now) != vector(wait)))
+    dominated &= flow.dominatedWait(mutant.instruction, Vector, vector(wait), dropped);
+  if (lds(wait) < 15 && (dropped || lds(now) != lds(wait)))
+    dominated &= flow.dominatedWait(mutant.instruction, LdsAndScalar, lds(wait), dropped);
+  return std::string(dominated ? "wait dominated by an equal or stronger one on all paths" : "");
+}
+
+Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
+                                            const Disassembler &disassembler) {
+  if (mutant.kind == MutationKind::DropNop)
+    return proveNop(kernel, mutant, disassembler);
+  const bool wait =
+      mutant.kind == MutationKind::DropWait || mutant.kind == MutationKind::WeakenWait;
+  if (!wait)
+    return std::string();
+  Flow flow(kernel, disassembler);
+  if (Status built = flow.build(); !built)
+    return built.error();
+  return proveWait(flow, kernel, mutant);
+}

@@ -1,0 +1,100 @@
+// Which mutants a piece of code has, and which of them are proven to change nothing.
+#include "hocket/Target/AMDGPU/Mutation.h"
+
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::amdgpu;
+
+namespace {
+class MutationTest : public testing::Test {
+protected:
+  void assemble(const std::string &text) {
+    target = *McTarget::create("gfx950");
+    disassembler = std::make_unique<Disassembler>(target);
+    code = *assembleCode(*target, text + "\ns_endpgm\n");
+    kernel.name = "k";
+    kernel.address = 0x100;
+    kernel.code = code;
+    mutants = *enumerateMutants(kernel, *disassembler);
+  }
+  /// The reason why the only mutant that becomes `after` is equivalent.
+  std::string reason(const std::string &after) {
+    for (const Mutant &mutant : mutants)
+      if (mutant.after == after)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return "no such mutant";
+  }
+  std::vector<std::string> changes() const {
+    std::vector<std::string> all;
+    for (const Mutant &mutant : mutants)
+      all.push_back(mutationName(mutant.kind).str() + ": " + mutant.after);
+    return all;
+  }
+
+  std::shared_ptr<const McTarget> target;
+  std::unique_ptr<Disassembler> disassembler;
+  llvm::SmallVector<uint8_t, 0> code;
+  KernelCode kernel;
+  std::vector<Mutant> mutants;
+};
+
+const std::string dominated = "wait dominated by an equal or stronger one on all paths";
+} // namespace
+
+TEST_F(MutationTest, ChangesWhatItNames) {
+  assemble(
+      "s_waitcnt vmcnt(2) lgkmcnt(0)\ns_barrier\ns_nop 3\nds_read_b32 v1, v2 offset:8\n"
+      "s_mov_b32 m0, 0x400\ns_add_u32 s4, s4, 4\nloop:\ns_add_u32 s4, s4, 4\ns_cmp_lt_u32 s4, 16\n"
+      "s_cbranch_scc1 loop\n"
+      "s_nop 0\nv_mov_b32 v1, 0\ns_lshl_b32 s5, s6, 3");
+  EXPECT_EQ(changes(), (std::vector<std::string>{
+                           "drop-wait: s_nop 0",
+                           "weaken-wait: s_waitcnt vmcnt(3) lgkmcnt(0)",
+                           "weaken-wait: s_waitcnt vmcnt(2) lgkmcnt(1)",
+                           "drop-barrier: s_nop 0",
+                           "drop-nop: s_nop 2",
+                           "lds-offset: ds_read_b32 v1, v2 offset:24",
+                           "buffer-slot: s_mov_b32 m0, 0x800",
+                           "counter: s_add_u32 s4, s4, 8",
+                           "counter: s_cmp_lt_u32 s4, 17",
+                           "drop-nop: v_mov_b32_e32 v1, 0; s_nop 0",
+                       }));
+  EXPECT_EQ(mutants[0].offset, 0u);
+  EXPECT_EQ(mutants[5].offset, 12u);
+  EXPECT_EQ(mutants[5].before, "ds_read_b32 v1, v2 offset:8");
+}
+
+TEST_F(MutationTest, WaitsThatMatterAreNotEquivalent) {
+  const std::string load = "global_load_dword v1, v0, s[4:5]\n";
+  assemble(load + "s_waitcnt vmcnt(0)\nv_mov_b32 v2, v1");
+  EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
+  EXPECT_EQ(reason("s_nop 0"), "");
+  // What is complete at a barrier, others rely on.
+  assemble("ds_write_b32 v0, v1\ns_waitcnt lgkmcnt(0)\ns_barrier\ns_waitcnt lgkmcnt(0)");
+  EXPECT_EQ(reason("s_waitcnt lgkmcnt(1)"), "");
+  // On one of two ways only.
+  assemble(load + "s_waitcnt vmcnt(0)\ns_cbranch_scc1 skip\ns_waitcnt vmcnt(0)\nskip:\n"
+                  "v_mov_b32 v2, v1");
+  EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
+}
+
+TEST_F(MutationTest, DominatedWaits) {
+  const std::string load = "global_load_dword v1, v0, s[4:5]\n";
+  // Nothing can be in flight.
+  assemble(load + "s_waitcnt vmcnt(0)\ns_waitcnt vmcnt(0)\nv_mov_b32 v2, v1");
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[2], *disassembler), dominated);
+  // A later wait covers it before the result is used: the first may go too.
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[0], *disassembler), dominated);
+  // In a loop, a load of the last round may be in flight.
+  assemble("loop:\ns_waitcnt vmcnt(0)\nv_mov_b32 v2, v1\n" + load + "s_cbranch_scc1 loop");
+  EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
+}
+
+TEST_F(MutationTest, NopsBeyondTheDistance) {
+  const std::string set = "s_mov_b32 m0, s4\n", load = "buffer_load_dword v1, s[8:11], 0 offen lds";
+  assemble(set + "s_nop 0\n" + load);
+  EXPECT_EQ(*proveEquivalent(kernel, mutants.front(), *disassembler), "");
+  assemble(set + "s_nop 3\n" + load);
+  EXPECT_EQ(reason("s_nop 2"), "nop beyond the required distance");
+}

@@ -1,0 +1,332 @@
+// hocket-run mutate: how good the checks are, measured by faults that are put into a kernel.
+//
+// One instruction at a time is changed in the code object and the problem run checked, under
+// several interleavings, and verified. A mutant is caught by a finding, an error or a wrong result;
+// what is not caught must be shown to be the same program, by a proof from a fixed list, or it is
+// missed.
+#include "ForwardOptions.h"
+#include "Output.h"
+#include "Subcommands.h"
+
+#include "hocket/Target/AMDGPU/Mutation.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+using amdgpu::Mutant;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+namespace {
+/// What became of one mutant.
+struct Outcome {
+  Mutant mutant;
+  enum Verdict { Caught, Equivalent, Missed } verdict = Missed;
+  std::string by; ///< the finding's kind, "wrong result", "error"; or the reason of equivalence
+};
+
+constexpr unsigned defaultInterleavings = 4;
+
+/// One problem that every mutant has to run.
+struct Trial {
+  ForwardProblem problem;
+  uint64_t instructionLimit = 0;
+};
+
+class Mutation {
+public:
+  Mutation(runtime::Device &device, ForwardKernel kernel, std::vector<Trial> trials,
+           const ForwardOptions &options)
+      : device(device), kernel(std::move(kernel)), trials(std::move(trials)), options(options) {}
+
+  Status prepare(uint64_t count);
+  Status judgeAll();
+  std::string toJson() const;
+  void printSummary() const;
+  bool anyMissed() const {
+    return llvm::any_of(outcomes, [](const Outcome &o) { return o.verdict == Outcome::Missed; });
+  }
+
+private:
+  std::string runOnce(const std::string &codeObject, const Trial &trial, unsigned interleaving);
+  std::string runAll(const std::string &codeObject);
+  Status measure(Trial &trial);
+  std::string patched(const Mutant &mutant, llvm::ArrayRef<uint8_t> bytes) const;
+  bool isReached(const Mutant &mutant);
+  Result<Outcome> judge(const Mutant &mutant);
+
+  runtime::Device &device;
+  ForwardKernel kernel;
+  std::vector<Trial> trials;
+  ForwardOptions options;
+  amdgpu::KernelCode code; ///< points into `kernel.codeObject`
+  std::unique_ptr<amdgpu::Disassembler> disassembler;
+  std::vector<Mutant> mutants;
+  size_t possible = 0;
+  std::vector<Outcome> outcomes;
+};
+} // namespace
+
+/// Runs the problem; "" if all is right, else what is not.
+std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
+                              unsigned interleaving) {
+  ForwardOptions once = options;
+  once.seed = options.seed + interleaving;
+  once.interleavings = 1;
+  once.instructionLimit = trial.instructionLimit;
+  Result<ForwardReport> report = runForward(device, std::as_bytes(std::span(codeObject)),
+                                            kernel.manifest, trial.problem, once);
+  if (!report.ok())
+    return "error";
+  if (!report->findings.empty())
+    return std::string(findingName(report->findings.front().kind));
+  return report->passed() ? "" : "wrong result";
+}
+
+/// The first thing that goes wrong in any trial, interleaving by interleaving; "" if nothing does.
+std::string Mutation::runAll(const std::string &codeObject) {
+  for (unsigned i = 0; i < options.interleavings; ++i)
+    for (const Trial &trial : trials)
+      if (std::string wrong = runOnce(codeObject, trial, i); !wrong.empty())
+        return wrong;
+  return "";
+}
+
+/// How long the original takes: a mutant may loop.
+Status Mutation::measure(Trial &trial) {
+  ForwardOptions once = options;
+  once.interleavings = 1;
+  once.verify = false;
+  Result<ForwardReport> report = runForward(device, std::as_bytes(std::span(kernel.codeObject)),
+                                            kernel.manifest, trial.problem, once);
+  if (!report.ok())
+    return report.error();
+  trial.instructionLimit = 2 * report->launches.front().report.waveInstructions + 10000;
+  return Status::success();
+}
+
+Status Mutation::prepare(uint64_t count) {
+  Result<std::vector<amdgpu::KernelCode>> kernels = amdgpu::readKernels(kernel.codeObject);
+  if (!kernels)
+    return kernels.error();
+  auto found = llvm::find_if(*kernels, [&](const amdgpu::KernelCode &candidate) {
+    return candidate.name == kernel.manifest.kernel;
+  });
+  if (found == kernels->end())
+    return invalidInput("the code object has no kernel '" + kernel.manifest.kernel +
+                        "', which its manifest names");
+  code = *found;
+  auto target = amdgpu::McTarget::create(amdgpu::processorOf(kernel.codeObject));
+  if (!target)
+    return target.error();
+  disassembler = std::make_unique<amdgpu::Disassembler>(*target);
+  Result<std::vector<Mutant>> all = amdgpu::enumerateMutants(code, *disassembler);
+  if (!all)
+    return all.error();
+  mutants = *std::move(all);
+  possible = mutants.size();
+  if (count != 0 && count < mutants.size()) {
+    std::mt19937_64 random(options.seed);
+    // Fisher-Yates by hand: the standard's shuffle differs between libraries.
+    for (size_t i = 0; i < count; ++i)
+      std::swap(mutants[i], mutants[i + random() % (mutants.size() - i)]);
+    mutants.resize(count);
+    llvm::sort(mutants, [](const Mutant &a, const Mutant &b) {
+      return std::tie(a.offset, a.after) < std::tie(b.offset, b.after);
+    });
+  }
+  for (Trial &trial : trials)
+    if (Status status = measure(trial); !status.ok())
+      return status;
+  if (std::string wrong = runAll(kernel.codeObject); !wrong.empty())
+    return invalidInput("the kernel is not clean without mutation (" + wrong +
+                        "); see 'hocket-run fmha-fwd --check'");
+  return Status::success();
+}
+
+std::string Mutation::patched(const Mutant &mutant, llvm::ArrayRef<uint8_t> bytes) const {
+  std::string changed = kernel.codeObject;
+  auto *begin = reinterpret_cast<const uint8_t *>(kernel.codeObject.data());
+  size_t at = static_cast<size_t>(code.code.data() - begin) + mutant.offset;
+  std::copy(bytes.begin(), bytes.end(), changed.begin() + static_cast<ptrdiff_t>(at));
+  return changed;
+}
+
+/// Whether any run executes the instruction: with a trap in its place it would fail.
+bool Mutation::isReached(const Mutant &mutant) {
+  uint8_t trap[4];
+  llvm::support::endian::write32le(trap, 0xbf920002); // s_trap 2
+  return !runAll(patched(mutant, trap)).empty();
+}
+
+Result<Outcome> Mutation::judge(const Mutant &mutant) {
+  Outcome outcome;
+  outcome.mutant = mutant;
+  std::string changed = patched(mutant, mutant.bytes);
+  outcome.by = runAll(changed);
+  if (!outcome.by.empty()) {
+    outcome.verdict = Outcome::Caught;
+    return outcome;
+  }
+  Result<std::string> reason = amdgpu::proveEquivalent(code, mutant, *disassembler);
+  if (!reason)
+    return reason.error();
+  if (reason->empty() && !isReached(mutant))
+    *reason = "instruction never executed";
+  outcome.by = *reason;
+  outcome.verdict = reason->empty() ? Outcome::Missed : Outcome::Equivalent;
+  return outcome;
+}
+
+Status Mutation::judgeAll() {
+  for (const Mutant &mutant : mutants) {
+    showProgress("mutant " + std::to_string(outcomes.size() + 1) + " of " +
+                     std::to_string(mutants.size()),
+                 double(outcomes.size()) / double(mutants.size()));
+    Result<Outcome> outcome = judge(mutant);
+    if (!outcome)
+      return outcome.error();
+    outcomes.push_back(*std::move(outcome));
+  }
+  clearProgress();
+  return Status::success();
+}
+
+static StringRef nameOf(Outcome::Verdict verdict) {
+  return verdict == Outcome::Caught       ? "caught"
+         : verdict == Outcome::Equivalent ? "equivalent"
+                                          : "missed";
+}
+
+std::string Mutation::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  int64_t counts[3] = {};
+  for (const Outcome &outcome : outcomes)
+    ++counts[outcome.verdict];
+  out.object([&] {
+    out.attribute("passed", !anyMissed());
+    out.attribute("kernel", kernel.manifest.kernel);
+    out.attribute("seed", options.seed);
+    out.attribute("interleavings", options.interleavings);
+    out.attribute("possible", static_cast<uint64_t>(possible));
+    out.attribute("mutants", static_cast<uint64_t>(outcomes.size()));
+    out.attribute("caught", counts[Outcome::Caught]);
+    out.attribute("equivalent", counts[Outcome::Equivalent]);
+    out.attribute("missed", counts[Outcome::Missed]);
+    out.attributeArray("outcomes", [&] {
+      for (const Outcome &outcome : outcomes)
+        out.object([&] {
+          out.attribute("kind", amdgpu::mutationName(outcome.mutant.kind));
+          out.attribute("offset", outcome.mutant.offset);
+          out.attribute("before", outcome.mutant.before);
+          out.attribute("after", outcome.mutant.after);
+          out.attribute("verdict", nameOf(outcome.verdict));
+          out.attribute("by", outcome.by);
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}
+
+void Mutation::printSummary() const {
+  std::map<std::pair<StringRef, StringRef>, std::map<std::string, unsigned>> table;
+  for (const Outcome &outcome : outcomes)
+    ++table[{amdgpu::mutationName(outcome.mutant.kind), nameOf(outcome.verdict)}][outcome.by];
+  for (const auto &[key, reasons] : table)
+    for (const auto &[reason, count] : reasons)
+      llvm::errs() << llvm::formatv("{0,-14} {1,-11} {2,5}  {3}\n", key.first, key.second, count,
+                                    reason);
+  for (const Outcome &outcome : outcomes)
+    if (outcome.verdict == Outcome::Missed)
+      llvm::errs() << llvm::formatv("missed: {0} at offset {1:x}: '{2}' became '{3}'\n",
+                                    amdgpu::mutationName(outcome.mutant.kind),
+                                    outcome.mutant.offset, outcome.mutant.before,
+                                    outcome.mutant.after);
+  llvm::errs() << outcomes.size() << " of " << possible << " mutants\n";
+}
+
+static Result<int> mutate(llvm::ArrayRef<Options> problems) {
+  const Options &options = problems.front();
+  std::vector<Trial> trials;
+  for (const Options &one : problems) {
+    Result<ForwardProblem> problem = readProblem(one);
+    if (!problem.ok())
+      return problem.error();
+    trials.push_back({*std::move(problem)});
+  }
+  Result<ForwardOptions> forward = readForwardOptions(options);
+  if (!forward.ok())
+    return forward.error();
+  Result<uint64_t> count = mutantCount(options);
+  if (!count.ok())
+    return count.error();
+  Result<runtime::OpenedDevice> opened = openDevice("sim");
+  if (!opened.ok())
+    return opened.error();
+  Result<ForwardKernel> kernel = getKernel(options, trials.front().problem);
+  if (!kernel.ok())
+    return kernel.error();
+  forward->check = true;
+  forward->progress = {};
+  if (forward->interleavings == 1)
+    forward->interleavings = defaultInterleavings;
+  Mutation mutation(*opened->device, *std::move(kernel), std::move(trials), *forward);
+  if (Status status = mutation.prepare(*count); !status.ok())
+    return status.error();
+  if (Status status = mutation.judgeAll(); !status.ok())
+    return status.error();
+  mutation.printSummary();
+  if (Status status = writeJson(jsonPath(options), mutation.toJson()); !status.ok())
+    return status.error();
+  return mutation.anyMissed() ? exitWrong : exitRight;
+}
+
+/// "mutate CO COMMON... --problem OPTIONS... --problem OPTIONS...": one list of options for each
+/// problem, with the common ones in front; CO is short for --code-object.
+static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const char *> args) {
+  std::vector<std::string> common;
+  std::vector<std::vector<std::string>> problems;
+  for (size_t i = 0; i < args.size(); ++i) {
+    StringRef arg = args[i];
+    if (arg == "--problem") {
+      problems.push_back(common);
+      continue;
+    }
+    std::string text = i == 0 && !arg.starts_with("-") ? ("--code-object=" + arg).str() : arg.str();
+    (problems.empty() ? common : problems.back()).push_back(std::move(text));
+  }
+  if (problems.empty())
+    problems.push_back(common);
+  return problems;
+}
+
+Result<int> run::mutateCommand(llvm::ArrayRef<const char *> args) {
+  std::vector<Options> problems;
+  std::vector<std::vector<std::string>> lists = splitProblems(args); // options point into it
+  for (const std::vector<std::string> &list : lists) {
+    std::vector<const char *> pointers;
+    for (const std::string &arg : list)
+      pointers.push_back(arg.c_str());
+    Result<std::optional<Options>> options = parseForwardOptions(
+        "mutate",
+        "Puts small faults into a kernel, runs each mutant checked and says what is found",
+        pointers);
+    if (!options.ok())
+      return options.error();
+    if (!*options)
+      return exitRight;
+    problems.push_back(*std::move(*options));
+  }
+  return mutate(problems);
+}
