@@ -4,6 +4,7 @@
 #include "hocket/Simulator/GridTime.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include <cstring>
 #include <gmock/gmock.h>
 
 using namespace hocket;
