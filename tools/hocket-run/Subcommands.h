@@ -12,6 +12,8 @@ namespace hocket::run {
 Result<int> execCommand(llvm::ArrayRef<const char *> args);
 /// Shows a code object's kernels, resources and arguments.
 Result<int> infoCommand(llvm::ArrayRef<const char *> args);
+/// Runs random C on the host and in the simulator, and compares.
+Result<int> difftestCommand(llvm::ArrayRef<const char *> args);
 /// Lists the instructions that the simulator implements.
 Result<int> isaCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.

@@ -27,6 +27,7 @@ constexpr Subcommand subcommands[] = {
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},
     {"bench", "predict published measurements and report the error", benchCommand},
     {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
+    {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };
 } // namespace
 

@@ -19,6 +19,10 @@ def PipelineTilesPass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     reads a tile before it is complete or overwrites one that is still read, is an error that names
     both steps.
   }];
+  let options = [
+    Option<"skipRingHazards", "skip-ring-hazards-for-testing", "bool", "false",
+           "expand schedules that read or overwrite tiles too early; for tests of what finds it later">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 

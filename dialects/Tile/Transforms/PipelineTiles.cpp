@@ -465,7 +465,7 @@ void LoopEmitter::emit() {
   loop.erase();
 }
 
-static LogicalResult pipelineLoop(ForTilesOp loop) {
+static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
   if (auto step = loop->getParentOfType<StepOp>())
     return loop.emitOpError() << "stands in step '" << step.getSymName()
                               << "'; a schedule places whole steps, so put the loop outside of it";
@@ -481,7 +481,7 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
                               << "' with two wave groups, but the "
                               << "kernel has " << kernel.getWaves()
                               << " waves; an even number is needed";
-  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule);
+  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule, skipRingHazards);
   if (failed(model))
     return failure();
   LoopEmitter(loop, *model).emit();
@@ -490,11 +490,12 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
 
 namespace {
 struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTilesPass> {
+  using Base::Base;
   void runOnOperation() override {
     SmallVector<ForTilesOp> loops;
     getOperation().walk([&](ForTilesOp loop) { loops.push_back(loop); });
     for (ForTilesOp loop : loops)
-      if (failed(pipelineLoop(loop)))
+      if (failed(pipelineLoop(loop, skipRingHazards)))
         return signalPassFailure();
   }
 };

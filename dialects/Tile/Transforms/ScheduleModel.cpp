@@ -17,8 +17,10 @@ static std::string describe(const Placement &place) {
          std::to_string(place.clusterIndex) + ", tile offset " + std::to_string(place.offset) + ")";
 }
 
-FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule) {
+FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule,
+                                               bool skipRingHazards) {
   ScheduleModel model;
+  model.skipRingHazards = skipRingHazards;
   if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) ||
       failed(model.collectRings()))
     return failure();
@@ -184,7 +186,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
   for (const Placement *read : use.reads) {
     int64_t lastWait = position(*read, 0) - 1 - lag();
     int64_t fetched = position(*use.fetch, 0);
-    if (fetched > lastWait) {
+    if (fetched > lastWait && !skipRingHazards) {
       ClusterOp cluster = read->cluster;
       auto diagnostic = cluster.emitOpError()
                         << "reads ring '" << name << "' in " << describe(*read)
@@ -204,7 +206,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
   std::optional<uint64_t> stated = op ? op.getDepth() : std::nullopt;
   if (!stated)
     return success();
-  if (static_cast<int64_t>(*stated) >= use.depth) {
+  if (static_cast<int64_t>(*stated) >= use.depth || skipRingHazards) {
     use.depth = *stated;
     return success();
   }

@@ -120,6 +120,7 @@ Result<ForwardReport> test::runCase(const Case &item, const std::string &schedul
   options.data = item.data;
   options.seed = 20261121;
   options.interleavings = item.interleavings;
+  options.check = item.check;
   return runForward(*device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest,
                     item.problem, options);
 }

@@ -14,6 +14,7 @@ struct Case {
   attention::ForwardProblem problem;
   attention::DataKind data = attention::DataKind::Normal;
   unsigned interleavings = 2;
+  bool check = false; ///< in checked execution, which must find no error
 };
 
 /// The kernel for `problem` with a shipped schedule ("": the default). Kernels are the same for

@@ -224,6 +224,8 @@ TEST_P(Encodings, FieldsAgreeWithLlvmsOperands) {
     std::memcpy(in.words, each.sample.words, each.disassembly.bytes);
     if (!decodeFields(in, each.disassembly.mnemonic))
       continue;
+    // v_bitop3's table is put together from modifier bits when it executes.
+    bool table = each.disassembly.mnemonic.starts_with("v_bitop3");
     auto registers = decodedRegisters(in);
     auto immediates = decodedImmediates(in);
     for (const llvm::MCOperand &operand : decoded->inst) {
@@ -234,7 +236,7 @@ TEST_P(Encodings, FieldsAgreeWithLlvmsOperands) {
         auto at = registers.lower_bound({file, number});
         EXPECT_TRUE(at != registers.end() && at->first == file && at->second <= last)
             << file << number << " of " << each.disassembly.text;
-      } else if (operand.isImm() && (operand.getImm() > 64 || operand.getImm() < 0)) {
+      } else if (!table && operand.isImm() && (operand.getImm() > 64 || operand.getImm() < 0)) {
         EXPECT_TRUE(immediates.count(operand.getImm()))
             << operand.getImm() << " of " << each.disassembly.text;
       }
