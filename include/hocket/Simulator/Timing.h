@@ -90,6 +90,7 @@ struct TimedRun {
   std::vector<IssueEvent> events; ///< at most `TimingOptions::maxEvents`
   std::map<uint32_t, TimedPlace> places;
   unsigned resident = 1; ///< workgroups at a time
+  bool complete = true;  ///< all events were kept
   uint64_t cycles = 0;   ///< from the first launch to the last end
   uint64_t instructions = 0;
   uint64_t ldsConflicts = 0; ///< LDS cycles beyond the conflict-free ones

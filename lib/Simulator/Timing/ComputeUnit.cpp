@@ -331,6 +331,9 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
     for (const auto *queue : {&wave.vectorMemory, &wave.lds})
       if (!queue->empty())
         group.end = std::max(group.end, queue->back());
+    // Thousands of waves may pass through; their registers need not stay.
+    wave.registerReady = {}, wave.registerLate = {}, wave.vectorWrote = {};
+    wave.matrixResult = {}, wave.matrixReady = {}, wave.dotOpcode = {};
   }
   return event;
 }

@@ -79,6 +79,9 @@ std::string sim::toText(const TimedRun &run, const TimingSummary &summary) {
         << group.instructions << " wave-instructions\n";
   out << "  total         " << run.cycles << " cycles, " << run.ldsConflicts
       << " LDS cycles lost to bank conflicts, " << run.memoryBytes << " bytes in whole lines\n";
+  if (!run.complete)
+    out << "  recorded      the first " << run.events.size()
+        << " instructions; shares, stalls and the steady state are of those\n";
   out << "  units busy  ";
   printBusy(out, summary.busy);
   out << "  wave 0 as a whole: ";
@@ -139,6 +142,7 @@ std::string sim::toJson(const TimedRun &run, const TimingSummary &summary) {
     out.attribute("kernel", run.kernel);
     out.attribute("cycles", int64_t(run.cycles));
     out.attribute("instructions", int64_t(run.instructions));
+    out.attribute("complete", run.complete);
     out.attribute("resident_workgroups", run.resident);
     out.attribute("lds_conflict_cycles", int64_t(run.ldsConflicts));
     out.attribute("memory_bytes", int64_t(run.memoryBytes));

@@ -164,7 +164,8 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
 TimingSummary sim::summarize(const TimedRun &run) {
   TimingSummary summary;
   std::vector<WaveEvents> waves = byWave(run);
-  summary.busy = busyShares(run, 0, run.cycles);
+  bool cut = !run.complete && !run.events.empty();
+  summary.busy = busyShares(run, 0, cut ? run.events.back().cycle : run.cycles);
   for (size_t w = 0; w < waves.size(); ++w) {
     WaveTime time;
     for (const IssueEvent *event : waves[w])

@@ -142,6 +142,8 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
   result->ldsConflicts += prices.cost.ldsConflicts;
   if (result->events.size() < options.maxEvents)
     result->events.push_back(event);
+  else
+    result->complete = false;
   if (wave.stop == Stop::Ended)
     --slot.live;
   else
