@@ -253,7 +253,7 @@ AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
   SmallVector<Value> newer;
   bool needed = false;
   for (auto [use, tile] : llvm::reverse(fetches)) {
-    needed = llvm::any_of(use->reads, [&, use = use, tile = tile](const Placement *read) {
+    needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
       return position(*read, tile) == horizon;
     });
     if (needed)
