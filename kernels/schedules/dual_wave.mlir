@@ -5,6 +5,6 @@
 tile.schedule @dual_wave unroll(2) wave_groups(2) {
   tile.cluster memory { read_k(0) fetch_v(0) }
   tile.cluster compute priority(1) { qk(0) tail(-1) }
-  tile.cluster memory { read_v(-1) fetch_k(+2) mask(0) rescale(-1) settle(0) }
+  tile.cluster memory { mask(0) read_v(-1) fetch_k(+2) rescale(-1) settle(0) }
   tile.cluster compute priority(1) { pv(-1) head(0) }
 }

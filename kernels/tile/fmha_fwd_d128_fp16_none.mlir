@@ -39,7 +39,7 @@ tile.kernel @fmha_fwd_d128_fp16_none(
       ["o_stride_s % 8 == 0", "o_stride_s must be a multiple of 8 elements"],
       ["o_stride_h % 8 == 0", "o_stride_h must be a multiple of 8 elements"]]} {
   // Which 256 rows of which head this workgroup works on, and which 32 of them are this wave's.
-  %batch, %head, %row = tile.block_id %q rows(256) : <?x?x?x128xf16>
+  %batch, %head, %row = tile.block_id %q rows(256) xcds(8) : <?x?x?x128xf16>
   %wave_row = tile.wave_row %row rows(32)
   %kv_head = tile.group_head %head of %q in %k : <?x?x?x128xf16>, <?x?x?x128xf16>
 
@@ -116,14 +116,14 @@ tile.kernel @fmha_fwd_d128_fp16_none(
     // P = exp2(S scale - reference), in two halves, so that a schedule can put work between them.
     %head_weights, %head_sum = tile.step @head -> !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 0 : <64x32xf32, acc> -> <32x32xf32, acc>
-      %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, <32xf32>
+      %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
       %new_sum = tile.row_sum %weights, %scaled_sum : <32x32xf32, acc>, <32xf32>
       tile.yield %rounded, %new_sum : !tile.frag<32x32xf16, rhs_acc>, !tile.rows<32xf32>
     }
     %tile_weights, %row_sum = tile.step @tail -> !tile.frag<64x32xf16, rhs_acc>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
-      %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, <32xf32>
+      %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xf16, rhs_acc>
       %new_sum = tile.row_sum %weights, %head_sum : <32x32xf32, acc>, <32xf32>
       %all = tile.concat %head_weights, %rounded

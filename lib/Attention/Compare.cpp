@@ -18,6 +18,25 @@ namespace {
 constexpr double toleranceBf16 = 3.5e-3;
 constexpr double toleranceFp16 = 5e-4;
 constexpr double toleranceLse = 1e-4;
+// Of `fast_scale`, where Q is rounded a second time (docs/Accuracy.md): what an error of half a
+// unit in the last place of every scaled Q makes of scores of the sizes tested.
+constexpr double fastToleranceBf16 = 2e-2;
+constexpr double fastToleranceFp16 = 2.5e-3;
+constexpr double fastToleranceLseBf16 = 2e-2;
+constexpr double fastToleranceLseFp16 = 2.5e-3;
+
+double toleranceOf(const ForwardProblem &problem) {
+  bool bf16 = problem.dtype == DataType::BF16;
+  if (problem.fastScale)
+    return bf16 ? fastToleranceBf16 : fastToleranceFp16;
+  return bf16 ? toleranceBf16 : toleranceFp16;
+}
+
+double lseToleranceOf(const ForwardProblem &problem) {
+  if (!problem.fastScale)
+    return toleranceLse;
+  return problem.dtype == DataType::BF16 ? fastToleranceLseBf16 : fastToleranceLseFp16;
+}
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
 
@@ -142,9 +161,9 @@ static void judge(const ForwardProblem &problem, ForwardErrors &errors) {
   if (!(errors.tensorRelative <= errors.tolerance))
     fail("relative error of the whole tensor is " + number(errors.tensorRelative) + ", at most " +
          number(errors.tolerance) + " is allowed");
-  if (!(errors.worstLse <= toleranceLse))
+  if (!(errors.worstLse <= errors.lseTolerance))
     fail("LSE error is " + number(errors.worstLse) + " at " +
-         describeRow(problem, errors.worstLseRow) + ", at most " + number(toleranceLse) +
+         describeRow(problem, errors.worstLseRow) + ", at most " + number(errors.lseTolerance) +
          " is allowed");
 }
 
@@ -154,7 +173,8 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   ForwardErrors errors;
   errors.rowsTotal = problem.shape(TensorName::O).rows();
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
-  errors.tolerance = problem.dtype == DataType::BF16 ? toleranceBf16 : toleranceFp16;
+  errors.tolerance = toleranceOf(problem);
+  errors.lseTolerance = lseToleranceOf(problem);
   scan(problem, outputs, errors);
   checkEmptyRows(problem, outputs, errors);
   double maxV = maxMagnitude(problem.dtype, inputs.v);

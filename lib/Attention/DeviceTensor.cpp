@@ -53,11 +53,11 @@ void DeviceTensor::makeSegments() {
 Result<std::unique_ptr<DeviceTensor>> DeviceTensor::create(runtime::Device &device,
                                                            std::string label,
                                                            std::vector<uint64_t> rowOffsets,
-                                                           uint64_t rowBytes) {
+                                                           uint64_t rowBytes, uint64_t alignment) {
   std::unique_ptr<DeviceTensor> tensor(
       new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes));
   Result<runtime::DeviceAddress> address =
-      device.allocate(tensor->span + 2 * guardBytes, 16, tensor->label);
+      device.allocate(tensor->span + 2 * guardBytes, alignment, tensor->label);
   if (!address.ok())
     return Error{address.error().kind,
                  "tensor '" + tensor->label + "': " + address.error().message};

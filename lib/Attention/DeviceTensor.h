@@ -27,10 +27,10 @@ class DeviceTensor {
 public:
   /// Allocates the tensor `label` of rows of `rowBytes` bytes; row i of the dense array stands at
   /// byte rowOffsets[i], an even number. Rows may overlap if the tensor is only read. The address
-  /// of byte 0 is aligned to 16 bytes; in the simulator no better.
+  /// of byte 0 is aligned to `alignment` bytes; in the simulator no better.
   static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
                                                       std::vector<uint64_t> rowOffsets,
-                                                      uint64_t rowBytes);
+                                                      uint64_t rowBytes, uint64_t alignment);
   ~DeviceTensor();
   DeviceTensor(const DeviceTensor &) = delete;
   DeviceTensor &operator=(const DeviceTensor &) = delete;

@@ -39,6 +39,7 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("causal", problem.causal);
   out.attribute("scale", finiteValue(problem.effectiveScale()));
   out.attribute("lse", problem.wantLse);
+  out.attribute("fast_scale", problem.fastScale);
   out.attribute("layout", StringRef(toString(problem.layout)));
   out.attributeObject("strides", [&] {
     for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
@@ -61,6 +62,7 @@ static void writeErrors(json::OStream &out, const ForwardErrors &errors) {
   out.attribute("worst_row_ratio", finiteValue(errors.worstRowRatio));
   out.attribute("worst_row", errors.worstRow);
   out.attribute("worst_lse", finiteValue(errors.worstLse));
+  out.attribute("lse_tolerance", errors.lseTolerance);
   out.attribute("worst_lse_row", errors.worstLseRow);
   out.attribute("nan_elements", errors.nanElements);
   out.attribute("unwritten_elements", errors.unwrittenElements);
@@ -100,6 +102,7 @@ std::string attention::toJson(const ForwardReport &report) {
   out.object([&] {
     out.attribute("passed", report.passed());
     out.attribute("verified", report.verified);
+    out.attribute("output_hash", llvm::utohexstr(report.outputHash, /*LowerCase=*/true));
     out.attributeArray("failures", [&] {
       for (const std::string &failure : report.failures)
         out.value(failure);
@@ -152,7 +155,9 @@ static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report)
            decimal("%.1e", errors.tolerance) + "), worst row " +
            decimal("%.2f", errors.worstRowRatio) + " of what is allowed");
   if (report.problem.wantLse)
-    line(out, "LSE error", decimal("%.3e", errors.worstLse) + " (at most 1.0e-04)");
+    line(out, "LSE error",
+         decimal("%.3e", errors.worstLse) + " (at most " + decimal("%.1e", errors.lseTolerance) +
+             ")");
 }
 
 std::string attention::toText(const ForwardReport &report) {

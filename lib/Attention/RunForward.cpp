@@ -6,6 +6,9 @@
 
 #include "DeviceTensor.h"
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/xxhash.h"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -48,6 +51,7 @@ private:
                  const std::string &launch);
   Status checkInputs();
   void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
+  uint64_t hashOutputs() const;
   void verify();
   void say(const std::string &phase, double fraction = 0) const {
     if (options.progress)
@@ -115,7 +119,7 @@ Status Runner::placeTensor(TensorName name, std::vector<uint16_t> &data) {
   TensorShape shape = problem.shape(name);
   Result<std::unique_ptr<DeviceTensor>> tensor =
       DeviceTensor::create(device, std::string(toString(name)), rowOffsets(problem, name),
-                           2 * static_cast<uint64_t>(shape.dim));
+                           2 * static_cast<uint64_t>(shape.dim), options.alignment);
   if (!tensor.ok())
     return tensor.error();
   place.device = *std::move(tensor);
@@ -148,7 +152,7 @@ Status Runner::placeOutputs() {
     return Status::success();
   outputs.lse.resize(static_cast<size_t>(problem.shape(TensorName::O).rows()));
   Result<std::unique_ptr<DeviceTensor>> tensor =
-      DeviceTensor::create(device, "lse", {0}, 4 * outputs.lse.size());
+      DeviceTensor::create(device, "lse", {0}, 4 * outputs.lse.size(), options.alignment);
   if (!tensor.ok())
     return tensor.error();
   lse.device = *std::move(tensor);
@@ -164,7 +168,7 @@ Status Runner::placeWorkspace() {
   if (workspaceBytes == 0)
     return Status::success();
   Result<std::unique_ptr<DeviceTensor>> tensor =
-      DeviceTensor::create(device, "workspace", {0}, workspaceBytes);
+      DeviceTensor::create(device, "workspace", {0}, workspaceBytes, options.alignment);
   if (!tensor.ok())
     return tensor.error();
   workspace = *std::move(tensor);
@@ -260,6 +264,9 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
+  if (options.inspect)
+    if (Status status = options.inspect(*kernel, binding); !status.ok())
+      return status;
   return checkInputs();
 }
 
@@ -273,6 +280,15 @@ Status Runner::checkInputs() {
       report.failures.push_back("input tensor '" + std::string(name) + "' was overwritten");
   }
   return Status::success();
+}
+
+uint64_t Runner::hashOutputs() const {
+  auto bytes = [](const auto &values) {
+    return llvm::ArrayRef(reinterpret_cast<const uint8_t *>(values.data()),
+                          values.size() * sizeof(values[0]));
+  };
+  uint64_t hashes[] = {llvm::xxh3_64bits(bytes(outputs.o)), llvm::xxh3_64bits(bytes(outputs.lse))};
+  return llvm::xxh3_64bits(bytes(llvm::ArrayRef(hashes)));
 }
 
 void Runner::verify() {
@@ -320,6 +336,7 @@ Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
   for (auto step : steps)
     if (Status status = (this->*step)(); !status.ok())
       return status.error();
+  report.outputHash = hashOutputs();
   if (options.verify && !faulted)
     verify();
   if (hasErrors(report.findings))

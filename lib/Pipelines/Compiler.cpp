@@ -3,10 +3,12 @@
 
 #include "KernelManifest.h"
 
+#include "Attn/IR/Attn.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
+#include "hocket/Pipelines/DrawSchedule.h"
 #include "hocket/Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -16,6 +18,7 @@
 #include "hocket/Target/HSACO/Translate.h"
 
 #include "mlir/Conversion/Passes.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -95,6 +98,9 @@ public:
       auto start = std::chrono::steady_clock::now();
       if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
         return status.error();
+      if (options.drawSchedule && stage == Stage::Clusters)
+        if (Status status = draw(); !status)
+          return status.error();
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -122,11 +128,13 @@ private:
   Status advanceTo(Stage stage);
   Status toTile();
   Status toClusters();
+  Status draw();
   Status toRocdl();
   Status toLlvm();
   Status toAsm();
   Status toHsaco();
   Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
+  Status overrideProblems();
   Status verifyTargets();
   Status readManifest();
   void finishManifest(const hsaco::ResourceReport &report);
@@ -211,6 +219,8 @@ Status Compiler::parseMlir() {
     return status;
   if (options.from > Stage::Tile)
     return Status::success();
+  if (Status status = overrideProblems(); !status)
+    return status;
   if (Status status = resolveSchedules(*module, options.schedule); !status) {
     Error collected = diagnostics.error(options.from, status.error().message);
     return Error{status.error().kind, collected.message};
@@ -226,6 +236,38 @@ Status Compiler::parseLlvm() {
   return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
                                     diagnostic.getColumnNo() + 1, diagnostic.getMessage())
                           .str());
+}
+
+/// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
+Status Compiler::overrideProblems() {
+  bool any = options.waves || options.kvTile || options.blockOrder || options.fastScale;
+  if (!any)
+    return Status::success();
+  SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
+  if (problems.empty())
+    return invalidInput(("'" + name +
+                         "' has no 'attn.forward' for waves, kv-tile, block-order or fast-scale to "
+                         "act on; a kernel in the tile dialect says these itself")
+                            .str());
+  Builder builder(&context);
+  std::optional<attn::BlockOrder> order;
+  if (options.blockOrder) {
+    order = attn::symbolizeBlockOrder(*options.blockOrder);
+    if (!order)
+      return invalidInput("block order '" + *options.blockOrder +
+                          "' is unknown, use heavy_first or linear");
+  }
+  for (attn::ForwardOp problem : problems) {
+    if (options.waves)
+      problem.setWaves(*options.waves);
+    if (options.kvTile)
+      problem.setKvTile(*options.kvTile);
+    if (order)
+      problem.setBlockOrder(*order);
+    if (options.fastScale)
+      problem.setFastScale(true);
+  }
+  return Status::success();
 }
 
 /// A kernel is compiled for the target it names; another choice must not be ignored.
@@ -257,8 +299,10 @@ Status Compiler::advanceTo(Stage stage) {
 
 Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
   PassManager manager(&context);
+  // Once for a stage, not after every pass; hocket-opt, and so the tests, verify after every pass.
+  manager.enableVerifier(false);
   addPasses(manager);
-  if (failed(manager.run(*module)))
+  if (failed(manager.run(*module)) || failed(verify(*module)))
     return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
   return Status::success();
 }
@@ -278,11 +322,23 @@ Status Compiler::toClusters() {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
+    manager.addPass(tile::createVerifyClustersPass());
   });
+}
+
+Status Compiler::draw() {
+  FailureOr<std::string> drawing = drawSchedule(*module);
+  if (failed(drawing))
+    return diagnostics.error(Stage::Clusters, "cannot draw the schedule");
+  result.drawing = *std::move(drawing);
+  return Status::success();
 }
 
 Status Compiler::toRocdl() {
   return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+    // What a hand has written is held to the same rules as what the passes write.
+    if (options.from == Stage::Clusters)
+      manager.addPass(tile::createVerifyClustersPass());
     manager.addPass(createConvertTileToROCDLPass());
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());

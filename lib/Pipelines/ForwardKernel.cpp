@@ -12,7 +12,7 @@ std::string hocket::describeForward(const attention::ForwardProblem &problem) {
   std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
   return "attn.forward @" + kernelName(problem) + " element_type(" + element + ") head_dim(" +
          std::to_string(problem.headDim) + ") mask(" + (problem.causal ? "causal" : "none") + ")" +
-         (problem.wantLse ? " lse" : "") + "\n";
+         (problem.wantLse ? " lse" : "") + (problem.fastScale ? " fast_scale" : "") + "\n";
 }
 
 Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &problem,

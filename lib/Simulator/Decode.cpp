@@ -49,7 +49,7 @@ struct Text::Tools {
   std::unique_ptr<llvm::MCContext> context;
   std::unique_ptr<llvm::MCDisassembler> disassembler;
   std::unique_ptr<llvm::MCInstPrinter> printer;
-  /// 8-bit floats are implemented with their OCP meaning only; older chips have another.
+  /// Whether 8-bit floats have their OCP meaning, or are the fnuz formats of older chips.
   bool hasOcpFp8 = false;
 
   static Result<std::unique_ptr<Tools>> create(std::string_view architecture);
@@ -123,12 +123,38 @@ Result<std::unique_ptr<Text>> Text::create(std::string_view bytes, uint64_t addr
   return text;
 }
 
-Disassembly Text::disassembleLocked(uint32_t index, bool withText) {
+bool hocket::sim::isReserved(const uint32_t (&w)[2]) {
+  constexpr uint32_t sdwaSource = 249, literalSource = 255;
+  if (!(w[0] >> 31)) {
+    auto select = [&](unsigned shift) { return w[1] >> shift & 7; };
+    bool compare = w[0] >> 25 == 0x3e;
+    bool destination = !compare && (select(8) == 7 || (w[1] >> 11 & 3) == 3);
+    return (w[0] & 0x1ff) == sdwaSource && (destination || select(16) == 7 || select(24) == 7);
+  }
+  switch (w[0] >> 26) {
+  case 0x34:                                                         // VOP3, VOP3P
+    return (w[0] >> 24 == 0xd0 && (w[0] & 0xff) == literalSource) || // a compare's destination
+           (w[1] & 0x1ff) == literalSource || (w[1] >> 9 & 0x1ff) == literalSource ||
+           (w[1] >> 18 & 0x1ff) == literalSource;
+  case 0x37: // FLAT without a segment has 12 bits of offset
+    return (w[0] >> 14 & 3) == 0 && (w[0] >> 12 & 1);
+  case 0x38: // MUBUF
+  case 0x3a: // MTBUF
+    return w[1] >> 24 == literalSource;
+  }
+  return false;
+}
+
+Disassembly Text::disassembleLocked(uint32_t index) {
   Disassembly result;
   llvm::MCInst inst;
   size_t available = std::min<size_t>(16, size_t(dwordCount - index) * 4);
   llvm::ArrayRef<uint8_t> data(reinterpret_cast<const uint8_t *>(bytes.data()) + size_t(index) * 4,
                                available);
+  uint32_t words[2] = {0, 0};
+  std::memcpy(words, data.data(), std::min(data.size(), sizeof(words)));
+  if (isReserved(words))
+    return result;
   uint64_t size = 0;
   auto status =
       tools->disassembler->getInstruction(inst, size, data, addressOf(index), llvm::nulls());
@@ -137,17 +163,18 @@ Disassembly Text::disassembleLocked(uint32_t index, bool withText) {
   if (!result.valid)
     return result;
   result.mnemonic = normaliseMnemonic(tools->printer->getMnemonic(inst).first);
-  if (withText) {
-    llvm::raw_string_ostream stream(result.text);
-    tools->printer->printInst(&inst, addressOf(index), "", *tools->subtarget, stream);
-    result.text = StringRef(result.text).trim().str();
-  }
+  llvm::raw_string_ostream stream(result.text);
+  tools->printer->printInst(&inst, addressOf(index), "", *tools->subtarget, stream);
+  result.text = StringRef(result.text).trim().str();
+  // The disassembler lets operands pass that the instruction cannot have; the printer says so.
+  StringRef text = result.text;
+  result.valid = !text.contains("/*Invalid") && !text.contains("/* Invalid");
   return result;
 }
 
 Disassembly Text::disassemble(uint32_t index) {
   std::lock_guard lock(tools->mutex);
-  return disassembleLocked(index, /*withText=*/true);
+  return disassembleLocked(index);
 }
 
 static void executeIllegal(Wave &wave, const Instruction &instruction) {
@@ -170,10 +197,12 @@ static bool usesFp8(StringRef mnemonic) {
 }
 
 static ExecuteFunction bindExecute(const OpTable &table, const Instruction &instruction,
-                                   const std::string &mnemonic) {
+                                   const std::string &mnemonic, bool fnuz) {
   const OpEntry *entry = table.find(mnemonic);
   if (!entry)
     return executeUnknown;
+  if (fnuz && usesFp8(mnemonic))
+    return entry->fnuz ? entry->fnuz : executeOtherFp8;
   if (!instruction.clamp || entry->handlesClamp)
     return entry->execute;
   return entry->clamped ? entry->clamped : executeUnknownClamp;
@@ -185,16 +214,23 @@ void Text::decode(uint32_t index) {
   if (slot.execute)
     return;
   Instruction fresh;
-  Disassembly disassembly = disassembleLocked(index, /*withText=*/false);
+  Disassembly disassembly = disassembleLocked(index);
   fresh.size = disassembly.valid ? disassembly.bytes / 4 : 1;
   std::memcpy(fresh.words, bytes.data() + size_t(index) * 4, fresh.size * 4);
   ExecuteFunction execute = executeIllegal;
   if (disassembly.valid)
     execute = decodeFields(fresh, disassembly.mnemonic)
-                  ? bindExecute(*tools->table, fresh, disassembly.mnemonic)
+                  ? bindExecute(*tools->table, fresh, disassembly.mnemonic, !tools->hasOcpFp8)
                   : executeUnknown;
-  if (!tools->hasOcpFp8 && disassembly.valid && usesFp8(disassembly.mnemonic))
-    execute = executeOtherFp8;
   slot = fresh;
   __atomic_store_n(&slot.execute, execute, __ATOMIC_RELEASE);
+}
+
+Binding Text::bindingOf(uint32_t index) const {
+  ExecuteFunction execute = executeOf(slots[index]);
+  if (execute == executeIllegal)
+    return Binding::Illegal;
+  bool refused =
+      execute == executeUnknown || execute == executeUnknownClamp || execute == executeOtherFp8;
+  return refused ? Binding::Unimplemented : Binding::Implemented;
 }

@@ -19,6 +19,9 @@ namespace hocket::sim {
 
 class OpTable;
 
+/// What a slot was bound to.
+enum class Binding : uint8_t { Illegal, Unimplemented, Implemented };
+
 /// LLVM's view of one instruction.
 struct Disassembly {
   bool valid = false;
@@ -46,13 +49,15 @@ public:
   const Instruction *instructions() const { return slots; }
   /// Decodes slot `index`; harmless if it is decoded already. Any thread.
   void decode(uint32_t index);
+  /// What `decode` found in slot `index`, which it was called for.
+  Binding bindingOf(uint32_t index) const;
   /// Disassembles slot `index`, for messages. Any thread.
   Disassembly disassemble(uint32_t index);
 
 private:
   struct Tools;
   Text(std::string_view bytes, uint64_t address, std::unique_ptr<Tools> tools);
-  Disassembly disassembleLocked(uint32_t index, bool withText);
+  Disassembly disassembleLocked(uint32_t index);
 
   std::string bytes; ///< padded by 16 zero bytes
   uint64_t address;
@@ -65,6 +70,11 @@ private:
 HOCKET_SIM_INLINE ExecuteFunction executeOf(const Instruction &instruction) {
   return __atomic_load_n(&instruction.execute, __ATOMIC_ACQUIRE);
 }
+
+/// Encodings that the chips do not have, but LLVM's disassembler takes for instructions, and its
+/// printer then may run off a table for: SDWA with a select (7) or a treatment of unused bits (3)
+/// that does not exist, the code of a literal (255) where none can follow, a 13-bit offset.
+bool isReserved(const uint32_t (&words)[2]);
 
 /// Reads the fields of the encoding in `words` into `instruction`, whose `size` and `words` are
 /// set. False: not an encoding of this family of chips.

@@ -293,6 +293,8 @@ static void notePlain(Instruction &in) {
 static void addImplicitSources(Instruction &in, StringRef mnemonic) {
   bool dot =
       mnemonic.starts_with("v_dot") && mnemonic.contains("c_") && in.encoding != Encoding::VOP3P;
+  if (mnemonic == "v_cvt_pkaccum_u8_f32")
+    in.source[2] = vgpr(in.destination);
   if (mnemonic.starts_with("v_fmac_") || mnemonic.starts_with("v_mac_") ||
       mnemonic.starts_with("v_pk_fmac") || dot) {
     Operand accumulator = vgpr(in.destination);
@@ -344,7 +346,7 @@ bool hocket::sim::decodeFields(Instruction &in, std::string_view name) {
     return true;
   case 0x36:
     decodeDs(in);
-    return true;
+    return !bit(w, 16); // gds: global data share, which these chips do not have
   case 0x38:
     decodeBuffer(in, Encoding::MUBUF);
     return true;

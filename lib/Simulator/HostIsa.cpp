@@ -53,6 +53,7 @@ static OpTable makeTable(HostIsa isa) {
   registerScalarAlu(table);
   registerScalarControl(table);
   registerScalarMemory(table);
+  registerScalarStore(table);
   switch (isa) {
   case HostIsa::Baseline: {
     using namespace baseline;

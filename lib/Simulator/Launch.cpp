@@ -5,7 +5,7 @@
 // so the error that is reported is that of the lowest workgroup, whatever the number of threads.
 #include "hocket/Simulator/Simulator.h"
 
-#include "Workgroup.h"
+#include "LaunchSetup.h"
 
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
 
@@ -155,29 +155,6 @@ static std::vector<std::byte> makePacket(const LaunchContext &context, uint64_t 
 }
 
 namespace {
-/// Device memory of one launch, given back when it ends.
-class LaunchMemory {
-public:
-  explicit LaunchMemory(Memory &memory) : memory(memory) {}
-  ~LaunchMemory() {
-    for (uint64_t address : addresses)
-      (void)memory.free(address).ok();
-  }
-  Result<uint64_t> place(std::span<const std::byte> bytes, const char *label) {
-    auto address = memory.allocate(std::max<size_t>(bytes.size(), 16), 256, label);
-    if (!address)
-      return address.error();
-    addresses.push_back(*address);
-    if (Status status = memory.write(*address, bytes); !status)
-      return status.error();
-    return *address;
-  }
-
-private:
-  Memory &memory;
-  std::vector<uint64_t> addresses;
-};
-
 /// The workgroups of one launch, run by several threads.
 class Dispatcher {
 public:
@@ -241,15 +218,16 @@ static void setPreload(LaunchContext &context, std::span<const std::byte> kernar
   }
 }
 
-Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
-                                          const LaunchShape &shape,
-                                          std::span<const std::byte> kernarg,
-                                          const LaunchOptions &options) {
+Result<std::unique_ptr<LaunchSetup>> LaunchSetup::create(Program &program, size_t kernelNumber,
+                                                         const LaunchShape &shape,
+                                                         std::span<const std::byte> kernarg,
+                                                         const LaunchOptions &options) {
   const CodeImage &image = program.codeObject().image();
   if (kernelNumber >= image.kernels.size())
     return invalidInput("'" + image.name + "' has " + std::to_string(image.kernels.size()) +
                         " kernels, number " + std::to_string(kernelNumber) + " was asked for");
-  LaunchContext context;
+  std::unique_ptr<LaunchSetup> setup(new LaunchSetup(program.memory()));
+  LaunchContext &context = setup->context;
   context.memory = &program.memory();
   context.code = &image;
   context.base = program.base();
@@ -271,7 +249,7 @@ Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
   context.seed = options.seed;
   context.instrument = options.instrument;
 
-  LaunchMemory memory(program.memory());
+  LaunchMemory &memory = setup->memory;
   std::vector<std::byte> queueBlock(256, std::byte(0)), argumentBlock;
   auto queue = memory.place(queueBlock, "queue descriptor");
   if (!queue)
@@ -289,10 +267,19 @@ Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
     return packet.error();
   context.dispatchPacket = *packet;
   setPreload(context, argumentBlock);
+  return std::move(setup);
+}
 
+Result<runtime::LaunchReport> sim::launch(Program &program, size_t kernelNumber,
+                                          const LaunchShape &shape,
+                                          std::span<const std::byte> kernarg,
+                                          const LaunchOptions &options) {
+  auto setup = LaunchSetup::create(program, kernelNumber, shape, kernarg, options);
+  if (!setup)
+    return setup.error();
   uint64_t workgroups = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
   auto begin = std::chrono::steady_clock::now();
-  Dispatcher dispatcher(context, workgroups);
+  Dispatcher dispatcher((*setup)->context, workgroups);
   runAll(dispatcher, threadCount(options, workgroups));
   if (dispatcher.failed != UINT64_MAX)
     return executionError(dispatcher.error);

@@ -24,6 +24,12 @@ void OpTable::addSaturating(const char *mnemonic, ExecuteFunction execute,
   assert(added && "an instruction is registered twice");
 }
 
+void OpTable::addFnuz(const char *mnemonic, ExecuteFunction execute) {
+  auto it = entries.find(mnemonic);
+  assert(it != entries.end() && "the form for another format comes after the instruction itself");
+  it->second.fnuz = execute;
+}
+
 const OpEntry *OpTable::find(std::string_view mnemonic) const {
   auto it = entries.find(llvm::StringRef(mnemonic.data(), mnemonic.size()));
   return it == entries.end() ? nullptr : &it->second;

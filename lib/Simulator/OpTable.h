@@ -22,6 +22,9 @@ struct OpEntry {
   /// result to [0, 1], which `execute` does itself: saturating integer forms. Null: clamp is
   /// refused.
   ExecuteFunction clamped = nullptr;
+  /// Used instead on chips whose 8-bit floats are the fnuz formats. Null: `execute` has no 8-bit
+  /// floats, or refuses there.
+  ExecuteFunction fnuz = nullptr;
   /// `execute` looks at the clamp bit itself.
   bool handlesClamp = false;
 };
@@ -32,6 +35,9 @@ public:
   void add(const char *mnemonic, ExecuteFunction execute, bool handlesClamp = true);
   /// Adds an integer instruction with its saturating form.
   void addSaturating(const char *mnemonic, ExecuteFunction execute, ExecuteFunction clamped);
+
+  /// Gives an instruction that has been added its form for fnuz formats.
+  void addFnuz(const char *mnemonic, ExecuteFunction execute);
 
   const OpEntry *find(std::string_view mnemonic) const;
   /// All mnemonics, sorted.

@@ -74,6 +74,7 @@ public:
                                                       std::string_view name) override;
   Result<LaunchReport> launch(runtime::Kernel &kernel, const LaunchShape &shape,
                               std::span<const std::byte> kernarg) override;
+  Status use(runtime::Kernel &kernel, const std::function<void(Program &, size_t)> &use);
   Status synchronize() override { return Status::success(); }
   void setSimulationOptions(const runtime::SimulationOptions &options) override {
     std::lock_guard lock(mutex);
@@ -134,6 +135,25 @@ SimDevice::loadModule(std::span<const std::byte> codeObject, std::string_view na
     return program.error();
   return std::shared_ptr<runtime::Module>(
       std::make_shared<SimModule>(shared_from_this(), *std::move(program)));
+}
+
+Status SimDevice::use(runtime::Kernel &kernel, const std::function<void(Program &, size_t)> &use) {
+  auto *simKernel = dynamic_cast<SimKernel *>(&kernel);
+  if (!simKernel || simKernel->device.lock().get() != this)
+    return invalidInput("kernel '" + kernel.info().name +
+                        "' was loaded on another device; load its module on this one");
+  std::lock_guard lock(mutex);
+  use(*simKernel->program, simKernel->index);
+  return Status::success();
+}
+
+Status sim::withProgram(runtime::Device &device, runtime::Kernel &kernel,
+                        const std::function<void(Program &, size_t)> &use) {
+  auto *simDevice = dynamic_cast<SimDevice *>(&device);
+  if (!simDevice)
+    return unsupported("cycles can be predicted on the simulator only, this device is '" +
+                       std::string(device.kind()) + "'; use --device=sim");
+  return simDevice->use(kernel, use);
 }
 
 Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShape &shape,

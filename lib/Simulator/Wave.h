@@ -69,6 +69,7 @@ struct Wave {
   uint32_t pc = 0; ///< index of the next instruction, in dwords from the start of the text
   Stop stop = Stop::None;
   /// s_set_gpr_idx: bits 0 to 2 add M0[7:0] to source VGPR numbers, bit 3 to the destination's.
+  /// s_setvskip: bit 7 leaves vector instructions out.
   uint8_t gprIndexing = 0;
   uint8_t index = 0; ///< within the workgroup
   Workgroup *group = nullptr;

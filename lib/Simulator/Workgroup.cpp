@@ -81,8 +81,11 @@ Workgroup::Workgroup(const LaunchContext &context)
 
 Workgroup::~Workgroup() = default;
 
-/// Executes a vector instruction whose register numbers M0 moves (s_set_gpr_idx).
+/// Executes an instruction whose register numbers M0 may move (s_set_gpr_idx), or which may be left
+/// out (s_setvskip).
 static void executeIndexed(Wave &wave, const Instruction &instruction) {
+  if (wave.gprIndexing & 0x80 && instruction.encoding >= Encoding::VOP1)
+    return;
   bool vector = instruction.encoding >= Encoding::VOP1 && instruction.encoding <= Encoding::MAI;
   if (!vector) {
     instruction.execute(wave, instruction);
@@ -225,6 +228,15 @@ bool Workgroup::runWaves() {
     if (wave->stop == Stop::Failed)
       return false;
   }
+}
+
+bool Workgroup::step(Wave &wave) {
+  if (remaining == 0) {
+    failLimit(wave);
+    return false;
+  }
+  runWave<true>(wave, 1);
+  return wave.stop != Stop::Failed;
 }
 
 uint64_t Workgroup::instructions() const {

@@ -50,6 +50,11 @@ struct Workgroup {
   void start(uint64_t linear);
   /// Runs it to its end. False: `error` says what went wrong.
   bool run();
+  /// For a scheduler outside of `run`: executes one instruction of a wave that can run, watched by
+  /// the observer, of which there must be one. False: the workgroup has failed.
+  bool step(Wave &wave);
+  /// The same: lets all waves go on that wait at the barrier. False: there were none.
+  bool releaseBarrier();
   /// Wave-instructions executed by it.
   uint64_t instructions() const;
 
@@ -70,7 +75,6 @@ private:
   void setVectors(Wave &wave);
   template <bool Observed> void runWave(Wave &wave, uint64_t quantum);
   bool runWaves();
-  bool releaseBarrier();
   void failLimit(Wave &wave);
   Wave *pick(uint64_t &quantum);
 

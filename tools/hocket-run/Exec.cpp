@@ -7,6 +7,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
+#include "TimeRequest.h"
 
 #include "hocket/Attention/FindingJson.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
@@ -28,6 +29,7 @@ struct Request {
   runtime::LaunchShape shape;
   uint64_t seed = 0, instructionLimit = 0;
   unsigned interleavings = 1;
+  TimeRequest time;
   bool check = false;
 };
 
@@ -97,6 +99,12 @@ static Result<Request> readRequest(const Options &options) {
   request.argumentFile = options.string(OPT_args);
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
+  Result<TimeRequest> time =
+      TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
+                                  OPT_picture, OPT_time_grid});
+  if (!time.ok())
+    return time.error();
+  request.time = *std::move(time);
   return request;
 }
 
@@ -197,6 +205,13 @@ Status Execution::launchAll(const Buffers &buffers) {
       break;
     }
     if (Status status = collect(buffers, simulation.seed, i == 0); !status.ok())
+      return status;
+  }
+  // On fresh buffers, and after what is saved has been read.
+  if (request.time.wanted()) {
+    if (Status status = buffers.initialise(); !status.ok())
+      return status;
+    if (Status status = request.time.run(*device, *kernel, request.shape, kernarg); !status.ok())
       return status;
   }
   clearProgress();
@@ -306,7 +321,8 @@ Result<int> Execution::run() {
   if (runtime::hasErrors(findings))
     failures.push_back("checked execution found errors");
   printSummary();
-  if (Status status = writeJson(request.json, toJson(*buffers)); !status.ok())
+  llvm::errs() << request.time.text();
+  if (Status status = writeJson(request.json, request.time.addTo(toJson(*buffers))); !status.ok())
     return status.error();
   return failures.empty() ? exitRight : exitWrong;
 }

@@ -1,5 +1,6 @@
 // hocket-run exec
 include "Common.td"
+include "TimeOptions.td"
 
 defm kernel : Value<"kernel", "NAME", "Kernel to run (default: the only one of the code object)">;
 defm grid : Value<"grid", "X,Y,Z", "Workgroups; left-out dimensions are 1">;

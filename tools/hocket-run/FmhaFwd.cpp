@@ -12,6 +12,14 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
+/// Two products of two operations each for every pair of query and key; a causal mask counts as
+/// half of them, as published figures do.
+static double tflops(const ForwardProblem &problem, double microseconds) {
+  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
+                 double(problem.seqKv) * (problem.causal ? 0.5 : 1.0);
+  return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
+}
+
 static Result<int> runProblem(const Options &options) {
   Result<ForwardProblem> problem = readProblem(options);
   if (!problem.ok())
@@ -19,6 +27,9 @@ static Result<int> runProblem(const Options &options) {
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();
+  Result<TimeRequest> time = readTimeRequest(options);
+  if (!time.ok())
+    return time.error();
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
@@ -27,6 +38,13 @@ static Result<int> runProblem(const Options &options) {
   Result<ForwardKernel> kernel = getKernel(options, *problem);
   if (!kernel.ok())
     return kernel.error();
+  if (time->wanted()) {
+    // What allocators of real devices give at least: misaligned rows would touch more cache lines.
+    forward->alignment = 256;
+    forward->inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) {
+      return time->run(*opened->device, launched, binding.shape, binding.kernarg);
+    };
+  }
   Result<ForwardReport> report =
       runForward(*opened->device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest,
                  *problem, *forward);
@@ -36,7 +54,12 @@ static Result<int> runProblem(const Options &options) {
   llvm::errs() << toText(*report);
   if (kernel->seconds > 0)
     llvm::errs() << llvm::format("compiled in   %.3f s\n", kernel->seconds);
-  if (Status status = writeJson(jsonPath(options), toJson(*report)); !status.ok())
+  llvm::errs() << time->text();
+  if (time->microseconds() > 0)
+    llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
+                                 tflops(*problem, time->microseconds()),
+                                 problem->causal ? " (causal counts as half)" : "");
+  if (Status status = writeJson(jsonPath(options), time->addTo(toJson(*report))); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }

@@ -1,5 +1,6 @@
 // hocket-run fmha-fwd
 include "Common.td"
+include "TimeOptions.td"
 
 defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
@@ -11,10 +12,14 @@ defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
 def causal : Switch<"causal", "Query i sees key j when j <= i + seq-kv - seq-q">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
 def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
+def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before the product: faster, less accurate">;
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
 defm schedule : Value<"schedule", "NAME|FILE", "Schedule to compile with (default: the shipped default)">;
+defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
+defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: 64)">;
+defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;
 defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">;
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
 defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto)">;

@@ -90,6 +90,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.layout = *layout;
   problem.causal = options.has(OPT_causal);
   problem.wantLse = options.has(OPT_lse);
+  problem.fastScale = options.has(OPT_fast_scale);
   if (options.has(OPT_scale)) {
     Result<double> scale = options.real(OPT_scale);
     if (!scale.ok())
@@ -133,14 +134,29 @@ Result<ForwardKernel> run::getKernel(const Options &options, const ForwardProble
   if (hasFile != options.has(OPT_manifest))
     return invalidInput(
         "--code-object and --manifest belong together; give both, or none to compile");
-  if (hasFile && options.has(OPT_schedule))
-    return invalidInput("--schedule has no effect on a --code-object that is already compiled; "
-                        "leave it out");
+  for (auto [id, name] :
+       {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order")})
+    if (hasFile && options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " has no effect on a --code-object that is already compiled; "
+                          "leave it out");
   if (!hasFile) {
     showProgress("compiling", 0);
     CompileOptions compileOptions;
     if (options.has(OPT_schedule))
       compileOptions.schedule = options.string(OPT_schedule);
+    for (auto [id, value] : {std::pair(OPT_waves, &compileOptions.waves),
+                             std::pair(OPT_kv_tile, &compileOptions.kvTile)}) {
+      if (!options.has(id))
+        continue;
+      Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
+      if (!number.ok())
+        return number.error();
+      *value = *number;
+    }
+    if (options.has(OPT_block_order))
+      compileOptions.blockOrder = options.string(OPT_block_order);
     return compileForward(problem, compileOptions);
   }
   Result<std::string> codeObject = readText(options.string(OPT_code_object));
@@ -168,3 +184,10 @@ Result<uint64_t> run::mutantCount(const Options &options) {
 
 std::string run::deviceName(const Options &options) { return options.string(OPT_device, "auto"); }
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
+
+Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
+  return TimeRequest::read(
+      options,
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      always);
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "Options.h"
+#include "TimeRequest.h"
 
 #include "hocket/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
@@ -21,6 +22,8 @@ Result<attention::ForwardProblem> readProblem(const Options &options);
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// The kernel to run: read from --code-object and --manifest, or compiled.
 Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// --time and its companions; `always`: as if --time were given.
+Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
 /// --count: 0 is all.
 Result<uint64_t> mutantCount(const Options &options);
 /// --device and --json.

@@ -24,6 +24,11 @@ constexpr Subcommand subcommands[] = {
     {"mutate", "put small faults into a kernel and say which are found", mutateCommand},
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
+    {"isa", "list the instructions that the simulator implements", isaCommand},
+    {"compare", "run and time two kernels on one problem, side by side", compareCommand},
+    {"bench", "predict published measurements and report the error", benchCommand},
+    {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
+    {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };
 } // namespace
 
@@ -33,7 +38,7 @@ static void printHelp(llvm::raw_ostream &out) {
          "USAGE: hocket-run SUBCOMMAND [options]\n\nSUBCOMMANDS:\n";
   for (const Subcommand &subcommand : subcommands)
     out << "  " << llvm::StringRef(subcommand.name).str()
-        << std::string(14 - llvm::StringRef(subcommand.name).size(), ' ') << subcommand.summary
+        << std::string(17 - llvm::StringRef(subcommand.name).size(), ' ') << subcommand.summary
         << '\n';
   out << "\n'hocket-run SUBCOMMAND --help' has the options.\n"
          "Exit status: 0 right, 1 wrong result, 2 bad input.\n";

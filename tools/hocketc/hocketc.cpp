@@ -46,6 +46,20 @@ static cl::opt<std::string> target("target", cl::value_desc("processor"), cl::in
 static cl::opt<std::string>
     schedule("schedule", cl::value_desc("name|file"), cl::cat(category),
              cl::desc("Schedule to follow: a shipped one, or a file with a tile.schedule"));
+static cl::opt<int64_t> waves("waves", cl::value_desc("N"), cl::cat(category),
+                              cl::desc("Waves of a workgroup (default: what the schedule wants, "
+                                       "else 8)"));
+static cl::opt<int64_t> kvTile("kv-tile", cl::value_desc("N"), cl::cat(category),
+                               cl::desc("Keys of a tile (default: 64)"));
+static cl::opt<std::string>
+    blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
+               cl::desc("Which workgroups start first: heavy_first (default) or linear"));
+static cl::opt<bool> fastScale("fast-scale", cl::cat(category),
+                               cl::desc("Scale Q before the product: faster, less accurate"));
+static cl::opt<std::string> drawPath(
+    "draw-schedule", cl::value_desc("file"), cl::cat(category),
+    cl::desc("Write a picture (SVG) of the pipeline: the clusters of both wave groups over "
+             "time, waits, barriers, ring slots"));
 static cl::opt<bool> debugInfo("g", cl::cat(category),
                                cl::desc("Line tables back to the input; the code stays the same"));
 static cl::opt<bool>
@@ -57,7 +71,7 @@ static cl::opt<bool> timing("timing", cl::cat(category),
 /// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
 /// before anything is compiled.
 struct Request {
-  std::string input, output, dumpDirectory, manifest, report;
+  std::string input, output, dumpDirectory, manifest, report, drawing;
   bool wantsDump = false, wantsManifest = false, wantsReport = false, wantsTiming = false;
   Stage from = Stage::Attn, to = Stage::HSACO;
   CompileOptions options;
@@ -72,7 +86,13 @@ static Result<Request> readOptions() {
   if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
     return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from "
                         "the linked code object");
-  Request request = {inputPath, outputPath, dumpDirectory, manifestPath, report};
+  if (drawPath.getNumOccurrences() && (*from > Stage::Clusters || *to < Stage::Clusters))
+    return invalidInput("--draw-schedule needs a run that passes stage 'clusters': it shows what "
+                        "stands there");
+  Request request;
+  request.input = inputPath, request.output = outputPath, request.dumpDirectory = dumpDirectory;
+  request.manifest = manifestPath, request.report = report;
+  request.drawing = drawPath;
   request.wantsDump = dumpDirectory.getNumOccurrences();
   request.wantsManifest = manifestPath.getNumOccurrences();
   request.wantsReport = report.getNumOccurrences();
@@ -83,6 +103,14 @@ static Result<Request> readOptions() {
   request.options.to = *to;
   if (schedule.getNumOccurrences())
     request.options.schedule = schedule;
+  if (waves.getNumOccurrences())
+    request.options.waves = waves;
+  if (kvTile.getNumOccurrences())
+    request.options.kvTile = kvTile;
+  if (blockOrder.getNumOccurrences())
+    request.options.blockOrder = blockOrder;
+  request.options.fastScale = fastScale;
+  request.options.drawSchedule = drawPath.getNumOccurrences();
   request.options.debugInfo = debugInfo;
   request.options.allowSpills = allowSpills;
   return request;
@@ -133,6 +161,9 @@ static Status writeResults(const Request &request, const Compilation &compilatio
     return status;
   if (request.wantsManifest)
     if (Status status = writeFile(request.manifest, compilation.manifest); !status)
+      return status;
+  if (request.options.drawSchedule)
+    if (Status status = writeFile(request.drawing, compilation.drawing); !status)
       return status;
   if (request.wantsReport)
     (path == "-" ? llvm::errs() : llvm::outs())

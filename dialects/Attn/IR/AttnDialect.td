@@ -24,6 +24,12 @@ def Attn_Mask : I32EnumAttr<"Mask", "which keys a query sees", [
   let cppNamespace = "::hocket::attn";
 }
 
+def Attn_BlockOrder : I32EnumAttr<"BlockOrder", "which workgroup works on which rows and heads", [
+    I32EnumAttrCase<"HeavyFirst", 0, "heavy_first">,
+    I32EnumAttrCase<"Linear", 1, "linear">]> {
+  let cppNamespace = "::hocket::attn";
+}
+
 def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "O = softmax(scale Q K^T + mask) V, for every batch and head";
   let description = [{
@@ -32,6 +38,12 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     scale are run-time values. `causal` is bottom-right: query i sees key j when
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
+
+    `fast_scale` multiplies Q by the scale and rounds it back to the element type, which saves an
+    instruction for each score and costs accuracy (docs/Accuracy.md). `waves` is the number of waves of
+    a workgroup, 32 query rows each (default: what the schedule wants, else 8), `kv_tile` the keys of
+    a tile (default 64). `block_order(heavy_first)`, the default, starts the blocks of rows with most
+    visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
     `score_mod` maps each scaled score, `mask_mod` says whether a query sees a key; both take the
     batch, the query head, the query's and the key's position (i32) as well.
@@ -47,11 +59,15 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
       DefaultValuedAttr<Attn_Mask, "::hocket::attn::Mask::None">:$mask, UnitAttr:$lse,
+      UnitAttr:$fast_scale, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
+      DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
-    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`schedule` `(` $schedule^ `)`)?
+    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`fast_scale` $fast_scale^)?
+    (`waves` `(` $waves^ `)`)? (`kv_tile` `(` $kv_tile^ `)`)?
+    (`block_order` `(` $block_order^ `)`)? (`schedule` `(` $schedule^ `)`)?
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];
   let hasRegionVerifier = 1;

@@ -28,16 +28,17 @@ LogicalResult SliceOp::verify() {
 LogicalResult ConcatOp::verify() {
   FragType result = getResult().getType();
   int64_t rows = 0;
+  FragLayout layout = result.getLayout() == FragLayout::Acc ? FragLayout::Acc : FragLayout::RhsAcc;
   for (Value source : getSources()) {
     FragType frag = cast<FragType>(source.getType());
-    if (failed(requireLayout(*this, "source", frag, FragLayout::RhsAcc)))
+    if (failed(requireLayout(*this, "source", frag, layout)))
       return failure();
     if (frag.getColumns() != result.getColumns() ||
         frag.getElementType() != result.getElementType())
       return emitOpError() << "source " << frag << " does not fit result " << result;
     rows += frag.getRows();
   }
-  if (failed(requireLayout(*this, "result", result, FragLayout::RhsAcc)))
+  if (failed(requireLayout(*this, "result", result, layout)))
     return failure();
   if (rows != result.getRows())
     return emitOpError() << "sources have " << rows << " rows, the result has " << result.getRows();
@@ -91,20 +92,31 @@ LogicalResult RowSumOp::verify() {
   return requireColumns(*this, source, getInit().getType());
 }
 
-LogicalResult RescaleOp::verify() {
-  for (Value value : getValues())
+static LogicalResult requireAccumulators(Operation *op, ValueRange values) {
+  for (Value value : values)
     if (auto frag = dyn_cast<FragType>(value.getType()))
-      if (failed(requireLayout(*this, "value", frag, FragLayout::Acc)))
+      if (failed(requireLayout(op, "value", frag, FragLayout::Acc)))
         return failure();
   return success();
 }
 
-LogicalResult SettleOp::verify() {
-  llvm::APFloat threshold = getThreshold();
-  if (threshold.isFinite() && !threshold.isNegative())
+LogicalResult RescaleOp::verify() { return requireAccumulators(*this, getValues()); }
+LogicalResult ShiftOp::verify() { return requireAccumulators(*this, getValues()); }
+
+static LogicalResult requireThreshold(Operation *op, FloatAttr threshold) {
+  if (threshold.getValue().isFinite() && !threshold.getValue().isNegative())
     return success();
-  return emitOpError() << "threshold(" << getThresholdAttr().getValueAsDouble()
-                       << "), a finite number of at least 0 is needed";
+  return op->emitOpError() << "threshold(" << threshold.getValueAsDouble()
+                           << "), a finite number of at least 0 is needed";
+}
+
+LogicalResult SettleOp::verify() { return requireThreshold(*this, getThresholdAttr()); }
+LogicalResult SettleRelativeOp::verify() { return requireThreshold(*this, getThresholdAttr()); }
+
+LogicalResult NegatedRowOp::verify() {
+  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))
+    return failure();
+  return requireColumns(*this, getSource().getType(), getResult().getType());
 }
 
 LogicalResult NormalizeOp::verify() {
@@ -117,7 +129,9 @@ LogicalResult Exp2Op::verify() {
   FragType scores = getScores().getType();
   if (failed(requireLayout(*this, "scores", scores, FragLayout::Acc)))
     return failure();
-  return requireColumns(*this, scores, getReference().getType());
+  if (!getScale() != !getReference())
+    return emitOpError("has a scale or a reference alone; give both or none");
+  return getReference() ? requireColumns(*this, scores, getReference().getType()) : success();
 }
 
 LogicalResult PackOp::verify() {

@@ -177,6 +177,15 @@ LogicalResult RingOp::verify() {
   return success();
 }
 
+std::string RingOp::getBindingName() {
+  auto argument = dyn_cast<BlockArgument>(getView());
+  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
+  if (!kernel)
+    return "ring";
+  StringRef binding = kernel.getBinding(argument.getArgNumber());
+  return binding.empty() ? "argument " + std::to_string(argument.getArgNumber()) : binding.str();
+}
+
 int64_t RingOp::getSlotBytes() {
   return toLdsTileLayout(*getLayout(), getRing().getType())->bytes();
 }

@@ -68,12 +68,15 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
     `view` is (batch, sequence, head, head dimension). The grid has one workgroup for every
     `rows` rows of every head of every batch; its size in the manifest follows from this op.
     Within a head, the rows furthest along the sequence come first when `last_rows_first` is set
-    (they are the heaviest under a causal mask).
+    (they are the heaviest under a causal mask). Consecutive workgroups go to different XCDs, of
+    which a chip has `xcds`; where the number of heads is a multiple of it, neighbouring heads, which
+    share K and V, get workgroups of the same XCD, and so share its L2 cache.
   }];
-  let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first);
+  let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first,
+      OptionalAttr<I64Attr>:$xcds);
   let results = (outs I32:$batch, I32:$head, I32:$row);
   let assemblyFormat = [{
-    $view `rows` `(` $rows `)` (`last_rows_first` $last_rows_first^)? attr-dict `:` type($view)
+    $view `rows` `(` $rows `)` (`last_rows_first` $last_rows_first^)? (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
 }
@@ -112,6 +115,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// What the ring is called in messages: the binding of its view.
+    std::string getBindingName();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
   }];
@@ -174,6 +179,9 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     Symbol, IsolatedFromAbove, NoTerminator, SingleBlock, NoRegionArguments]> {
   let summary = "when: a table that places the steps of an iteration in clusters";
   let description = [{
+    `waves` is how many waves a workgroup should have if the kernel is expanded from an attention
+    problem that does not say: schedules that keep many tiles in registers want few.
+
     Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.
 
@@ -185,11 +193,11 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
-      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups);
+      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups, OptionalAttr<I64Attr>:$waves);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     ($sym_visibility^)? $sym_name (`unroll` `(` $unroll^ `)`)? (`wave_groups` `(` $wave_groups^ `)`)?
-    attr-dict-with-keyword $body
+    (`waves` `(` $waves^ `)`)? attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }
@@ -309,7 +317,7 @@ def Tile_SliceOp : Tile_Op<"slice", [NamedResults, Pure]> {
 }
 
 def Tile_ConcatOp : Tile_Op<"concat", [NamedResults, Pure]> {
-  let summary = "packed accumulators one below the other; moves nothing";
+  let summary = "accumulators, packed or not, one below the other; moves nothing";
   let arguments = (ins Variadic<Tile_Frag>:$sources);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = "$sources attr-dict `:` type($sources) `->` type($result)";
@@ -321,6 +329,21 @@ def Tile_NegateOp : Tile_Op<"negate", [NamedResults, Pure, AllTypesMatch<["sourc
   let arguments = (ins Tile_Frag:$source, I1:$condition);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = "$source `when` $condition attr-dict `:` type($source)";
+}
+
+def Tile_ScaleOp : Tile_Op<"scale", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "the fragment times a uniform number, computed in f32 and rounded back";
+  let arguments = (ins Tile_Frag:$source, F32:$factor);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source `by` $factor attr-dict `:` type($source)";
+}
+
+def Tile_NegatedRowOp : Tile_Op<"negated_row", [NamedResults, Pure]> {
+  let summary = "the negated number of each column of an accumulator whose rows are all the same";
+  let arguments = (ins Tile_Frag:$source);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "result"]>]> {
@@ -394,6 +417,32 @@ def Tile_SettleOp : Tile_Op<"settle", [
   let hasVerifier = 1;
 }
 
+def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [
+    Pure, AllTypesMatch<["max", "bound", "step", "new_bound", "factor"]>]> {
+  let summary = "like settle, for scores from which the reference was subtracted already";
+  let description = [{
+    `max` and `bound` count from the row's reference, in log2 units: `bound` is -inf while the row
+    has seen nothing, else `threshold`. A row with `max > bound` moves its reference by
+    `step = ceil(max)`, others by 0; `factor` is the power of two by which what was summed shrinks.
+    If no lane of the wave moves, `moved` is false.
+  }];
+  let arguments = (ins Tile_Rows:$max, Tile_Rows:$bound, F32Attr:$threshold);
+  let results = (outs Tile_Rows:$step, Tile_Rows:$new_bound, Tile_Rows:$factor, I1:$moved);
+  let assemblyFormat = "$max `,` $bound `threshold` `(` $threshold `)` attr-dict `:` type($max)";
+  let hasVerifier = 1;
+}
+
+def Tile_ShiftOp : Tile_Op<"shift", [NamedResults, Pure,
+    TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
+  let summary = "values minus a row step, skipped where no row of the wave moved";
+  let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$step, I1:$moved);
+  let results = (outs Variadic<Tile_FragOrRows>:$results);
+  let assemblyFormat = [{
+    $values `by` $step `when` $moved attr-dict `:` type($values) `by` type($step)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
     TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
   let summary = "values times a row factor, skipped where no row of the wave moved";
@@ -405,14 +454,17 @@ def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
   let hasVerifier = 1;
 }
 
-def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
-  let summary = "exp2(scores * scale - reference), in f32";
-  let description = [{ One fused multiply-add and the hardware's exp2 for each element. }];
-  let arguments = (ins Tile_Frag:$scores, F32:$scale, Tile_Rows:$reference);
+def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
+    AllTypesMatch<["scores", "result"]>]> {
+  let summary = "exp2(scores * scale - reference) or exp2(scores), in f32";
+  let description = [{
+    The hardware's exp2 for each element, after one fused multiply-add if there is a scale.
+  }];
+  let arguments = (ins Tile_Frag:$scores, Optional<F32>:$scale, Optional<Tile_Rows>:$reference);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $scores `scale` `(` $scale `)` `minus` `(` $reference `)` attr-dict
-    `:` type($scores) `,` type($reference)
+    $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? attr-dict
+    `:` type($scores) (`,` type($reference)^)?
   }];
   let hasVerifier = 1;
 }
@@ -483,6 +535,14 @@ def Tile_EnterOp : Tile_Op<"enter"> {
     $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)? attr-dict
   }];
   let hasVerifier = 1;
+}
+
+def Tile_FenceOp : Tile_Op<"fence"> {
+  let summary = "nothing is scheduled across it";
+  let description = [{
+    Between the steps of a memory cluster: they issue in the order in which the schedule has them.
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Tile_BarrierOp : Tile_Op<"barrier"> {

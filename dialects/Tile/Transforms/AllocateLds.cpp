@@ -98,6 +98,11 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
   for (RingOp ring : rings) {
     if (!ring.getDepth())
       return ring.emitOpError("has no depth; run 'tile-pipeline' first");
+    if (!ring.getLayout() && !llvm::isPowerOf2_64(kernel.getWaves()))
+      return ring.emitOpError() << "cannot be fetched by " << kernel.getWaves()
+                                << " waves, which do not share a tile's "
+                                << ring.getRing().getType().getShape()[0]
+                                << " rows evenly; use 1, 2, 4, 8 or 16 waves";
     if (!ring.getLayout()) {
       Result<LdsTileChoice> choice = chooseLayout(ring, kernel.getWaves(), **arch);
       if (!choice)

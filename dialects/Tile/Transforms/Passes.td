@@ -19,6 +19,10 @@ def PipelineTilesPass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     reads a tile before it is complete or overwrites one that is still read, is an error that names
     both steps.
   }];
+  let options = [
+    Option<"skipRingHazards", "skip-ring-hazards-for-testing", "bool", "false",
+           "expand schedules that read or overwrite tiles too early; for tests of what finds it later">,
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
@@ -50,6 +54,33 @@ def SynchronizePass : Pass<"tile-synchronize", "::mlir::ModuleOp"> {
 
     *Guarantees.* No `tile.await` is left; every count can be encoded, or it is an error.
   }];
+}
+
+def VerifyClustersPass : Pass<"tile-verify-clusters", "::mlir::ModuleOp"> {
+  let summary = "Prove anew that waits, barriers and slots of the clusters stage are safe";
+  let description = [{
+    *What.* Executes each kernel abstractly for 0, 1, 2, ... tiles, until all of its code has run,
+    its loops have run twice more and every remainder of the unrolling has occurred (so at least up
+    to prologue + epilogue + 2 x unroll), and replays the fetches, reads, waits and barriers of both
+    wave groups. It knows no schedule: tile counts, slots, epochs and the loads in flight come from
+    the IR alone. The kernel is not changed.
+
+    *Requires.* Waits with counts (`tile-synchronize`). Control flow with fetches, reads, waits or
+    barriers in it is `scf.if`, `scf.for`, `scf.while` or `tile.step` and depends on one number of
+    tiles.
+
+    *Guarantees.* For every number of tiles, or it is an error that names both ops, the ring, the
+    epochs (barriers passed) and the number of tiles:
+    - each read finds the tile that it names, waited for by the waves that fetched it and then
+      passed by a barrier;
+    - each fetch, of either wave group, overwrites only what all waves have finished reading;
+    - rings that share LDS are not alive at the same time;
+    - both wave groups meet the same number of barriers;
+    - no fetch is in flight at the end of the kernel.
+  }];
+  let options = [
+    Option<"remarks", "remarks", "bool", "false", "report how many numbers of tiles were tried">,
+  ];
 }
 
 #endif // HOCKET_TILE_PASSES_TD

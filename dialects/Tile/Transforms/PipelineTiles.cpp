@@ -236,9 +236,17 @@ void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &c
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
     if (scheduled)
       emitClusterBegin(builder, cluster);
-    for (const Step &step : clusters[cluster])
-      if (copy.valid(step.offset))
-        emitStep(builder, step, copy);
+    // Steps of memory clusters issue as written: reads that take long first, say.
+    bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
+    bool first = true;
+    for (const Step &step : clusters[cluster]) {
+      if (!copy.valid(step.offset))
+        continue;
+      if (inOrder && !first)
+        FenceOp::create(builder);
+      emitStep(builder, step, copy);
+      first = false;
+    }
     emitClusterEnd(builder, clusters, cluster, copy);
   }
 }
@@ -457,7 +465,7 @@ void LoopEmitter::emit() {
   loop.erase();
 }
 
-static LogicalResult pipelineLoop(ForTilesOp loop) {
+static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
   if (auto step = loop->getParentOfType<StepOp>())
     return loop.emitOpError() << "stands in step '" << step.getSymName()
                               << "'; a schedule places whole steps, so put the loop outside of it";
@@ -473,7 +481,7 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
                               << "' with two wave groups, but the "
                               << "kernel has " << kernel.getWaves()
                               << " waves; an even number is needed";
-  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule);
+  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule, skipRingHazards);
   if (failed(model))
     return failure();
   LoopEmitter(loop, *model).emit();
@@ -482,11 +490,12 @@ static LogicalResult pipelineLoop(ForTilesOp loop) {
 
 namespace {
 struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTilesPass> {
+  using Base::Base;
   void runOnOperation() override {
     SmallVector<ForTilesOp> loops;
     getOperation().walk([&](ForTilesOp loop) { loops.push_back(loop); });
     for (ForTilesOp loop : loops)
-      if (failed(pipelineLoop(loop)))
+      if (failed(pipelineLoop(loop, skipRingHazards)))
         return signalPassFailure();
   }
 };

@@ -8,12 +8,7 @@ using namespace hocket::tile;
 
 std::string hocket::tile::ringName(Value ring) {
   auto op = ring.getDefiningOp<RingOp>();
-  auto argument = op ? dyn_cast<BlockArgument>(op.getView()) : BlockArgument();
-  auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
-  if (!kernel)
-    return "ring";
-  StringRef binding = kernel.getBinding(argument.getArgNumber());
-  return binding.empty() ? "argument " + std::to_string(argument.getArgNumber()) : binding.str();
+  return op ? op.getBindingName() : "ring";
 }
 
 /// "step 'read_v' (cluster 2, tile offset -1)".
@@ -22,8 +17,10 @@ static std::string describe(const Placement &place) {
          std::to_string(place.clusterIndex) + ", tile offset " + std::to_string(place.offset) + ")";
 }
 
-FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule) {
+FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp schedule,
+                                               bool skipRingHazards) {
   ScheduleModel model;
+  model.skipRingHazards = skipRingHazards;
   if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) ||
       failed(model.collectRings()))
     return failure();
@@ -111,9 +108,12 @@ LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
         auto diagnostic = cluster.emitOpError() << "runs " << describe(user) << " before "
                                                 << describe(from) << " has produced what it uses"
                                                 << (distance ? " of the tile before" : "");
-        diagnostic.attachNote(from.cluster->getLoc())
-            << "place '" << StepOp(user.step).getSymName() << "' later, '" << producer.getSymName()
-            << "' earlier, or change a tile offset";
+        Diagnostic &note = diagnostic.attachNote(from.cluster->getLoc());
+        if (produced == used)
+          note << "write '" << producer.getSymName() << "' in front of '"
+               << StepOp(user.step).getSymName() << "' in the cluster";
+        else
+          note << wayOut(user, " later", from, " earlier", produced - used);
         return WalkResult::interrupt();
       }
       return WalkResult::advance();
@@ -122,6 +122,20 @@ LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
       return failure();
   }
   return success();
+}
+
+/// "place 'read_v' 1 cluster earlier, or 'fetch_v' 1 cluster later (a tile offset is 4 clusters)".
+std::string ScheduleModel::wayOut(const Placement &first, StringRef firstWay,
+                                  const Placement &second, StringRef secondWay,
+                                  int64_t distance) const {
+  auto clustersTo = [](int64_t count, StringRef way) {
+    return (Twine(count) + (count == 1 ? " cluster" : " clusters") + way).str();
+  };
+  return (Twine("place '") + StepOp(first.step).getSymName() + "' " +
+          clustersTo(distance, firstWay) + ", or '" + StepOp(second.step).getSymName() + "' " +
+          clustersTo(distance, secondWay) + " (one tile offset is " + clustersTo(clusterCount, "") +
+          ")")
+      .str();
 }
 
 LogicalResult ScheduleModel::collectRings() {
@@ -172,7 +186,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
   for (const Placement *read : use.reads) {
     int64_t lastWait = position(*read, 0) - 1 - lag();
     int64_t fetched = position(*use.fetch, 0);
-    if (fetched > lastWait) {
+    if (fetched > lastWait && !skipRingHazards) {
       ClusterOp cluster = read->cluster;
       auto diagnostic = cluster.emitOpError()
                         << "reads ring '" << name << "' in " << describe(*read)
@@ -181,8 +195,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
                         << (lag() ? "two barriers, one for each wave group," : "a barrier")
                         << " must lie between them";
       diagnostic.attachNote(use.fetch->cluster->getLoc())
-          << "place the read " << fetched - lastWait
-          << " or more clusters later, or fetch further ahead";
+          << wayOut(*read, " later", *use.fetch, " earlier", fetched - lastWait);
       return failure();
     }
     // Tile t + depth goes into the slot of tile t.
@@ -193,7 +206,7 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
   std::optional<uint64_t> stated = op ? op.getDepth() : std::nullopt;
   if (!stated)
     return success();
-  if (static_cast<int64_t>(*stated) >= use.depth) {
+  if (static_cast<int64_t>(*stated) >= use.depth || skipRingHazards) {
     use.depth = *stated;
     return success();
   }
@@ -207,8 +220,10 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
                                           << (lag() ? "the other wave group" : "a later tile")
                                           << " may already overwrite its slot: the ring has depth "
                                           << *stated << ", this schedule needs " << use.depth;
+  int64_t excess = position(*last, 0) + lag() + 1 - position(*use.fetch, *stated);
   diagnostic.attachNote(use.fetch->cluster->getLoc())
-      << "read earlier, fetch later, or give the ring one more slot";
+      << wayOut(*last, " earlier", *use.fetch, " later", excess) << "; or give ring '" << name
+      << "' " << use.depth << " slots";
   return failure();
 }
 
@@ -238,7 +253,7 @@ AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
   SmallVector<Value> newer;
   bool needed = false;
   for (auto [use, tile] : llvm::reverse(fetches)) {
-    needed = llvm::any_of(use->reads, [&, use = use, tile = tile](const Placement *read) {
+    needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
       return position(*read, tile) == horizon;
     });
     if (needed)

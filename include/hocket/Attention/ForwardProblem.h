@@ -61,6 +61,9 @@ struct ForwardProblem {
   bool causal = false;
   std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
   bool wantLse = false;
+  /// Q may be multiplied by the scale and rounded again before the product: faster, and less
+  /// accurate (docs/Accuracy.md).
+  bool fastScale = false;
   Layout layout = Layout::BSHD;
   /// Explicit strides per tensor, instead of those of the dense `layout`.
   std::optional<TensorStrides> strides[4] = {};

@@ -57,7 +57,8 @@ struct ForwardErrors {
   double tensorRelative = 0; ///< |O - R| / |R| in L2 over the checked rows; at most `tolerance`
   double worstRowRatio = 0;  ///< row L2 error over 3 tol |R| + 0.01 tol max|V|
   int64_t worstRow = -1;     ///< the row of `worstRowRatio`
-  double worstLse = 0;       ///< |L - R| / max(1, |R|); at most 1e-4
+  double worstLse = 0;       ///< |L - R| / max(1, |R|); at most `lseTolerance`
+  double lseTolerance = 0;
   int64_t worstLseRow = -1;
   int64_t nanElements = 0;       ///< NaN that the kernel wrote, in O or LSE
   int64_t unwrittenElements = 0; ///< still `guardPattern`

@@ -10,6 +10,7 @@
 #include "hocket/Runtime/Device.h"
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,7 +26,11 @@ struct ForwardOptions {
   bool check = false;         ///< checked execution (simulator only)
   uint64_t instructionLimit = 0; ///< of one workgroup in the simulator; 0: its default
   bool verify = true;         ///< compare with the reference; guards are checked anyway
+  uint64_t alignment = 16;    ///< of tensors, in bytes; in the simulator no better than that
   Progress progress;          ///< may be empty
+  /// Called after the launches, before anything is verified, with the kernel and its arguments in
+  /// place. May be empty. An error ends the run.
+  std::function<Status(runtime::Kernel &, const manifest::Binding &)> inspect;
 };
 
 /// One launch of the kernel.
@@ -44,6 +49,8 @@ struct ForwardReport {
   std::vector<ForwardLaunch> launches;
   ForwardErrors errors; ///< of the first launch; empty if not verified
   bool verified = false;
+  /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
+  uint64_t outputHash = 0;
   double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
   std::vector<runtime::Finding> findings; ///< of checked execution, all launches together
   /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.

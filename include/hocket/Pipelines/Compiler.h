@@ -22,8 +22,13 @@ struct CompileOptions {
   Stage from = Stage::Attn; ///< what the input is; earlier stages' passes are skipped
   Stage to = Stage::HSACO;
   std::optional<std::string> schedule; ///< name of a shipped schedule, or a file
-  bool debugInfo = false;              ///< line tables back to the input
+  /// Override what the `attn.forward` ops of the input say; see the attn dialect.
+  std::optional<int64_t> waves, kvTile;
+  std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"
+  bool fastScale = false;                ///< true: all problems; false: those that say so
+  bool debugInfo = false;                ///< line tables back to the input
   bool allowSpills = false;
+  bool drawSchedule = false; ///< wants `Compilation::drawing`; the stage `clusters` must be passed
   /// Called with each stage's text (or bytes) as it is reached, the first one included.
   std::function<Status(Stage, std::string_view)> onStage;
 };
@@ -35,6 +40,7 @@ struct Compilation {
   std::string noManifest; ///< why there is none, if a kernel was seen
   std::string report;     ///< resources, as a table; empty unless linked
   std::string reportJson;
+  std::string drawing; ///< SVG of the pipeline (DrawSchedule.h); empty unless asked for
   std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
 };
 

@@ -9,10 +9,12 @@
 #ifdef __cplusplus
 #include "hocket/Runtime/Device.h"
 
+#include <functional>
 #include <memory>
 
 namespace hocket::sim {
 class Instrument;
+class Program;
 
 /// Makes `sim` known to `runtime::openDevice`. Every opening gives a new device with memory of its
 /// own. May be called more than once, from any thread.
@@ -20,6 +22,10 @@ void registerSimulator();
 /// A simulator device all of whose launches `instrument` watches (null: none); it must outlive the
 /// device.
 std::shared_ptr<runtime::Device> createDevice(Instrument *instrument = nullptr);
+/// Calls `use` with the program that `kernel` belongs to and its number there, while no launch runs.
+/// Errors: `device` is not the simulator (Unsupported), or `kernel` is not of this device.
+Status withProgram(runtime::Device &device, runtime::Kernel &kernel,
+                   const std::function<void(Program &, size_t)> &use);
 } // namespace hocket::sim
 extern "C" {
 #endif

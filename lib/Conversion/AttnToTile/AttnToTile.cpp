@@ -11,6 +11,7 @@
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -36,6 +37,12 @@ static constexpr float kThreshold = 8.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kSmallestScale = 0x1p-100f;
 
+/// A workgroup has at most 1024 work-items.
+static constexpr int64_t kMostWaves = 16;
+/// Both halves of a tile are whole accumulator blocks.
+static constexpr int64_t kKeyBlock = 64;
+static constexpr int64_t kMostKeys = 256;
+
 /// Row numbers and their sums stay within 32 bits.
 static constexpr int64_t kLongestSequence = int64_t(1) << 30;
 
@@ -44,8 +51,8 @@ namespace {
 class ForwardExpander {
 public:
   ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, StringRef target, int64_t waves,
-                  int64_t kvTile)
-      : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile),
+                  int64_t kvTile, int64_t xcds)
+      : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile), xcds(xcds),
         builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()) {
     f32 = builder.getF32Type();
     rowsType = tile::RowsType::get(op.getContext(), kWaveRows, f32);
@@ -67,6 +74,7 @@ private:
   tile::FragType frag(int64_t rows, int64_t columns, Type type, FragLayout layout) {
     return tile::FragType::get(op.getContext(), {rows, columns}, type, layout);
   }
+  bool isFast() { return op.getFastScale(); }
   bool isCausal() { return op.getMask() == attn::Mask::Causal; }
   Value constant(int64_t value) {
     return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
@@ -82,8 +90,12 @@ private:
   ArrayAttr requirements();
   void prepare();
   void prepareScale();
+  void prepareFastScale();
   void prepareTileCount();
   tile::ForTilesOp createLoop();
+  Value firstScores(Value minus);
+  SmallVector<Value> settle(Value scores, ValueRange carried);
+  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, Value reference, Value sumBefore);
   void finish(tile::ForTilesOp loop);
 
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
@@ -92,7 +104,7 @@ private:
   attn::ForwardOp op;
   FlatSymbolRefAttr schedule;
   StringRef target;
-  int64_t waves, kvTile;
+  int64_t waves, kvTile, xcds;
   ImplicitLocOpBuilder builder;
   Type element, f32;
   int64_t headDim;
@@ -104,6 +116,7 @@ private:
   Value q, k, v, o, lse, userScale;
   // Values of the workgroup and the wave.
   Value batch, head, blockRow, row, sequenceKv, diagonal, scale, count, query, keys, values;
+  Value noScores;
 };
 } // namespace
 
@@ -187,6 +200,15 @@ void ForwardExpander::prepareScale() {
   query = tile::NegateOp::create(builder, loaded, negative);
 }
 
+/// Scores come out of the product in log2 units: the scale, of any sign, is multiplied into Q and
+/// rounded with it.
+void ForwardExpander::prepareFastScale() {
+  Value inLog2 = arith::MulFOp::create(builder, userScale, constant(std::numbers::log2e_v<float>));
+  Type operand = frag(headDim, kWaveRows, element, FragLayout::Rhs);
+  Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
+  query = tile::ScaleOp::create(builder, loaded, inLog2);
+}
+
 /// The tiles that hold a key which some row of the workgroup sees.
 void ForwardExpander::prepareTileCount() {
   sequenceKv = tile::DimOp::create(builder, k, 1);
@@ -205,15 +227,20 @@ void ForwardExpander::prepareTileCount() {
 }
 
 void ForwardExpander::prepare() {
-  auto block =
-      tile::BlockIdOp::create(builder, q, waves * kWaveRows, /*last_rows_first=*/isCausal());
+  bool heavyFirst = op.getBlockOrder() == attn::BlockOrder::HeavyFirst;
+  auto block = tile::BlockIdOp::create(
+      builder, q, waves * kWaveRows, /*last_rows_first=*/heavyFirst && isCausal(),
+      heavyFirst && xcds > 1 ? builder.getI64IntegerAttr(xcds) : IntegerAttr());
   batch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value kvHead = tile::GroupHeadOp::create(builder, head, q, k);
   SmallVector<Value> slice = {batch, kvHead};
   keys = tile::RingOp::create(builder, ringType, k, slice, IntegerAttr(), IntegerAttr(), nullptr);
   values = tile::RingOp::create(builder, ringType, v, slice, IntegerAttr(), IntegerAttr(), nullptr);
-  prepareScale();
+  if (isFast())
+    prepareFastScale();
+  else
+    prepareScale();
   prepareTileCount();
 }
 
@@ -238,19 +265,70 @@ ValueRange ForwardExpander::step(StringRef name, function_ref<SmallVector<Value>
   return step.getResults();
 }
 
+/// What the scores of a tile start from: nothing, or the negative reference.
+Value ForwardExpander::firstScores(Value minus) {
+  if (!isFast())
+    return noScores;
+  SmallVector<Value> blocks(kvTile / kWaveRows, minus);
+  return tile::ConcatOp::create(builder, scoresType, blocks);
+}
+
+/// The new reference and bound, the factor by which what was summed shrinks, whether anything
+/// moved, the sum so shrunk; and, where they count from the reference, the scores counted from the
+/// new one.
+SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
+  Value reference = carried[0], bound = carried[1], sum = carried[2];
+  Value max = tile::RowMaxOp::create(builder, rowsType, scores);
+  FloatAttr threshold = builder.getF32FloatAttr(kThreshold);
+  auto rescaleSum = [&](Value factor, Value moved) {
+    return tile::RescaleOp::create(builder, TypeRange(rowsType), ValueRange(sum), factor, moved)
+        .getResult(0);
+  };
+  if (!isFast()) {
+    auto settle = tile::SettleOp::create(builder, max, reference, bound, scale, threshold);
+    Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
+    return {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved(),
+            scaled};
+  }
+  auto settle = tile::SettleRelativeOp::create(builder, max, bound, threshold);
+  SmallVector<Value> values = {reference, scores};
+  auto shifted = tile::ShiftOp::create(builder, ValueRange(values).getTypes(), values,
+                                       settle.getStep(), settle.getMoved());
+  Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
+  return {shifted.getResult(0), settle.getNewBound(), settle.getFactor(), settle.getMoved(), scaled,
+          shifted.getResult(1)};
+}
+
+/// Half a tile's weights, packed, and their sum. The sum is of the f32 weights if its logarithm is
+/// asked for, else of the weights as they are multiplied with V: half the instructions, and their
+/// rounding errors cancel in the quotient.
+SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, Value reference,
+                                                 Value sumBefore) {
+  Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
+  Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
+  Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
+  Value wide = tile::Exp2Op::create(builder, half, scale, scale ? reference : Value());
+  Value packed = tile::PackOp::create(builder, halfPacked, wide);
+  bool exact = op.getLse() && !isFast();
+  return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
+}
+
 tile::ForTilesOp ForwardExpander::createLoop() {
-  Value noScores = fill(scoresType, 0.0f);
-  SmallVector<Value> inits = {fill(outputType, 0.0f), fill(rowsType, 0.0f),
-                              fill(rowsType, -std::numeric_limits<float>::infinity()),
-                              fill(rowsType, 0.0f)};
+  if (!isFast())
+    noScores = fill(scoresType, 0.0f);
+  Value noOutput = fill(outputType, 0.0f), zero = fill(rowsType, 0.0f);
+  // The reference is kept negated and spread over a block of scores if products start from it.
+  Value first = isFast() ? fill(frag(kWaveRows, kWaveRows, f32, FragLayout::Acc), 0.0f) : zero;
+  SmallVector<Value> inits = {noOutput, first,
+                              fill(rowsType, -std::numeric_limits<float>::infinity()), zero};
   auto loop =
       tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
   for (Value init : inits)
     body.addArgument(init.getType(), op.getLoc());
-  Value output = body.getArgument(1), reference = body.getArgument(2), bound = body.getArgument(3),
-        sum = body.getArgument(4);
+  Value output = body.getArgument(1);
+  ValueRange state = body.getArguments().drop_front(2);
   builder.setInsertionPointToStart(&body);
 
   auto fetch = [&](Value ring) {
@@ -264,36 +342,20 @@ tile::ForTilesOp ForwardExpander::createLoop() {
     return {tile::ReadOp::create(builder, type, keys, t, Value())};
   })[0];
   Value raw = step("qk", [&]() -> SmallVector<Value> {
-    return {tile::MmaOp::create(builder, keyTile, query, noScores)};
+    Value first = firstScores(state[0]);
+    return {tile::MmaOp::create(builder, keyTile, query, first)};
   })[0];
   Value scores = step("mask", [&]() -> SmallVector<Value> {
     return {tile::MaskOp::create(builder, raw, t, sequenceKv, diagonal)};
   })[0];
-  ValueRange settled = step("settle", [&]() -> SmallVector<Value> {
-    Value max = tile::RowMaxOp::create(builder, rowsType, scores);
-    auto settle = tile::SettleOp::create(builder, max, reference, bound, scale,
-                                         builder.getF32FloatAttr(kThreshold));
-    auto scaled = tile::RescaleOp::create(builder, TypeRange(rowsType), ValueRange(sum),
-                                          settle.getFactor(), settle.getMoved());
-    return {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved(),
-            scaled.getResult(0)};
-  });
-  Value newReference = settled[0], newBound = settled[1], factor = settled[2], moved = settled[3],
-        scaledSum = settled[4];
-
-  // The sum is of the f32 weights if its logarithm is asked for, else of the weights as they are
-  // multiplied with V: half the instructions, and their rounding errors cancel in the quotient.
-  Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
-  Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
-  auto exponentiate = [&](int64_t firstRow, Value sumBefore) -> SmallVector<Value> {
-    Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
-    Value wide = tile::Exp2Op::create(builder, half, scale, newReference);
-    Value packed = tile::PackOp::create(builder, halfPacked, wide);
-    return {packed, tile::RowSumOp::create(builder, op.getLse() ? wide : packed, sumBefore)};
-  };
-  ValueRange firstHalf = step("head", [&] { return exponentiate(0, scaledSum); });
+  ValueRange settled = step("settle", [&] { return settle(scores, state); });
+  Value reference = settled[0], factor = settled[2], moved = settled[3], scaledSum = settled[4];
+  if (isFast())
+    scores = settled[5];
+  ValueRange firstHalf =
+      step("head", [&] { return exponentiate(scores, 0, reference, scaledSum); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
-    SmallVector<Value> secondHalf = exponentiate(kvTile / 2, firstHalf[1]);
+    SmallVector<Value> secondHalf = exponentiate(scores, kvTile / 2, reference, firstHalf[1]);
     SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
     return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
@@ -309,7 +371,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value newOutput = step("pv", [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, valueTile, weights[0], rescaled)};
   })[0];
-  tile::YieldOp::create(builder, ValueRange{newOutput, newReference, newBound, weights[1]});
+  tile::YieldOp::create(builder, ValueRange{newOutput, reference, settled[1], weights[1]});
   builder.setInsertionPointAfter(loop);
   return loop;
 }
@@ -319,7 +381,10 @@ void ForwardExpander::finish(tile::ForTilesOp loop) {
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
   tile::StoreOp::create(builder, output, o, batch, row, head);
   if (lse) {
-    Value logSum = tile::LogSumOp::create(builder, sum, loop.getResult(1));
+    Value reference = loop.getResult(1);
+    if (isFast())
+      reference = tile::NegatedRowOp::create(builder, rowsType, reference);
+    Value logSum = tile::LogSumOp::create(builder, sum, reference);
     tile::StoreRowsOp::create(builder, logSum, lse, batch, head, row);
   }
   tile::ReturnOp::create(builder);
@@ -352,17 +417,35 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                               << "' names no schedule; add schedule(@name) or give the pass one";
     if (failed(verifyExpandable(op)))
       return failure();
-    ForwardExpander(op, symbol, target, waves, kvTile).expand();
+    Result<const ArchInfo *> arch = findArch(target);
+    if (!arch)
+      return op.emitOpError() << arch.error().message;
+    int64_t keys = op.getKvTile().value_or(kvTile);
+    int64_t count = op.getWaves().value_or(wavesFor(op, symbol));
+    if (failed(verifyShape(op, count, keys)))
+      return failure();
+    ForwardExpander(op, symbol, target, count, keys, (*arch)->chip.xcds).expand();
     return success();
   }
 
+  /// What the schedule asks for, else the pass's option.
+  int64_t wavesFor(attn::ForwardOp op, FlatSymbolRefAttr symbol) {
+    auto found = SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol);
+    return found && found.getWaves() ? *found.getWaves() : waves.getValue();
+  }
+
+  static LogicalResult verifyShape(attn::ForwardOp op, int64_t waves, int64_t keys) {
+    if (waves < 1 || waves > kMostWaves)
+      return op.emitOpError() << "'" << op.getSymName() << "' has " << waves
+                              << " waves, expected 1 to " << kMostWaves;
+    if (keys >= kKeyBlock && keys <= kMostKeys && keys % kKeyBlock == 0)
+      return success();
+    return op.emitOpError() << "'" << op.getSymName() << "' has tiles of " << keys
+                            << " keys, expected a multiple of " << kKeyBlock << " up to "
+                            << kMostKeys;
+  }
+
   void runOnOperation() override {
-    if (waves < 1 || waves > 16 || kvTile < 64 || kvTile % 64 != 0) {
-      getOperation().emitError() << "waves = " << waves.getValue()
-                                 << " and kv-tile = " << kvTile.getValue()
-                                 << ", expected 1 to 16 waves and a positive multiple of 64 keys";
-      return signalPassFailure();
-    }
     SmallVector<attn::ForwardOp> problems(getOperation().getOps<attn::ForwardOp>());
     for (attn::ForwardOp problem : problems)
       if (failed(expand(problem)))

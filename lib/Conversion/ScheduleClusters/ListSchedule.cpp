@@ -36,8 +36,7 @@ IssueKind hocket::scheduling::issueKind(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (isMfma(op))
     return IssueKind::Mfma;
-  if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(
-          op))
+  if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(op))
     return IssueKind::Trans;
   static constexpr StringRef free[] = {
       "arith.constant",     "llvm.bitcast",      "llvm.extractelement",

@@ -101,6 +101,27 @@ struct NegatePattern : TilePattern<tile::NegateOp> {
   }
 };
 
+/// A fragment times a number: pair by pair in f32, rounded back.
+struct ScalePattern : TilePattern<tile::ScaleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ScaleOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> results;
+    for (Value part : adaptor.getSource()) {
+      auto type = cast<VectorType>(part.getType());
+      auto wide = VectorType::get(type.getShape(), emit.getF32Type());
+      bool narrow = !type.getElementType().isF32();
+      Value source = narrow ? LLVM::FPExtOp::create(emit, wide, part).getResult() : part;
+      Value scaled =
+          arith::MulFOp::create(emit, source, emit.splat(adaptor.getFactor().front(), wide));
+      results.push_back(narrow ? LLVM::FPTruncOp::create(emit, type, scaled).getResult() : scaled);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
 struct MmaPattern : TilePattern<tile::MmaOp> {
   using TilePattern::TilePattern;
   static Value multiply(Emitter &emit, Value lhs, Value rhs, Value acc) {
@@ -140,8 +161,58 @@ SmallVector<Value> elements(Emitter &emit, ValueRange vectors) {
   return result;
 }
 
+LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
+                            StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+      emit, TypeRange(result), operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+}
+
+/// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
+/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
+/// matrix instruction that wrote the score.
 struct MaskPattern : TilePattern<tile::MaskOp> {
   using TilePattern::TilePattern;
+
+  /// Integers below this are operands by themselves.
+  static constexpr int64_t kInlineConstants = 64;
+
+  /// Wait states between the matrix instruction that may have written the scores last and the first
+  /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
+  /// once, and would leave out those of the way around the mask if the way through it looked short.
+  static void waitForMatrixResults(Emitter &emit, const ArchInfo &arch, Type scores) {
+    const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n, kShape.k);
+    const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
+    int64_t states = hazard ? hazard->resultToUse : 0;
+    for (; states > 0; states -= arch.maxNop)
+      ROCDL::SNopOp::create(emit,
+                            emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
+  }
+
+  /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
+  /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
+  /// register of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
+    Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+    Type type =
+        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
+    SmallVector<Value> kept;
+    for (auto [i, key] : llvm::enumerate(keys)) {
+      // Counted from a key near enough for an inline constant.
+      int64_t base = key / kInlineConstants * kInlineConstants;
+      Value near =
+          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
+      std::string text = "v_cmp_le_i32_e64 $1, " + std::to_string(key - base) +
+                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
+      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
+      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
+      kept.push_back(
+          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+    }
+    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
+  }
+
   LogicalResult matchAndRewrite(tile::MaskOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -173,19 +244,14 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+      waitForMatrixResults(emit, *state.of(op).arch, scores.front().getType());
       SmallVector<Value> masked;
       for (auto [block, score] : llvm::enumerate(scores)) {
-        SmallVector<Value> kept;
-        for (int64_t i = 0; i != kAccRegisters; ++i) {
-          uint64_t key =
-              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row);
-          Value visible =
-              arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, limit, emit.i32(key));
-          kept.push_back(arith::SelectOp::create(emit, visible, emit.element(score, i), hidden));
-        }
-        masked.push_back(
-            vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept));
+        SmallVector<int64_t> keys;
+        for (int64_t i = 0; i != kAccRegisters; ++i)
+          keys.push_back(
+              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row));
+        masked.push_back(maskBlock(emit, score, keys, limit));
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());
@@ -201,10 +267,18 @@ struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
   LogicalResult matchAndRewrite(tile::RowMaxOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    SmallVector<Value> scores = elements(emit, adaptor.getSource());
-    Value max = scores.front();
-    for (Value score : llvm::drop_begin(scores))
-      max = maximum(emit, max, score);
+    // A chain for each block: the next instruction need not wait for the one before.
+    SmallVector<Value> maxima;
+    for (Value block : adaptor.getSource()) {
+      SmallVector<Value> scores = elements(emit, block);
+      Value max = scores.front();
+      for (Value score : llvm::drop_begin(scores))
+        max = maximum(emit, max, score);
+      maxima.push_back(max);
+    }
+    Value max = maxima.front();
+    for (Value other : llvm::drop_begin(maxima))
+      max = maximum(emit, max, other);
     rewriter.replaceOp(op, max);
     return success();
   }
@@ -246,6 +320,27 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
   }
 };
 
+/// Whether `value > bound` in any lane of the wave.
+Value anyLane(Emitter &emit, Value value, Value bound) {
+  Value beyond = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, value, bound);
+  Value votes = ROCDL::BallotOp::create(emit, emit.getI64Type(), beyond);
+  return arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, votes, emit.i64(0));
+}
+
+/// Whether the row has seen no visible key yet: its bound is -inf.
+Value isFirst(Emitter &emit, Value bound) {
+  Value lowest = emit.f32(-std::numeric_limits<float>::infinity());
+  return arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, bound, lowest);
+}
+
+/// 2 to the power of -halvings, an integer of any size.
+Value powerOfTwo(Emitter &emit, Value halvings) {
+  Value limited = arith::MinNumFOp::create(emit, halvings, emit.f32(kMostHalvings));
+  Value exponent =
+      arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, limited));
+  return LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
+}
+
 struct SettlePattern : TilePattern<tile::SettleOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::SettleOp op, OpAdaptor adaptor,
@@ -253,16 +348,12 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Emitter emit(op.getLoc(), rewriter);
     Value max = adaptor.getMax(), reference = adaptor.getReference(), bound = adaptor.getBound();
     Type f32 = emit.getF32Type();
-    auto beyond = [&](Value value) -> Value {
-      return arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, value, bound);
-    };
-    Value votes = ROCDL::BallotOp::create(emit, emit.getI64Type(), beyond(max));
-    Value moved = arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, votes, emit.i64(0));
+    Value moved = anyLane(emit, max, bound);
     auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(emit, move(emit, op, adaptor, beyond));
+      scf::YieldOp::create(emit, move(emit, op, adaptor));
       emit.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(emit, ValueRange{reference, bound, emit.f32(1.0f)});
     }
@@ -271,25 +362,19 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   }
 
   /// The rare case: new reference, bound and factor of rows that moved; others keep theirs.
-  static SmallVector<Value> move(Emitter &emit, tile::SettleOp op, OpAdaptor adaptor,
-                                 function_ref<Value(Value)> beyond) {
+  static SmallVector<Value> move(Emitter &emit, tile::SettleOp op, OpAdaptor adaptor) {
     Value reference = adaptor.getReference(), bound = adaptor.getBound(),
           scale = adaptor.getScale();
     auto [low, high] = emit.bothHalves(adaptor.getMax());
     Value max = maximum(emit, low, high);
-    Value moves = beyond(max);
+    Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     Value wanted = LLVM::FCeilOp::create(emit, arith::MulFOp::create(emit, max, scale));
-    Value lowest = emit.f32(-std::numeric_limits<float>::infinity());
-    Value first = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, bound, lowest);
+    Value first = isFirst(emit, bound);
     // What was summed against the old reference shrinks by whole halvings; a first reference has
     // nothing to shrink.
     Value step = arith::SubFOp::create(emit, wanted, reference);
-    Value limited = arith::MinNumFOp::create(emit, step, emit.f32(kMostHalvings));
-    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), limited);
-    Value halvings = arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f));
-    Value exponent =
-        arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, halvings));
-    Value factor = LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
+    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
+    Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
 
     Value threshold = emit.f32(op.getThreshold().convertToFloat());
     Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
@@ -300,37 +385,105 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   }
 };
 
+/// `values` with `combine(value, amount)` in place of each where `moved` holds: a branch around
+/// vector operations. One range of results for each range of values.
+SmallVector<ValueRange> combineWhen(Emitter &emit, Value moved, Value amount,
+                                    ArrayRef<ValueRange> ranges,
+                                    function_ref<Value(Value, Value)> combine) {
+  SmallVector<Value> values;
+  for (ValueRange range : ranges)
+    values.append(range.begin(), range.end());
+  auto branch =
+      scf::IfOp::create(emit, ValueRange(values).getTypes(), moved, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> combined;
+    for (Value value : values) {
+      auto type = dyn_cast<VectorType>(value.getType());
+      combined.push_back(combine(value, type ? emit.splat(amount, type) : amount));
+    }
+    scf::YieldOp::create(emit, combined);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(emit, values);
+  }
+  SmallVector<ValueRange> results;
+  size_t next = 0;
+  for (ValueRange range : ranges) {
+    results.push_back(ValueRange(branch.getResults().slice(next, range.size())));
+    next += range.size();
+  }
+  return results;
+}
+
 struct RescalePattern : TilePattern<tile::RescaleOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::RescaleOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    SmallVector<Value> values;
-    for (ValueRange range : adaptor.getValues())
-      values.append(range.begin(), range.end());
-    Value factor = adaptor.getFactor().front();
-    auto branch = scf::IfOp::create(emit, ValueRange(values).getTypes(), adaptor.getMoved().front(),
-                                    /*withElse=*/true);
+    auto multiply = [&](Value value, Value by) -> Value {
+      return arith::MulFOp::create(emit, value, by);
+    };
+    rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
+                                                   adaptor.getFactor().front(), adaptor.getValues(),
+                                                   multiply));
+    return success();
+  }
+};
+
+struct NegatedRowPattern : TilePattern<tile::NegatedRowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NegatedRowOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value first = emit.element(adaptor.getSource().front(), 0);
+    rewriter.replaceOpWithNewOp<arith::NegFOp>(op, first);
+    return success();
+  }
+};
+
+struct ShiftPattern : TilePattern<tile::ShiftOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ShiftOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto subtract = [&](Value value, Value by) -> Value {
+      return arith::SubFOp::create(emit, value, by);
+    };
+    rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
+                                                   adaptor.getStep().front(), adaptor.getValues(),
+                                                   subtract));
+    return success();
+  }
+};
+
+struct SettleRelativePattern : TilePattern<tile::SettleRelativeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SettleRelativeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value max = adaptor.getMax(), bound = adaptor.getBound();
+    Type f32 = emit.getF32Type();
+    Value moved = anyLane(emit, max, bound);
+    auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      SmallVector<Value> scaled;
-      for (Value value : values) {
-        auto type = dyn_cast<VectorType>(value.getType());
-        Value by = type ? emit.splat(factor, type) : factor;
-        scaled.push_back(arith::MulFOp::create(emit, value, by));
-      }
-      scf::YieldOp::create(emit, scaled);
+      auto [low, high] = emit.bothHalves(max);
+      Value whole = maximum(emit, low, high);
+      Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, whole, bound);
+      Value zero = emit.f32(0.0f);
+      Value step = arith::SelectOp::create(emit, moves, LLVM::FCeilOp::create(emit, whole), zero);
+      Value first = isFirst(emit, bound);
+      Value shrinks = arith::SelectOp::create(emit, first, zero, step);
+      Value threshold = emit.f32(op.getThreshold().convertToFloat());
+      scf::YieldOp::create(emit,
+                           ValueRange{step, arith::SelectOp::create(emit, moves, threshold, bound),
+                                      powerOfTwo(emit, shrinks)});
       emit.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(emit, values);
+      scf::YieldOp::create(emit, ValueRange{emit.f32(0.0f), bound, emit.f32(1.0f)});
     }
-    SmallVector<ValueRange> results;
-    size_t next = 0;
-    for (ValueRange range : adaptor.getValues()) {
-      results.push_back(ValueRange(branch.getResults().slice(next, range.size())));
-      next += range.size();
-    }
-    rewriter.replaceOpWithMultiple(op, results);
+    rewriter.replaceOp(op, {branch.getResult(0), branch.getResult(1), branch.getResult(2), moved});
     return success();
   }
 };
@@ -340,13 +493,16 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
   LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Value scale = adaptor.getScale().front();
-    Value minus = arith::NegFOp::create(emit, adaptor.getReference().front());
+    bool scaled = !adaptor.getScale().empty();
+    Value scale = scaled ? adaptor.getScale().front() : Value();
+    Value minus =
+        scaled ? arith::NegFOp::create(emit, adaptor.getReference().front()).getResult() : Value();
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
       SmallVector<Value> values;
       for (Value score : elements(emit, block)) {
-        Value exponent = LLVM::FMAOp::create(emit, score, scale, minus);
+        Value exponent =
+            scaled ? LLVM::FMAOp::create(emit, score, scale, minus).getResult() : score;
         values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
       }
       results.push_back(
@@ -432,8 +588,9 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 
 void hocket::lowering::populateComputePatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, MmaPattern, MaskPattern,
-               RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern, Exp2Pattern,
-               PackPattern, UnifyPattern, NormalizePattern, LogSumPattern>(
-      converter, patterns.getContext(), state);
+  patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, ScalePattern, MmaPattern,
+               MaskPattern, RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern,
+               RescalePattern, ShiftPattern, NegatedRowPattern, Exp2Pattern, PackPattern,
+               UnifyPattern, NormalizePattern, LogSumPattern>(converter, patterns.getContext(),
+                                                              state);
 }

@@ -162,6 +162,8 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     Value heads = view.extent(emit, 2), extent = view.extent(emit, 1);
     Value block = emit.uniform(arith::DivUIOp::create(emit, x, heads));
     Value head = arith::SubIOp::create(emit, x, emit.mul(block, heads));
+    if (op.getXcds())
+      head = headOnXcd(emit, head, heads, *op.getXcds());
     if (op.getLastRowsFirst()) {
       Value last = arith::SubIOp::create(emit, extent, emit.i32(1));
       Value lastBlock = emit.uniform(arith::DivUIOp::create(emit, last, rows));
@@ -174,6 +176,19 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     Value row = arith::SelectOp::create(emit, inBatch, emit.mul(block, rows), extent);
     rewriter.replaceOp(op, {batch, head, row});
     return success();
+  }
+
+  /// Workgroups `index`, `index` + xcds, ... run on one XCD: they get neighbouring heads. Only a
+  /// number of heads that `xcds` divides can be dealt out so; else heads stay in order.
+  static Value headOnXcd(Emitter &emit, Value index, Value heads, int64_t xcds) {
+    Value count = emit.i32(xcds);
+    Value perXcd = emit.uniform(arith::DivUIOp::create(emit, heads, count));
+    Value round = emit.uniform(arith::DivUIOp::create(emit, index, count));
+    Value xcd = arith::SubIOp::create(emit, index, emit.mul(round, count));
+    Value dealt = emit.add(emit.mul(xcd, perXcd), round);
+    Value divides =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, emit.mul(perXcd, count), heads);
+    return arith::SelectOp::create(emit, divides, dealt, index);
   }
 };
 

@@ -200,6 +200,34 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
 
 struct FetchPattern : TilePattern<tile::FetchOp> {
   using TilePattern::TilePattern;
+
+  /// The descriptor of tile number `tile`, which is not negative, whose rows beyond the ring's read
+  /// as zero. What does not depend on the tile is written so that it can leave the loop: a whole
+  /// tile's bytes, the last one's, and the stride of tiles (a tile spans less than 2 GiB).
+  static Value tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                            int64_t rowBytes, Value stride) {
+    auto bytesOf = [&](Value count) {
+      Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
+      return emit.add(before, emit.i32(rowBytes));
+    };
+    Value perTile = emit.i32(rows);
+    Value last =
+        arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
+    Value whole = bytesOf(perTile);
+    Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
+    Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
+    Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
+    Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
+    Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+
+    auto wide = [&](Value value) {
+      return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
+    };
+    Value tileStride = emit.mul(stride, perTile);
+    Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
+    return emit.bufferResource(start, wide(bytes));
+  }
+
   LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
@@ -218,12 +246,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
     int64_t rows = type.getShape()[0], rowBytes = layout->rowBytes;
-    Value row = emit.mul(adaptor.getTile().front(), emit.i32(rows));
-    Value bytes = bytesOfRows(emit, ring.rows, row, rows, ring.rowStride, rowBytes);
-    Value start = emit.offset(ring.pointer, emit.mul(emit.toI64(row), ring.rowStride));
-    Value resource = emit.bufferResource(start, bytes);
-
     Value stride = emit.toI32(ring.rowStride);
+    Value resource = tileResource(emit, ring, adaptor.getTile().front(), rows, rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
@@ -368,6 +392,15 @@ struct EnterPattern : TilePattern<tile::EnterOp> {
   }
 };
 
+struct FencePattern : TilePattern<tile::FenceOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::FenceOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<ROCDL::SchedBarrier>(op, rewriter.getI32IntegerAttr(0));
+    return success();
+  }
+};
+
 struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
@@ -396,6 +429,6 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
-               ReadTransposedPattern, WaitPattern, EnterPattern, BarrierPattern>(
+               ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

@@ -25,6 +25,21 @@ bool resolveScratchLane(Wave &wave, const Instruction &in, PendingOp &op, unsign
   return true;
 }
 
+bool resolveScratch(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes,
+                    const char *what) {
+  const MemoryFields &m = in.memory;
+  u32 uniform = static_cast<u32>(m.offset);
+  if (m.scalarAddress != noScalarAddress)
+    uniform += wave.sgpr[m.scalarAddress];
+  for (u64 left = op.mask; left; left &= left - 1) {
+    unsigned lane = __builtin_ctzll(left);
+    u32 offset = uniform + (m.scratchVaddr ? wave.vgpr[m.address][lane] : 0);
+    if (!resolveScratchLane(wave, in, op, lane, offset, bytes, what))
+      return false;
+  }
+  return true;
+}
+
 bool resolveLdsLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned lane, u64 offset,
                     unsigned bytes, const char *what) {
   u64 size = wave.group->ldsBytes;

@@ -42,6 +42,9 @@ bool resolveGlobalLane(Wave &wave, const Instruction &in, PendingOp &op, unsigne
 /// One lane of scratch; `offset` is the byte within the lane's private segment.
 bool resolveScratchLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned lane, u64 offset,
                         unsigned bytes, const char *what);
+/// All lanes of a scratch instruction.
+bool resolveScratch(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes,
+                    const char *what);
 /// One lane of LDS.
 bool resolveLdsLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned lane, u64 offset,
                     unsigned bytes, const char *what);

@@ -157,14 +157,17 @@ template <SmallFormat F, class To>
 static constexpr auto scaledNibblesUp =
     [](u32 byte, f32 scale) { return unpackPair<F, To>(byte, scale); };
 
+/// Two 8-bit floats as two f32.
+template <SmallFormat F> HOCKET_SIM_INLINE u64 pairUp(u32 pair) {
+  u64 high = bitCast<u32>(decodeSmall<F>(pair >> 8));
+  return bitCast<u32>(decodeSmall<F>(pair)) | high << 32;
+}
+
 /// All conversions up from an 8-bit format.
 template <SmallFormat F>
 static void registerFromByte(OpTable &table, const char *const (&names)[7]) {
   table.add(names[0], lanes<[](u32 a) { return decodeSmall<F>(a); }>);
-  table.add(names[1], lanes<[](u32 a) {
-              return bitCast<u32>(decodeSmall<F>(a)) | u64(bitCast<u32>(decodeSmall<F>(a >> 8)))
-                                                           << 32;
-            }>);
+  table.add(names[1], lanes<[](u32 a) { return pairUp<F>(a); }>);
   table.add(names[2], lanes<scaledPairUp<F, ToFloat>>);
   table.add(names[3], lanes<scaledPairUp<F, ToHalf>>);
   table.add(names[4], lanes<scaledPairUp<F, ToBfloat>>);
@@ -299,6 +302,16 @@ template <SmallFormat F> static void registerSix(OpTable &table, const char *con
   table.add(names[8], fromSix<F, ToBfloat>);
 }
 
+/// The forms of gfx942, which has no scales. `names`: packed down, stochastic, up, packed up.
+template <SmallFormat F> static void registerFnuz(OpTable &table, const char *const (&names)[4]) {
+  using C = Byte<F, true>;
+  using O = Byte<F, false>;
+  table.addFnuz(names[0], byOverflow<lanesKeepHalf<C::packed>, lanesKeepHalf<O::packed>>);
+  table.addFnuz(names[1], byOverflow<toByte<C::stochastic>, toByte<O::stochastic>>);
+  table.addFnuz(names[2], lanes<[](u32 a) { return decodeSmall<F>(a); }>);
+  table.addFnuz(names[3], lanes<[](u32 a) { return pairUp<F>(a); }>);
+}
+
 void registerConvertSmall(OpTable &table) {
   registerToByte<e4m3>(table, {"v_cvt_pk_fp8_f32", "v_cvt_sr_fp8_f32", "v_cvt_scalef32_pk_fp8_f32",
                                "v_cvt_scalef32_pk_fp8_f16", "v_cvt_scalef32_pk_fp8_bf16",
@@ -314,6 +327,10 @@ void registerConvertSmall(OpTable &table) {
   registerFromByte<e5m2>(table, {"v_cvt_f32_bf8", "v_cvt_pk_f32_bf8", "v_cvt_scalef32_pk_f32_bf8",
                                  "v_cvt_scalef32_pk_f16_bf8", "v_cvt_scalef32_pk_bf16_bf8",
                                  "v_cvt_scalef32_f32_bf8", "v_cvt_scalef32_f16_bf8"});
+  registerFnuz<e4m3Fnuz>(
+      table, {"v_cvt_pk_fp8_f32", "v_cvt_sr_fp8_f32", "v_cvt_f32_fp8", "v_cvt_pk_f32_fp8"});
+  registerFnuz<e5m2Fnuz>(
+      table, {"v_cvt_pk_bf8_f32", "v_cvt_sr_bf8_f32", "v_cvt_f32_bf8", "v_cvt_pk_f32_bf8"});
   registerNibbles(table);
   registerSix<e2m3>(table, {"v_cvt_scalef32_2xpk16_fp6_f32", "v_cvt_scalef32_pk32_fp6_f16",
                             "v_cvt_scalef32_pk32_fp6_bf16", "v_cvt_scalef32_sr_pk32_fp6_f32",

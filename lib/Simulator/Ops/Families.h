@@ -11,6 +11,7 @@ class OpTable;
 void registerScalarAlu(OpTable &table);
 void registerScalarControl(OpTable &table);
 void registerScalarMemory(OpTable &table);
+void registerScalarStore(OpTable &table);
 
 // Each is one file of the name without "register".
 #define HOCKET_SIM_LANE_FAMILIES(X)                                                                \
@@ -20,6 +21,7 @@ void registerScalarMemory(OpTable &table);
   X(CrossLane)                                                                                     \
   X(DotProduct)                                                                                    \
   X(FlatMemory)                                                                                    \
+  X(FormattedMemory)                                                                               \
   X(LdsAtomic)                                                                                     \
   X(LdsCrossLane)                                                                                  \
   X(LdsDma)                                                                                        \
@@ -29,6 +31,7 @@ void registerScalarMemory(OpTable &table);
   X(MatrixFloat)                                                                                   \
   X(MatrixInteger)                                                                                 \
   X(MatrixSmall)                                                                                   \
+  X(MatrixSparse)                                                                                  \
   X(PackedMath)                                                                                    \
   X(Transcendental)                                                                                \
   X(Vector16)                                                                                      \

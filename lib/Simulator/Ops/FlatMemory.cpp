@@ -10,21 +10,6 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-static bool resolveScratch(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes,
-                           const char *what) {
-  const MemoryFields &m = in.memory;
-  u32 uniform = static_cast<u32>(m.offset);
-  if (m.scalarAddress != noScalarAddress)
-    uniform += wave.sgpr[m.scalarAddress];
-  for (u64 left = op.mask; left; left &= left - 1) {
-    unsigned lane = __builtin_ctzll(left);
-    u32 offset = uniform + (m.scratchVaddr ? wave.vgpr[m.address][lane] : 0);
-    if (!resolveScratchLane(wave, in, op, lane, offset, bytes, what))
-      return false;
-  }
-  return true;
-}
-
 static bool resolveFlatLanes(Wave &wave, const Instruction &in, PendingOp &op,
                              const LaneAddresses &addresses, unsigned bytes, const char *what) {
   for (u64 left = op.mask; left; left &= left - 1) {

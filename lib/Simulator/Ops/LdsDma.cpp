@@ -110,6 +110,14 @@ static void globalLoad(Wave &wave, const Instruction &in) {
   issue(wave, in, op, bytes);
 }
 
+template <LoadKind Kind> static void scratchLoad(Wave &wave, const Instruction &in) {
+  constexpr unsigned bytes = loadBytes(Kind, 1);
+  PendingOp &op = beginPending(wave, in, landFor(Kind, bytes));
+  if (!resolveScratch(wave, in, op, bytes, "loads"))
+    return dropPending(wave, op);
+  issue(wave, in, op, bytes);
+}
+
 void registerLdsDma(OpTable &table) {
   table.add("global_load_lds_dword", globalLoad<LoadKind::Dwords, 1>);
   table.add("global_load_lds_dwordx3", globalLoad<LoadKind::Dwords, 3>);
@@ -118,6 +126,11 @@ void registerLdsDma(OpTable &table) {
   table.add("global_load_lds_sbyte", globalLoad<LoadKind::SignByte, 1>);
   table.add("global_load_lds_ushort", globalLoad<LoadKind::ZeroShort, 1>);
   table.add("global_load_lds_sshort", globalLoad<LoadKind::SignShort, 1>);
+  table.add("scratch_load_lds_dword", scratchLoad<LoadKind::Dwords>);
+  table.add("scratch_load_lds_ubyte", scratchLoad<LoadKind::ZeroByte>);
+  table.add("scratch_load_lds_sbyte", scratchLoad<LoadKind::SignByte>);
+  table.add("scratch_load_lds_ushort", scratchLoad<LoadKind::ZeroShort>);
+  table.add("scratch_load_lds_sshort", scratchLoad<LoadKind::SignShort>);
 }
 
 } // namespace hocket::sim::HOCKET_SIM_ISA

@@ -54,6 +54,20 @@ struct Float32 {
   }
 };
 
+/// gfx942's xf32: f32 registers whose values are rounded to 10 mantissa bits, to nearest even. The
+/// hardware's rounding is not published.
+struct Xfloat32 {
+  static constexpr unsigned perWord = 1;
+  HOCKET_SIM_INLINE static f32 at(u32 word, unsigned) {
+    u32 rounded = (word + 0xfff + (word >> 13 & 1)) & ~u32(0x1fff);
+    return bitCast<f32>((word & 0x7f800000) == 0x7f800000 ? word : rounded);
+  }
+  HOCKET_SIM_INLINE static void unpack(const u32 *words, f32 *const *to) {
+    for (unsigned i = 0; i < vectorWidth; ++i)
+      to[0][i] = at(words[i], 0);
+  }
+};
+
 /// Unpacks block `block` of an operand of `Words` registers to [k][row or column].
 template <class Element, unsigned Size, unsigned Blocks, unsigned Words>
 HOCKET_SIM_INLINE void unpack(const u32 (*operand)[waveSize], unsigned block, f32 (*to)[Size]) {
@@ -192,6 +206,8 @@ void registerMatrixFloat(OpTable &table) {
 
   table.add("v_mfma_f32_32x32x2_f32", matrix<Float32, 32, 1, 1>);
   table.add("v_mfma_f32_16x16x4_f32", matrix<Float32, 16, 1, 1>);
+  table.add("v_mfma_f32_32x32x4_xf32", matrix<Xfloat32, 32, 1, 2>);
+  table.add("v_mfma_f32_16x16x8_xf32", matrix<Xfloat32, 16, 1, 2>);
   table.add("v_mfma_f32_32x32x1_2b_f32", matrix<Float32, 32, 2, 1>);
   table.add("v_mfma_f32_16x16x1_4b_f32", matrix<Float32, 16, 4, 1>);
   table.add("v_mfma_f32_4x4x1_16b_f32", matrix<Float32, 4, 16, 1>);

@@ -7,29 +7,9 @@
 // inferred, not documented: row or column l % size, block l / size.
 #include "Families.h"
 #include "Matrix.h"
-#include "SmallFloat.h"
+#include "SmallFloatTables.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
-
-/// Tables from an element's bits to its value, one for each format code of cbsz and blgp.
-struct DecodeTables {
-  f32 value[5][256];
-  unsigned bits[5] = {8, 8, 6, 6, 4};
-  DecodeTables() {
-    for (u32 i = 0; i < 256; ++i) {
-      value[0][i] = decodeSmall<e4m3>(i);
-      value[1][i] = decodeSmall<e5m2>(i);
-      value[2][i] = decodeSmall<e2m3>(i);
-      value[3][i] = decodeSmall<e3m2>(i);
-      value[4][i] = decodeSmall<e2m1>(i);
-    }
-  }
-};
-
-static const DecodeTables &decodeTables() {
-  static const DecodeTables tables;
-  return tables;
-}
 
 /// Eight bytes a lane: k = 8 * (lane / Size) + byte.
 template <unsigned Size>
@@ -47,16 +27,16 @@ static bool refuseControls(Wave &wave, const Instruction &in) {
   return true;
 }
 
-/// v_mfma_f32_<Size>x<Size>x<K>_<A>_<B>: format codes 0 for fp8, 1 for bf8.
-template <unsigned Size, unsigned A, unsigned B>
+/// v_mfma_f32_<Size>x<Size>x<K>_<A>_<B>.
+template <unsigned Size, SmallCode A, SmallCode B>
 static void byteMatrix(Wave &wave, const Instruction &in) {
   if (refuseControls(wave, in))
     return;
   constexpr unsigned depth = 8 * waveSize / Size;
   alignas(64) f32 rows[depth][Size], columns[depth][Size];
   const DecodeTables &tables = decodeTables();
-  unpackBytes<Size>(&wave.vgpr[in.source[0].reg], tables.value[A], rows);
-  unpackBytes<Size>(&wave.vgpr[in.source[1].reg], tables.value[B], columns);
+  unpackBytes<Size>(&wave.vgpr[in.source[0].reg], tables.value[unsigned(A)], rows);
+  unpackBytes<Size>(&wave.vgpr[in.source[1].reg], tables.value[unsigned(B)], columns);
   placeAccumulator(wave, in, Size * Size / waveSize, operandType<f32>);
   multiplyBlock<Size>(&wave.vgpr[in.destination], rows, columns, depth);
 }
@@ -181,15 +161,24 @@ template <unsigned Size, bool Scaled> static void mixedMatrix(Wave &wave, const 
   multiplyBlock<Size>(d, rows, columns, depth);
 }
 
+/// Both shapes of one pair of formats, `A2` and `B2` on chips with fnuz formats.
+template <SmallCode A, SmallCode B, SmallCode A2, SmallCode B2>
+static void registerBytes(OpTable &table, const char *wide, const char *narrow) {
+  table.add(wide, byteMatrix<32, A, B>);
+  table.add(narrow, byteMatrix<16, A, B>);
+  table.addFnuz(wide, byteMatrix<32, A2, B2>);
+  table.addFnuz(narrow, byteMatrix<16, A2, B2>);
+}
+
 void registerMatrixSmall(OpTable &table) {
-  table.add("v_mfma_f32_32x32x16_fp8_fp8", byteMatrix<32, 0, 0>);
-  table.add("v_mfma_f32_32x32x16_fp8_bf8", byteMatrix<32, 0, 1>);
-  table.add("v_mfma_f32_32x32x16_bf8_fp8", byteMatrix<32, 1, 0>);
-  table.add("v_mfma_f32_32x32x16_bf8_bf8", byteMatrix<32, 1, 1>);
-  table.add("v_mfma_f32_16x16x32_fp8_fp8", byteMatrix<16, 0, 0>);
-  table.add("v_mfma_f32_16x16x32_fp8_bf8", byteMatrix<16, 0, 1>);
-  table.add("v_mfma_f32_16x16x32_bf8_fp8", byteMatrix<16, 1, 0>);
-  table.add("v_mfma_f32_16x16x32_bf8_bf8", byteMatrix<16, 1, 1>);
+  registerBytes<SmallCode::Fp8, SmallCode::Fp8, SmallCode::Fp8Fnuz, SmallCode::Fp8Fnuz>(
+      table, "v_mfma_f32_32x32x16_fp8_fp8", "v_mfma_f32_16x16x32_fp8_fp8");
+  registerBytes<SmallCode::Fp8, SmallCode::Bf8, SmallCode::Fp8Fnuz, SmallCode::Bf8Fnuz>(
+      table, "v_mfma_f32_32x32x16_fp8_bf8", "v_mfma_f32_16x16x32_fp8_bf8");
+  registerBytes<SmallCode::Bf8, SmallCode::Fp8, SmallCode::Bf8Fnuz, SmallCode::Fp8Fnuz>(
+      table, "v_mfma_f32_32x32x16_bf8_fp8", "v_mfma_f32_16x16x32_bf8_fp8");
+  registerBytes<SmallCode::Bf8, SmallCode::Bf8, SmallCode::Bf8Fnuz, SmallCode::Bf8Fnuz>(
+      table, "v_mfma_f32_32x32x16_bf8_bf8", "v_mfma_f32_16x16x32_bf8_bf8");
   table.add("v_mfma_f32_32x32x64_f8f6f4", mixedMatrix<32, false>);
   table.add("v_mfma_f32_16x16x128_f8f6f4", mixedMatrix<16, false>);
   table.add("v_mfma_scale_f32_32x32x64_f8f6f4", mixedMatrix<32, true>);

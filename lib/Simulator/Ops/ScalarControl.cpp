@@ -36,6 +36,9 @@ template <auto Condition> static void branchIf(Wave &wave, const Instruction &in
     branch(wave, in);
 }
 
+/// Conditions that only a debugger sets.
+static bool never(const Wave &) { return false; }
+
 static void registerBranches(OpTable &table) {
   table.add("s_branch", branch);
   table.add("s_cbranch_scc0", branchIf<[](const Wave &w) { return w.scc == 0; }>);
@@ -44,6 +47,9 @@ static void registerBranches(OpTable &table) {
   table.add("s_cbranch_vccnz", branchIf<[](const Wave &w) { return w.vcc() != 0; }>);
   table.add("s_cbranch_execz", branchIf<[](const Wave &w) { return w.exec() == 0; }>);
   table.add("s_cbranch_execnz", branchIf<[](const Wave &w) { return w.exec() != 0; }>);
+  for (const char *name : {"s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
+                           "s_cbranch_cdbgsys_and_user"})
+    table.add(name, branchIf<never>);
   table.add("s_getpc_b64",
             [](Wave &w, const Instruction &in) { w.setPair(in.destination, nextAddress(w)); });
   table.add("s_setpc_b64", [](Wave &w, const Instruction &in) {
@@ -74,6 +80,14 @@ static void endProgram(Wave &wave, const Instruction &) {
     wave.stop = Stop::Ended;
 }
 
+/// s_sendmsg: interrupts go to a host that does not listen; other messages are for graphics, trap
+/// handlers and debuggers.
+static void sendMessage(Wave &wave, const Instruction &in) {
+  constexpr unsigned interrupt = 1;
+  if ((in.immediate & 15) != interrupt)
+    failWave(wave, in, "sends a message that nothing receives in a compute kernel");
+}
+
 static void registerProgramControl(OpTable &table) {
   table.add("s_endpgm", endProgram);
   table.add("s_endpgm_saved", endProgram);
@@ -88,6 +102,14 @@ static void registerProgramControl(OpTable &table) {
     failWave(w, in,
              "is a trap: the kernel gave up (an abort, a failed assertion or "
              "unreachable code)");
+  });
+  table.add("s_sendmsg", sendMessage);
+  table.add("s_sendmsghalt", [](Wave &w, const Instruction &in) {
+    failWave(w, in, "halts the wave, and nothing can wake it here");
+  });
+  table.add("s_setkill", [](Wave &w, const Instruction &in) {
+    if (in.immediate & 1)
+      endProgram(w, in);
   });
   table.add("s_sethalt", [](Wave &w, const Instruction &in) {
     if (in.immediate & 1)
@@ -170,7 +192,7 @@ static void registerHardwareRegisters(OpTable &table) {
 
 /// M0[7:0] is the index, M0[15:12] says which operands it moves.
 static void setIndexMode(Wave &wave, unsigned mode) {
-  wave.gprIndexing = mode & 15;
+  wave.gprIndexing = (wave.gprIndexing & 0x80) | (mode & 15);
   wave.sgpr[reg::m0] = (wave.m0() & ~0xf000u) | (mode & 15) << 12;
 }
 
@@ -184,7 +206,12 @@ static void registerIndexing(OpTable &table) {
   table.add("s_set_gpr_idx_idx", [](Wave &w, const Instruction &in) {
     w.sgpr[reg::m0] = (w.m0() & ~0xffu) | (readScalar<uint32_t>(w, in.source[0]) & 0xff);
   });
-  table.add("s_set_gpr_idx_off", [](Wave &w, const Instruction &) { w.gprIndexing = 0; });
+  table.add("s_set_gpr_idx_off", [](Wave &w, const Instruction &) { w.gprIndexing &= 0x80; });
+  table.add("s_setvskip", [](Wave &w, const Instruction &in) {
+    uint32_t bits = readScalar<uint32_t>(w, in.source[0]);
+    bool skip = bits >> (readScalar<uint32_t>(w, in.source[1]) & 31) & 1;
+    w.gprIndexing = (w.gprIndexing & 15) | (skip ? 0x80 : 0);
+  });
 }
 
 void hocket::sim::registerScalarControl(OpTable &table) {

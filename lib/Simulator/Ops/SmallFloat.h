@@ -1,4 +1,5 @@
-// The 8-, 6- and 4-bit floating-point formats of gfx950 (OCP: docs/Hardware.md 2.1, 2.5).
+// The 8-, 6- and 4-bit floating-point formats of gfx950 (OCP: docs/Hardware.md 2.1, 2.5), and the
+// two 8-bit ones of gfx942 (fnuz: no infinity, one zero, one NaN with the bits of a negative zero).
 //
 // All are sign, exponent, mantissa with subnormals. E4M3 has no infinity and one NaN per sign, E5M2
 // is like IEEE, the 6- and 4-bit ones have neither and saturate. Values go in and out exactly: as
@@ -11,7 +12,7 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-enum class Specials : u8 { None, NaNOnly, Ieee };
+enum class Specials : u8 { None, NaNOnly, Ieee, Fnuz };
 
 struct SmallFormat {
   unsigned exponentBits, mantissaBits;
@@ -20,7 +21,9 @@ struct SmallFormat {
   constexpr unsigned bits() const { return 1 + exponentBits + mantissaBits; }
   constexpr u32 magnitudeMask() const { return (1u << (bits() - 1)) - 1; }
   constexpr u32 infinity() const { return magnitudeMask() & ~((1u << mantissaBits) - 1); }
-  constexpr u32 nan() const { return magnitudeMask(); }
+  constexpr u32 nan() const {
+    return specials == Specials::Fnuz ? magnitudeMask() + 1 : magnitudeMask();
+  }
   constexpr u32 largest() const {
     return specials == Specials::Ieee      ? infinity() - 1
            : specials == Specials::NaNOnly ? magnitudeMask() - 1
@@ -30,6 +33,8 @@ struct SmallFormat {
 
 inline constexpr SmallFormat e4m3 = {4, 3, 7, Specials::NaNOnly};
 inline constexpr SmallFormat e5m2 = {5, 2, 15, Specials::Ieee};
+inline constexpr SmallFormat e4m3Fnuz = {4, 3, 8, Specials::Fnuz};
+inline constexpr SmallFormat e5m2Fnuz = {5, 2, 16, Specials::Fnuz};
 inline constexpr SmallFormat e2m3 = {2, 3, 1, Specials::None};
 inline constexpr SmallFormat e3m2 = {3, 2, 3, Specials::None};
 inline constexpr SmallFormat e2m1 = {2, 1, 1, Specials::None};
@@ -53,6 +58,9 @@ template <SmallFormat F> HOCKET_SIM_INLINE f32 decodeSmall(u32 bits) {
     result = magnitude > F.infinity()    ? 0x7fc00000
              : magnitude == F.infinity() ? 0x7f800000
                                          : result;
+  if constexpr (F.specials == Specials::Fnuz)
+    if ((bits & (F.nan() | F.magnitudeMask())) == F.nan())
+      return bitCast<f32>(0x7fc00000u);
   return bitCast<f32>(result | (bits >> (F.bits() - 1) & 1) << 31);
 }
 
@@ -89,6 +97,8 @@ HOCKET_SIM_INLINE u32 encodeSmall(f64 value, bool saturate, bool stochastic, u32
   // A carry out of the mantissa moves the exponent on.
   u32 result =
       (static_cast<u32>(exponent + F.bias) << F.mantissaBits) + count - (u32(1) << F.mantissaBits);
+  if (F.specials == Specials::Fnuz && result == 0)
+    return 0;
   return sign | (result > F.largest() ? overflowed<F>(false, saturate) : result);
 }
 

@@ -73,6 +73,9 @@ static void registerPacked(OpTable &table) {
       lanes<[](u32 a, u32 b) { return saturateUnsigned16(a) | saturateUnsigned16(b) << 16; }>);
   table.add("v_cvt_pk_u8_f32",
             lanes<[](f32 a, u32 select, u32 old) { return insertByte(a, select, old); }>);
+  // The other bytes of the destination stay: it is the third operand (addImplicitSources).
+  table.add("v_cvt_pkaccum_u8_f32",
+            lanes<[](f32 a, u32 select, u32 old) { return insertByte(a, select, old); }>);
   table.add("v_sat_pk_u8_i16", lanes<[](u32 a) {
               auto saturate = [](i32 v) { return static_cast<u32>(v < 0 ? 0 : v > 255 ? 255 : v); };
               return saturate(static_cast<i16>(a)) | saturate(static_cast<i16>(a >> 16)) << 8;

@@ -181,6 +181,27 @@ static HOCKET_SIM_INLINE u32 maskedSum(u32 a, u32 b) {
   return sum;
 }
 
+/// v_mqsad_u32_u8: four masked sums at successive bytes of a 64-bit operand, each added to a word
+/// of source 2 and written to a register of the destination.
+static void fourMaskedSums(Wave &wave, const Instruction &in) {
+  LaneWords low, high, reference, addend[4];
+  readGeneral(wave, in, 0, operandType<u64>, low, high);
+  LaneWords unused;
+  readGeneral(wave, in, 1, operandType<u32>, reference, unused);
+  for (unsigned r = 0; r < 4; ++r)
+    for (unsigned i = 0; i < 64; ++i)
+      addend[r].lane[i] = wave.vgpr[in.source[2].reg + r][i];
+  for (unsigned r = 0; r < 4; ++r) {
+    LaneWords result;
+    for (unsigned i = 0; i < 64; ++i) {
+      u64 window = u64(high.lane[i]) << 32 | low.lane[i];
+      result.lane[i] =
+          maskedSum(static_cast<u32>(window >> (8 * r)), reference.lane[i]) + addend[r].lane[i];
+    }
+    blend(wave.vgpr[in.destination + r], result.lane, wave.exec());
+  }
+}
+
 static void registerDifferences(OpTable &table) {
   table.addSaturating("v_sad_u8",
                       lanes<[](u32 a, u32 b, u32 c) { return sumOfDifferences(a, b) + c; }>,
@@ -209,6 +230,7 @@ static void registerDifferences(OpTable &table) {
               return result;
             }>,
             false);
+  table.add("v_mqsad_u32_u8", fourMaskedSums, false);
   table.add("v_mqsad_pk_u16_u8", lanes<[](u64 a, u32 b, u64 c) {
               u64 result = 0;
               for (unsigned i = 0; i < 4; ++i) {

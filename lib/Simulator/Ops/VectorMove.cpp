@@ -76,7 +76,9 @@ void registerVectorMove(OpTable &table) {
   table.add("v_accvgpr_read_b32", lanes<[](u32 a) { return a; }>);
   table.add("v_accvgpr_write_b32", lanes<[](u32 a) { return a; }>);
   table.add("v_accvgpr_mov_b32", lanes<[](u32 a) { return a; }>);
-  table.add("v_nop", [](Wave &, const Instruction &) {});
+  auto nothing = [](Wave &, const Instruction &) {};
+  table.add("v_nop", nothing);
+  table.add("v_clrexcp", nothing); // there are no exceptions here
   table.add("v_cndmask_b32", select);
   table.add("v_readfirstlane_b32", readFirstLane);
   table.add("v_readlane_b32", readLane);

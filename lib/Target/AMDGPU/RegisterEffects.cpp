@@ -112,6 +112,9 @@ static uint8_t writtenBytes(const OpcodeName &name, StringRef text, unsigned sou
   StringRef base = name.base;
   if (base.contains("_D16_HI") || base.contains("MIXHI"))
     return base.starts_with("V_") || base.contains("LOAD") || base.contains("READ") ? 0xc : 0xf;
+  // Two halves and more fill whole registers.
+  if (base.contains("_D16_XY"))
+    return 0xf;
   if (base.contains("_D16") || base.contains("MIXLO"))
     return 0x3;
   if (name.encoding == Encoding::Sdwa)
@@ -140,7 +143,8 @@ static bool ignoresExec(StringRef base) {
 /// Results that are read too where LLVM's operand lists do not say so.
 static bool readsItsResult(StringRef base) {
   return base.starts_with("V_MAC_") || base.starts_with("V_FMAC_") ||
-         base.starts_with("V_PK_FMAC_") || base.starts_with("V_CVT_SCALEF32_SR_PK_FP4");
+         base.starts_with("V_PK_FMAC_") || base.starts_with("V_CVT_PKACCUM_") ||
+         base.starts_with("V_CVT_SCALEF32_SR_PK_FP4");
 }
 
 static void addUnique(llvm::SmallVectorImpl<RegisterAccess> &list, const RegisterAccess &access) {

@@ -161,7 +161,12 @@ static void runMiddleEnd(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
+  // Nothing here is left to vectorise: code is written for one lane, in the order it should issue.
+  llvm::PipelineTuningOptions tuning;
+  tuning.SLPVectorization = false;
+  tuning.LoopVectorization = false;
+  tuning.LoopInterleaving = false;
+  llvm::PassBuilder builder(&machine, tuning);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(components);
   builder.registerFunctionAnalyses(functions);

@@ -31,7 +31,7 @@ attn.forward @no_lse element_type(bf16) head_dim(128)
 // Without a mask every tile is visited, and only keys beyond the end are hidden.
 // CHECK-LABEL: tile.kernel @none(
 // CHECK-SAME: "causal == 0"
-// CHECK: tile.block_id %q rows(256) : <
+// CHECK: tile.block_id %q rows(256) xcds(8) : <
 // CHECK: %[[KEYS:.*]] = tile.dim %k, 1
 // CHECK: %[[UP:.*]] = arith.addi %[[KEYS]],
 // CHECK: %[[COUNT:.*]] = arith.divui %[[UP]],

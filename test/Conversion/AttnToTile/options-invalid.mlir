@@ -1,8 +1,10 @@
 // RUN: not hocket-opt %s --convert-attn-to-tile="schedule=s waves=0" 2>&1 | FileCheck %s --check-prefix=WAVES
 // RUN: not hocket-opt %s --convert-attn-to-tile="schedule=s kv-tile=96" 2>&1 | FileCheck %s --check-prefix=TILE
 // RUN: not hocket-opt %s --convert-attn-to-tile="schedule=s kv-tile=-64" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not hocket-opt %s --convert-attn-to-tile="schedule=s target=other" 2>&1 | FileCheck %s --check-prefix=TARGET
 
-// WAVES: error: waves = 0 and kv-tile = 64, expected 1 to 16 waves and a positive multiple of 64 keys
-// TILE: error: waves = 8 and kv-tile = 96, expected 1 to 16 waves and a positive multiple of 64 keys
-// NEGATIVE: error: waves = 8 and kv-tile = -64, expected
+// WAVES: error: 'attn.forward' op 'options' has 0 waves, expected 1 to 16
+// TILE: error: 'attn.forward' op 'options' has tiles of 96 keys, expected a multiple of 64 up to 256
+// NEGATIVE: error: 'attn.forward' op 'options' has tiles of -64 keys, expected
+// TARGET: error: 'attn.forward' op unknown target 'other'; known targets: gfx950
 attn.forward @options element_type(bf16) head_dim(128)

@@ -35,11 +35,11 @@ tile.kernel @mma_f16() target("gfx950") waves(1) {
 
 // -----
 
-// One fused multiply-add and the hardware's exp2 for each element; conversions on whole vectors.
+// One fused multiply-add and the hardware's exp2 for each element; conversions pair by pair.
 // CHECK-LABEL: llvm.func @exp2
 // CHECK: llvm.intr.fma
 // CHECK-NEXT: rocdl.exp2
-// CHECK: llvm.fptrunc %{{.*}} : vector<8xf32> to vector<8xbf16>
+// CHECK-COUNT-8: llvm.fptrunc %{{.*}} : vector<2xf32> to vector<2xbf16>
 tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %r = tile.fill 0.0 : !tile.rows<32xf32>
@@ -53,9 +53,10 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
 // CHECK: scf.if %[[CUTS]]
-// CHECK-COUNT-32: arith.select
+// CHECK-NEXT: rocdl.s.nop 11
+// CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_cmp_le_i32_e64 $1, {{[0-9]+}}, $2\0As_nop 1\0Av_cndmask_b32_e64 $0, $3, $4, $1", "=v,=&s,v,v,v"
 // CHECK: } else {
-// CHECK-NOT: arith.select
+// CHECK-NOT: inline_asm
 // CHECK: }
 tile.kernel @mask(%t: i32, %n: i32) target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
@@ -92,4 +93,31 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
 tile.kernel @row_max() target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %m = tile.row_max %s : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
+}
+
+// -----
+
+// Scores that count from their reference: no multiply-add, and a step subtracted where rows move.
+// CHECK-LABEL: llvm.func @relative
+// CHECK: llvm.fpext %{{.*}} : vector<8xf16> to vector<8xf32>
+// CHECK: arith.mulf
+// CHECK: llvm.fptrunc %{{.*}} : vector<8xf32> to vector<8xf16>
+// CHECK: rocdl.ballot
+// CHECK: scf.if
+// CHECK: llvm.intr.ceil
+// CHECK: scf.if
+// CHECK: arith.subf %{{.*}} : vector<16xf32>
+// CHECK-NOT: llvm.intr.fma
+// CHECK-COUNT-16: rocdl.exp2
+// CHECK: arith.negf
+tile.kernel @relative(%scale: f32) target("gfx950") waves(1) {
+  %q = tile.fill 1.0 : !tile.frag<16x32xf16, rhs>
+  %scaled = tile.scale %q by %scale : !tile.frag<16x32xf16, rhs>
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %max = tile.fill 3.0 : !tile.rows<32xf32>
+  %bound = tile.fill 0.0 : !tile.rows<32xf32>
+  %step, %new_bound, %factor, %moved = tile.settle_relative %max, %bound threshold(8.0) : !tile.rows<32xf32>
+  %shifted = tile.shift %s by %step when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
+  %p = tile.exp2 %shifted : !tile.frag<32x32xf32, acc>
+  %row = tile.negated_row %shifted : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
 }

@@ -126,7 +126,7 @@ tile.kernel @compute(%scale: f32 {tile.bind = "scale"}, %tile: i32, %below: i32,
   %scaled:2 = tile.rescale %zero, %rows by %factor when %moved : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32> by !tile.rows<32xf32>
   // CHECK: %part = tile.slice %{{.*}} from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
   %half = tile.slice %masked from 32 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xf32, acc>
-  // CHECK: %weights = tile.exp2 %part scale(%scale) minus(%new_reference) : <32x32xf32, acc>, <32xf32>{{$}}
+  // CHECK: %weights = tile.exp2 %part scale(%scale) minus(%new_reference) : <32x32xf32, acc>, !tile.rows<32xf32>{{$}}
   %wide = tile.exp2 %half scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
   // CHECK: tile.row_sum %weights, %{{.*}} : <32x32xf32, acc>, <32xf32>
   %wide_sum = tile.row_sum %wide, %rows : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>

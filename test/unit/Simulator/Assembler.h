@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace hocket::sim::test {
 
@@ -12,5 +13,9 @@ struct Assembled {
   std::string error;
 };
 Assembled assemble(const std::string &source, const std::string &architecture = "gfx950");
+
+/// Assembles each line by itself; the bytes of a line that the assembler refuses are empty.
+std::vector<std::string> assembleLines(const std::vector<std::string> &lines,
+                                       const std::string &architecture = "gfx950");
 
 } // namespace hocket::sim::test

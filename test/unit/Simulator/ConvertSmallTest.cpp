@@ -280,3 +280,44 @@ TEST(ConvertSmall, SixBits) {
       }
     }
 }
+
+/// gfx942's formats: bias one larger, no infinity, NaN where negative zero would be.
+TEST(ConvertSmall, FnuzFormatsOfGfx942) {
+  WaveHarness h({.architecture = "gfx942"});
+  for (unsigned index : {0u, 1u}) {
+    OcpFormat format = ocpFormats[index];
+    ++format.bias;
+    format.largest = index == 0 ? 240 : 57344;
+    const std::string name = index == 0 ? "fp8" : "bf8";
+    for (unsigned first = 0; first < 256; first += 64) {
+      for (unsigned lane = 0; lane < 64; ++lane)
+        h.setLane(1, lane, (first + lane) | 0x3800u);
+      h.run("v_cvt_f32_" + name + " v2, v1\nv_cvt_pk_f32_" + name + " v[4:5], v1\n" + "v_cvt_pk_" +
+            name + "_f32 v6, v2, -v2\nv_mov_b32 v8, 0\nv_mov_b32 v7, 0\n" + "v_cvt_sr_" + name +
+            "_f32 v7, v2, v8");
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        uint32_t bits = first + lane;
+        if (bits == 0x80) {
+          EXPECT_TRUE(std::isnan(h.vf(2, lane)));
+          EXPECT_EQ(h.v(6, lane) & 0xffff, 0x8080u);
+          EXPECT_EQ(h.v(7, lane) & 0xff, 0x80u);
+          continue;
+        }
+        EXPECT_EQ(h.vf(2, lane), float(ocpValue(format, bits))) << name << ' ' << bits;
+        EXPECT_EQ(h.vf(4, lane), h.vf(2, lane));
+        EXPECT_EQ(h.vf(5, lane), float(ocpValue(format, 0x38)));
+        uint32_t negative = bits == 0 ? 0 : bits ^ 0x80;
+        EXPECT_EQ(h.v(6, lane) & 0xffff, bits | negative << 8) << name << ' ' << bits;
+        EXPECT_EQ(h.v(7, lane) & 0xff, bits);
+      }
+    }
+    // Too large a value is NaN; what rounds to zero has no sign.
+    h.setV(2, float(format.largest) * 1.5f);
+    h.setV(3, -1e-20f);
+    h.run("v_cvt_pk_" + name + "_f32 v6, v2, v3");
+    EXPECT_EQ(h.v(6) & 0xffff, 0x0080u);
+    h.run("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1\nv_cvt_pk_" + name +
+          "_f32 v6, v2, v3\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0");
+    EXPECT_EQ(h.v(6) & 0xffff, 0x007fu);
+  }
+}

@@ -25,7 +25,7 @@ tile.kernel @too_deep(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") 
 
 // Three waves cannot share a tile evenly.
 tile.kernel @three_waves(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(3) {
-  // expected-error @below {{has no layout in LDS}}
+  // expected-error @below {{cannot be fetched by 3 waves, which do not share a tile's 64 rows evenly; use 1, 2, 4, 8 or 16 waves}}
   %0 = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %1 = tile.read %0[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
 }

@@ -63,7 +63,7 @@ tile.kernel @nested(%n: i32) target("gfx950") waves(1) {
 
 tile.schedule @s {
   // expected-error @below {{runs step 'use' (cluster 0, tile offset 0) before step 'make' (cluster 0, tile offset 0) has produced what it uses}}
-  // expected-note @below {{place 'use' later, 'make' earlier, or change a tile offset}}
+  // expected-note @below {{write 'make' in front of 'use' in the cluster}}
   tile.cluster compute { use(0) make(0) }
 }
 tile.kernel @before_it_is_made(%n: i32) target("gfx950") waves(1) {
@@ -76,7 +76,7 @@ tile.kernel @before_it_is_made(%n: i32) target("gfx950") waves(1) {
 // -----
 
 tile.schedule @s {
-  // expected-note @below {{place 'use' later, 'make' earlier, or change a tile offset}}
+  // expected-note @below {{place 'use' 1 cluster later, or 'make' 1 cluster earlier (one tile offset is 2 clusters)}}
   tile.cluster compute { make(0) }
   // expected-error @below {{runs step 'use' (cluster 1, tile offset 2) before step 'make' (cluster 0, tile offset 0) has produced what it uses of the tile before}}
   tile.cluster compute { use(+2) }
@@ -93,7 +93,7 @@ tile.kernel @carried_too_early(%n: i32) target("gfx950") waves(1) {
 
 tile.schedule @s {
   // expected-error @below {{reads ring 'k' in step 'read' (cluster 0, tile offset 0) before the tile that step 'fetch' (cluster 0, tile offset 0) fetches is complete for all waves: a wait and a barrier must lie between them}}
-  // expected-note @below {{place the read 1 or more clusters later, or fetch further ahead}}
+  // expected-note @below {{place 'read' 1 cluster later, or 'fetch' 1 cluster earlier (one tile offset is 1 cluster)}}
   tile.cluster memory { fetch(0) read(0) }
 }
 tile.kernel @same_cluster(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32) target("gfx950") waves(8) {
@@ -110,7 +110,7 @@ tile.kernel @same_cluster(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: 
 
 // One cluster between fetch and read is not enough where the other group is one cluster behind.
 tile.schedule @s wave_groups(2) {
-  // expected-note @below {{place the read 1 or more clusters later, or fetch further ahead}}
+  // expected-note @below {{place 'read' 1 cluster later, or 'fetch' 1 cluster earlier (one tile offset is 2 clusters)}}
   tile.cluster memory { fetch(0) }
   // expected-error @below {{a wait and two barriers, one for each wave group, must lie between them}}
   tile.cluster compute { read(0) }
@@ -169,7 +169,7 @@ tile.kernel @fetched_twice(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n:
 // -----
 
 tile.schedule @s {
-  // expected-note @below {{read earlier, fetch later, or give the ring one more slot}}
+  // expected-note @below {{place 'read' 1 cluster earlier, or 'fetch' 1 cluster later (one tile offset is 1 cluster); or give ring 'k' 2 slots}}
   // expected-error @below {{while step 'fetch' (cluster 0, tile offset 1) of a later tile may already overwrite its slot: the ring has depth 1, this schedule needs 2}}
   tile.cluster compute { fetch(+1) read(0) }
 }

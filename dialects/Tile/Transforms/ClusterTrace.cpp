@@ -1,0 +1,394 @@
+// Abstract execution of the clusters stage: which values matter, and what happens for given ones.
+#include "Tile/Transforms/ClusterTrace.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+/// Ops that a run may execute before it is said not to end.
+static constexpr int64_t kMostVisits = 1 << 22;
+
+static bool isAccess(Operation *op) { return isa<FetchOp, ReadOp, ReadTransposedOp>(op); }
+static bool isEvent(Operation *op) { return isAccess(op) || isa<WaitOp, BarrierOp>(op); }
+
+//===-- What a value depends on
+//------------------------------------------------------------------===//
+
+static SmallVector<Value> sourcesOfArgument(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  unsigned index = argument.getArgNumber();
+  if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+    if (index == 0)
+      return {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+    return {loop.getInitArgs()[index - 1], loop.getYieldedValues()[index - 1]};
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(parent)) {
+    if (argument.getOwner() == loop.getBeforeBody())
+      return {loop.getInits()[index], loop.getYieldOp()->getOperand(index)};
+    return {loop.getConditionOp().getArgs()[index]};
+  }
+  return {};
+}
+
+/// The values that `value` is made from, as far as integer arithmetic and `scf` say; none for a
+/// value that comes from elsewhere.
+static SmallVector<Value> sourcesOf(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result)
+    return sourcesOfArgument(cast<BlockArgument>(value));
+  Operation *op = result.getOwner();
+  unsigned index = result.getResultNumber();
+  if (isa<arith::ArithDialect>(op->getDialect()))
+    return llvm::to_vector(op->getOperands());
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return {branch.getCondition(), branch.thenYield()->getOperand(index),
+            branch.elseYield()->getOperand(index)};
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return {loop.getUpperBound(), loop.getInitArgs()[index], loop.getYieldedValues()[index]};
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return {loop.getConditionOp().getCondition(), loop.getConditionOp().getArgs()[index]};
+  if (auto step = dyn_cast<StepOp>(op))
+    return {step.getBody().front().getTerminator()->getOperand(index)};
+  return {};
+}
+
+static bool isOpaque(Value value) {
+  return !matchPattern(value, m_Constant()) && sourcesOf(value).empty();
+}
+
+/// An opaque value that one of `demands` is made from by a way that does not pass `cut`.
+static Value findOpaqueSource(ArrayRef<Value> demands, Value cut) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> worklist(demands);
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (value == cut || !seen.insert(value).second)
+      continue;
+    if (isOpaque(value))
+      return value;
+    llvm::append_range(worklist, sourcesOf(value));
+  }
+  return Value();
+}
+
+/// A value that differs between waves, if `value` is made from one.
+static Value findWaveSource(Value start) {
+  llvm::DenseSet<Value> seen;
+  SmallVector<Value> worklist = {start};
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    if (value.getDefiningOp<WaveRowOp>())
+      return value;
+    llvm::append_range(worklist, sourcesOf(value));
+  }
+  return Value();
+}
+
+//===-- Finding events and counts
+//----------------------------------------------------------------===//
+
+FailureOr<ClusterProgram> ClusterProgram::create(KernelOp kernel) {
+  ClusterProgram program(kernel);
+  if (failed(program.collectEvents()))
+    return failure();
+  for (Operation &unit : kernel.getBody().front())
+    if (program.hasEvents(&unit) && failed(program.findCount(&unit)))
+      return failure();
+  return program;
+}
+
+/// Finds the events, and refuses whatever else touches a ring or holds events.
+LogicalResult ClusterProgram::collectEvents() {
+  WalkResult walk = kernel.walk([&](Operation *op) {
+    if (isa<ForTilesOp>(op)) {
+      op->emitOpError("is of the tile stage; run 'tile-pipeline' before 'tile-verify-clusters'");
+      return WalkResult::interrupt();
+    }
+    if (isa<AwaitOp>(op)) {
+      op->emitOpError("says no count yet; run 'tile-synchronize' before 'tile-verify-clusters'");
+      return WalkResult::interrupt();
+    }
+    bool usesRing = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
+    if (usesRing && (!isAccess(op) || !op->getOperand(0).getDefiningOp<RingOp>())) {
+      op->emitOpError("uses a ring in a way that 'tile-verify-clusters' cannot follow; use "
+                      "'tile.fetch' and 'tile.read' on the result of a 'tile.ring'");
+      return WalkResult::interrupt();
+    }
+    if (!isEvent(op))
+      return WalkResult::advance();
+    events.insert(op);
+    withEvents.insert(op);
+    for (Operation *holder = op->getParentOp(); holder != kernel; holder = holder->getParentOp()) {
+      if (!isa<StepOp, scf::IfOp, scf::ForOp, scf::WhileOp>(holder)) {
+        holder->emitOpError("holds fetches, reads, waits or barriers, but 'tile-verify-clusters' "
+                            "follows 'scf.if', 'scf.for', 'scf.while' and 'tile.step' only; write "
+                            "it as one of these");
+        return WalkResult::interrupt();
+      }
+      withEvents.insert(holder);
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// The values that must be numbers for `op` to be followed.
+static SmallVector<Value> demandsOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
+      .Case<FetchOp, ReadOp, ReadTransposedOp>([](auto access) {
+        SmallVector<Value> values = {access.getTile()};
+        if (Value slot = access.getSlot())
+          values.push_back(slot);
+        return values;
+      })
+      .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
+      .Case([](scf::ForOp loop) {
+        return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
+      })
+      .Case([](scf::WhileOp loop) {
+        return SmallVector<Value>{loop.getConditionOp().getCondition()};
+      })
+      .Default([](Operation *) { return SmallVector<Value>(); });
+}
+
+void ClusterProgram::addToSlice(ArrayRef<Value> demands) {
+  SmallVector<Value> worklist(demands);
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (slice.insert(value).second)
+      llvm::append_range(worklist, sourcesOf(value));
+  }
+}
+
+/// The tile count of a piece of control flow: the last value of the kernel's own block through
+/// which every way from run-time values to the demands leads.
+LogicalResult ClusterProgram::findCount(Operation *unit) {
+  SmallVector<Value> demands;
+  unit->walk([&](Operation *op) {
+    if (hasEvents(op))
+      llvm::append_range(demands, demandsOf(op));
+  });
+  addToSlice(demands);
+  Value opaque = findOpaqueSource(demands, Value());
+  if (!opaque)
+    return success();
+  SmallVector<Value> candidates(kernel.getBody().getArguments());
+  for (Operation *op = &kernel.getBody().front().front(); op != unit; op = op->getNextNode())
+    llvm::append_range(candidates, op->getResults());
+  for (Value candidate : llvm::reverse(candidates)) {
+    bool isNumber = candidate.getType().isIntOrIndex() && !candidate.getType().isInteger(1);
+    if (!isNumber || !isNeeded(candidate) || findOpaqueSource(demands, candidate))
+      continue;
+    if (Value wave = findWaveSource(candidate)) {
+      InFlightDiagnostic diagnostic =
+          unit->emitOpError() << "depends on the wave, but all waves must meet the same barriers";
+      diagnostic.attachNote(wave.getLoc()) << "through this; use the workgroup's row instead";
+      return diagnostic;
+    }
+    if (!llvm::is_contained(tileCounts, candidate))
+      tileCounts.push_back(candidate);
+    return success();
+  }
+  InFlightDiagnostic diagnostic = unit->emitOpError()
+                                  << "depends on more at run time than one number of tiles, which "
+                                     "is what 'tile-verify-clusters' follows";
+  diagnostic.attachNote(opaque.getLoc())
+      << "on this; compute one number in front of it from which all else follows";
+  return diagnostic;
+}
+
+//===-- Running
+//----------------------------------------------------------------------------------===//
+
+namespace {
+class Interpreter {
+public:
+  Interpreter(const ClusterProgram &program, bool landmarks)
+      : program(program), landmarks(landmarks) {}
+
+  void set(Value value, Attribute attribute) { env[value] = attribute; }
+  LogicalResult run(Block &block);
+
+  ClusterTrace trace;
+
+private:
+  LogicalResult visit(Operation &op);
+  LogicalResult visitIf(scf::IfOp branch);
+  LogicalResult visitFor(scf::ForOp loop);
+  LogicalResult visitWhile(scf::WhileOp loop);
+  LogicalResult record(Operation &op);
+  void fold(Operation &op);
+  void assign(ValueRange targets, ValueRange sources);
+  Attribute known(Value value) const;
+  FailureOr<int64_t> number(Value value, Operation *user, StringRef what) const;
+
+  const ClusterProgram &program;
+  bool landmarks;
+  llvm::DenseMap<Value, Attribute> env;
+  int64_t visits = 0;
+};
+} // namespace
+
+Attribute Interpreter::known(Value value) const {
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return constant.getValue();
+  return env.lookup(value);
+}
+
+FailureOr<int64_t> Interpreter::number(Value value, Operation *user, StringRef what) const {
+  if (auto integer = dyn_cast_or_null<IntegerAttr>(known(value));
+      integer && integer.getValue().getSignificantBits() <= 64)
+    return integer.getValue().getSExtValue();
+  InFlightDiagnostic diagnostic =
+      user->emitOpError() << "has " << what << " that does not follow from the number of tiles";
+  diagnostic.attachNote(value.getLoc())
+      << "it comes from here; compute it from the tile count and constants with 'arith' ops";
+  return diagnostic;
+}
+
+/// All at once: a loop hands its arguments on in another order.
+void Interpreter::assign(ValueRange targets, ValueRange sources) {
+  SmallVector<std::pair<Value, Attribute>> values;
+  for (auto [target, source] : llvm::zip_equal(targets, sources))
+    if (program.isNeeded(target))
+      values.emplace_back(target, known(source));
+  for (auto [target, value] : values)
+    env[target] = value;
+}
+
+void Interpreter::fold(Operation &op) {
+  if (op.getNumResults() != 1 || !program.isNeeded(op.getResult(0)) ||
+      llvm::is_contained(program.counts(), op.getResult(0)) || isa<arith::ConstantOp>(op))
+    return;
+  SmallVector<Attribute> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(known(operand));
+  env.erase(op.getResult(0));
+  SmallVector<OpFoldResult> results;
+  if (!llvm::all_of(operands, [](Attribute attribute) { return bool(attribute); }) ||
+      failed(op.fold(operands, results)) || results.size() != 1)
+    return;
+  auto attribute = dyn_cast<Attribute>(results.front());
+  env[op.getResult(0)] = attribute ? attribute : known(cast<Value>(results.front()));
+}
+
+LogicalResult Interpreter::run(Block &block) {
+  for (Operation &op : block.without_terminator())
+    if (failed(visit(op)))
+      return failure();
+  return success();
+}
+
+LogicalResult Interpreter::visit(Operation &op) {
+  if (++visits > kMostVisits)
+    return op.emitOpError("is reached again and again: the kernel does not end");
+  if (landmarks && isa<StepOp>(op)) {
+    ClusterEvent landmark;
+    landmark.op = &op;
+    trace.events.push_back(landmark);
+  }
+  if (!program.hasEvents(&op)) {
+    if (op.getNumRegions() == 0)
+      fold(op);
+    return success();
+  }
+  if (auto step = dyn_cast<StepOp>(op)) {
+    if (failed(run(step.getBody().front())))
+      return failure();
+    assign(step.getResults(), step.getBody().front().getTerminator()->getOperands());
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+      .Case([&](scf::IfOp branch) { return visitIf(branch); })
+      .Case([&](scf::ForOp loop) { return visitFor(loop); })
+      .Case([&](scf::WhileOp loop) { return visitWhile(loop); })
+      .Default([&](Operation *) { return record(op); });
+}
+
+LogicalResult Interpreter::visitIf(scf::IfOp branch) {
+  FailureOr<int64_t> condition = number(branch.getCondition(), branch, "a condition");
+  if (failed(condition))
+    return failure();
+  Block *block = *condition != 0 ? branch.thenBlock() : branch.elseBlock();
+  if (!block)
+    return success();
+  if (failed(run(*block)))
+    return failure();
+  assign(branch.getResults(), block->getTerminator()->getOperands());
+  return success();
+}
+
+LogicalResult Interpreter::visitFor(scf::ForOp loop) {
+  FailureOr<int64_t> low = number(loop.getLowerBound(), loop, "a lower bound"),
+                     high = number(loop.getUpperBound(), loop, "an upper bound"),
+                     step = number(loop.getStep(), loop, "a step");
+  if (failed(low) || failed(high) || failed(step))
+    return failure();
+  if (*step < 1)
+    return loop.emitOpError() << "has a step of " << *step << ", at least 1 is needed";
+  assign(loop.getRegionIterArgs(), loop.getInitArgs());
+  int64_t passes = 0;
+  for (int64_t i = *low; i < *high; i += *step, ++passes) {
+    env[loop.getInductionVar()] = IntegerAttr::get(loop.getInductionVar().getType(), i);
+    if (failed(run(*loop.getBody())))
+      return failure();
+    assign(loop.getRegionIterArgs(), loop.getYieldedValues());
+  }
+  assign(loop.getResults(), passes ? ValueRange(loop.getYieldedValues()) : loop.getInitArgs());
+  trace.mostPasses = std::max(trace.mostPasses, passes);
+  return success();
+}
+
+LogicalResult Interpreter::visitWhile(scf::WhileOp loop) {
+  assign(loop.getBeforeArguments(), loop.getInits());
+  for (int64_t passes = 1;; ++passes) {
+    if (failed(run(*loop.getBeforeBody())))
+      return failure();
+    scf::ConditionOp end = loop.getConditionOp();
+    FailureOr<int64_t> more = number(end.getCondition(), loop, "a condition");
+    if (failed(more))
+      return failure();
+    trace.mostPasses = std::max(trace.mostPasses, passes);
+    if (*more == 0) {
+      assign(loop.getResults(), end.getArgs());
+      return success();
+    }
+    assign(loop.getAfterArguments(), end.getArgs());
+    if (failed(run(*loop.getAfterBody())))
+      return failure();
+    assign(loop.getBeforeArguments(), loop.getYieldOp()->getOperands());
+  }
+}
+
+LogicalResult Interpreter::record(Operation &op) {
+  ClusterEvent event;
+  event.op = &op;
+  if (isAccess(&op)) {
+    event.ring = op.getOperand(0).getDefiningOp<RingOp>();
+    SmallVector<Value> demands = demandsOf(&op);
+    if (demands.size() != 2)
+      return op.emitOpError("has no slot; run 'tile-pipeline' before 'tile-verify-clusters'");
+    FailureOr<int64_t> tile = number(demands[0], &op, "a tile"),
+                       slot = number(demands[1], &op, "a slot");
+    if (failed(tile) || failed(slot))
+      return failure();
+    event.tile = *tile, event.slot = *slot;
+  }
+  trace.events.push_back(event);
+  return success();
+}
+
+FailureOr<ClusterTrace> ClusterProgram::run(ArrayRef<int64_t> values, bool landmarks) const {
+  Interpreter interpreter(*this, landmarks);
+  for (auto [count, value] : llvm::zip_equal(tileCounts, values))
+    interpreter.set(count, IntegerAttr::get(count.getType(), value));
+  if (failed(interpreter.run(KernelOp(kernel).getBody().front())))
+    return failure();
+  return std::move(interpreter.trace);
+}

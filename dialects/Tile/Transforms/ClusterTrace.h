@@ -1,0 +1,63 @@
+// What the waves of a kernel do to LDS at the `clusters` stage, in program order, for one number of
+// tiles.
+//
+// The kernel is executed abstractly: `scf` control flow is followed, integer arithmetic that it and
+// the slots depend on is folded, everything else is opaque. The number of tiles is the one run-time
+// value on which all control flow and all slots depend; it is found in the IR, not handed in, so
+// that the trace owes nothing to the schedule or to the passes that wrote the IR.
+#pragma once
+
+#include "Tile/IR/Tile.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace hocket::tile {
+
+/// One thing that a wave does: a fetch, a read, a wait or a barrier - or, on request, a landmark:
+/// the beginning of a step or of a cluster.
+struct ClusterEvent {
+  mlir::Operation *op = nullptr;
+  RingOp ring;      ///< of a fetch or read
+  int64_t slot = 0; ///< of a fetch or read
+  int64_t tile = 0; ///< of a fetch or read
+};
+
+struct ClusterTrace {
+  std::vector<ClusterEvent> events;
+  /// How often the body of the loop that ran most often ran.
+  int64_t mostPasses = 0;
+};
+
+class ClusterProgram {
+public:
+  /// Finds the kernel's tile counts. Emits an error and fails if the IR is of another stage, or if
+  /// control flow with events depends on what cannot be followed.
+  static mlir::FailureOr<ClusterProgram> create(KernelOp kernel);
+
+  /// The run-time values on which control flow depends: one for each piece of it (a loop over
+  /// tiles, with what surrounds it), without repetition.
+  llvm::ArrayRef<mlir::Value> counts() const { return tileCounts; }
+  /// Fetches, reads, waits and barriers as written.
+  int64_t eventOps() const { return static_cast<int64_t>(events.size()); }
+  /// The events of a run in which each of `counts()` has the value given. Emits an error and fails
+  /// where control flow, a tile or a slot is not a number, or the run does not end.
+  mlir::FailureOr<ClusterTrace> run(llvm::ArrayRef<int64_t> values, bool landmarks = false) const;
+  /// Whether `op` or something in its regions is an event.
+  bool hasEvents(mlir::Operation *op) const { return withEvents.contains(op); }
+  /// Whether control flow or a slot depends on this value.
+  bool isNeeded(mlir::Value value) const { return slice.contains(value); }
+
+private:
+  explicit ClusterProgram(KernelOp kernel) : kernel(kernel) {}
+  mlir::LogicalResult collectEvents();
+  mlir::LogicalResult findCount(mlir::Operation *unit);
+  void addToSlice(llvm::ArrayRef<mlir::Value> demands);
+
+  KernelOp kernel;
+  llvm::SmallVector<mlir::Value> tileCounts;
+  llvm::DenseSet<mlir::Operation *> events, withEvents;
+  llvm::DenseSet<mlir::Value> slice;
+};
+
+} // namespace hocket::tile

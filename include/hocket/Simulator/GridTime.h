@@ -1,0 +1,66 @@
+// Prediction of a whole launch: all compute units and XCDs, the kernel's own block order.
+//
+// A grid has few kinds of workgroups (one for each number of KV tiles, say). How the kind follows
+// from a workgroup's number is found by executing samples; one workgroup of each kind is timed by
+// the cycle model, or a few of them and the rest by interpolation over executed instructions. Then
+// workgroups are dealt to the XCDs in turn and, on each, to the compute unit that is free first.
+// Cycles become microseconds by a clock that depends on how many compute units are busy, and no
+// time is shorter than what memory needs for what the L2 caches do not keep.
+#pragma once
+
+#include "hocket/Simulator/Timing.h"
+
+#include <map>
+#include <utility>
+
+namespace hocket::sim {
+
+/// What one kind of workgroup does.
+struct WorkgroupKind {
+  uint64_t instructions = 0; ///< wave-instructions: what tells kinds apart
+  uint64_t count = 0;        ///< workgroups of the kind
+  double firstCycles = 0;    ///< of the first on its compute unit, which fetches the code
+  double cycles = 0;         ///< of later ones
+  bool timed = false;        ///< by the cycle model; else interpolated
+};
+
+struct GridTime {
+  uint64_t workgroups = 0;
+  unsigned resident = 1; ///< at a time on a compute unit
+  std::string order;     ///< how the kind follows from the number: "x % 32"
+  std::vector<WorkgroupKind> kinds;
+  double cycles = 0;              ///< from the first workgroup's start to the last one's end
+  double busyShare = 0;           ///< of the compute units over that time
+  double clock = 0;               ///< mean effective, GHz
+  double executeMicroseconds = 0; ///< without launch overhead
+  double memoryMicroseconds = 0;  ///< what memory alone would take
+  double l2Hits = 0;              ///< share of the bytes asked of L2 that neighbours have fetched
+  double microseconds = 0;        ///< predicted, all in all
+};
+
+/// Remembers cycles of kinds of workgroups (first and later ones) between predictions of one
+/// kernel, by instructions and residents.
+using KindCache = std::map<std::pair<uint64_t, unsigned>, std::pair<double, double>>;
+
+/// Predicts a launch on `device`, which must be the simulator's. Executes samples of the
+/// workgroups: memory is written as by them. `options.workgroups` is not used.
+Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
+                             const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
+                             const TimingOptions &options, KindCache *cache = nullptr);
+
+/// The effective clock in GHz with a share `busy` of the compute units busy.
+double effectiveClock(const TimeParameters &parameters, double busy);
+
+/// Deals `kinds[kindOf[i]]` for workgroup i to XCDs in turn and to compute units as they get free;
+/// returns cycles, and the integral over the clock in microseconds.
+struct GridSchedule {
+  double cycles = 0, microseconds = 0, busyShare = 0;
+};
+GridSchedule scheduleGrid(const TimeParameters &parameters, unsigned xcds, unsigned unitsPerXcd,
+                          unsigned resident, const std::vector<double> &cyclesOf);
+
+std::string toText(const GridTime &grid);
+/// One JSON object with a final newline.
+std::string toJson(const GridTime &grid);
+
+} // namespace hocket::sim

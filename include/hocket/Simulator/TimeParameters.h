@@ -1,0 +1,36 @@
+// The parameters of the cycle model: one table with value, unit, source and confidence of each.
+#pragma once
+
+#include "hocket/Support/Result.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace hocket::sim {
+
+/// The values a run uses. Every field is a line of TimeParameters.def.
+struct TimeParameters {
+#define HOCKET_TIME_PARAMETER(field, key, value, unit, source, confidence, text)                   \
+  double field = value;
+#include "hocket/Simulator/TimeParameters.def"
+
+  /// Sets one parameter from "key=value". Errors: no such key (the message lists all of them), a
+  /// value that is not a number from 0 to 1e9.
+  Status set(std::string_view assignment);
+};
+
+/// One line of the table.
+struct TimeParameterInfo {
+  std::string_view key;
+  double TimeParameters::*field;
+  double value; ///< the default
+  std::string_view unit, source, confidence, text;
+};
+
+/// The whole table, in its order.
+std::span<const TimeParameterInfo> timeParameterTable();
+/// The table as the Markdown page docs/generated/TimeParameters.md.
+std::string timeParameterPage();
+
+} // namespace hocket::sim

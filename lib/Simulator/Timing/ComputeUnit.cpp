@@ -1,0 +1,351 @@
+// The rules of issue. Times are cycles; every wave issues in its SIMD's turn.
+#include "ComputeUnit.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::sim;
+using amdgpu::InstructionClass;
+
+static constexpr unsigned maxVector = 63, maxLds = 15;
+
+std::string_view sim::name(Stall stall) {
+  constexpr std::string_view names[stalls] = {
+      "none",         "matrix_pipe", "matrix_result", "vector_pipe", "vector_result", "scalar_turn",
+      "lds_wait",     "scalar_wait", "memory_wait",   "barrier",     "nop",           "lds_queue",
+      "memory_queue", "counter",     "fetch",         "branch",      "launch",        "port"};
+  return names[static_cast<unsigned>(stall)];
+}
+
+/// The first turn of `simd` at or after `cycle`.
+static uint64_t turnOf(unsigned simd, uint64_t cycle) {
+  return cycle + ((simd + slotCycles - cycle % slotCycles) % slotCycles);
+}
+
+static uint64_t whole(double cycles) { return static_cast<uint64_t>(std::llround(cycles)); }
+
+ComputeUnit::ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords)
+    : parameters(parameters), ldsDepth(std::max<uint64_t>(1, whole(parameters.ldsQueue))),
+      memoryDepth(std::max<uint64_t>(1, whole(parameters.vmemQueue))),
+      lineReady(codeDwords / 16 + 2) {}
+
+unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cycle) {
+  if (group >= groups.size())
+    groups.resize(group + 1);
+  ++groups[group].live;
+  WaveState wave;
+  wave.simd = indexInGroup % simds;
+  wave.group = group;
+  wave.ready = wave.vectorReady = turnOf(wave.simd, cycle);
+  wave.hold.raise(cycle + whole(parameters.waveLaunch), Stall::Launch);
+  wave.registerReady.resize(timedRegisters);
+  wave.registerLate.resize(timedRegisters);
+  wave.vectorWrote.resize(timedRegisters);
+  wave.matrixResult.resize(timedScalarBase);
+  wave.matrixReady.resize(timedScalarBase);
+  wave.dotOpcode.resize(timedScalarBase);
+  simd[wave.simd].live.push_back(static_cast<unsigned>(waves.size()));
+  waves.push_back(std::move(wave));
+  return static_cast<unsigned>(waves.size() - 1);
+}
+
+void ComputeUnit::fetch(WaveState &wave) {
+  uint32_t line = wave.place / 16;
+  if (line + 1 >= lineReady.size())
+    return;
+  uint64_t now = std::max(wave.ready, wave.hold.until);
+  if (lineReady[line] == 0)
+    lineReady[line] = now + whole(anyFetched ? parameters.fetchJump : parameters.fetchCold);
+  anyFetched = true;
+  wave.hold.raise(lineReady[line], Stall::Fetch);
+  if (lineReady[line + 1] == 0)
+    lineReady[line + 1] = std::max(now, lineReady[line]) + whole(parameters.fetchNext);
+}
+
+void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, uint32_t place) {
+  WaveState &wave = waves[number];
+  bool newLine = !wave.next || place / 16 != wave.place / 16;
+  wave.next = &instruction;
+  wave.place = place;
+  if (newLine)
+    fetch(wave);
+  simd[wave.simd].stale = true;
+  wave.own = wave.hold;
+  waitForRegisters(wave);
+  waitForCounters(wave);
+}
+
+void ComputeUnit::waitForRegisters(WaveState &wave) const {
+  const TimedInstruction &in = *wave.next;
+  if (in.unit == TimedUnit::Vector && in.packedFloat && parameters.packedBeneathMfma == 0)
+    wave.own.raise(wave.matrixEnd, Stall::MatrixPipe);
+  if (wave.pendingUntil <= wave.ready)
+    return;
+  auto wait = [&](const RegisterRange &range) {
+    for (unsigned r = range.first; r < range.first + range.count; ++r)
+      if (wave.registerReady[r] > wave.own.until)
+        wave.own.raise(wave.registerReady[r], static_cast<Stall>(wave.registerLate[r]));
+  };
+  for (const RegisterRange &range : in.vectorReads)
+    wait(range);
+  for (const RegisterRange &range : in.vectorWrites)
+    if (!(range == in.accumulator))
+      wait(range);
+  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  for (const RegisterRange &range : in.scalarReads)
+    for (unsigned r = range.first; r < range.first + range.count; ++r)
+      if (wave.vectorWrote[r] != vectorSide)
+        wave.own.raise(wave.registerReady[r], Stall::ScalarTurn);
+  if (in.accumulator.count == 0)
+    return;
+  unsigned first = in.accumulator.first;
+  bool sameMatrix = in.unit == TimedUnit::Matrix && wave.matrixResult[first] == in.accumulator;
+  bool sameDot = in.dot != 0 && wave.dotOpcode[first] == in.dot;
+  if (sameMatrix)
+    wave.own.raise(wave.matrixReady[first], Stall::MatrixPipe);
+  else if (!sameDot)
+    wait(in.accumulator);
+}
+
+/// When at most `atMost` of `completions` (ascending) are outstanding.
+static uint64_t drained(const std::vector<uint64_t> &completions, unsigned atMost) {
+  return completions.size() <= atMost ? 0 : completions[completions.size() - atMost - 1];
+}
+
+/// The same for two lists that share a counter.
+static uint64_t drained(const std::vector<uint64_t> &a, const std::vector<uint64_t> &b,
+                        unsigned atMost) {
+  size_t i = a.size(), j = b.size();
+  while (i + j > 0) {
+    bool fromA = j == 0 || (i > 0 && a[i - 1] >= b[j - 1]);
+    uint64_t last = fromA ? a[i - 1] : b[j - 1];
+    if (atMost-- == 0)
+      return last;
+    fromA ? --i : --j;
+  }
+  return 0;
+}
+
+void ComputeUnit::waitForCounters(WaveState &wave) const {
+  const TimedInstruction &in = *wave.next;
+  if (in.kind == InstructionClass::Wait) {
+    if (in.waitVector < maxVector)
+      wave.own.raise(drained(wave.vectorMemory, in.waitVector), Stall::MemoryWait);
+    if (in.waitLds < maxLds) {
+      bool scalarLast =
+          !wave.scalar.empty() && (wave.lds.empty() || wave.scalar.back() > wave.lds.back());
+      wave.own.raise(drained(wave.lds, wave.scalar, in.waitLds),
+                     scalarLast ? Stall::ScalarWait : Stall::LdsWait);
+    }
+    return;
+  }
+  if (in.unit == TimedUnit::Memory)
+    wave.own.raise(drained(wave.vectorMemory, maxVector - 1), Stall::Counter);
+  if (in.unit == TimedUnit::Lds || in.access == MemoryAccess::Scalar || in.flat)
+    wave.own.raise(drained(wave.lds, wave.scalar, maxLds - 1), Stall::Counter);
+}
+
+ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
+  const TimedInstruction &in = *wave.next;
+  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  Hold hold;
+  hold.until = vectorSide ? wave.vectorReady : wave.ready;
+  hold.raise(wave.own.until, wave.own.stall);
+  const SimdState &s = simd[wave.simd];
+  if (vectorSide)
+    hold.raise(s.port[unsigned(TimedUnit::Vector)], Stall::VectorPipe);
+  else if (in.unit != TimedUnit::Internal)
+    hold.raise(s.port[unsigned(in.unit)],
+               in.unit == TimedUnit::Memory ? Stall::MemoryQueue : Stall::Port);
+  if (in.unit == TimedUnit::Matrix)
+    hold.raise(s.matrix, Stall::MatrixPipe);
+  if (in.unit == TimedUnit::Lds && s.ldsQueue.size() >= ldsDepth)
+    hold.raise(s.ldsQueue.front(), Stall::LdsQueue);
+  if (in.unit == TimedUnit::Memory && s.memoryQueue.size() >= memoryDepth)
+    hold.raise(s.memoryQueue.front(), Stall::MemoryQueue);
+  hold.until = turnOf(wave.simd, hold.until);
+  return hold;
+}
+
+void ComputeUnit::refresh(SimdState &s) {
+  s.stale = s.any = false;
+  uint8_t priority = 0;
+  for (unsigned number : s.live) {
+    const WaveState &wave = waves[number];
+    if (wave.atBarrier)
+      continue;
+    Hold hold = earliest(wave);
+    if (s.any &&
+        (hold.until > s.best.cycle || (hold.until == s.best.cycle && wave.priority <= priority)))
+      continue;
+    s.any = true;
+    s.best = {number, hold.until, hold.stall};
+    priority = wave.priority;
+  }
+}
+
+bool ComputeUnit::choose(Choice &choice) {
+  bool any = false;
+  for (SimdState &s : simd) {
+    if (s.stale)
+      refresh(s);
+    // SIMDs have their turns in different cycles, so there are no ties.
+    if (!s.any || (any && s.best.cycle > choice.cycle))
+      continue;
+    any = true;
+    choice = s.best;
+  }
+  return any;
+}
+
+void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
+  const TimedInstruction &in = *wave.next;
+  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  // A result that is there by the wave's next turn orders nothing; only what was late must go.
+  auto record = [&](const RegisterRange &range, uint64_t ready, Stall stall) {
+    if (ready <= cycle + slotCycles && wave.pendingUntil <= cycle)
+      return;
+    wave.pendingUntil = std::max(wave.pendingUntil, ready);
+    for (unsigned r = range.first; r < range.first + range.count; ++r) {
+      wave.registerReady[r] = ready;
+      wave.registerLate[r] = static_cast<uint8_t>(stall);
+      wave.vectorWrote[r] = vectorSide;
+      if (r >= timedScalarBase)
+        continue;
+      wave.matrixResult[r] = in.unit == TimedUnit::Matrix ? range : RegisterRange{};
+      wave.matrixReady[r] = cycle + in.matrixCycles;
+      wave.dotOpcode[r] = in.dot;
+    }
+  };
+  Stall late = in.unit == TimedUnit::Matrix ? Stall::MatrixResult : Stall::VectorResult;
+  if (vectorSide)
+    for (const RegisterRange &range : in.vectorWrites)
+      record(range, cycle + in.resultCycles, late);
+  if (in.unit != TimedUnit::Vector && in.unit != TimedUnit::Scalar)
+    return;
+  // What one side wrote, the other side gets later; the same side in order.
+  double turn = vectorSide ? parameters.valuToScalar : parameters.scalarToValu;
+  for (const RegisterRange &range : in.scalarWrites)
+    record(range, cycle + slotCycles + whole(turn), Stall::ScalarTurn);
+}
+
+/// Remembers when the last `depth` instructions leave a queue.
+static void enqueue(std::deque<uint64_t> &queue, uint64_t leaves, size_t depth) {
+  queue.push_back(leaves);
+  while (queue.size() > depth)
+    queue.pop_front();
+}
+
+static void complete(std::vector<uint64_t> &completions, uint64_t now, uint64_t at, bool inOrder) {
+  std::erase_if(completions, [&](uint64_t done) { return done <= now; });
+  if (inOrder && !completions.empty())
+    at = std::max(at, completions.back());
+  completions.insert(std::upper_bound(completions.begin(), completions.end(), at), at);
+}
+
+void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost,
+                           IssueEvent &event) {
+  uint64_t service = std::max<uint64_t>(1, whole(cost.ldsCycles * parameters.ldsScale));
+  ldsFree = std::max(ldsFree, cycle) + service;
+  event.busy = static_cast<uint32_t>(service);
+  enqueue(simd[wave.simd].ldsQueue, ldsFree, ldsDepth);
+  complete(wave.lds, cycle, ldsFree + whole(parameters.ldsLatency), true);
+}
+
+void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost,
+                              IssueEvent &event) {
+  const TimedInstruction &in = *wave.next;
+  double sectorBytes = 64.0 * cost.sectors, lineBytes = 128.0 * cost.missed;
+  uint64_t address = whole(std::max(
+      parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
+  addressFree = std::max(addressFree, cycle) + address;
+  event.busy = static_cast<uint32_t>(address);
+  enqueue(simd[wave.simd].memoryQueue, addressFree, memoryDepth);
+  bytesMoved += static_cast<uint64_t>(lineBytes);
+  uint64_t done = addressFree + whole(parameters.vmemL1Latency);
+  if (cost.missed != 0) {
+    memoryFree = std::max(memoryFree, double(addressFree)) +
+                 (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
+    done = whole(memoryFree + parameters.memoryLatency);
+  }
+  // The data's way into the LDS takes its bandwidth; it is charged when the load issues.
+  if (in.access == MemoryAccess::Dma && parameters.ldsDmaBytes > 0)
+    ldsFree = std::max(ldsFree, cycle) + whole(cost.bytes / parameters.ldsDmaBytes);
+  complete(wave.vectorMemory, cycle, done, true);
+  if (in.flat)
+    complete(wave.lds, cycle, done, true);
+}
+
+IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
+  WaveState &wave = waves[choice.wave];
+  const TimedInstruction &in = *wave.next;
+  SimdState &s = simd[wave.simd];
+  uint64_t cycle = choice.cycle;
+  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  s.stale = true;
+  IssueEvent event;
+  event.ready = turnOf(wave.simd, vectorSide ? wave.vectorReady : wave.ready);
+  event.cycle = cycle;
+  event.place = wave.place;
+  event.wave = static_cast<uint16_t>(choice.wave);
+  event.unit = in.unit;
+  event.stall = cycle > event.ready ? choice.stall : Stall::None;
+  event.busy = in.unit == TimedUnit::Matrix ? in.matrixCycles : in.portCycles;
+
+  wave.ready = cycle + slotCycles;
+  wave.vectorReady = std::max(wave.vectorReady, wave.ready);
+  wave.hold = {};
+  if (vectorSide) {
+    s.port[unsigned(TimedUnit::Vector)] = cycle + in.portCycles;
+    wave.vectorReady = cycle + in.ownCycles;
+  } else if (in.unit != TimedUnit::Internal) {
+    s.port[unsigned(in.unit)] = cycle + in.portCycles;
+  }
+  if (in.unit == TimedUnit::Matrix)
+    wave.matrixEnd = s.matrix = cycle + in.matrixCycles;
+  recordResults(wave, cycle);
+  if (in.unit == TimedUnit::Lds)
+    issueLds(wave, cycle, cost, event);
+  if (in.unit == TimedUnit::Memory)
+    issueMemory(wave, cycle, cost, event);
+  if (in.access == MemoryAccess::Scalar)
+    complete(wave.scalar, cycle,
+             cycle + whole(cost.scalarMiss ? parameters.scalarMiss : parameters.scalarHit), false);
+  if (in.holdCycles > slotCycles)
+    wave.hold.raise(cycle + in.holdCycles, Stall::Nop);
+  if (cost.taken)
+    wave.hold.raise(cycle + slotCycles + whole(parameters.branchTaken), Stall::Branch);
+  if (in.setsPriority)
+    wave.priority = in.priority;
+  GroupState &group = groups[wave.group];
+  group.end = std::max(group.end, cycle + slotCycles);
+  if (in.barrier) {
+    wave.atBarrier = true;
+    group.lastArrival = std::max(group.lastArrival, cycle);
+  }
+  if (in.ends) {
+    wave.ended = true;
+    std::erase(s.live, choice.wave);
+    --group.live;
+    for (const auto *queue : {&wave.vectorMemory, &wave.lds})
+      if (!queue->empty())
+        group.end = std::max(group.end, queue->back());
+    // Thousands of waves may pass through; their registers need not stay.
+    wave.registerReady = {}, wave.registerLate = {}, wave.vectorWrote = {};
+    wave.matrixResult = {}, wave.matrixReady = {}, wave.dotOpcode = {};
+  }
+  return event;
+}
+
+void ComputeUnit::releaseBarrier(unsigned number) {
+  uint64_t release = groups[number].lastArrival + whole(parameters.barrierLatency);
+  for (WaveState &wave : waves) {
+    if (wave.group != number || wave.ended || !wave.atBarrier)
+      continue;
+    wave.atBarrier = false;
+    simd[wave.simd].stale = true;
+    wave.hold.raise(release, Stall::Barrier);
+    wave.own.raise(release, Stall::Barrier);
+  }
+}

@@ -1,0 +1,127 @@
+// The cycle model of one compute unit: which wave may issue its next instruction when, and what
+// that does to the units.
+//
+// It knows nothing of execution. Whoever drives it says what each wave's next instruction is, asks
+// which issues first, executes it (for real addresses and branches), and tells what it cost. Four
+// SIMDs take their issue turns in a rotation of four cycles; in one turn a SIMD issues at most one
+// instruction of each type and a wave at most one instruction. Vector and matrix instructions share
+// a port but not a pipe: an MFMA occupies the matrix pipe for its passes, and other vector
+// instructions issue beneath it. Registers are tracked only where a result comes later than the
+// wave's next turn. docs/Simulator.md tells what is not modelled.
+#pragma once
+
+#include "TimedInstruction.h"
+
+#include <array>
+#include <deque>
+#include <vector>
+
+namespace hocket::sim {
+
+inline constexpr unsigned simds = 4, slotCycles = 4;
+
+/// What an executed instruction cost beyond what its encoding says.
+struct ExecutedCost {
+  bool taken = false;        ///< of a branch
+  bool scalarMiss = false;   ///< of a scalar load
+  uint32_t ldsCycles = 0;    ///< service
+  uint32_t ldsConflicts = 0; ///< of them, beyond the conflict-free ones
+  uint32_t sectors = 0;      ///< 64-byte halves of lines of vector memory
+  uint32_t missed = 0;       ///< 128-byte lines of it that the L1 cache did not have
+  uint32_t bytes = 0;        ///< moved to or from the lanes
+};
+
+class ComputeUnit {
+public:
+  /// `codeDwords`: size of the text, for instruction fetch.
+  ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords);
+
+  /// Starts a wave of workgroup `group` at `cycle`; the result is its number. Numbers of ended
+  /// waves are not used again. `indexInGroup` chooses its SIMD.
+  unsigned addWave(unsigned group, unsigned indexInGroup, uint64_t cycle);
+  /// Says what `wave` executes next.
+  void setNext(unsigned wave, const TimedInstruction &instruction, uint32_t place);
+
+  struct Choice {
+    unsigned wave = 0;
+    uint64_t cycle = 0;
+    Stall stall = Stall::None;
+  };
+  /// The wave that issues next; false: none can (all have ended or wait at a barrier).
+  bool choose(Choice &choice);
+  /// Issues the chosen wave's instruction.
+  IssueEvent issue(const Choice &choice, const ExecutedCost &cost);
+  /// All waves of `group` that have not ended wait at a barrier: lets them go on.
+  void releaseBarrier(unsigned group);
+
+  /// The cycle in which the last issued instruction of `group` was done with.
+  uint64_t endOf(unsigned group) const { return groups[group].end; }
+  unsigned simdOf(unsigned wave) const { return waves[wave].simd; }
+  uint64_t memoryBytesMoved() const { return bytesMoved; }
+
+private:
+  struct Hold {
+    uint64_t until = 0;
+    Stall stall = Stall::None;
+    void raise(uint64_t cycle, Stall reason) {
+      if (cycle > until)
+        until = cycle, stall = reason;
+    }
+  };
+  struct WaveState {
+    unsigned simd = 0, group = 0;
+    uint8_t priority = 0;
+    bool ended = false, atBarrier = false;
+    const TimedInstruction *next = nullptr;
+    uint32_t place = 0;
+    uint64_t ready = 0;        ///< next issue of any kind, had nothing held it up
+    uint64_t vectorReady = 0;  ///< the same for vector and matrix instructions
+    uint64_t matrixEnd = 0;    ///< of its last MFMA
+    Hold hold;                 ///< keeps any instruction back
+    Hold own;                  ///< `hold` and all that depends on this wave alone, for `next`
+    uint64_t pendingUntil = 0; ///< no register is late after this
+    std::vector<uint64_t> registerReady;     ///< [timedRegisters], when a result may be used
+    std::vector<uint8_t> registerLate;       ///< [timedRegisters] a Stall
+    std::vector<bool> vectorWrote;           ///< [timedRegisters] by which side
+    std::vector<RegisterRange> matrixResult; ///< [512] the tuple an MFMA wrote there
+    std::vector<uint64_t> matrixReady;       ///< [512] when an MFMA may accumulate onto it
+    std::vector<uint32_t> dotOpcode;         ///< [512]
+    std::vector<uint64_t> vectorMemory, lds, scalar; ///< completions, in order of time
+  };
+  struct SimdState {
+    uint64_t port[timedUnits] = {}; ///< when each type may issue again
+    uint64_t matrix = 0;            ///< when the matrix pipe is free
+    /// When the last instructions of this SIMD leave the queues of the units that all SIMDs share.
+    std::deque<uint64_t> ldsQueue, memoryQueue;
+    std::vector<unsigned> live; ///< its waves, the oldest first
+    // The wave of this SIMD that issues next; nothing that happens on other SIMDs changes it.
+    bool stale = true, any = false;
+    Choice best;
+  };
+  struct GroupState {
+    unsigned live = 0;
+    uint64_t lastArrival = 0, end = 0;
+  };
+
+  void waitForRegisters(WaveState &wave) const;
+  void waitForCounters(WaveState &wave) const;
+  void fetch(WaveState &wave);
+  Hold earliest(const WaveState &wave) const;
+  void refresh(SimdState &s);
+  void recordResults(WaveState &wave, uint64_t cycle);
+  void issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
+  void issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
+
+  TimeParameters parameters;
+  size_t ldsDepth, memoryDepth; ///< of a SIMD's queues
+  std::vector<WaveState> waves;
+  std::vector<GroupState> groups;
+  std::array<SimdState, simds> simd;
+  std::vector<uint64_t> lineReady; ///< of each 64-byte line of code; 0: never fetched
+  bool anyFetched = false;
+  uint64_t ldsFree = 0, addressFree = 0;
+  double memoryFree = 0;
+  uint64_t bytesMoved = 0;
+};
+
+} // namespace hocket::sim

@@ -1,0 +1,84 @@
+// Rules are tried from the coarsest on. One is refuted by two workgroups of one kind that execute
+// different numbers of instructions; pairs are drawn from a fixed generator, so that predictions
+// repeat.
+#include "GridKinds.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace hocket;
+using namespace hocket::sim;
+
+static constexpr unsigned pairsPerRule = 10;
+static constexpr uint64_t mostKinds = 512, stretches = 64;
+
+Result<uint64_t> WorkgroupSampler::instructions(uint64_t number) {
+  auto found = known.find(number);
+  if (found != known.end())
+    return found->second;
+  group.start(number);
+  if (!group.run())
+    return executionError(group.error);
+  return known[number] = group.instructions();
+}
+
+/// The number is ((z * Y) + y) * X + x; a rule takes (number / divide) % modulus.
+static KindRule makeRule(std::string name, uint64_t divide, uint64_t modulus) {
+  KindRule rule;
+  rule.name = std::move(name);
+  rule.kinds = modulus;
+  rule.of = [=](uint64_t number) { return number / divide % modulus; };
+  rule.example = [=](uint64_t kind) { return kind * divide; };
+  return rule;
+}
+
+static std::vector<KindRule> candidates(const runtime::Dim3 &grid) {
+  uint64_t x = grid.x, y = grid.y, z = grid.z;
+  std::vector<KindRule> rules;
+  rules.push_back(makeRule("all alike", 1, 1));
+  rules.push_back(makeRule("x", 1, x));
+  rules.push_back(makeRule("y", x, y));
+  rules.push_back(makeRule("z", x * y, z));
+  for (uint64_t d = 2; d < x; ++d) {
+    if (x % d != 0)
+      continue;
+    rules.push_back(makeRule("x % " + std::to_string(d), 1, d));
+    rules.push_back(makeRule("x / " + std::to_string(d), d, x / d));
+  }
+  std::erase_if(rules, [](const KindRule &rule) { return rule.kinds > mostKinds; });
+  std::sort(rules.begin(), rules.end(), [](const KindRule &a, const KindRule &b) {
+    return std::tie(a.kinds, a.name) < std::tie(b.kinds, b.name);
+  });
+  return rules;
+}
+
+static Result<bool> refuted(WorkgroupSampler &sampler, const KindRule &rule, uint64_t workgroups,
+                            uint64_t &random) {
+  for (unsigned i = 0; i < pairsPerRule; ++i) {
+    uint64_t number = nextRandom(random) % workgroups;
+    uint64_t other = rule.example(rule.of(number));
+    Result<uint64_t> a = sampler.instructions(number);
+    Result<uint64_t> b = sampler.instructions(other);
+    if (!a.ok() || !b.ok())
+      return a.ok() ? b.error() : a.error();
+    // Rare paths that depend on data change a count a little.
+    uint64_t difference = *a > *b ? *a - *b : *b - *a;
+    if (difference * 100 > std::max(*a, *b))
+      return true;
+  }
+  return false;
+}
+
+Result<KindRule> sim::findKindRule(WorkgroupSampler &sampler, const runtime::Dim3 &grid) {
+  uint64_t workgroups = uint64_t(grid.x) * grid.y * grid.z, random = 1;
+  for (KindRule &rule : candidates(grid)) {
+    Result<bool> no = refuted(sampler, rule, workgroups, random);
+    if (!no.ok())
+      return no.error();
+    if (!*no)
+      return std::move(rule);
+  }
+  uint64_t length = (workgroups + stretches - 1) / stretches;
+  return makeRule("sampled every " + std::to_string(length), length,
+                  (workgroups + length - 1) / length);
+}

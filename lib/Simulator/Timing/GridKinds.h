@@ -1,0 +1,39 @@
+// Which workgroups of a grid do the same: found by executing samples.
+#pragma once
+
+#include "../LaunchSetup.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_set>
+
+namespace hocket::sim {
+
+/// Executes single workgroups of a launch, each at most once.
+class WorkgroupSampler {
+public:
+  explicit WorkgroupSampler(const LaunchContext &context) : group(context) {}
+  /// Wave-instructions that workgroup `number` executes.
+  Result<uint64_t> instructions(uint64_t number);
+
+private:
+  Workgroup group;
+  std::map<uint64_t, uint64_t> known;
+};
+
+/// How the kind of a workgroup follows from its number.
+struct KindRule {
+  std::string name; ///< "x % 32"
+  uint64_t kinds = 1;
+  std::function<uint64_t(uint64_t)> of;
+  /// A workgroup of the kind.
+  std::function<uint64_t(uint64_t)> example;
+};
+
+/// The rule with the fewest kinds that samples do not refute: one kind, one coordinate of the grid,
+/// or quotient or remainder of the first coordinate by a divisor of the grid. Where all are
+/// refuted, stretches of the grid that are taken as alike.
+Result<KindRule> findKindRule(WorkgroupSampler &sampler, const runtime::Dim3 &grid);
+
+} // namespace hocket::sim

@@ -1,0 +1,179 @@
+// From issue events to what they mean: the hot loop, its steady state, clusters, busy shares.
+//
+// The hot loop's header is a place that waves jump back to and between whose visits most matrix
+// instructions issue (most instructions, where there are none); of nested loops with about as many
+// the innermost. The steady state is the middle half of the first wave's turns. A cluster is what
+// lies between two barriers; the rest of a turn behind its last barrier belongs to the first.
+#include "ComputeUnit.h"
+
+#include <algorithm>
+#include <map>
+
+using namespace hocket;
+using namespace hocket::sim;
+using amdgpu::InstructionClass;
+
+namespace {
+struct LoopVisits {
+  std::vector<size_t> at; ///< positions in the wave's own events
+  uint64_t weight = 0;
+};
+using WaveEvents = std::vector<const IssueEvent *>;
+
+bool isMatrix(const TimedRun &run, const IssueEvent &event) {
+  return event.unit == TimedUnit::Matrix && run.places.count(event.place) != 0;
+}
+} // namespace
+
+static std::vector<WaveEvents> byWave(const TimedRun &run) {
+  std::vector<WaveEvents> waves(run.waves.size());
+  for (const IssueEvent &event : run.events)
+    waves[event.wave].push_back(&event);
+  return waves;
+}
+
+static std::map<uint32_t, LoopVisits> findLoops(const TimedRun &run, const WaveEvents &events) {
+  std::map<uint32_t, LoopVisits> loops;
+  for (size_t i = 1; i < events.size(); ++i)
+    if (events[i]->place <= events[i - 1]->place)
+      loops[events[i]->place];
+  std::vector<uint64_t> before(events.size() + 1);
+  for (size_t i = 0; i < events.size(); ++i) {
+    before[i + 1] = before[i] + (isMatrix(run, *events[i]) ? 1000000 : 1);
+    if (auto loop = loops.find(events[i]->place); loop != loops.end())
+      loop->second.at.push_back(i);
+  }
+  std::erase_if(loops, [](const auto &loop) { return loop.second.at.size() < 2; });
+  for (auto &[header, loop] : loops)
+    loop.weight = before[loop.at.back()] - before[loop.at.front()];
+  return loops;
+}
+
+/// Header and visits of the hot loop; null: none.
+static const std::pair<const uint32_t, LoopVisits> *
+hottest(const std::map<uint32_t, LoopVisits> &loops) {
+  uint64_t most = 0;
+  for (const auto &[header, loop] : loops)
+    most = std::max(most, loop.weight);
+  const std::pair<const uint32_t, LoopVisits> *best = nullptr;
+  for (const auto &entry : loops)
+    if (2 * entry.second.weight >= most &&
+        (!best || entry.second.at.size() > best->second.at.size()))
+      best = &entry;
+  return best;
+}
+
+static void addEvent(WaveTime &time, const TimedRun &run, const IssueEvent &event) {
+  time.instructions += 1;
+  time.mfma += isMatrix(run, event) ? 1 : 0;
+  time.stall[unsigned(event.stall)] += double(event.cycle - event.ready);
+}
+
+static void scale(WaveTime &time, double factor) {
+  time.cycles *= factor, time.instructions *= factor, time.mfma *= factor;
+  for (double &stall : time.stall)
+    stall *= factor;
+}
+
+/// Clusters of one wave, averaged over its turns from visit `first` to visit `last`.
+static void clusterTimes(const TimedRun &run, const WaveEvents &events,
+                         const std::vector<size_t> &visits, size_t first, size_t last,
+                         SteadyTime::Wave &wave) {
+  for (size_t turn = first; turn < last; ++turn) {
+    size_t cluster = 0;
+    for (size_t i = visits[turn]; i < visits[turn + 1]; ++i) {
+      if (wave.clusters.size() <= cluster)
+        wave.clusters.emplace_back();
+      WaveTime &time = wave.clusters[cluster];
+      addEvent(time, run, *events[i]);
+      addEvent(wave.total, run, *events[i]);
+      // Up to the next instruction, so that clusters add up to the turn.
+      double cycles = double(events[i + 1]->cycle - events[i]->cycle);
+      time.cycles += cycles;
+      wave.total.cycles += cycles;
+      auto place = run.places.find(events[i]->place);
+      if (place != run.places.end() && place->second.kind == InstructionClass::Barrier)
+        ++cluster;
+    }
+    // The tail behind the last barrier.
+    if (cluster > 0 && wave.clusters.size() > cluster) {
+      WaveTime tail = wave.clusters[cluster];
+      wave.clusters.resize(cluster);
+      WaveTime &head = wave.clusters.front();
+      head.cycles += tail.cycles, head.instructions += tail.instructions, head.mfma += tail.mfma;
+      for (unsigned s = 0; s < stalls; ++s)
+        head.stall[s] += tail.stall[s];
+    }
+  }
+  double factor = 1.0 / double(last - first);
+  scale(wave.total, factor);
+  for (WaveTime &time : wave.clusters)
+    scale(time, factor);
+}
+
+/// Shares of the units over [begin, end): of four SIMDs for those that each SIMD has.
+static std::array<double, timedUnits> busyShares(const TimedRun &run, uint64_t begin,
+                                                 uint64_t end) {
+  std::array<double, timedUnits> busy = {};
+  if (end <= begin)
+    return busy;
+  for (const IssueEvent &event : run.events)
+    if (event.cycle >= begin && event.cycle < end)
+      busy[unsigned(event.unit)] += event.busy;
+  for (unsigned unit = 0; unit < timedUnits; ++unit) {
+    bool shared = unit == unsigned(TimedUnit::Lds) || unit == unsigned(TimedUnit::Memory);
+    busy[unit] /= double(end - begin) * (shared ? 1 : simds);
+  }
+  return busy;
+}
+
+static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves,
+                       TimingSummary &summary) {
+  if (waves.empty())
+    return;
+  auto loops = findLoops(run, waves.front());
+  const auto *hot = hottest(loops);
+  if (!hot || hot->second.at.size() < 3)
+    return;
+  SteadyTime &steady = summary.steady;
+  summary.hasSteady = true;
+  steady.header = hot->first;
+  const std::vector<size_t> &visits = hot->second.at;
+  size_t last = visits.size() - 1, first = last / 4;
+  last = std::max(first + 1, last - last / 4);
+  steady.turns = static_cast<unsigned>(last - first);
+  steady.begin = waves.front()[visits[first]]->cycle;
+  steady.end = waves.front()[visits[last]]->cycle;
+  steady.cycles = double(steady.end - steady.begin) / double(steady.turns);
+  steady.busy = busyShares(run, steady.begin, steady.end);
+  for (size_t w = 0; w < waves.size() && run.waves[w].group == 0; ++w) {
+    std::vector<size_t> own;
+    for (size_t i = 0; i < waves[w].size(); ++i)
+      if (waves[w][i]->place == steady.header)
+        own.push_back(i);
+    if (own.size() <= last)
+      continue;
+    SteadyTime::Wave wave;
+    wave.wave = static_cast<unsigned>(w);
+    wave.phase = double(waves[w][own[first]]->cycle) - double(steady.begin);
+    clusterTimes(run, waves[w], own, first, last, wave);
+    steady.waves.push_back(std::move(wave));
+  }
+}
+
+TimingSummary sim::summarize(const TimedRun &run) {
+  TimingSummary summary;
+  std::vector<WaveEvents> waves = byWave(run);
+  bool cut = !run.complete && !run.events.empty();
+  summary.busy = busyShares(run, 0, cut ? run.events.back().cycle : run.cycles);
+  for (size_t w = 0; w < waves.size(); ++w) {
+    WaveTime time;
+    for (const IssueEvent *event : waves[w])
+      addEvent(time, run, *event);
+    if (!waves[w].empty())
+      time.cycles = double(waves[w].back()->cycle - run.groups[run.waves[w].group].begin);
+    summary.waves.push_back(time);
+  }
+  findSteady(run, waves, summary);
+  return summary;
+}

@@ -1,0 +1,255 @@
+// Executes workgroups in the order of model time: the wave that can issue first is stepped first.
+#include "../LaunchSetup.h"
+#include "AccessCost.h"
+#include "TimeProgram.h"
+
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Target/Arch/Occupancy.h"
+
+#include <ctime>
+#include <deque>
+
+using namespace hocket;
+using namespace hocket::sim;
+
+namespace {
+/// Prices the memory operations of the instruction that is being stepped.
+class Prices final : public Instrument {
+public:
+  explicit Prices(AccessCosts &costs) : costs(costs) {}
+  std::unique_ptr<Observer> observe(const LaunchContext &) override {
+    return std::make_unique<Watcher>(*this);
+  }
+
+  const TimedInstruction *timed = nullptr;
+  uint32_t place = 0;
+  ExecutedCost cost;
+
+private:
+  struct Watcher final : Observer {
+    explicit Watcher(Prices &prices) : prices(prices) {}
+    void issued(Wave &, const PendingOp &op, bool) override {
+      if (prices.timed)
+        prices.cost = prices.costs.of(*prices.timed, prices.place, op);
+    }
+    Prices &prices;
+  };
+  AccessCosts &costs;
+};
+
+/// One compute unit with the workgroups that pass through it.
+class Driver {
+public:
+  Driver(const LaunchContext &context, const TimingOptions &options, Prices &prices,
+         InstructionTimer &timer)
+      : context(context), options(options), prices(prices), timer(timer),
+        unit(options.parameters, context.text->dwords()), timed(context.text->dwords()) {}
+
+  Status run(TimedRun &run, unsigned resident);
+
+private:
+  /// A workgroup in execution.
+  struct Slot {
+    std::unique_ptr<Workgroup> group;
+    unsigned number = 0; ///< index into `run.groups`
+    unsigned live = 0, waiting = 0;
+    bool busy = false;
+  };
+  Status start(Slot &slot, uint64_t cycle);
+  Status step(const ComputeUnit::Choice &choice);
+  Status finish(Slot &slot);
+  const TimedInstruction &at(uint32_t place);
+  void setNext(unsigned wave, const Wave &state) { unit.setNext(wave, at(state.pc), state.pc); }
+
+  const LaunchContext &context;
+  const TimingOptions &options;
+  Prices &prices;
+  InstructionTimer &timer;
+  ComputeUnit unit;
+  std::vector<std::unique_ptr<TimedInstruction>> timed;
+  std::vector<Slot> slots;
+  std::vector<std::pair<unsigned, unsigned>> owners; ///< of a wave: slot and index
+  std::deque<uint64_t> waiting;
+  TimedRun *result = nullptr;
+  TimedInstruction nowhere; ///< where execution has left the code: the step reports it
+};
+} // namespace
+
+const TimedInstruction &Driver::at(uint32_t place) {
+  if (place >= timed.size())
+    return nowhere;
+  if (timed[place])
+    return *timed[place];
+  Text &text = *context.text;
+  const Instruction &instruction = text.instructions()[place];
+  if (!executeOf(instruction))
+    text.decode(place);
+  const auto *bytes = reinterpret_cast<const uint8_t *>(instruction.words);
+  auto described = timer.describe(llvm::ArrayRef<uint8_t>(bytes, instruction.size * 4u));
+  // What LLVM cannot decode fails when it is executed, with a better message.
+  timed[place] = std::make_unique<TimedInstruction>(described.ok() ? *std::move(described)
+                                                                   : TimedInstruction());
+  result->places[place] = {text.addressOf(place), timed[place]->text, timed[place]->kind};
+  return *timed[place];
+}
+
+Status Driver::start(Slot &slot, uint64_t cycle) {
+  if (waiting.empty())
+    return Status::success();
+  uint64_t workgroup = waiting.front();
+  waiting.pop_front();
+  if (!slot.group->error.empty())
+    return hostError(slot.group->error);
+  slot.group->start(workgroup);
+  slot.number = static_cast<unsigned>(result->groups.size());
+  slot.live = slot.group->waveCount;
+  slot.waiting = 0;
+  slot.busy = true;
+  result->groups.push_back({workgroup, cycle, 0, 0});
+  for (unsigned i = 0; i < slot.group->waveCount; ++i) {
+    unsigned wave = unit.addWave(slot.number, i, cycle);
+    owners.emplace_back(static_cast<unsigned>(&slot - slots.data()), i);
+    result->waves.push_back({slot.number, i, unit.simdOf(wave)});
+    setNext(wave, slot.group->waves[i]);
+  }
+  return Status::success();
+}
+
+Status Driver::finish(Slot &slot) {
+  TimedGroup &group = result->groups[slot.number];
+  group.end = unit.endOf(slot.number);
+  group.instructions = slot.group->instructions();
+  result->instructions += group.instructions;
+  result->cycles = std::max(result->cycles, group.end);
+  slot.busy = false;
+  return start(slot, group.end);
+}
+
+Status Driver::step(const ComputeUnit::Choice &choice) {
+  auto [slotIndex, waveIndex] = owners[choice.wave];
+  Slot &slot = slots[slotIndex];
+  Wave &wave = slot.group->waves[waveIndex];
+  uint32_t place = wave.pc;
+  const TimedInstruction &instruction = at(place);
+  prices.timed = &instruction;
+  prices.place = place;
+  prices.cost = {};
+  if (!slot.group->step(wave))
+    return executionError(slot.group->error);
+  uint32_t size = context.text->instructions()[place].size;
+  prices.cost.taken = instruction.branch && wave.pc != place + size;
+  IssueEvent event = unit.issue(choice, prices.cost);
+  result->ldsConflicts += prices.cost.ldsConflicts;
+  if (result->events.size() < options.maxEvents)
+    result->events.push_back(event);
+  else
+    result->complete = false;
+  if (wave.stop == Stop::Ended)
+    --slot.live;
+  else
+    setNext(choice.wave, wave);
+  slot.waiting += wave.stop == Stop::Barrier;
+  if (slot.live == 0)
+    return finish(slot);
+  if (slot.waiting == slot.live) {
+    slot.group->releaseBarrier();
+    unit.releaseBarrier(slot.number);
+    slot.waiting = 0;
+  }
+  return Status::success();
+}
+
+Status Driver::run(TimedRun &run, unsigned resident) {
+  result = &run;
+  waiting.assign(options.workgroups.begin(), options.workgroups.end());
+  resident = std::min<size_t>(resident, waiting.size());
+  slots.resize(resident);
+  for (Slot &slot : slots)
+    slot.group = std::make_unique<Workgroup>(context);
+  for (Slot &slot : slots)
+    if (Status status = start(slot, 0); !status.ok())
+      return status;
+  ComputeUnit::Choice choice;
+  while (unit.choose(choice))
+    if (Status status = step(choice); !status.ok())
+      return status;
+  run.memoryBytes = unit.memoryBytesMoved();
+  return Status::success();
+}
+
+Result<unsigned> sim::residentWorkgroups(Program &program, size_t kernelNumber,
+                                         const runtime::LaunchShape &shape) {
+  auto arch = findArch(program.codeObject().architecture());
+  if (!arch.ok())
+    return arch.error();
+  const runtime::KernelInfo &kernel = program.codeObject().kernels()[kernelNumber];
+  KernelResources resources;
+  // Metadata counts the unified registers, the accumulation registers among them.
+  resources.vgprs = std::max(1u, kernel.vgprs - std::min(kernel.agprs, kernel.vgprs));
+  resources.agprs = kernel.agprs;
+  resources.ldsBytes = kernel.staticLds + shape.dynamicLds;
+  resources.workgroupSize = shape.block.x * shape.block.y * shape.block.z;
+  auto fits = occupancy(**arch, resources);
+  if (!fits.ok())
+    return fits.error();
+  return std::max(1u, fits->workgroupsPerCu);
+}
+
+/// Processor time of this thread: what timing costs, whatever else the host does.
+static double threadSeconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
+}
+
+Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
+                                  const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg,
+                                  const TimingOptions &options) {
+  auto arch = findArch(program.codeObject().architecture());
+  if (!arch.ok())
+    return arch.error();
+  auto timer = InstructionTimer::create((*arch)->name, options.parameters);
+  if (!timer.ok())
+    return timer.error();
+  AccessCosts costs(**arch, options.parameters);
+  Prices prices(costs);
+  LaunchOptions launchOptions;
+  launchOptions.instrument = &prices;
+  launchOptions.maxWaveInstructions = options.maxWaveInstructions;
+  auto setup = LaunchSetup::create(program, kernelNumber, shape, kernarg, launchOptions);
+  if (!setup.ok())
+    return setup.error();
+  const LaunchContext &context = (*setup)->context;
+  uint64_t count = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
+  for (uint64_t workgroup : options.workgroups)
+    if (workgroup >= count)
+      return invalidInput("workgroup " + std::to_string(workgroup) +
+                          " is to be timed, the grid has " + std::to_string(count) +
+                          "; choose one below that");
+  TimedRun run;
+  run.kernel = context.kernel->name;
+  auto fits = residentWorkgroups(program, kernelNumber, shape);
+  if (!fits.ok())
+    return fits.error();
+  run.resident = options.resident ? options.resident : *fits;
+  double begin = threadSeconds();
+  Driver driver(context, options, prices, **timer);
+  if (Status status = driver.run(run, run.resident); !status.ok())
+    return status.error();
+  run.hostSeconds = threadSeconds() - begin;
+  return std::move(run);
+}
+
+Result<TimedRun> sim::timeWorkgroups(runtime::Device &device, runtime::Kernel &kernel,
+                                     const runtime::LaunchShape &shape,
+                                     std::span<const std::byte> kernarg,
+                                     const TimingOptions &options) {
+  Result<TimedRun> run = internalError("nothing was timed");
+  Status status = withProgram(device, kernel, [&](Program &program, size_t number) {
+    run = timeProgram(program, number, shape, kernarg, options);
+  });
+  if (!status.ok())
+    return status.error();
+  return run;
+}

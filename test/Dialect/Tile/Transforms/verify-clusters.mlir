@@ -1,0 +1,96 @@
+// What tile-verify-clusters accepts, and for how many tiles it tries. What it refuses is in
+// verify-clusters-invalid.mlir and verify-clusters-mutated.test.
+// RUN: hocket-opt %s --tile-verify-clusters=remarks -verify-diagnostics -split-input-file -o /dev/null
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// A loop without overlap: the first pass reaches everything, two more show that it can repeat.
+// expected-remark @below {{verified with 4 numbers of tiles}}
+tile.kernel @loop(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %t = %zero to %n step %one : i32 {
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+  }
+}
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Two rings in the same place, one after the other; the count is computed.
+// expected-remark @below {{verified with 4 numbers of tiles}}
+tile.kernel @shared(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %rows = tile.dim %k, 1 : !tile.view<?x?x?x128xbf16>
+  %size = arith.constant 64 : i32
+  %n = arith.divui %rows, %size : i32
+  %a = tile.ring %k[%zero, %zero] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %b = tile.ring %k[%zero, %zero] depth(1) at(8192) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  scf.for %t = %zero to %n step %one : i32 {
+    tile.fetch %a[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    %x = tile.read %a[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+    tile.fetch %b[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    %y = tile.read %b[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+  }
+}
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Two loops with counts of their own: together, and each alone.
+// expected-remark @below {{verified with 12 numbers of tiles}}
+tile.kernel @two_loops(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %t = %zero to %n step %one : i32 {
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+  }
+  scf.for %t = %zero to %m step %one : i32 {
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+  }
+}
+
+// -----
+
+// A condition that nobody can know is nothing to worry about where it guards computation only.
+// expected-remark @below {{verified with 1 numbers of tiles}}
+tile.kernel @opaque(%n: i32) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %c = arith.cmpi eq, %n, %zero : i32
+  scf.if %c {
+    %x = tile.fill 0.0 : !tile.rows<32xf32>
+  }
+  tile.barrier
+}
+
+// -----
+
+// Does not fire: nothing that could go wrong.
+// expected-remark @below {{verified with 0 numbers of tiles}}
+tile.kernel @empty(%n: i32) target("gfx950") waves(8) {
+}

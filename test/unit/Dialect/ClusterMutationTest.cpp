@@ -1,0 +1,178 @@
+// Every way to spoil one wait, barrier or slot of a pipeline must be refused by
+// tile-verify-clusters. The mutants are made from what the compiler emits, so they do not rot.
+#include "Tile/IR/Tile.h"
+#include "Tile/Transforms/Passes.h"
+#include "hocket/Pipelines/Compiler.h"
+#include "hocket/Registration/Registration.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+namespace {
+/// Spoils `op` and says so, or returns false where the mutation does not apply to it.
+using Mutation = llvm::function_ref<bool(Operation *)>;
+
+class ClusterMutation : public testing::TestWithParam<const char *> {
+protected:
+  ClusterMutation() : context(registry(), MLIRContext::Threading::DISABLED) {
+    context.loadAllAvailableDialects();
+    context.printOpOnDiagnostic(false);
+  }
+
+  static DialectRegistry registry() {
+    DialectRegistry registry;
+    registerDialects(registry);
+    return registry;
+  }
+
+  /// The clusters stage of the D=128 bf16 kernel under the schedule under test.
+  OwningOpRef<ModuleOp> emitted() {
+    CompileOptions options;
+    options.to = Stage::Clusters;
+    options.schedule = std::string(GetParam());
+    Result<Compilation> compilation =
+        compile("attn.forward @kernel element_type(bf16) head_dim(128) mask(none)\n", "kernel.mlir",
+                options);
+    EXPECT_TRUE(compilation) << compilation.error().message;
+    return parseSourceString<ModuleOp>(compilation->output, &context);
+  }
+
+  /// The verifier's first message, or nothing if it accepts `module`.
+  std::string verify(ModuleOp module) {
+    std::string message;
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      if (message.empty())
+        message = diagnostic.str();
+      return success();
+    });
+    PassManager manager(&context);
+    manager.addPass(createVerifyClustersPass());
+    bool accepted = succeeded(manager.run(module));
+    EXPECT_EQ(accepted, message.empty()) << message;
+    return message;
+  }
+
+  /// Applies `mutation` to one op at a time and expects each mutant to be refused.
+  void expectRefused(Mutation mutation) {
+    OwningOpRef<ModuleOp> original = emitted();
+    ASSERT_TRUE(original);
+    ASSERT_EQ(verify(*original), "");
+    unsigned ops = 0, mutants = 0;
+    original->walk([&](Operation *) { ++ops; });
+    std::vector<unsigned> accepted;
+    for (unsigned index = 0; index != ops; ++index) {
+      OwningOpRef<ModuleOp> mutant = original->clone();
+      unsigned current = 0;
+      Operation *victim = nullptr;
+      mutant->walk([&](Operation *op) { victim = current++ == index ? op : victim; });
+      if (!mutation(victim))
+        continue;
+      ++mutants;
+      if (verify(*mutant).empty())
+        accepted.push_back(index);
+    }
+    EXPECT_GT(mutants, 0u);
+    EXPECT_TRUE(accepted.empty()) << accepted.size() << " of " << mutants
+                                  << " accepted, the first at op " << accepted.front();
+  }
+
+  MLIRContext context;
+};
+} // namespace
+
+/// In the steady loop every wait and barrier is needed. Around it some are not: a read whose slot
+/// is not used again, a barrier between clusters that hold nothing.
+static bool isInSteadyLoop(Operation *op) {
+  if (op->getParentOfType<scf::WhileOp>())
+    return true;
+  bool hasWhile = op->getParentOfType<KernelOp>()
+                      .walk([](scf::WhileOp) { return WalkResult::interrupt(); })
+                      .wasInterrupted();
+  return !hasWhile && op->getParentOfType<scf::ForOp>();
+}
+
+TEST_P(ClusterMutation, WaitThatCountsOneLoadTooMany) {
+  expectRefused([](Operation *op) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (!wait || !wait.getVm())
+      return false;
+    wait.setVm(*wait.getVm() + 1);
+    return true;
+  });
+}
+
+TEST_P(ClusterMutation, WaitWithoutLoads) {
+  expectRefused([](Operation *op) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (!wait || !wait.getVm())
+      return false;
+    wait.removeVmAttr();
+    if (!wait.getLgkm())
+      wait.erase();
+    return true;
+  });
+}
+
+TEST_P(ClusterMutation, WaitWithoutReads) {
+  expectRefused([](Operation *op) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (!wait || !wait.getLgkm() || !isInSteadyLoop(op))
+      return false;
+    wait.removeLgkmAttr();
+    if (!wait.getVm())
+      wait.erase();
+    return true;
+  });
+}
+
+TEST_P(ClusterMutation, DroppedBarrier) {
+  expectRefused([](Operation *op) {
+    if (!isa<BarrierOp>(op) || !isInSteadyLoop(op))
+      return false;
+    op->erase();
+    return true;
+  });
+}
+
+TEST_P(ClusterMutation, AnotherTile) {
+  expectRefused([](Operation *op) {
+    if (!isa<FetchOp, ReadOp, ReadTransposedOp>(op))
+      return false;
+    OpBuilder builder(op);
+    Value tile = op->getOperand(1);
+    Value one = arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(1));
+    op->setOperand(1, arith::AddIOp::create(builder, op->getLoc(), tile, one));
+    return true;
+  });
+}
+
+TEST_P(ClusterMutation, AnotherSlot) {
+  expectRefused([](Operation *op) {
+    if (!isa<FetchOp, ReadOp, ReadTransposedOp>(op))
+      return false;
+    OpBuilder builder(op);
+    int64_t depth = *op->getOperand(0).getDefiningOp<RingOp>().getDepth();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(value));
+    };
+    Value next = arith::AddIOp::create(builder, op->getLoc(), op->getOperand(2), constant(1));
+    if (depth > 1) // else there is no slot 1, which must be refused as well
+      next = arith::RemUIOp::create(builder, op->getLoc(), next, constant(depth));
+    op->setOperand(2, next);
+    return true;
+  });
+}
+
+// Those with nothing to spare: in others a wait may be covered by a stricter one before it.
+INSTANTIATE_TEST_SUITE_P(Tight, ClusterMutation,
+                         testing::Values("sequential", "double_buffer", "dual_wave"),
+                         [](const auto &info) { return std::string(info.param); });

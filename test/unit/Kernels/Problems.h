@@ -1,0 +1,40 @@
+// The problems that compiled attention kernels are tested on, and what runs them.
+#pragma once
+
+#include "hocket/Attention/RunForward.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::test {
+
+struct Case {
+  std::string name;
+  attention::ForwardProblem problem;
+  attention::DataKind data = attention::DataKind::Normal;
+  unsigned interleavings = 2;
+  bool check = false; ///< in checked execution, which must find no error
+};
+
+/// The kernel for `problem` with a shipped schedule ("": the default). Kernels are the same for
+/// many problems: each is compiled once per process.
+const Result<ForwardKernel> &kernelFor(const attention::ForwardProblem &problem,
+                                       const std::string &schedule);
+
+/// A problem in one line.
+attention::ForwardProblem makeProblem(attention::DataType dtype, bool causal, int64_t batch,
+                                      int64_t heads, int64_t kvHeads, int64_t seqQ, int64_t seqKv,
+                                      bool lse = true,
+                                      attention::Layout layout = attention::Layout::BSHD);
+
+/// Lengths around tile and block borders, all types and masks.
+std::vector<Case> lengthCases();
+/// Head ratios, layouts, strides, scales, data.
+std::vector<Case> featureCases();
+
+/// Runs `item` with `schedule` on `device` (null: a simulator of its own).
+Result<attention::ForwardReport> runCase(const Case &item, const std::string &schedule,
+                                         runtime::Device *device = nullptr);
+
+} // namespace hocket::test

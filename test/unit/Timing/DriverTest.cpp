@@ -1,0 +1,120 @@
+// Timing of a whole small kernel through the device, and what cannot be timed.
+#include "KernelFile.h"
+
+#include "hocket/Simulator/GridTime.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <cstring>
+#include <gmock/gmock.h>
+
+using namespace hocket;
+using namespace hocket::sim;
+using testing::HasSubstr;
+
+namespace {
+/// A device that is not the simulator.
+class OtherDevice final : public runtime::Device {
+public:
+  std::string_view kind() const override { return "other"; }
+  const runtime::DeviceProperties &properties() const override { return none; }
+  Result<runtime::DeviceAddress> allocate(uint64_t, uint64_t, std::string_view) override {
+    return unsupported("none");
+  }
+  Status free(runtime::DeviceAddress) override { return unsupported("none"); }
+  Status copyToDevice(runtime::DeviceAddress, std::span<const std::byte>) override {
+    return unsupported("none");
+  }
+  Status copyFromDevice(std::span<std::byte>, runtime::DeviceAddress) override {
+    return unsupported("none");
+  }
+  Status fill(runtime::DeviceAddress, uint8_t, uint64_t) override { return unsupported("none"); }
+  Result<std::shared_ptr<runtime::Module>> loadModule(std::span<const std::byte>,
+                                                      std::string_view) override {
+    return unsupported("none");
+  }
+  Result<runtime::LaunchReport> launch(runtime::Kernel &, const runtime::LaunchShape &,
+                                       std::span<const std::byte>) override {
+    return unsupported("none");
+  }
+  Status synchronize() override { return Status::success(); }
+
+private:
+  runtime::DeviceProperties none;
+};
+
+class Driver : public testing::Test {
+protected:
+  void SetUp() override {
+    std::string file = test::makeKernelFile({});
+    auto module = device->loadModule(std::as_bytes(std::span(file)), "k.co");
+    ASSERT_TRUE(module.ok()) << module.error().message;
+    holder = *module;
+    auto found = holder->kernel("k");
+    ASSERT_TRUE(found.ok());
+    kernel = *found;
+    auto out = device->allocate(uint64_t(shape.grid.x) * 512);
+    ASSERT_TRUE(out.ok());
+    arguments.resize(16);
+    std::memcpy(arguments.data(), &*out, 8);
+  }
+
+  std::shared_ptr<runtime::Device> device = createDevice();
+  std::shared_ptr<runtime::Module> holder;
+  std::shared_ptr<runtime::Kernel> kernel;
+  runtime::LaunchShape shape{{600, 1, 1}, {128, 1, 1}, 0};
+  std::vector<std::byte> arguments;
+  TimingOptions options;
+};
+} // namespace
+
+TEST_F(Driver, WorkgroupsFollowOneAnotherOnAComputeUnit) {
+  options.workgroups = {0, 1, 2};
+  options.resident = 1;
+  auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(run.ok()) << run.error().message;
+  ASSERT_EQ(run->groups.size(), 3u);
+  EXPECT_EQ(run->instructions, 3 * 2 * test::kernelInstructions);
+  EXPECT_EQ(run->events.size(), run->instructions);
+  EXPECT_EQ(run->groups[1].begin, run->groups[0].end);
+  // Cold code and a missed scalar load; the second finds both in their caches.
+  EXPECT_GT(run->groups[0].end, 500u + 700 + 740);
+  EXPECT_LT(run->groups[1].end - run->groups[1].begin, run->groups[0].end - 1000);
+  EXPECT_EQ(run->cycles, run->groups[2].end);
+}
+
+TEST_F(Driver, SeveralAtATimeOverlap) {
+  options.workgroups = {0, 1};
+  auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(run.ok());
+  EXPECT_GT(run->resident, 2u);
+  EXPECT_EQ(run->groups[1].begin, 0u);
+}
+
+TEST_F(Driver, KeepsAsManyEventsAsAskedFor) {
+  options.maxEvents = 10;
+  auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->events.size(), 10u);
+  EXPECT_FALSE(run->complete);
+  EXPECT_THAT(toText(*run, summarize(*run)), HasSubstr("the first 10 instructions"));
+}
+
+TEST_F(Driver, GridOfOneKind) {
+  auto grid = predictGrid(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(grid.ok()) << grid.error().message;
+  EXPECT_EQ(grid->workgroups, 600u);
+  EXPECT_EQ(grid->order, "all alike");
+  ASSERT_EQ(grid->kinds.size(), 1u);
+  EXPECT_EQ(grid->kinds[0].instructions, 2 * test::kernelInstructions);
+  EXPECT_EQ(grid->resident, 3u) << "600 workgroups are at most three for each of 256 units";
+  EXPECT_GT(grid->microseconds, options.parameters.launchMicroseconds);
+}
+
+TEST_F(Driver, OnlyTheSimulatorAndItsOwnKernels) {
+  OtherDevice other;
+  EXPECT_THAT(timeWorkgroups(other, *kernel, shape, arguments, options).error().message,
+              HasSubstr("on the simulator only, this device is 'other'; use --device=sim"));
+  std::shared_ptr<runtime::Device> second = createDevice();
+  EXPECT_THAT(timeWorkgroups(*second, *kernel, shape, arguments, options).error().message,
+              HasSubstr("was loaded on another device"));
+}

@@ -1,0 +1,50 @@
+// The parameter table: overriding, errors, and the page that documents it.
+#include "hocket/Simulator/TimeParameters.h"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <sstream>
+
+using namespace hocket;
+using namespace hocket::sim;
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(TimeParameters, AreSetByKey) {
+  TimeParameters p;
+  ASSERT_TRUE(p.set("barrier.latency=30").ok());
+  EXPECT_EQ(p.barrierLatency, 30);
+  ASSERT_TRUE(p.set("lds.cycle_scale=1.5").ok());
+  EXPECT_EQ(p.ldsScale, 1.5);
+}
+
+TEST(TimeParameters, UnknownKeysListTheKnownOnes) {
+  TimeParameters p;
+  EXPECT_THAT(p.set("barrier=30").error().message,
+              AllOf(HasSubstr("no time parameter 'barrier'"), HasSubstr("barrier.latency"),
+                    HasSubstr("trans.cycles")));
+}
+
+TEST(TimeParameters, ValuesAreNumbers) {
+  TimeParameters p;
+  for (const char *text : {"lds.latency", "lds.latency=", "lds.latency=x", "lds.latency=-1"})
+    EXPECT_THAT(p.set(text).error().message, HasSubstr("expected a number from 0 to 1e9")) << text;
+}
+
+TEST(TimeParameters, EveryOneHasASourceAndAConfidence) {
+  for (const TimeParameterInfo &info : timeParameterTable()) {
+    EXPECT_FALSE(info.source.empty()) << info.key;
+    EXPECT_THAT(std::string(info.confidence),
+                testing::AnyOf("measured", "documented", "inferred", "guess"))
+        << info.key;
+  }
+}
+
+TEST(TimeParameters, ThePageIsCurrent) {
+  std::ifstream file(HOCKET_SOURCE_DIR "/docs/generated/TimeParameters.md");
+  std::stringstream content;
+  content << file.rdbuf();
+  EXPECT_TRUE(content.str() == timeParameterPage())
+      << "write the new page with: hocket-run time-parameters > docs/generated/TimeParameters.md";
+}

@@ -1,0 +1,445 @@
+// Draws expressions and statements; see DifftestGenerator.h for what they keep to.
+#include "DifftestGenerator.h"
+
+#include "DifftestPrelude.h"
+
+using namespace hocket::run;
+
+namespace {
+/// Scalar types of the generated code, and the letter of their variables.
+enum class Type { Word, Long, Float, Double, Half };
+
+class Generator {
+public:
+  explicit Generator(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15 + 0x632be59bd9b4e019) {}
+
+  std::string statement(unsigned depth, bool second);
+
+private:
+  uint64_t next() {
+    uint64_t z = (state += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  unsigned below(unsigned n) { return static_cast<unsigned>(next() % n); }
+  template <size_t N> std::string pick(const char *const (&list)[N]) { return list[below(N)]; }
+  Type anyType() {
+    static constexpr Type weighted[] = {Type::Word,  Type::Word,   Type::Word,
+                                        Type::Long,  Type::Long,   Type::Float,
+                                        Type::Float, Type::Double, Type::Half};
+    return weighted[below(sizeof(weighted) / sizeof(*weighted))];
+  }
+  std::string variable(Type type) {
+    static const char letters[] = {'a', 'l', 'f', 'd', 'h'};
+    return letters[unsigned(type)] + std::to_string(below(4));
+  }
+  std::string constant(Type type);
+  std::string expression(Type type, unsigned depth);
+  std::string word(unsigned depth);
+  std::string wide(unsigned depth);
+  std::string floating(Type type, unsigned depth);
+  std::string condition(unsigned depth);
+  std::string assignment(unsigned depth);
+  std::string block(unsigned depth, bool second);
+  std::string vectorStatement();
+  std::string memoryStatement(bool second);
+
+  uint64_t state;
+};
+} // namespace
+
+static std::string call(const std::string &name, const std::string &a, const std::string &b) {
+  return name + "(" + a + ", " + b + ")";
+}
+
+std::string Generator::constant(Type type) {
+  static const char *const words[] = {"0u",  "1u",    "2u",         "7u",          "31u",
+                                      "64u", "255u",  "65535u",     "0x80000000u", "0xffffffffu",
+                                      "65u", "1000u", "0x12345678u"};
+  static const char *const floats[] = {"0.0f",  "-0.0f", "1.0f",    "-1.5f",    "0.25f",
+                                       "3.14f", "1e30f", "-1e-30f", "65504.0f", "1e-42f"};
+  switch (type) {
+  case Type::Word:
+    return below(3) ? pick(words) : std::to_string(static_cast<uint32_t>(next())) + "u";
+  case Type::Long:
+    return below(3) ? "(u64)" + pick(words) : std::to_string(next()) + "ul";
+  case Type::Float:
+    return pick(floats);
+  case Type::Double:
+    return "(f64)" + pick(floats);
+  case Type::Half:
+    return "(f16)" + pick(floats);
+  }
+  return "0";
+}
+
+std::string Generator::condition(unsigned depth) {
+  static const char *const compares[] = {"<", "<=", ">", ">=", "==", "!="};
+  Type type = anyType();
+  std::string cast = type == Type::Word && below(2)   ? "(i32)"
+                     : type == Type::Long && below(2) ? "(i64)"
+                                                      : "";
+  std::string a = expression(type, depth), b = expression(type, depth);
+  return "(" + cast + "(" + a + ") " + pick(compares) + " " + cast + "(" + b + "))";
+}
+
+std::string Generator::word(unsigned depth) {
+  static const char *const operators[] = {"+", "-", "*", "&", "|", "^", "+", "-"};
+  static const char *const functions[] = {"udiv",
+                                          "urem",
+                                          "sdiv",
+                                          "srem",
+                                          "mulhi",
+                                          "smulhi",
+                                          "rot",
+                                          "__builtin_elementwise_add_sat",
+                                          "__builtin_elementwise_sub_sat",
+                                          "__builtin_elementwise_min",
+                                          "__builtin_elementwise_max"};
+  static const char *const unary[] = {"~",
+                                      "-",
+                                      "clz",
+                                      "ctz",
+                                      "(u32)__builtin_popcount",
+                                      "__builtin_bswap32",
+                                      "__builtin_bitreverse32",
+                                      "(u32)(i8)",
+                                      "(u32)(i16)",
+                                      "(u32)(u8)",
+                                      "(u32)(u16)"};
+  std::string a = expression(Type::Word, depth), b = expression(Type::Word, depth);
+  switch (below(12)) {
+  case 0:
+  case 1:
+  case 2:
+    return "(" + a + " " + pick(operators) + " " + b + ")";
+  case 3:
+    return call(pick(functions), a, b);
+  case 4:
+    return pick(unary) + "(" + a + ")";
+  case 5:
+    return "((" + a + ") " + (below(2) ? "<<" : ">>") + " ((" + b + ") & 31))";
+  case 6:
+    return "(u32)((i32)(" + a + ") >> ((" + b + ") & 31))";
+  case 7:
+    return "(u32)" + call(below(2) ? "__builtin_elementwise_min" : "__builtin_elementwise_max",
+                          "(i32)(" + a + ")", "(i32)(" + b + ")");
+  case 8: {
+    static const char *const narrow[] = {"fb", "(u32)fi", "fu"};
+    return pick(narrow) + "(" + expression(Type::Float, depth) + ")";
+  }
+  case 9: {
+    static const char *const narrow[] = {"(u32)di", "du", "(u32)db"};
+    return pick(narrow) + "(" + expression(Type::Double, depth) + ")";
+  }
+  case 10:
+    return (below(2) ? "hb(" : "(u32)hi(") + expression(Type::Half, depth) + ")";
+  default:
+    return "(u32)(" + expression(Type::Long, depth) + (below(2) ? ")" : " >> 32)");
+  }
+}
+
+std::string Generator::wide(unsigned depth) {
+  static const char *const operators[] = {"+", "-", "*", "&", "|", "^"};
+  static const char *const functions[] = {"uldiv",
+                                          "ulrem",
+                                          "sldiv",
+                                          "slrem",
+                                          "umulhi64",
+                                          "rotl",
+                                          "__builtin_elementwise_min",
+                                          "__builtin_elementwise_max",
+                                          "__builtin_elementwise_add_sat"};
+  static const char *const unary[] = {"~",
+                                      "-",
+                                      "(u64)clzl",
+                                      "(u64)ctzl",
+                                      "(u64)__builtin_popcountl",
+                                      "__builtin_bswap64",
+                                      "__builtin_bitreverse64"};
+  std::string a = expression(Type::Long, depth), b = expression(Type::Long, depth);
+  switch (below(10)) {
+  case 0:
+  case 1:
+  case 2:
+    return "(" + a + " " + pick(operators) + " " + b + ")";
+  case 3:
+    return call(pick(functions), a, b);
+  case 4:
+    return pick(unary) + "(" + a + ")";
+  case 5:
+    return "((" + a + ") " + (below(2) ? "<<" : ">>") + " ((" + b + ") & 63))";
+  case 6:
+    return "(u64)((i64)(" + a + ") >> ((" + b + ") & 63))";
+  case 7:
+    return (below(2) ? "(u64)(" : "(u64)(i64)(i32)(") + expression(Type::Word, depth) + ")";
+  case 8:
+    return "(u64)" + std::string(below(2) ? "fl(" : "ful(") + expression(Type::Float, depth) + ")";
+  default: {
+    static const char *const narrow[] = {"db", "(u64)dl", "dul"};
+    return pick(narrow) + "(" + expression(Type::Double, depth) + ")";
+  }
+  }
+}
+
+std::string Generator::floating(Type type, unsigned depth) {
+  static const char *const operators[] = {"+", "-", "*", "*", "+", "/"};
+  static const char *const unary[] = {"floor", "ceil", "trunc", "rint", "fabs"};
+  const char *suffix = type == Type::Double ? "" : "f";
+  const char *name = type == Type::Double ? "f64" : type == Type::Half ? "f16" : "f32";
+  std::string cast = std::string("(") + name + ")";
+  std::string a = expression(type, depth), b = expression(type, depth);
+  switch (below(10)) {
+  case 0:
+  case 1:
+  case 2:
+  case 3:
+    return "(" + a + " " + pick(operators) + " " + b + ")";
+  case 4:
+    return cast + "__builtin_" + pick(unary) + suffix + "(" + a + ")";
+  case 5:
+    return type == Type::Half ? "-(" + a + ")"
+                              : std::string("__builtin_fma") + suffix + "(" + a + ", " + b + ", " +
+                                    expression(type, depth) + ")";
+  case 6:
+    return "(" + condition(depth) + " ? " + a + " : " + b + ")";
+  case 7:
+    if (type == Type::Half)
+      return below(2) ? "bh(" + expression(Type::Word, depth) + ")"
+                      : "(f16)(" + expression(Type::Float, depth) + ")";
+    return type == Type::Float ? "bf(" + expression(Type::Word, depth) + ")"
+                               : "bd(" + expression(Type::Long, depth) + ")";
+  case 8: {
+    static const char *const from[] = {"(i32)", "(u32)"};
+    static const char *const fromWide[] = {"(i64)", "(u64)"};
+    if (type != Type::Half && below(2))
+      return cast + pick(fromWide) + "(" + expression(Type::Long, depth) + ")";
+    return cast + pick(from) + "(" + expression(Type::Word, depth) +
+           (type == Type::Half ? " & 0x7ff)" : ")");
+  }
+  default: {
+    Type other = type == Type::Float ? (below(2) ? Type::Double : Type::Half) : Type::Float;
+    if (type == Type::Half)
+      return std::string("(f16)__builtin_sqrtf(") + expression(Type::Float, depth) + ")";
+    if (below(3) == 0)
+      return std::string("__builtin_sqrt") + suffix + "(" + a + ")";
+    return cast + "(" + expression(other, depth) + ")";
+  }
+  }
+}
+
+std::string Generator::expression(Type type, unsigned depth) {
+  if (depth == 0 || below(5) == 0)
+    return below(5) ? variable(type) : constant(type);
+  if (below(12) == 0)
+    return "(" + condition(depth - 1) + " ? " + expression(type, depth - 1) + " : " +
+           expression(type, depth - 1) + ")";
+  switch (type) {
+  case Type::Word:
+    return word(depth - 1);
+  case Type::Long:
+    return wide(depth - 1);
+  default:
+    return floating(type, depth - 1);
+  }
+}
+
+std::string Generator::assignment(unsigned depth) {
+  Type type = anyType();
+  return variable(type) + " = " + expression(type, depth) + ";";
+}
+
+/// Operations on two halves, two floats, two shorts or four bytes at once.
+std::string Generator::vectorStatement() {
+  static const char *const operators[] = {"+", "-", "*"};
+  static const char *const bits[] = {"&", "|", "^", "+", "-", "*"};
+  std::string op = pick(operators), other = pick(operators);
+  switch (below(4)) {
+  case 0:
+    return "{ hv2 v = {" + variable(Type::Half) + ", " + variable(Type::Half) + "}, w = {" +
+           variable(Type::Half) + ", " + variable(Type::Half) + "}; v = v " + op + " w; v = v.yx " +
+           other + " w; " + variable(Type::Half) + " = v.x; " + variable(Type::Half) + " = v.y; }";
+  case 1:
+    return "{ fv2 v = {" + variable(Type::Float) + ", " + variable(Type::Float) + "}, w = {" +
+           variable(Type::Float) + ", " + variable(Type::Float) + "}; v = v " + op +
+           " w; v = v.yx " + other + " -w; " + variable(Type::Float) + " = v.x; " +
+           variable(Type::Float) + " = v.y; }";
+  case 2:
+    return "{ sv2 v = __builtin_bit_cast(sv2, " + variable(Type::Word) +
+           "), w = __builtin_bit_cast(sv2, " + variable(Type::Word) + "); v = v " + pick(bits) +
+           " w; v = v.yx " + pick(bits) + " __builtin_elementwise_max(v, w); v = v >> (w & 15); " +
+           variable(Type::Word) + " = __builtin_bit_cast(u32, v); }";
+  default:
+    return "{ bv4 v = __builtin_bit_cast(bv4, " + variable(Type::Word) +
+           "), w = __builtin_bit_cast(bv4, " + variable(Type::Word) + "); v = v " + pick(bits) +
+           " w.wzyx; v = __builtin_elementwise_min(v, w); " + variable(Type::Word) +
+           " = __builtin_bit_cast(u32, v); }";
+  }
+}
+
+/// Arrays on the stack, LDS of the other phase, atomics.
+std::string Generator::memoryStatement(bool second) {
+  // Cell i of 16 has one operation; the upper half is 32 bits wide.
+  static const char *const updates[] = {"add", "and", "or", "xor", "min", "max", "add", "xor"};
+  std::string index = variable(Type::Word), value = variable(Type::Word);
+  switch (below(5)) {
+  case 0:
+    return "t[" + value + " & 15] = " + expression(Type::Word, 1) + ";";
+  case 1:
+    return value + " += t[(" + expression(Type::Word, 1) + ") & 15];";
+  case 2: {
+    unsigned cell = below(8);
+    return std::string("UPDATE(") + updates[cell] + ", &cells[" + std::to_string(cell) + "], " +
+           variable(Type::Long) + ");";
+  }
+  case 3: {
+    unsigned cell = below(8);
+    if (second)
+      return variable(Type::Word) + " ^= shared[" + std::to_string(cell) + "];";
+    return std::string("UPDATE(") + updates[cell] + ", &shared[" + std::to_string(cell) + "], " +
+           value + ");";
+  }
+  default:
+    if (second)
+      return variable(Type::Long) + " ^= lds[" + index + " % " + std::to_string(difftestBlock) +
+             "];";
+    return variable(Type::Long) + " += in[(item * 4 + " + index + ") % " +
+           std::to_string(difftestItems * difftestInputs) + "];";
+  }
+}
+
+std::string Generator::block(unsigned depth, bool second) {
+  std::string text;
+  for (unsigned i = 0, count = 1 + below(3); i < count; ++i)
+    text += " " + statement(depth, second);
+  return text;
+}
+
+std::string Generator::statement(unsigned depth, bool second) {
+  if (depth == 0 || below(3))
+    switch (below(6)) {
+    case 0:
+      return vectorStatement();
+    case 1:
+      return memoryStatement(second);
+    default:
+      return assignment(3);
+    }
+  std::string counter = "i" + std::to_string(depth);
+  switch (below(4)) {
+  case 0:
+    return "if (" + condition(1) + ") {" + block(depth - 1, second) + " } else {" +
+           block(depth - 1, second) + " }";
+  case 1:
+    return "if (" + condition(1) + ") {" + block(depth - 1, second) + " }";
+  case 2:
+    return "for (u32 " + counter + " = 0; " + counter + " < (" + variable(Type::Word) + " & 7); " +
+           counter + "++) {" + block(depth - 1, second) + " if " + condition(1) +
+           " break; a0 += " + counter + "; }";
+  default: {
+    std::string text = "switch (" + variable(Type::Word) + " & 3) {";
+    for (unsigned i = 0; i < 3; ++i)
+      text += " case " + std::to_string(i) + ":" + block(depth - 1, second) +
+              (below(4) ? " break;" : " __attribute__((fallthrough));");
+    return text + " default: " + assignment(2) + " }";
+  }
+  }
+}
+
+DifftestCase hocket::run::makeDifftestCase(uint64_t seed) {
+  DifftestCase made;
+  made.seed = seed;
+  Generator generator(seed);
+  for (unsigned phase = 0; phase < 2; ++phase)
+    for (unsigned i = 0; i < 8; ++i)
+      made.phases[phase].push_back(generator.statement(2, phase == 1));
+  return made;
+}
+
+/// One phase as a function of a work-item.
+static std::string phaseFunction(const DifftestCase &made, unsigned phase,
+                                 const std::string &name) {
+  std::string text = "FN u64 " + name +
+                     "(u32 item, u32 local, const GLOBAL u64 *in, GLOBAL u64 *cells, "
+                     "LOCAL u64 *lds, LOCAL u32 *shared) {\n";
+  text += "  u64 l0 = in[item * 4], l1 = in[item * 4 + 1], l2 = in[item * 4 + 2], l3 = in[item * 4 "
+          "+ 3];\n";
+  if (phase == 1)
+    text += "  l0 ^= lds[(local * 5 + 3) % " + std::to_string(difftestBlock) + "];\n";
+  text += "  u32 a0 = (u32)l0, a1 = (u32)(l1 >> 32), a2 = (u32)l2, a3 = (u32)l3 & 0xffff;\n"
+          "  f32 f0 = (f32)(i32)a1 * 0.37f, f1 = bf((u32)l3), f2 = (f32)(l0 & 0xffff), f3 = 1.5f;\n"
+          "  f64 d0 = (f64)(i64)l2, d1 = bd(l1), d2 = (f64)f0, d3 = 0.1;\n"
+          "  f16 h0 = (f16)(f32)(i32)(a2 & 1023), h1 = bh(a0), h2 = (f16)f2, h3 = (f16)0.5f;\n"
+          "  u32 t[16];\n  for (u32 i = 0; i < 16; i++)\n    t[i] = a0 * i + (a1 >> i);\n";
+  for (const std::string &statement : made.phases[phase])
+    text += "  " + statement + "\n";
+  text += "  u64 r = l0 ^ rotl(l1, 7) ^ rotl(l2, 19) ^ rotl(l3, 31);\n"
+          "  r = r * 31 + a0; r = r * 31 + a1; r = r * 31 + a2; r = r * 31 + a3;\n"
+          "  r = r * 31 + fb(f0); r = r * 31 + fb(f1); r = r * 31 + fb(f2); r = r * 31 + fb(f3);\n"
+          "  r = r * 31 + db(d0); r = r * 31 + db(d1); r = r * 31 + db(d2); r = r * 31 + db(d3);\n"
+          "  r = r * 31 + hb(h0); r = r * 31 + hb(h1); r = r * 31 + hb(h2); r = r * 31 + hb(h3);\n"
+          "  return r + t[a0 & 15];\n}\n";
+  return text;
+}
+
+static std::string caseSource(const DifftestCase &made, unsigned index) {
+  std::string name = "k" + std::to_string(index), block = std::to_string(difftestBlock);
+  std::string text = "// seed " + std::to_string(made.seed) + "\n";
+  text += phaseFunction(made, 0, name + "_first") + phaseFunction(made, 1, name + "_second");
+  text += "#ifdef __AMDGCN__\n"
+          "__attribute__((amdgpu_kernel, amdgpu_flat_work_group_size(" +
+          block + ", " + block +
+          ")))\n"
+          "void " +
+          name +
+          "(const GLOBAL u64 *in, GLOBAL u64 *out, GLOBAL u64 *cells) {\n"
+          "  static __attribute__((address_space(3), loader_uninitialized)) u64 lds[" +
+          block +
+          "];\n"
+          "  static __attribute__((address_space(3), loader_uninitialized)) u32 shared[8];\n"
+          "  u32 local = __builtin_amdgcn_workitem_id_x();\n"
+          "  u32 item = __builtin_amdgcn_workgroup_id_x() * " +
+          block +
+          " + local;\n"
+          "  if (local < 8)\n    shared[local] = local;\n"
+          "  BARRIER;\n"
+          "  lds[local] = " +
+          name +
+          "_first(item, local, in, cells, lds, shared);\n"
+          "  BARRIER;\n"
+          "  out[item] = " +
+          name +
+          "_second(item, local, in, cells, lds, shared);\n}\n"
+          "#else\n"
+          "void " +
+          name +
+          "(const u64 *in, u64 *out, u64 *cells) {\n"
+          "  for (u32 group = 0; group < " +
+          std::to_string(difftestGroups) +
+          "; group++) {\n"
+          "    u64 lds[" +
+          block +
+          "] = {0};\n    u32 shared[8];\n"
+          "    for (u32 i = 0; i < 8; i++)\n      shared[i] = i;\n"
+          "    for (u32 i = 0; i < " +
+          block +
+          "; i++)\n"
+          "      lds[i] = " +
+          name + "_first(group * " + block +
+          " + i, i, in, cells, lds, shared);\n"
+          "    for (u32 i = 0; i < " +
+          block +
+          "; i++)\n"
+          "      out[group * " +
+          block + " + i] = " + name + "_second(group * " + block +
+          " + i, i, in, cells, lds, shared);\n  }\n}\n#endif\n";
+  return text;
+}
+
+std::string hocket::run::difftestSource(const std::vector<DifftestCase> &cases) {
+  std::string text = difftestPrelude;
+  for (size_t i = 0; i < cases.size(); ++i)
+    text += caseSource(cases[i], static_cast<unsigned>(i));
+  return text;
+}

@@ -1,0 +1,81 @@
+#include "PublishedTable.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using llvm::StringRef;
+
+using Fields = llvm::SmallVector<StringRef, 16>;
+
+static Error badLine(StringRef name, size_t line, const std::string &what) {
+  return invalidInput(name.str() + ":" + std::to_string(line) + ": " + what);
+}
+
+static Status readField(StringRef column, StringRef text, PublishedRow &row) {
+  attention::ForwardProblem &problem = row.problem;
+  const std::pair<const char *, int64_t *> extents[] = {{"batch", &problem.batch},
+                                                        {"seq_len", &problem.seqQ},
+                                                        {"heads", &problem.heads},
+                                                        {"kv_heads", &problem.kvHeads},
+                                                        {"head_dim", &problem.headDim}};
+  for (auto [name, value] : extents)
+    if (column == name && text.getAsInteger(10, *value))
+      return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
+  if (column == "dtype") {
+    Result<attention::DataType> dtype = attention::parseDataType(text);
+    if (!dtype.ok())
+      return dtype.error();
+    problem.dtype = *dtype;
+  }
+  if (column == "mask") {
+    if (text != "causal" && text != "none")
+      return invalidInput("mask '" + text.str() + "' is unknown; known are causal, none");
+    problem.causal = text == "causal";
+  }
+  if (!column.ends_with("_us") || text.empty())
+    return Status::success();
+  double value = 0;
+  if (text.getAsDouble(value) || !(value > 0))
+    return invalidInput("'" + text.str() + "' in column '" + column.str() + "' is not a time");
+  row.microseconds[column.drop_back(3).str()] = value;
+  return Status::success();
+}
+
+Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
+  PublishedTable table;
+  Fields columns;
+  llvm::SmallVector<StringRef> lines;
+  text.split(lines, '\n');
+  for (size_t i = 0; i < lines.size(); ++i) {
+    StringRef line = lines[i].trim();
+    if (line.empty() || line.starts_with("#"))
+      continue;
+    Fields fields;
+    line.split(fields, ',');
+    if (columns.empty()) {
+      columns = fields;
+      for (StringRef column : columns)
+        if (column.ends_with("_us"))
+          table.kernels.push_back(column.drop_back(3).str());
+      continue;
+    }
+    if (fields.size() != columns.size())
+      return badLine(name, i + 1,
+                     "found " + std::to_string(fields.size()) + " fields, the header has " +
+                         std::to_string(columns.size()));
+    PublishedRow row;
+    row.number = static_cast<unsigned>(table.rows.size() + 1);
+    for (size_t c = 0; c < columns.size(); ++c)
+      if (Status status = readField(columns[c], fields[c], row); !status.ok())
+        return badLine(name, i + 1, status.error().message);
+    row.problem.seqKv = row.problem.seqQ;
+    row.problem.headDimV = row.problem.headDim;
+    if (Status status = attention::validate(row.problem); !status.ok())
+      return badLine(name, i + 1, status.error().message);
+    table.rows.push_back(std::move(row));
+  }
+  if (table.rows.empty())
+    return invalidInput(name.str() + ": no measurements found; expected a header and data lines");
+  return std::move(table);
+}

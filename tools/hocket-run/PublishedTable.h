@@ -1,0 +1,32 @@
+// Published measurements of attention kernels, read from CSV.
+//
+// Lines that start with # are comments. The first other line names the columns: batch, seq_len,
+// heads, kv_heads, head_dim, dtype, mask (causal or none), and for each kernel NAME_us; others are
+// passed over. An empty field means: not measured.
+#pragma once
+
+#include "hocket/Attention/ForwardProblem.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hocket::run {
+
+struct PublishedRow {
+  unsigned number = 0; ///< of the data lines, from 1
+  attention::ForwardProblem problem;
+  std::map<std::string, double> microseconds; ///< by kernel, measured ones only
+};
+
+struct PublishedTable {
+  std::vector<std::string> kernels; ///< that have a NAME_us column
+  std::vector<PublishedRow> rows;
+};
+
+/// Errors name the line and what is wrong with it.
+Result<PublishedTable> parsePublished(llvm::StringRef text, llvm::StringRef name);
+
+} // namespace hocket::run

@@ -1,0 +1,81 @@
+// Reads --time's options, runs the cycle model, writes its files.
+#include "TimeRequest.h"
+
+#include "Output.h"
+
+#include "hocket/Runtime/File.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using llvm::StringRef;
+
+Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids,
+                                      bool always) {
+  TimeRequest request;
+  request.enabled = always || options.has(ids.time);
+  request.wholeGrid = options.has(ids.grid);
+  request.tracePath = options.string(ids.trace);
+  request.picturePath = options.string(ids.picture);
+  for (const auto &[id, name] :
+       {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
+        std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup")})
+    if (options.has(id) && !request.enabled)
+      return invalidInput("option '" + std::string(name) +
+                          "' has no effect without '--time'; add it");
+  for (const std::string &assignment : options.strings(ids.param))
+    if (Status status = request.options.parameters.set(assignment); !status.ok())
+      return status.error();
+  std::vector<uint64_t> workgroups;
+  for (const std::string &text : options.strings(ids.workgroup)) {
+    uint64_t number;
+    if (StringRef(text).getAsInteger(10, number))
+      return invalidInput("option '--time-workgroup' has the value '" + text +
+                          "', expected the number of a workgroup");
+    workgroups.push_back(number);
+  }
+  if (!workgroups.empty())
+    request.options.workgroups = std::move(workgroups);
+  return std::move(request);
+}
+
+static Status write(const std::string &path, const std::string &text) {
+  return runtime::writeFile(path, std::as_bytes(std::span(text)));
+}
+
+Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
+                        const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
+  showProgress("timing", 0);
+  Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, options);
+  if (!run.ok())
+    return run.error();
+  sim::TimingSummary summary = sim::summarize(*run);
+  textReport = sim::toText(*run, summary);
+  jsonReport = sim::toJson(*run, summary);
+  if (wholeGrid) {
+    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, options);
+    if (!grid.ok())
+      return grid.error();
+    textReport += sim::toText(*grid);
+    gridReport = sim::toJson(*grid);
+    predicted = grid->microseconds;
+  }
+  if (!tracePath.empty())
+    if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
+      return status;
+  if (picturePath.empty())
+    return Status::success();
+  Result<std::string> picture = sim::toPicture(*run, summary);
+  return picture.ok() ? write(picturePath, *picture) : picture.error();
+}
+
+std::string TimeRequest::addTo(const std::string &report) const {
+  StringRef body = StringRef(report).rtrim();
+  if (jsonReport.empty() || !body.consume_back("}"))
+    return report;
+  std::string result = (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim()).str();
+  if (!gridReport.empty())
+    result += (",\n  \"grid\": " + StringRef(gridReport).rtrim()).str();
+  return result + "\n}\n";
+}

@@ -1,0 +1,41 @@
+// --time and what belongs to it, for every subcommand that can time a launch.
+#pragma once
+
+#include "Options.h"
+
+#include "hocket/Simulator/GridTime.h"
+
+namespace hocket::run {
+
+/// The options' numbers in the subcommand's own table.
+struct TimeOptionIds {
+  unsigned time, param, workgroup, trace, picture, grid;
+};
+
+/// A launch to be timed, and what came of it.
+class TimeRequest {
+public:
+  /// `always`: as if --time were given.
+  static Result<TimeRequest> read(const Options &options, const TimeOptionIds &ids,
+                                  bool always = false);
+
+  bool wanted() const { return enabled; }
+  const sim::TimingOptions &timing() const { return options; }
+  /// Times the launch and writes trace and picture. An error where `device` is not the simulator.
+  Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+             std::span<const std::byte> kernarg);
+  /// Microseconds predicted for the whole grid; 0: not asked for.
+  double microseconds() const { return predicted; }
+  /// The report; empty if nothing was timed.
+  const std::string &text() const { return textReport; }
+  /// `report`, a JSON object, with the members "time" and "grid" added if something was timed.
+  std::string addTo(const std::string &report) const;
+
+private:
+  bool enabled = false, wholeGrid = false;
+  sim::TimingOptions options;
+  double predicted = 0;
+  std::string tracePath, picturePath, textReport, jsonReport, gridReport;
+};
+
+} // namespace hocket::run
