@@ -166,9 +166,6 @@ private:
     change(MutationKind::LdsOffset, 0, (word(0) & ~mask) | ((word(0) + step) & mask));
   }
 
-  /// Twice the step, or none: the value plus its lowest bit.
-  static uint32_t otherStep(uint32_t value) { return value + (value & -value); }
-
   /// Whether the instruction is a compare that the next one branches on.
   bool decidesBranch() {
     return index + 1 < code.size() &&
@@ -201,24 +198,26 @@ private:
       return;
     const bool step = name.starts_with("S_ADD") || name.starts_with("S_SUB");
     const MutationKind kind = slot ? MutationKind::BufferSlot : MutationKind::Counter;
+    // A slot moves by its lowest bit, a bound by one; a counter stands still.
+    auto changed = [&](uint32_t value) {
+      return slot ? value + (value & -value) : compare ? value + 1 : 0;
+    };
     if (w >> 28 == 0xb && w >> 27 != 0x17) { // SOPK
-      if (compare)
-        change(kind, 0, (w & 0xffff0000) | ((w + 1) & 0xffff));
-      else if (slot || (step && isCarried(destination)))
-        change(kind, 0, (w & 0xffff0000) | (otherStep(w & 0xffff) & 0xffff));
+      if (compare || slot || (step && isCarried(destination)))
+        change(kind, 0, (w & 0xffff0000) | (changed(w & 0xffff) & 0xffff));
       return;
     }
     const bool counts = step && first == destination && isCarried(destination);
     if (!compare && !slot && !counts)
       return;
-    auto changed = [&](uint32_t value) { return compare ? value + 1 : otherStep(value); };
     auto small = [](unsigned field) { return field > 128 && field < 192; };
+    auto fits = [&](unsigned field) { return small(field) && changed(field - 128) <= 64; };
     const bool twoSources = w >> 23 != 0x17d;
     if (hasLiteral())
       change(kind, 1, changed(word(1)));
-    else if (twoSources && small(second) && small(changed(second - 128) + 128))
+    else if (twoSources && fits(second))
       change(kind, 0, (w & ~0xff00u) | (changed(second - 128) + 128) << 8);
-    else if (small(first) && small(changed(first - 128) + 128))
+    else if (fits(first))
       change(kind, 0, (w & ~0xffu) | (changed(first - 128) + 128));
   }
 

@@ -21,7 +21,7 @@ enum class MutationKind : uint8_t {
   DropNop,    ///< one wait state less; a single one changes places with the next instruction
   LdsOffset,  ///< of an LDS instruction
   BufferSlot, ///< m0, or the offset of a load to LDS
-  Counter,    ///< in loops: a step twice as wide, a branch's bound plus one
+  Counter,    ///< in loops: a step left out, a branch's bound plus one
 };
 
 /// Key of a kind in reports: "drop-wait", ...
