@@ -156,8 +156,8 @@ std::string Generator::wide(unsigned depth) {
                                       "(u64)clzl",
                                       "(u64)ctzl",
                                       "(u64)__builtin_popcountl",
-                                      "__builtin_bswap64",
-                                      "__builtin_bitreverse64"};
+                                      "(u64)__builtin_bswap64",
+                                      "(u64)__builtin_bitreverse64"};
   std::string a = expression(Type::Long, depth), b = expression(Type::Long, depth);
   switch (below(10)) {
   case 0:
