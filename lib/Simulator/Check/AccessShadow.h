@@ -13,13 +13,14 @@
 
 #include "FindingLog.h"
 
+#include <algorithm>
 #include <bit>
 #include <vector>
 
 namespace hocket::sim::check {
 
 /// The last accesses of one dword or byte.
-struct Cell {
+struct alignas(32) Cell {
   uint32_t writeEpoch = 0; ///< plus 1; 0: never written
   uint32_t writeIndex = 0;
   uint32_t readEpoch = 0; ///< plus 1
@@ -65,20 +66,25 @@ public:
              bool &written, bool &defined) {
     if (shift == 2 && ((address | bytes) & 3)) [[unlikely]]
       split();
-    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
-    for (uint32_t i = first; i <= last && i < cells.size(); ++i)
-      touchCell(access, cells[i], conflict, written, defined);
+    uint32_t first = address >> shift,
+             end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
+    Cell *cell = cells.data();
+    for (uint32_t i = first; i < end; ++i)
+      if (!readsAgain(access, cell[i]))
+        touchCell(access, cell[i], conflict, written, defined);
   }
   /// Marks what was just written as undefined or not.
   void setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
-    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
-    for (uint32_t i = first; i <= last && i < cells.size(); ++i)
+    uint32_t first = address >> shift,
+             end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
+    for (uint32_t i = first; i < end; ++i)
       cells[i].undefined = undefined;
   }
   /// The access is still in flight in the epoch `access.epoch`.
   void extend(const Access &access, uint32_t address, uint32_t bytes) {
-    uint32_t first = address >> shift, last = (address + bytes - 1) >> shift;
-    for (uint32_t i = first; i <= last && i < cells.size(); ++i) {
+    uint32_t first = address >> shift,
+             end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
+    for (uint32_t i = first; i < end; ++i) {
       Cell &cell = cells[i];
       if (!access.write)
         enterRead(access, cell);
@@ -88,8 +94,19 @@ public:
   }
 
 private:
+  uint32_t count() const { return static_cast<uint32_t>(cells.size()); }
+  /// The most frequent access by far: the wave has read the cell in this epoch, and no one has
+  /// written it since the epoch began.
+  static bool readsAgain(const Access &access, Cell &cell) {
+    const uint32_t now = access.epoch + 1;
+    if (access.write || cell.readEpoch != now || cell.readWave != access.wave ||
+        cell.writeEpoch == 0 || cell.writeEpoch == now || cell.undefined)
+      return false;
+    cell.readIndex = access.index;
+    return true;
+  }
   void split() {
-    std::vector<Cell> bytes(size_t(cells.size()) * 4);
+    std::vector<Cell> bytes(cells.size() * 4);
     for (size_t i = 0; i < bytes.size(); ++i)
       bytes[i] = cells[i / 4];
     cells = std::move(bytes);

@@ -21,15 +21,16 @@ namespace {
 /// Watches the workgroups of one thread.
 class WorkgroupChecker final : public Observer {
 public:
-  explicit WorkgroupChecker(Checker &checker)
-      : checker(checker), memory(checker.global, log), hazards(*checker.table) {}
+  WorkgroupChecker(Checker &checker, const LaunchContext &context)
+      : checker(checker), memory(checker.global, log),
+        hazards(*checker.table, context.text->dwords()) {}
 
   void begin(Workgroup &group) override {
     states.resize(group.waveCount);
     for (unsigned i = 0; i < group.waveCount; ++i)
       states[i].reset(group.waves[i]);
     epoch = 0;
-    memory.begin(group);
+    memory.begin(group, states);
   }
   void before(Wave &wave, uint32_t index, const sim::Instruction &instruction) override;
   void issued(Wave &wave, const PendingOp &op, bool early) override;
@@ -94,6 +95,7 @@ void WorkgroupChecker::issued(Wave &wave, const PendingOp &op, bool early) {
     setPending(state, info, 0, static_cast<uint8_t>(op.slot + 1));
   }
   state.ldsInFlight += info.lds != MemoryKind::None;
+  state.dmaInFlight += info.lds == MemoryKind::LdsDma;
   memory.issued(wave, state, op, place);
 }
 
@@ -109,6 +111,7 @@ void WorkgroupChecker::completed(Wave &wave, const PendingOp &op) {
     setPending(state, info, static_cast<uint8_t>(op.slot + 1), 0);
   }
   state.ldsInFlight -= info.lds != MemoryKind::None;
+  state.dmaInFlight -= info.lds == MemoryKind::LdsDma;
 }
 
 void WorkgroupChecker::barrier(Workgroup &group) {
@@ -129,10 +132,7 @@ void WorkgroupChecker::barrier(Workgroup &group) {
                              "hardware releases it, the programming models do not allow it");
         },
         FindingSeverity::Advice);
-  ++epoch;
-  for (unsigned i = 0; i < group.waveCount; ++i)
-    if (group.waves[i].stop == Stop::Barrier)
-      memory.extend(group.waves[i], states[i], epoch);
+  memory.barrier(++epoch);
 }
 
 void WorkgroupChecker::failed(Wave &wave, const Fault &fault) {
@@ -144,8 +144,8 @@ void WorkgroupChecker::failed(Wave &wave, const Fault &fault) {
   log.add(kinds[static_cast<unsigned>(fault.kind)], place, {}, [&] { return wave.group->error; });
 }
 
-std::unique_ptr<Observer> Checker::observe(const LaunchContext &) {
-  return std::make_unique<WorkgroupChecker>(*this);
+std::unique_ptr<Observer> Checker::observe(const LaunchContext &context) {
+  return std::make_unique<WorkgroupChecker>(*this, context);
 }
 
 namespace {

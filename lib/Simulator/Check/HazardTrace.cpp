@@ -39,6 +39,13 @@ const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
   return broken;
 }
 
+static void append(Step &step) {
+  WaveState &state = step.state;
+  state.window[state.windowCount++ % WaveState::windowSize] = {
+      step.place.index, static_cast<uint16_t>(step.info.hazard.waitStates),
+      step.info.hazardProducer};
+}
+
 void HazardTrace::check(Step &step) {
   WaveState &state = step.state;
   uint32_t index = step.place.index;
@@ -51,7 +58,14 @@ void HazardTrace::check(Step &step) {
   }
   ++state.straight;
   state.expected = index + step.instruction.size;
-  for (const BrokenHazard &hazard : brokenAt(step)) {
+  if (state.way == 0 && clean[index]) {
+    append(step);
+    return;
+  }
+  const std::vector<BrokenHazard> &broken = brokenAt(step);
+  if (state.way == 0 && broken.empty())
+    clean[index] = 1;
+  for (const BrokenHazard &hazard : broken) {
     Place other = step.place;
     other.index = hazard.producer;
     auto severity = hazard.requirement.severity == amdgpu::HazardSeverity::Error
@@ -66,6 +80,5 @@ void HazardTrace::check(Step &step) {
         },
         severity);
   }
-  state.window[state.windowCount++ % WaveState::windowSize] = {
-      index, static_cast<uint16_t>(step.info.hazard.waitStates), step.info.hazardProducer};
+  append(step);
 }

@@ -10,7 +10,7 @@ namespace hocket::sim::check {
 /// Belongs to one thread: what it finds depends on the way alone, so ways are remembered.
 class HazardTrace {
 public:
-  explicit HazardTrace(InstructionTable &table) : table(table) {}
+  HazardTrace(InstructionTable &table, uint32_t slots) : table(table), clean(slots, 0) {}
   /// Checks the instruction of `step` against the latest ones and appends it to them.
   void check(Step &step);
 
@@ -18,6 +18,8 @@ private:
   const std::vector<BrokenHazard> &brokenAt(const Step &step);
 
   InstructionTable &table;
+  /// Slots that break nothing when they are reached without a jump within the window.
+  std::vector<uint8_t> clean;
   /// By the slot and the jumps that lead to it within the window.
   std::unordered_map<uint64_t, std::vector<BrokenHazard>> known;
 };

@@ -16,6 +16,8 @@ using hocket::runtime::FindingSeverity;
 static constexpr uint64_t allLanes = ~uint64_t(0);
 /// A workgroup that touches more global memory than this forgets its oldest accesses.
 static constexpr size_t maxPages = 1 << 14;
+/// Reads that are listed before pages are kept.
+static constexpr size_t maxReads = 1 << 14;
 
 static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
 
@@ -104,8 +106,24 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
   flush();
 }
 
-void MemoryCheck::begin(const Workgroup &running) {
+/// Calls `visit(page, offset in page, bytes)` for the parts of [host, host + bytes).
+template <class Visit> static void forEachPage(std::byte *host, uint32_t bytes, Visit visit) {
+  auto address = reinterpret_cast<uint64_t>(host);
+  while (bytes) {
+    auto inPage = static_cast<uint32_t>(address % GlobalShadow::pageBytes);
+    uint32_t here =
+        std::min<uint32_t>(bytes, static_cast<uint32_t>(GlobalShadow::pageBytes) - inPage);
+    visit(address / GlobalShadow::pageBytes, inPage, here);
+    address += here;
+    bytes -= here;
+  }
+}
+
+void MemoryCheck::begin(Workgroup &running, std::vector<WaveState> &waves) {
   group = &running;
+  states = &waves;
+  reads.clear();
+  tracking = flatLds = false;
   if (lds.bytes() != running.ldsBytes)
     lds.resize(running.ldsBytes);
   else
@@ -145,10 +163,21 @@ void MemoryCheck::race(FindingKind kind, const Place &place, unsigned lane,
   });
 }
 
+/// The first LDS byte that `op` may touch, and the one behind the last.
+static std::pair<uint32_t, uint32_t> ldsBounds(const InstructionInfo &info, const PendingOp &op) {
+  uint32_t lowest = ~0u, highest = 0;
+  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
+    lowest = std::min(lowest, address);
+    highest = std::max(highest, address + bytes);
+  });
+  return {lowest, highest};
+}
+
 /// What the wave's own operations in flight will do to the LDS bytes of `op`.
 void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
   const InstructionInfo &info = *state.inFlight[op.slot].info;
   bool dma = info.lds == MemoryKind::LdsDma;
+  auto [lowest, highest] = ldsBounds(info, op);
   for (unsigned slot = 0; slot < pendingSlots; ++slot) {
     const InFlight &flight = state.inFlight[slot];
     if (!flight.active || slot == op.slot || flight.info->lds == MemoryKind::None ||
@@ -159,6 +188,8 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
     const InstructionInfo &accessInfo = dma ? *flight.info : info;
     unsigned stride = dmaStride(loadInfo);
     uint32_t begin = load.scalar, end = begin + 64 * stride;
+    if (!dma && (lowest >= end || highest <= begin))
+      continue;
     int hit = -1;
     uint32_t where = 0;
     forEachLds(accessInfo, access, [&](unsigned lane, uint32_t address, unsigned bytes) {
@@ -221,7 +252,10 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
   if (op.mask == 0)
     return;
   checkAlignment(wave, info, op, place);
-  if (state.ldsInFlight > 1)
+  // Loads to LDS and other LDS operations do not wait for each other; of one sort they do.
+  unsigned others =
+      info.lds == MemoryKind::LdsDma ? state.ldsInFlight - state.dmaInFlight : state.dmaInFlight;
+  if (others)
     checkOwn(wave, state, op, place);
   Access access{place.index, place.epoch, place.wave, info.lds != MemoryKind::Load,
                 info.lds == MemoryKind::Atomic};
@@ -276,34 +310,18 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
   AccessKey key = accessKey(place.workgroup, place.wave, place.index);
   Access access{place.index, place.epoch, place.wave, write, atomic};
   bool several = group->waveCount > 1;
+  if (several && !tracking && (write || reads.size() > maxReads))
+    trackPages(place.epoch);
   auto touch = [&](int lane, std::byte *host, uint32_t bytes) {
     if (!usesAtomics)
       shared.touch(host, bytes, kind, key);
-    if (!several)
-      return;
-    auto address = reinterpret_cast<uint64_t>(host);
-    while (bytes) {
-      auto inPage = static_cast<uint32_t>(address % GlobalShadow::pageBytes);
-      uint32_t here =
-          std::min<uint32_t>(bytes, static_cast<uint32_t>(GlobalShadow::pageBytes) - inPage);
-      Conflict conflict;
-      bool written = true, defined = true;
-      pageOf(address / GlobalShadow::pageBytes)
-          .touch(access, inPage, here, conflict, written, defined);
-      if (conflict.found) {
-        const Allocation *allocation =
-            group->context.memory->findHost(reinterpret_cast<std::byte *>(address));
-        uint64_t device =
-            allocation ? allocation->base + (address - reinterpret_cast<uint64_t>(allocation->host))
-                       : 0;
-        race(FindingKind::GlobalRace, place, static_cast<unsigned>(std::max(lane, 0)), conflict,
-             write, device);
-      }
-      address += here;
-      bytes -= here;
-    }
+    if (several && tracking)
+      touchPages(access, lane, host, bytes, place);
+    else if (several)
+      reads.push_back({access, place, host, bytes});
   };
   auto touchLds = [&](unsigned lane, uint32_t address, unsigned bytes) {
+    flatLds = true;
     Conflict conflict;
     bool written = true, defined = true;
     lds.touch(access, address, bytes, conflict, written, defined);
@@ -328,34 +346,69 @@ void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, cons
     issuedGlobal(wave, state, op, place);
 }
 
-void MemoryCheck::extend(Wave &wave, WaveState &state, uint32_t epoch) {
+/// Enters an access in the pages of the workgroup.
+void MemoryCheck::touchPages(const Access &access, int lane, std::byte *host, uint32_t bytes,
+                             const Place &place) {
+  forEachPage(host, bytes, [&](uint64_t page, uint32_t inPage, uint32_t here) {
+    Conflict conflict;
+    bool written = true, defined = true;
+    pageOf(page).touch(access, inPage, here, conflict, written, defined);
+    if (!conflict.found)
+      return;
+    auto *at = reinterpret_cast<std::byte *>(page * GlobalShadow::pageBytes + inPage);
+    const Allocation *allocation = group->context.memory->findHost(at);
+    uint64_t device =
+        allocation ? allocation->base + static_cast<uint64_t>(at - allocation->host) : 0;
+    race(FindingKind::GlobalRace, place, static_cast<unsigned>(std::max(lane, 0)), conflict,
+         access.write, device);
+  });
+}
+
+/// From now on pages are kept. What happened before can only matter if it is of this epoch or still
+/// in flight.
+void MemoryCheck::trackPages(uint32_t epoch) {
+  tracking = true;
+  for (const Read &read : reads)
+    touchPages(read.access, -1, read.host, read.bytes, read.place);
+  reads.clear();
+  for (unsigned i = 0; i < group->waveCount; ++i)
+    extendGlobal(group->waves[i], (*states)[i], epoch);
+}
+
+void MemoryCheck::barrier(uint32_t epoch) {
+  reads.clear();
+  for (unsigned i = 0; i < group->waveCount; ++i) {
+    WaveState &state = (*states)[i];
+    if (state.ldsInFlight)
+      extendLds(group->waves[i], state, epoch);
+    if (tracking || flatLds)
+      extendGlobal(group->waves[i], state, epoch);
+  }
+}
+
+void MemoryCheck::extendLds(Wave &wave, WaveState &state, uint32_t epoch) {
   for (const InFlight &flight : state.inFlight) {
-    if (!flight.active)
+    if (!flight.active || flight.info->lds == MemoryKind::None)
       continue;
-    const InstructionInfo &info = *flight.info;
-    Access access{flight.index, epoch, wave.index, false, false};
-    auto touchLds = [&](unsigned, uint32_t address, unsigned bytes) {
+    Access access{flight.index, epoch, wave.index, flight.info->lds != MemoryKind::Load, false};
+    forEachLds(*flight.info, *flight.op, [&](unsigned, uint32_t address, unsigned bytes) {
       lds.extend(access, address, bytes);
-    };
-    access.write = info.lds != MemoryKind::Load;
-    if (info.lds != MemoryKind::None)
-      forEachLds(info, *flight.op, touchLds);
-    access.write = info.global != MemoryKind::Load;
-    if (info.global == MemoryKind::None || group->waveCount == 1)
+    });
+  }
+}
+
+void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {
+  for (const InFlight &flight : state.inFlight) {
+    if (!flight.active || flight.info->global == MemoryKind::None)
       continue;
+    Access access{flight.index, epoch, wave.index, flight.info->global != MemoryKind::Load, false};
     forEachGlobal(
-        wave, info, *flight.op,
+        wave, *flight.info, *flight.op,
         [&](int, std::byte *host, uint32_t bytes) {
-          auto address = reinterpret_cast<uint64_t>(host);
-          while (bytes) {
-            auto inPage = static_cast<uint32_t>(address % GlobalShadow::pageBytes);
-            uint32_t here =
-                std::min<uint32_t>(bytes, static_cast<uint32_t>(GlobalShadow::pageBytes) - inPage);
-            pageOf(address / GlobalShadow::pageBytes).extend(access, inPage, here);
-            address += here;
-            bytes -= here;
-          }
+          forEachPage(host, bytes, [&](uint64_t page, uint32_t inPage, uint32_t here) {
+            pageOf(page).extend(access, inPage, here);
+          });
         },
-        touchLds);
+        [&](unsigned, uint32_t address, unsigned bytes) { lds.extend(access, address, bytes); });
   }
 }

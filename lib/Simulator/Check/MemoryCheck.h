@@ -19,11 +19,11 @@ class MemoryCheck {
 public:
   MemoryCheck(GlobalShadow &shared, FindingLog &log) : shared(shared), log(log) {}
 
-  void begin(const Workgroup &group);
+  void begin(Workgroup &group, std::vector<WaveState> &states);
   /// A memory operation was issued. `states` are those of all waves.
   void issued(Wave &wave, WaveState &state, const PendingOp &op, const Place &place);
-  /// Operations of `wave` that are in flight continue in the epoch `epoch`.
-  void extend(Wave &wave, WaveState &state, uint32_t epoch);
+  /// The epoch `epoch` begins: operations in flight continue in it.
+  void barrier(uint32_t epoch);
 
 private:
   void issuedLds(Wave &wave, WaveState &state, const PendingOp &op, const Place &place);
@@ -35,6 +35,11 @@ private:
   void race(runtime::FindingKind kind, const Place &place, unsigned lane, const Conflict &conflict,
             bool write, uint64_t address);
   AccessShadow &pageOf(uint64_t page);
+  void extendLds(Wave &wave, WaveState &state, uint32_t epoch);
+  void extendGlobal(Wave &wave, WaveState &state, uint32_t epoch);
+  void touchPages(const Access &access, int lane, std::byte *host, uint32_t bytes,
+                  const Place &place);
+  void trackPages(uint32_t epoch);
 
   GlobalShadow &shared;
   FindingLog &log;
@@ -43,7 +48,19 @@ private:
   uint64_t lastPage = 0;
   AccessShadow *lastShadow = nullptr;
   bool usesAtomics = false; ///< the workgroup has executed a global atomic
-  const Workgroup *group = nullptr;
+  /// Most workgroups write global memory at their end only. Until one does, and while it is short,
+  /// a list of the epoch's reads is enough.
+  struct Read {
+    Access access;
+    Place place;
+    std::byte *host;
+    uint32_t bytes;
+  };
+  std::vector<Read> reads;
+  bool tracking = false; ///< pages are in use instead of `reads`
+  bool flatLds = false;  ///< a FLAT operation has meant LDS
+  Workgroup *group = nullptr;
+  std::vector<WaveState> *states = nullptr;
 };
 
 } // namespace hocket::sim::check

@@ -29,7 +29,7 @@ void WaveState::reset(const Wave &wave) {
   std::memset(pendingScalar, 0, sizeof(pendingScalar));
   for (InFlight &flight : inFlight)
     flight.active = false;
-  registersInFlight = ldsInFlight = 0;
+  registersInFlight = ldsInFlight = dmaInFlight = 0;
   lastBarrier = noInstruction;
   windowCount = straight = 0;
   way = 1; // not a way that a window has seen all of

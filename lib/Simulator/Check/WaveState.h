@@ -30,6 +30,7 @@ struct WaveState {
   InFlight inFlight[pendingSlots];
   unsigned registersInFlight = 0; ///< operations with register results
   unsigned ldsInFlight = 0;       ///< operations that touch LDS
+  unsigned dmaInFlight = 0;       ///< loads to LDS among them
   uint32_t current = 0;           ///< the instruction in execution
   uint32_t lastBarrier = noInstruction;
 
