@@ -65,8 +65,12 @@ void WorkgroupChecker::before(Wave &wave, uint32_t index, const sim::Instruction
   const InstructionInfo &info = checker.table->get(index, instruction);
   Step step{wave, state, info, instruction, log, placeOf(wave)};
   hazards.check(step);
-  checkPending(step);
-  checkUndefined(step);
+  if (wave.gprIndexing || info.relative) [[unlikely]] {
+    assumeDefined(step);
+  } else {
+    checkPending(step);
+    checkUndefined(step);
+  }
   if (info.kind == InstructionClass::Barrier)
     state.lastBarrier = index;
 }

@@ -47,6 +47,8 @@ static void describeLds(StringRef name, InstructionInfo &info) {
 static unsigned globalWidth(StringRef name) {
   if (name.contains("ATOMIC"))
     return name.contains("_X2") || name.contains("_F64") ? 8 : 4;
+  if (name.contains("_FORMAT_"))
+    return 1; // where the element begins
   if (name.contains("DWORDX4"))
     return 16;
   if (name.contains("DWORDX3"))
@@ -66,16 +68,17 @@ static void describeGlobal(StringRef name, InstructionInfo &info) {
     return;
   if (info.kind == InstructionClass::LdsDma)
     info.lds = MemoryKind::LdsDma;
-  const bool loads = info.kind == InstructionClass::LdsDma ||
-                     info.kind == InstructionClass::VmemLoad || info.kind == InstructionClass::Smem;
-  info.global = loads                                      ? MemoryKind::Load
-                : info.kind == InstructionClass::VmemStore ? MemoryKind::Store
-                                                           : MemoryKind::Atomic;
+  info.formatted = name.contains("_FORMAT_");
+  info.global = name.contains("_ATOMIC_")  ? MemoryKind::Atomic
+                : name.contains("_STORE_") ? MemoryKind::Store
+                                           : MemoryKind::Load;
 }
 
 static UndefinedRule ruleOf(StringRef name, const InstructionInfo &info,
                             amdgpu::Encoding encoding) {
-  if (info.isMemory() || startsWithAny(name, {"S_LOAD", "S_BUFFER_LOAD", "S_MEM", "S_GETREG"}))
+  const InstructionClass kind = info.kind;
+  if (info.isMemory() || kind == InstructionClass::Smem || kind == InstructionClass::VmemLoad ||
+      kind == InstructionClass::VmemOther || name.starts_with("S_GETREG"))
     return UndefinedRule::Load;
   if (encoding == amdgpu::Encoding::Dpp || startsWithAny(name, {"DS_"}))
     return UndefinedRule::Crossing;
@@ -166,16 +169,14 @@ const InstructionInfo &InstructionTable::make(uint32_t index, const sim::Instruc
     StringRef base = name.base;
     if (base.starts_with("DS_"))
       describeLds(base, *info);
-    else if (startsWithAny(base,
-                           {"BUFFER_", "GLOBAL_", "FLAT_", "SCRATCH_", "S_LOAD", "S_BUFFER_LOAD"}))
+    else if (startsWithAny(base, {"BUFFER_", "GLOBAL_", "FLAT_", "SCRATCH_", "TBUFFER_", "S_LOAD",
+                                  "S_STORE", "S_ATOMIC", "S_BUFFER_"}))
       describeGlobal(base, *info);
     if (base.starts_with("SCRATCH_"))
       info->global = MemoryKind::None;
     fillRegisters(amdgpu::registerEffects(*instruction, *disassembler, *opcodes), *info);
     info->rule = ruleOf(base, *info, name.encoding);
-    if (base.starts_with("SCRATCH_"))
-      info->rule = UndefinedRule::Load;
-    info->inOrder = info->kind != InstructionClass::Smem;
+    info->relative = base.starts_with("S_MOVREL");
     info->carriesMask = startsWithAny(base, {"V_CNDMASK", "V_ADDC", "V_SUBB", "V_DIV_FMAS"});
   }
   InstructionInfo *made = info.get();

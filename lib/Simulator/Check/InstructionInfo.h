@@ -55,8 +55,9 @@ struct InstructionInfo {
   uint8_t ldsBytes = 0;                 ///< of each lane, at each of its addresses
   bool ldsTwo = false;                  ///< a second address, `PendingOp::scalar` bytes further
   bool ldsOneLane = false;              ///< ds_append, ds_consume
-  uint8_t globalBytes = 0;              ///< of each lane; scalar loads: see the operation
-  bool inOrder = false;                 ///< returns in order with others of its queue
+  uint8_t globalBytes = 0;              ///< of each lane; scalar accesses: see the operation
+  bool formatted = false;               ///< the buffer's format says how many bytes
+  bool relative = false;                ///< s_movrel: m0 moves its registers
   bool hazardProducer = false;
   amdgpu::HazardInstruction hazard;
 

@@ -58,14 +58,20 @@ template <class Visit, class VisitLds>
 static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const PendingOp &op,
                           Visit visit, VisitLds visitLds) {
   if (info.kind == InstructionClass::Smem) {
-    bool buffer = llvm::StringRef(info.hazard.name).starts_with("S_BUFFER");
-    uint32_t dwords = buffer ? op.inRange[0] : op.scalar;
+    uint32_t dwords = info.global == MemoryKind::Atomic  ? op.inRange[0] * info.globalBytes / 4u
+                      : info.global == MemoryKind::Store ? op.inRange[0]
+                      : llvm::StringRef(info.hazard.name).starts_with("S_BUFFER") ? op.inRange[0]
+                                                                                  : op.scalar;
     if (dwords)
       visit(-1, op.host[0], dwords * 4);
     return;
   }
   unsigned bytes = info.globalBytes, unit = std::min(bytes, 4u);
-  if (op.linear)
+  // Of a formatted load only the beginning is known.
+  if (info.formatted && info.global == MemoryKind::Store)
+    bytes = op.scalar;
+  bool whole = info.formatted || info.global == MemoryKind::Atomic; // or nothing at all
+  if (op.linear && !info.formatted)
     return visit(0, op.host[0], 64 * bytes);
   const Workgroup &group = *wave.group;
   bool flat = op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 0;
@@ -79,9 +85,9 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
   };
   for (uint64_t left = op.mask; left; left &= left - 1) {
     int lane = std::countr_zero(left);
-    uint32_t here = op.partial ? (info.global == MemoryKind::Atomic ? (op.inRange[lane] ? bytes : 0)
-                                                                    : op.inRange[lane] * unit)
-                               : bytes;
+    uint32_t here = !op.partial ? bytes
+                    : whole     ? (op.inRange[lane] ? bytes : 0)
+                                : op.inRange[lane] * unit;
     if (here == 0)
       continue;
     std::byte *host = op.host[lane];

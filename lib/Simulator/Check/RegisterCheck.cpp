@@ -451,3 +451,18 @@ private:
 } // namespace
 
 void check::checkUndefined(Step &step) { Undefined(step).run(); }
+
+void check::assumeDefined(Step &step) {
+  const uint32_t m0 = step.wave.m0();
+  for (const RegisterAccess &write : step.info.vectorWrites)
+    for (unsigned reg = write.first; reg < write.end(); ++reg) {
+      step.state.defined[reg] = all;
+      step.state.defined[std::min(reg + (m0 & 0xff), vectorRegisters - 1)] = all;
+    }
+  for (const RegisterAccess &write : step.info.scalarWrites)
+    for (unsigned reg = write.first; reg < write.end(); ++reg) {
+      step.state.scalarDefined[reg] = ~0u;
+      step.state.scalarDefined[std::min(reg + (m0 & 0x7f), 143u)] = ~0u;
+    }
+  step.state.sccDefined = true;
+}

@@ -18,6 +18,9 @@ struct Step {
 /// Reports registers that the instruction reads or overwrites while an operation in flight is going
 /// to write them.
 void checkPending(Step &step);
+/// For instructions whose registers are moved by m0: takes the registers they may write as defined
+/// and reports nothing.
+void assumeDefined(Step &step);
 /// Reports uses of undefined values that matter, and works out what the results are.
 void checkUndefined(Step &step);
 

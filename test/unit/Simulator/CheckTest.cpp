@@ -183,6 +183,13 @@ TEST(Check, Uninitialised) {
   });
 }
 
+TEST(Check, FollowsRegistersThatM0Moves) {
+  // v[1 + 4] is read and written, v1 is not.
+  const std::string indexed = "v_mov_b32 v5, 0\ns_mov_b32 s12, 4\ns_set_gpr_idx_on s12, 1\n"
+                              "v_mov_b32 v3, v1\ns_set_gpr_idx_off\n";
+  EXPECT_EQ(runChecked(indexed + "global_load_dword v2, v3, s[4:5]").kinds(), Kinds());
+}
+
 TEST(Check, Bounds) {
   const std::string high = "v_mov_b32 v1, 0x10000\n", low = "v_mov_b32 v1, 0xfffc\n";
   const std::string fill = "v_mov_b32 v2, 0\n";
