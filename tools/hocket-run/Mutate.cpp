@@ -172,13 +172,17 @@ Result<Outcome> Mutation::judge(const Mutant &mutant) {
   outcome.mutant = mutant;
   std::string changed = patched(mutant, mutant.bytes);
   outcome.by = runAll(changed);
-  if (!outcome.by.empty()) {
-    outcome.verdict = Outcome::Caught;
-    return outcome;
-  }
   Result<std::string> reason = amdgpu::proveEquivalent(code, mutant, *disassembler);
   if (!reason)
     return reason.error();
+  if (!outcome.by.empty()) {
+    // What shows in a run is not equivalent: a proof from the code alone would be wrong.
+    bool contradiction = !reason->empty() && mutant.kind != amdgpu::MutationKind::DropBarrier;
+    outcome.verdict = contradiction ? Outcome::Missed : Outcome::Caught;
+    if (contradiction)
+      outcome.by += ", although proven equivalent: " + *reason;
+    return outcome;
+  }
   if (reason->empty() && !isReached(mutant))
     *reason = "instruction never executed";
   outcome.by = *reason;

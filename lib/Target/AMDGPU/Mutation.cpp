@@ -2,6 +2,7 @@
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/Opcode.h"
+#include "hocket/Target/AMDGPU/RegisterEffects.h"
 
 #include "llvm/Support/Endian.h"
 
@@ -49,16 +50,24 @@ public:
   }
 
 private:
-  /// Marks what lies between a backward branch and its target.
+  /// The shortest stretch from a branch's target back up to the branch around each instruction.
   void findLoops() {
-    inLoop.assign(code.size(), false);
+    loops.assign(code.size(), {0, 0});
     for (index = 0; index < code.size(); ++index) {
       const bool branch =
           word(0) >> 23 == 0x17f && opcodes.kind(code[index].opcode()) == InstructionClass::Branch;
       const int64_t words = branch ? static_cast<int16_t>(word(0)) : 0;
       const uint64_t target = code[index].end() + static_cast<uint64_t>(words * 4);
-      for (size_t i = index + 1; words < 0 && i-- > 0 && code[i].address >= target;)
-        inLoop[i] = true;
+      if (words >= 0)
+        continue;
+      size_t first = index;
+      while (first > 0 && code[first - 1].address >= target)
+        --first;
+      for (size_t i = first; i <= index; ++i) {
+        const bool inner = loops[i].second == 0 || index - first < loops[i].second - loops[i].first;
+        if (inner)
+          loops[i] = {first, index + 1};
+      }
     }
   }
   uint32_t word(unsigned i) const {
@@ -166,6 +175,19 @@ private:
            StringRef(opcodes.name(code[index + 1].opcode()).base).starts_with("S_CBRANCH_SCC");
   }
 
+  /// Whether nothing else in the loop writes the scalar register: its value comes from the last
+  /// round.
+  bool isCarried(unsigned reg) {
+    for (size_t i = loops[index].first; i < loops[index].second; ++i) {
+      if (i == index)
+        continue;
+      for (const RegisterAccess &write : registerEffects(code[i], disassembler, opcodes).writes)
+        if (write.file == RegisterFile::Scalar && write.first <= reg && reg < write.end())
+          return false;
+    }
+    return true;
+  }
+
   /// Constants that go to m0; in loops, steps of counters and bounds that a branch compares with.
   void mutateScalar() {
     const uint32_t w = word(0);
@@ -173,7 +195,7 @@ private:
     const unsigned first = w & 255, second = w >> 8 & 255, destination = w >> 16 & 127;
     const bool compare = name.starts_with("S_CMP");
     const bool slot = destination == 124 && !compare;
-    if (!slot && !inLoop[index])
+    if (!slot && loops[index].second == 0)
       return;
     if (compare && !decidesBranch())
       return;
@@ -182,11 +204,11 @@ private:
     if (w >> 28 == 0xb && w >> 27 != 0x17) { // SOPK
       if (compare)
         change(kind, 0, (w & 0xffff0000) | ((w + 1) & 0xffff));
-      else if (slot || step)
+      else if (slot || (step && isCarried(destination)))
         change(kind, 0, (w & 0xffff0000) | (otherStep(w & 0xffff) & 0xffff));
       return;
     }
-    const bool counts = step && first == destination;
+    const bool counts = step && first == destination && isCarried(destination);
     if (!compare && !slot && !counts)
       return;
     auto changed = [&](uint32_t value) { return compare ? value + 1 : otherStep(value); };
@@ -204,7 +226,7 @@ private:
   const Disassembler &disassembler;
   OpcodeTable opcodes;
   std::vector<Instruction> code;
-  std::vector<bool> inLoop;
+  std::vector<std::pair<size_t, size_t>> loops; ///< begin and end; 0, 0: none
   size_t index = 0;
   std::vector<Mutant> mutants;
 };

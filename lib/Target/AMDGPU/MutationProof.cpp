@@ -1,10 +1,11 @@
-// Whether a weaker wait, a shorter nop or a missing barrier can be seen at all, from the code
-// alone.
+// Whether a weaker wait, a missing barrier or a shorter nop can be seen at all.
 //
 // A wait is dominated where fewer operations can be in flight than it allows, or where on every way
 // an equal or stronger wait follows before anything touches what the operations that it no longer
-// covers read or write. A nop is beyond the required distance where the static hazard check finds
-// no more without it.
+// covers read or write. A barrier is redundant where one of the two epochs that it separates has
+// nothing in it, so that to join them joins nothing; that the epochs of other waves do not shift
+// against it is for the checked runs to say. A nop is beyond the required distance where the static
+// hazard check finds no more without it.
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -34,6 +35,8 @@ public:
       : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
 
   Status build();
+  /// Whether the barrier opens or closes an epoch in which its wave does nothing with memory.
+  bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
 
 private:
@@ -46,6 +49,7 @@ private:
     llvm::SmallVector<size_t, 2> next, previous;
   };
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
+  bool idle(size_t barrier, bool forward) const;
   std::vector<size_t> uncovered(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
 
   const KernelCode &kernel;
@@ -213,6 +217,27 @@ bool Flow::dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dr
   return true;
 }
 
+/// Whether no way to the next barrier (or the previous one) accesses memory or waits.
+bool Flow::idle(size_t barrier, bool forward) const {
+  std::vector<bool> seen(nodes.size(), false);
+  auto ways = [&](size_t i) -> const llvm::SmallVector<size_t, 2> & {
+    return forward ? nodes[i].next : nodes[i].previous;
+  };
+  std::vector<size_t> work(ways(barrier).begin(), ways(barrier).end());
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    const Node &node = nodes[at];
+    if (seen[at] || node.kind == InstructionClass::Barrier)
+      continue;
+    seen[at] = true;
+    if (node.counts[Vector] || node.counts[LdsAndScalar] || node.kind == InstructionClass::Wait)
+      return false;
+    work.insert(work.end(), ways(at).begin(), ways(at).end());
+  }
+  return true;
+}
+
 static size_t hazardCount(const KernelCode &kernel, const Disassembler &disassembler) {
   Result<std::vector<Hazard>> hazards = findHazards(kernel, disassembler);
   return hazards ? hazards->size() : ~size_t(0);
@@ -253,10 +278,12 @@ Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Muta
     return proveNop(kernel, mutant, disassembler);
   const bool wait =
       mutant.kind == MutationKind::DropWait || mutant.kind == MutationKind::WeakenWait;
-  if (!wait)
+  if (!wait && mutant.kind != MutationKind::DropBarrier)
     return std::string();
   Flow flow(kernel, disassembler);
   if (Status built = flow.build(); !built)
     return built.error();
-  return proveWait(flow, kernel, mutant);
+  if (wait)
+    return proveWait(flow, kernel, mutant);
+  return std::string(flow.idleBarrier(mutant.instruction) ? "barrier redundant by epochs" : "");
 }

@@ -39,10 +39,11 @@ struct Mutant {
 Result<std::vector<Mutant>> enumerateMutants(const KernelCode &kernel,
                                              const Disassembler &disassembler);
 
-/// Why `mutant` is the same program as the original, from the machine code alone: "wait dominated
-/// by an equal or stronger one on all paths", "nop beyond the required distance", "barrier
-/// redundant by epochs"; "" where that cannot be shown. Fails where control flow cannot be
-/// followed.
+/// Why `mutant`, in whose checked runs nothing was found, is the same program as the original:
+/// "wait dominated by an equal or stronger one on all paths" and "nop beyond the required distance"
+/// follow from the machine code alone; "barrier redundant by epochs" says that the barrier opens or
+/// closes an epoch without memory accesses, and that runs without it have no two accesses in one
+/// epoch that conflict. "" where nothing can be shown. Fails where control flow cannot be followed.
 Result<std::string> proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
                                     const Disassembler &disassembler);
 

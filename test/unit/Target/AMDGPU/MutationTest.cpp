@@ -91,6 +91,23 @@ TEST_F(MutationTest, DominatedWaits) {
   EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
 }
 
+TEST_F(MutationTest, BarriersOfIdleEpochs) {
+  const std::string write = "ds_write_b32 v0, v1\ns_waitcnt lgkmcnt(0)\n";
+  assemble(write + "s_barrier\nv_mov_b32 v2, 0\ns_barrier\n" + write + "s_barrier\n" + write);
+  std::vector<std::string> reasons;
+  for (const Mutant &mutant : mutants)
+    if (mutant.kind == MutationKind::DropBarrier)
+      reasons.push_back(*proveEquivalent(kernel, mutant, *disassembler));
+  const std::string idle = "barrier redundant by epochs";
+  EXPECT_EQ(reasons, (std::vector<std::string>{idle, idle, ""}));
+}
+
+TEST_F(MutationTest, CountersAreCarriedFromRoundToRound) {
+  assemble("loop:\ns_add_u32 s4, s4, 4\ns_min_u32 s5, s4, 9\ns_add_u32 s5, s5, 4\n"
+           "s_cmp_lt_u32 s5, s4\ns_cbranch_scc1 loop");
+  EXPECT_EQ(changes(), std::vector<std::string>{"counter: s_add_u32 s4, s4, 8"});
+}
+
 TEST_F(MutationTest, NopsBeyondTheDistance) {
   const std::string set = "s_mov_b32 m0, s4\n", load = "buffer_load_dword v1, s[8:11], 0 offen lds";
   assemble(set + "s_nop 0\n" + load);
