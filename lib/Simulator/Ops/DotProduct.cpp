@@ -50,9 +50,25 @@ static void permuteFirst(Wave &wave, const Instruction &in, PackedHalves &first)
   }
 }
 
+/// The form that attention's row sums have: three registers without modifiers.
+template <auto F> static void dot2Plain(Wave &wave, const Instruction &in) {
+  const u32 *a = wave.vgpr[in.source[0].reg], *b = wave.vgpr[in.source[1].reg];
+  const u32 *sum = wave.vgpr[in.source[2].reg];
+  LaneWords result;
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i)
+    result.lane[i] = F(static_cast<u16>(a[i]), static_cast<u16>(b[i]), static_cast<u16>(a[i] >> 16),
+                       static_cast<u16>(b[i] >> 16), sum[i], false, false);
+  blend(wave.vgpr[in.destination], result.lane, wave.exec());
+}
+
 /// `F(a low, b low, a high, b high, sum)` on raw bits.
 template <OperandType Halves, OperandType Sum, auto F>
 static void dot2(Wave &wave, const Instruction &original) {
+  auto isVgpr = [](const Operand &operand) { return operand.kind == OperandKind::Vgpr; };
+  if (original.plain && isVgpr(original.source[0]) && isVgpr(original.source[1]) &&
+      isVgpr(original.source[2]))
+    return dot2Plain<F>(wave, original);
   if (refuseModifiers(wave, original))
     return;
   Instruction in = withStraightHalves(original);

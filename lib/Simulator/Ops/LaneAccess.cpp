@@ -209,15 +209,30 @@ bool refuseHalfMode(Wave &wave, const Instruction &in) {
   return true;
 }
 
+/// Points to operand `index`: in place where nothing changes it, else in `buffer`.
+static void pointToOperand(const Wave &wave, const Instruction &in, unsigned index,
+                           OperandType type, LaneWords (&buffer)[2], const u32 *(&words)[2]) {
+  const Operand &operand = in.source[index];
+  bool changed =
+      in.extension != Extension::None || operand.opSelect || (type.isFloat && operand.modified());
+  if (changed) {
+    readGeneral(wave, in, index, type, buffer[0], buffer[1]);
+    words[0] = buffer[0].lane;
+    words[1] = buffer[1].lane;
+    return;
+  }
+  words[0] = readPlain(wave, operand, 0, type, buffer[0]);
+  words[1] = words[0];
+  if (type.bits == 64)
+    words[1] = readPlain(wave, operand, 1, type, buffer[1]);
+}
+
 static void runInScope(Wave &wave, const Instruction &in, const LaneSignature &signature,
                        bool keepHigh) {
   LaneWords words[3][2], low, high;
   OperandWords operands;
-  for (unsigned i = 0; i < signature.count; ++i) {
-    readGeneral(wave, in, i, signature.argument[i], words[i][0], words[i][1]);
-    operands.word[i][0] = words[i][0].lane;
-    operands.word[i][1] = words[i][1].lane;
-  }
+  for (unsigned i = 0; i < signature.count; ++i)
+    pointToOperand(wave, in, i, signature.argument[i], words[i], operands.word[i]);
   u64 mask = writeMaskGeneral(wave, in);
   signature.loop(low.lane, high.lane, operands);
   writeGeneral(wave, in, signature.result, low, high, mask, keepHigh);

@@ -22,7 +22,7 @@ namespace hocket::hsaco {
 /// What emission may be told.
 struct EmitOptions {
   std::string cpu = "gfx950"; ///< LLVM's processor name
-  bool optimize = true;       ///< run the O3 middle end before code generation
+  bool optimize = true;       ///< run the middle end before code generation
 };
 
 /// Machine code before linking.
