@@ -39,9 +39,11 @@ typedef u8 bv4 __attribute__((ext_vector_type(4)));
 FN u32 fb(f32 x) { return x != x ? 0x7fc00000u : __builtin_bit_cast(u32, x); }
 FN u64 db(f64 x) { return x != x ? 0x7ff8000000000000ul : __builtin_bit_cast(u64, x); }
 FN u32 hb(f16 x) { return x != x ? 0x7e00u : __builtin_bit_cast(u16, x); }
-FN f32 bf(u32 x) { return __builtin_bit_cast(f32, x); }
+/* The additions keep sign extensions away from floats: LLVM 22 makes them selections of sub-dwords
+   and loses the sign. */
+FN f32 bf(u32 x) { return __builtin_bit_cast(f32, x + 0x01000100u); }
 FN f64 bd(u64 x) { return __builtin_bit_cast(f64, x); }
-FN f16 bh(u32 x) { return __builtin_bit_cast(f16, (u16)x); }
+FN f16 bh(u32 x) { return __builtin_bit_cast(f16, (u16)(x + 0x0101u)); }
 FN i32 fi(f32 x) { return x > -2.0e9f && x < 2.0e9f ? (i32)x : 7; }
 FN u32 fu(f32 x) { return x >= 0.0f && x < 4.0e9f ? (u32)x : 7; }
 FN i64 fl(f32 x) { return x > -9.0e18f && x < 9.0e18f ? (i64)x : 7; }
