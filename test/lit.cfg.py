@@ -7,16 +7,8 @@ import lit.formats
 
 config.name = "Hocket"
 
-
-class SanitizedTests(lit.formats.ShTest):
-    """The tests that say "UNDER-SANITIZERS"; only their tools are built with sanitizers."""
-
-    def getTestsInDirectory(self, *arguments):
-        for test in super().getTestsInDirectory(*arguments):
-            with open(test.getSourcePath(), encoding="utf-8", errors="replace") as file:
-                if "UNDER-SANITIZERS" in file.read():
-                    yield test
-
+sys.path.insert(0, os.path.join(config.hocket_source_dir, "test"))
+from sanitized_tests import SanitizedTests  # noqa: E402
 
 sanitized = bool(config.hocket_sanitizers)
 config.test_format = (SanitizedTests if sanitized else lit.formats.ShTest)(execute_external=False)
