@@ -80,7 +80,7 @@ static void sparseMatrix(Wave &wave, const Instruction &in) {
 
   Registers d = &wave.vgpr[in.destination];
   for (unsigned i = 0; i < Size; ++i) {
-    u32 *where = d[0] + rowOffset<Size>(i);
+    u32 *where = reinterpret_cast<u32 *>(d) + rowOffset<Size>(i);
     Sum sums[Size];
     std::memcpy(sums, where, sizeof(sums));
     for (unsigned group = 0; group < groups; ++group)
