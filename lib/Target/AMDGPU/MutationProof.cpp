@@ -149,28 +149,37 @@ bool Flow::alwaysFewer(size_t wait, Counter counter, unsigned allowed) const {
 /// `allowed` later ones behind them, or all with at least as many where it is dropped.
 std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allowed,
                                     bool dropped) const {
+  struct State {
+    size_t at;
+    unsigned later; ///< operations of the counter between here and the wait
+    unsigned
+        bound; ///< so many later ones behind an operation, and a wait in between has covered it
+    auto operator<=>(const State &) const = default;
+  };
+  constexpr unsigned most = 64;
   std::set<size_t> found;
-  std::set<std::pair<size_t, unsigned>> seen;
-  std::vector<std::pair<size_t, unsigned>> work;
+  std::set<State> seen;
+  std::vector<State> work;
   for (size_t previous : nodes[wait].previous)
-    work.push_back({previous, 0});
+    work.push_back({previous, 0, most});
   while (!work.empty()) {
-    auto [at, later] = work.back();
+    State state = work.back();
     work.pop_back();
-    if (!seen.insert({at, later}).second)
+    if (state.later >= state.bound || !seen.insert(state).second)
       continue;
-    const Node &node = nodes[at];
-    if (at != wait && later >= node.limit[counter])
-      continue; // everything before it is complete
+    const Node &node = nodes[state.at];
+    if (state.at != wait)
+      state.bound = std::min(state.bound, state.later + node.limit[counter]);
     if (node.counts[counter]) {
       // Scalar loads return in any order: none is certain while others are in flight.
-      if (later >= allowed || node.kind == InstructionClass::Smem)
-        found.insert(at);
-      if (++later > 64 || (!dropped && later > allowed))
+      if (state.later >= allowed || node.kind == InstructionClass::Smem)
+        found.insert(state.at);
+      ++state.later;
+      if (!dropped && state.later > allowed)
         continue;
     }
     for (size_t previous : node.previous)
-      work.push_back({previous, later});
+      work.push_back({previous, state.later, state.bound});
   }
   return {found.begin(), found.end()};
 }

@@ -79,6 +79,19 @@ TEST_F(MutationTest, WaitsThatMatterAreNotEquivalent) {
   EXPECT_EQ(reason("s_waitcnt vmcnt(1)"), "");
 }
 
+TEST_F(MutationTest, EarlierWaitsCoverWhatWasInFlightThenOnly) {
+  // The first wait leaves v2 in flight; only the second covers it.
+  assemble("global_load_dword v1, v0, s[4:5]\nglobal_load_dword v2, v0, s[4:5]\n"
+           "s_waitcnt vmcnt(1)\nglobal_load_dword v3, v0, s[4:5]\ns_waitcnt vmcnt(1)\n"
+           "v_mov_b32 v4, v2");
+  ASSERT_EQ(mutants.size(), 4u);
+  // Nothing uses v1: the first wait may be weaker or missing.
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[0], *disassembler), dominated);
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[1], *disassembler), dominated);
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[2], *disassembler), "");
+  EXPECT_EQ(*proveEquivalent(kernel, mutants[3], *disassembler), "");
+}
+
 TEST_F(MutationTest, DominatedWaits) {
   const std::string load = "global_load_dword v1, v0, s[4:5]\n";
   // Nothing can be in flight.
