@@ -18,8 +18,8 @@ namespace {
 constexpr double toleranceBf16 = 3.5e-3;
 constexpr double toleranceFp16 = 5e-4;
 constexpr double toleranceLse = 1e-4;
-// Of `fast_scale`, where Q is rounded a second time (docs/Accuracy.md): what an error of half a
-// unit in the last place of every scaled Q makes of scores of the sizes tested.
+// Of `fast_scale`, where Q is rounded a second time. Met by data with scores of ordinary size only;
+// docs/Accuracy.md has the figures.
 constexpr double fastToleranceBf16 = 2e-2;
 constexpr double fastToleranceFp16 = 2.5e-3;
 constexpr double fastToleranceLseBf16 = 2e-2;
