@@ -69,8 +69,12 @@ std::string Generator::constant(Type type) {
     return pick(floats);
   case Type::Double:
     return "(f64)" + pick(floats);
-  case Type::Half:
-    return "(f16)" + pick(floats);
+  case Type::Half: {
+    // No negative zeros that LLVM 22 sees: in vectors it makes them positive.
+    std::string value = pick(floats);
+    bool zero = value == "0.0f" || value == "-0.0f" || value == "-1e-30f" || value == "1e-42f";
+    return zero ? "fh(" + value + ")" : "(f16)" + value;
+  }
   }
   return "0";
 }
@@ -187,7 +191,7 @@ std::string Generator::wide(unsigned depth) {
 
 std::string Generator::floating(Type type, unsigned depth) {
   static const char *const operators[] = {"+", "-", "*", "*", "+", "/"};
-  static const char *const unary[] = {"floor", "ceil", "trunc", "rint", "fabs"};
+  static const char *const unary[] = {"floor", "ceil", "trunc", "rint", ""};
   const char *suffix = type == Type::Double ? "" : "f";
   const char *name = type == Type::Double ? "f64" : type == Type::Half ? "f16" : "f32";
   const char *letter = type == Type::Double ? "d" : type == Type::Half ? "h" : "f";
@@ -203,10 +207,14 @@ std::string Generator::floating(Type type, unsigned depth) {
       return call((op == "+" ? std::string("add") : "sub") + letter, a, b);
     return "(" + a + " " + op + " " + b + ")";
   }
-  case 4:
-    return cast + "__builtin_" + pick(unary) + suffix + "(" + a + ")";
+  case 4: {
+    std::string function = pick(unary);
+    return (function.empty() ? std::string("abs") + letter
+                             : cast + "__builtin_" + function + suffix) +
+           "(" + a + ")";
+  }
   case 5:
-    return type == Type::Half ? "-(" + a + ")"
+    return type == Type::Half ? "negh(" + a + ")"
                               : std::string("ma") + letter + "(" + a + ", " + b + ", " +
                                     expression(type, depth) + ")";
   case 6:

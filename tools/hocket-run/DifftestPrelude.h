@@ -56,6 +56,14 @@ SUMS(f16, h)
 FN f32 maf(f32 a, f32 b, f32 c) { a = __builtin_fmaf(a, b, c); OPAQUE(a); return a; }
 FN f64 mad(f64 a, f64 b, f64 c) { a = __builtin_fma(a, b, c); OPAQUE(a); return a; }
 FN f16 fh(f32 x) { OPAQUE(x); return (f16)x; }
+/* Sign changes must not move: LLVM 22 hoists one out of an `else` into places where it is not always
+   passed. */
+#define SIGNS(type, letter, suffix)                                                                \
+  FN type neg##letter(type a) { OPAQUE(a); return -a; }                                            \
+  FN type abs##letter(type a) { OPAQUE(a); return (type)__builtin_fabs##suffix(a); }
+SIGNS(f32, f, f)
+SIGNS(f64, d, )
+SIGNS(f16, h, f)
 FN f16 bh(u32 x) { return __builtin_bit_cast(f16, (u16)(x + 0x0101u)); }
 FN i32 fi(f32 x) { return x > -2.0e9f && x < 2.0e9f ? (i32)x : 7; }
 FN u32 fu(f32 x) { return x >= 0.0f && x < 4.0e9f ? (u32)x : 7; }
