@@ -52,7 +52,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
   for (const Field &field : fields)
     if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
       return status;
-  problem.headDimV = problem.headDim;
+  if (Status status = read(OPT_head_dim_v, problem.headDimV, problem.headDim); !status.ok())
+    return status;
   if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
     return status;
   return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
