@@ -305,8 +305,9 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
       return arith::XOrIOp::create(emit, lane, wave).getResult();
     };
+    Value laneRow = emit.mul(coordinateOf(dims::Row), stride);
     Value laneByte = coordinateOf(dims::Byte);
-    Value laneOffset = emit.add(emit.mul(coordinateOf(dims::Row), stride), laneByte);
+    Value laneOffset = emit.add(laneRow, laneByte);
     uint64_t reach =
         plan->source.reach(dims::Lane, dims::Byte) | plan->source.reach(dims::Wave, dims::Byte);
     Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
