@@ -16,7 +16,7 @@ Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRe
                                                         llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   std::string usage = "hocket-run " + name.str() + " --seq-q N [options]";
-  CommandLine command{name, usage, summary, table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
+  CommandLine command{name.str(), usage, summary.str(), &table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
   Result<Options> options = Options::parse(command, args);
   if (!options.ok())
     return options.error();
