@@ -143,23 +143,16 @@ Outcome Driver::launch(const Function &function, const runtime::LaunchShape &sha
   options.seed = settings.seed;
   auto run = settings.check ? sim::launchChecked : sim::launch;
   auto report = run(*function.module->program, function.kernel, shape, kernarg, options);
-  std::string wrong;
   if (!report)
-    wrong = report.error().message;
+    say(1, "kernel '" + kernel.name + "': " + report.error().message);
   else
-    for (const runtime::Finding &finding : report->findings) {
-      const std::string text = describeFinding(finding);
-      if (finding.severity == runtime::FindingSeverity::Error)
-        wrong += (wrong.empty() ? "" : "\n") + text;
-      else
-        say(1, "kernel '" + kernel.name + "': advice: " + text);
-    }
-  if (report && wrong.empty())
+    for (const runtime::Finding &finding : report->findings)
+      say(1, describeFinding(finding));
+  if (report && !hasErrors(report->findings))
     return hipSuccess;
-  say(1, "kernel '" + kernel.name + "': " + wrong);
   if (!report && report.error().kind == ErrorKind::Unsupported)
     return {hipErrorNotSupported, report.error()};
-  fault = Outcome(hipErrorLaunchFailure, "kernel '" + kernel.name + "' failed: " + wrong);
+  fault = Outcome(hipErrorLaunchFailure, "kernel '" + kernel.name + "' failed");
   return *fault;
 }
 
