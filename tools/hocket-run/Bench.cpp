@@ -310,7 +310,7 @@ Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
   CommandLine command{"bench",
                       "hocket-run bench --published FILE --kernel NAME=CO,MANIFEST [options]",
                       "Predicts published measurements and reports the error",
-                      optionTable,
+                      &optionTable,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
