@@ -60,8 +60,9 @@ void Driver::sayMissing(const char *name) {
     say(1, std::string(name) + " is not supported");
 }
 
-Outcome Driver::load(const void *image, std::string name, std::shared_ptr<Module> &module) {
-  FoundImage found = findCodeObject(image);
+Outcome Driver::load(const void *image, uint64_t size, std::string name,
+                     std::shared_ptr<Module> &module) {
+  FoundImage found = findCodeObject(image, size);
   if (!found.codeObject)
     return {found.fault == ImageFault::NoBinaryForGpu ? hipErrorNoBinaryForGpu
                                                       : hipErrorInvalidImage,
@@ -84,7 +85,7 @@ Outcome Driver::load(const void *image, std::string name, std::shared_ptr<Module
 
 Outcome Driver::load(FatBinary &binary, std::shared_ptr<Module> &module) {
   if (!binary.module)
-    if (Outcome outcome = load(binary.image, "program", binary.module); !outcome.ok())
+    if (Outcome outcome = load(binary.image, unknownSize, "program", binary.module); !outcome.ok())
       return outcome;
   module = binary.module;
   return hipSuccess;
