@@ -6,6 +6,7 @@
 // own and appears as a ratio to the predictions of those that are.
 #define HOCKET_OPTIONS_INC "BenchOptions.inc"
 #include "Calibration.h"
+#include "KernelFinder.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "Placed.h"
@@ -71,6 +72,7 @@ private:
   Errors errorsOf(size_t entry, bool longRows) const;
   bool fits(const PublishedRow &row) const { return calibrateRows.count(row.number) != 0; }
 
+  std::optional<KernelFinder> finder;
   sim::TimingOptions timing;
   PublishedTable table;
   std::vector<Entry> entries;
@@ -98,6 +100,10 @@ static Result<std::set<unsigned>> readRows(StringRef option, const std::string &
 
 Result<Bench> Bench::read(const Options &options) {
   Bench bench;
+  Result<KernelFinder> finder = KernelFinder::make();
+  if (!finder.ok())
+    return finder.error();
+  bench.finder = *std::move(finder);
   for (const std::string &assignment : options.strings(OPT_time_param))
     if (Status status = bench.timing.parameters.set(assignment); !status.ok())
       return status.error();
@@ -139,15 +145,16 @@ Result<Bench> Bench::read(const Options &options) {
 
 Result<Cell> Bench::predict(Entry &entry, const PublishedRow &row) {
   Cell cell;
-  Result<ForwardKernel> kernel = chooseKernel(entry.choice, row.problem);
-  if (!kernel.ok())
-    return kernel.error();
-  Result<Placed> placed = Placed::make(*kernel, row.problem);
+  Result<FoundKernel> found = finder->find(entry.choice, row.problem);
+  if (!found.ok())
+    return found.error();
+  const attention::CompiledKernel &kernel = *found->kernel;
+  Result<Placed> placed = Placed::make(kernel, row.problem);
   if (!placed.ok() && placed.error().kind == ErrorKind::Unsupported) {
     // Published figures do not say whether LSE was written; a kernel that has to gets room for it.
     attention::ForwardProblem withLse = row.problem;
     withLse.wantLse = true;
-    if (Result<Placed> other = Placed::make(*kernel, withLse); other.ok())
+    if (Result<Placed> other = Placed::make(kernel, withLse); other.ok())
       placed = std::move(other);
   }
   if (!placed.ok()) {
@@ -158,7 +165,7 @@ Result<Cell> Bench::predict(Entry &entry, const PublishedRow &row) {
   }
   Result<sim::GridTime> grid =
       sim::predictGrid(*placed->device, *placed->kernel, placed->binding.shape,
-                       placed->binding.kernarg, timing, &entry.caches[kernel->codeObject]);
+                       placed->binding.kernarg, timing, &entry.caches[kernel.codeObject]);
   if (!grid.ok())
     return grid.error();
   cell.grid = *std::move(grid);

@@ -20,6 +20,8 @@ struct Subcommand {
 };
 constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
+    {"registry", "list the registered kernels and profiles", registryCommand},
+    {"cache", "list, clear, verify or stress the cache of compiled kernels", cacheCommand},
     {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},
     {"mutate", "put small faults into a kernel and say which are found", mutateCommand},
     {"exec", "run any kernel of any code object", execCommand},
