@@ -36,7 +36,8 @@ Memory::Memory(uint64_t limit) : nextBase(firstBase), limit(limit) {}
 
 Memory::~Memory() {
   for (auto &[base, mapping] : allocations)
-    munmap(mapping.map, mapping.mapBytes);
+    if (mapping.map)
+      munmap(mapping.map, mapping.mapBytes);
 }
 
 Result<uint64_t> Memory::allocate(uint64_t bytes, uint64_t alignment, std::string_view label) {
@@ -73,13 +74,33 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, uint64_t alignment, std::strin
   return base;
 }
 
+Result<uint64_t> Memory::share(std::span<std::byte> host, std::string_view label) {
+  const uint64_t base = reinterpret_cast<uintptr_t>(host.data());
+  if (host.empty() || base == 0)
+    return invalidInput("host memory of " + std::to_string(host.size()) + " bytes at " + hex(base) +
+                        " cannot be shared with the device, wanted at least 1 byte");
+  auto next = allocations.lower_bound(base + 1);
+  const bool overlaps =
+      (next != allocations.end() && next->second.allocation.base - base < host.size()) ||
+      (next != allocations.begin() && std::prev(next)->second.allocation.end() > base);
+  if (overlaps)
+    return invalidInput("host memory [" + hex(base) + ", " + hex(base + host.size()) +
+                        ") overlaps device memory: it is " + describe(base));
+  Mapping mapping;
+  mapping.allocation = {base, host.size(), host.data(), std::string(label)};
+  allocations.emplace(base, std::move(mapping));
+  return base;
+}
+
 Status Memory::free(uint64_t address) {
   auto it = allocations.find(address);
   if (it == allocations.end())
     return invalidInput("no allocation starts at " + hex(address) + ": " + describe(address));
   Mapping &mapping = it->second;
-  munmap(mapping.map, mapping.mapBytes);
-  live -= mapping.allocation.size;
+  if (mapping.map) {
+    munmap(mapping.map, mapping.mapBytes);
+    live -= mapping.allocation.size;
+  }
   freed.push_back({mapping.allocation.base, mapping.allocation.size, mapping.allocation.label});
   allocations.erase(it);
   return Status::success();
@@ -146,7 +167,8 @@ Status Memory::fill(uint64_t to, uint8_t value, uint64_t bytes) {
   std::byte *host = translate(to, bytes);
   if (!host)
     return outside("fill", to, bytes);
-  if (value != 0) {
+  // Shared pages may be a file's.
+  if (value != 0 || !lookup(to)->map) {
     std::memset(host, value, bytes);
     return Status::success();
   }

@@ -2,9 +2,11 @@
 //
 // The simulator's memory must not change under a launch, so one lock per device orders all calls;
 // launches use all cores on their own. Modules hold on to the device, whose memory they lie in.
+// There are no queues: streams are the runtime's synchronous ones.
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include "hocket/Runtime/Registry.h"
+#include "hocket/Runtime/Stream.h"
 #include "hocket/Simulator/Check.h"
 #include "hocket/Simulator/Simulator.h"
 
@@ -43,7 +45,7 @@ private:
   const std::shared_ptr<Program> program;
 };
 
-class SimDevice final : public runtime::Device, public std::enable_shared_from_this<SimDevice> {
+class SimDevice final : public runtime::Device {
 public:
   explicit SimDevice(Instrument *instrument);
   std::string_view kind() const override { return "sim"; }
@@ -59,10 +61,14 @@ public:
     return memory.free(address);
   }
   Status copyToDevice(DeviceAddress to, std::span<const std::byte> from) override {
+    if (Status status = runtime::checkHostMemory(from.data(), from.size()); !status)
+      return status;
     std::lock_guard lock(mutex);
     return from.empty() ? Status::success() : memory.write(to, from);
   }
   Status copyFromDevice(std::span<std::byte> to, DeviceAddress from) override {
+    if (Status status = runtime::checkHostMemory(to.data(), to.size()); !status)
+      return status;
     std::lock_guard lock(mutex);
     return to.empty() ? Status::success() : memory.read(to, from);
   }
@@ -83,6 +89,9 @@ public:
 
 private:
   friend class SimModule;
+  std::shared_ptr<SimDevice> self() {
+    return std::static_pointer_cast<SimDevice>(shared_from_this());
+  }
   Instrument *const instrument;
   std::mutex mutex;
   Memory memory;
@@ -133,8 +142,7 @@ SimDevice::loadModule(std::span<const std::byte> codeObject, std::string_view na
   lock.unlock();
   if (!program.ok())
     return program.error();
-  return std::shared_ptr<runtime::Module>(
-      std::make_shared<SimModule>(shared_from_this(), *std::move(program)));
+  return std::shared_ptr<runtime::Module>(std::make_shared<SimModule>(self(), *std::move(program)));
 }
 
 Status SimDevice::use(runtime::Kernel &kernel, const std::function<void(Program &, size_t)> &use) {

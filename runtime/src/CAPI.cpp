@@ -1,129 +1,15 @@
-// The C interface: handles are keys of a table, so that any misuse is found before it is followed.
-//
-// Keys are counted up and never used again; a stale handle can therefore not name a newer object.
-#include "hocket/Runtime/CAPI.h"
+// The C interface: devices, memory, modules, kernels and launches that are waited for.
+#include "CAPIHandles.h"
 
-#include "hocket/Runtime/Arguments.h"
 #include "hocket/Runtime/File.h"
 #include "hocket/Runtime/Registry.h"
 
-#include <map>
-#include <mutex>
-
 using namespace hocket;
 using namespace hocket::runtime;
+using namespace hocket::runtime::capi;
 
-namespace {
-struct DeviceEntry {
-  std::shared_ptr<Device> device;
-  std::string kind, architecture, note;
-};
-struct ModuleEntry {
-  std::shared_ptr<Device> device;
-  std::shared_ptr<Module> module;
-};
-struct KernelEntry {
-  std::shared_ptr<Device> device;
-  std::shared_ptr<Module> module;
-  std::shared_ptr<Kernel> kernel;
-};
-
-/// Live objects of one kind by handle. Entries are shared so that a release on one thread does not
-/// pull an object from under a call on another.
-template <typename Handle, typename Entry> class HandleTable {
-public:
-  HandleTable(const char *what) : what(what) {}
-
-  Handle insert(Entry entry) {
-    std::lock_guard lock(mutex);
-    // Odd and far from any allocation, so that it is not mistaken for a pointer in a debugger.
-    Handle handle = reinterpret_cast<Handle>(next += 2);
-    entries.emplace(handle, std::make_shared<const Entry>(std::move(entry)));
-    return handle;
-  }
-  Result<std::shared_ptr<const Entry>> find(Handle handle) {
-    std::lock_guard lock(mutex);
-    auto it = entries.find(handle);
-    if (it == entries.end())
-      return stale(handle);
-    return it->second;
-  }
-  Status erase(Handle handle) {
-    std::shared_ptr<const Entry> last; // destroyed after the lock is given back
-    std::lock_guard lock(mutex);
-    auto it = entries.find(handle);
-    if (it == entries.end())
-      return stale(handle);
-    last = std::move(it->second);
-    entries.erase(it);
-    return Status::success();
-  }
-
-private:
-  Error stale(Handle handle) const {
-    return invalidInput(
-        std::string(what) + " handle is " +
-        (handle ? "not valid; it was released or never made" : "null; open one first"));
-  }
-  const char *what;
-  std::mutex mutex;
-  std::map<Handle, std::shared_ptr<const Entry>> entries;
-  uintptr_t next = 1;
-};
-} // namespace
-
-static HandleTable<hocket_device, DeviceEntry> &devices() {
-  static auto *table = new HandleTable<hocket_device, DeviceEntry>("device");
-  return *table;
-}
-static HandleTable<hocket_module, ModuleEntry> &modules() {
-  static auto *table = new HandleTable<hocket_module, ModuleEntry>("module");
-  return *table;
-}
-static HandleTable<hocket_kernel, KernelEntry> &kernels() {
-  static auto *table = new HandleTable<hocket_kernel, KernelEntry>("kernel");
-  return *table;
-}
-
-static std::string &lastError() {
-  thread_local std::string message;
-  return message;
-}
-
-static hocket_status report(const Error &error) {
-  lastError() = error.message;
-  switch (error.kind) {
-  case ErrorKind::InvalidInput:
-    return HOCKET_INVALID_INPUT;
-  case ErrorKind::Unsupported:
-    return HOCKET_UNSUPPORTED;
-  case ErrorKind::NotFound:
-    return HOCKET_NOT_FOUND;
-  case ErrorKind::Execution:
-    return HOCKET_EXECUTION;
-  case ErrorKind::Host:
-    return HOCKET_HOST;
-  case ErrorKind::Internal:
-    break;
-  }
-  return HOCKET_INTERNAL;
-}
-
-static hocket_status report(const Status &status) {
-  return status.ok() ? HOCKET_SUCCESS : report(status.error());
-}
-
-/// Refuses a null `pointer` by the parameter's name.
-static Status checkPointer(const void *pointer, const char *name) {
-  if (pointer)
-    return Status::success();
-  return invalidInput(std::string("parameter '") + name + "' is null");
-}
-
-/// Calls `action` with the device behind `handle`.
 template <typename Action> static hocket_status withDevice(hocket_device handle, Action action) {
-  auto entry = devices().find(handle);
-  return entry.ok() ? report(action(**entry)) : report(entry.error());
+  return with(devices(), handle, action);
 }
 
 const char *hocket_last_error(void) { return lastError().c_str(); }
@@ -290,34 +176,13 @@ hocket_status hocket_kernel_arguments(hocket_kernel kernel, uint32_t *bytes, uin
   return HOCKET_SUCCESS;
 }
 
-static Result<std::vector<ArgumentValue>> readArguments(const hocket_argument *arguments,
-                                                        size_t count) {
-  std::vector<ArgumentValue> values;
-  if (count != 0)
-    if (Status status = checkPointer(arguments, "arguments"); !status.ok())
-      return status.error();
-  for (size_t i = 0; i != count; ++i) {
-    if (!arguments[i].data && arguments[i].size != 0)
-      return invalidInput("data of argument " + std::to_string(i) + " is null");
-    auto *data = static_cast<const std::byte *>(arguments[i].data);
-    ArgumentValue value{"bytes", {data, data + arguments[i].size}, std::nullopt};
-    if (arguments[i].offset != HOCKET_NEXT_ARGUMENT)
-      value.offset = arguments[i].offset;
-    values.push_back(std::move(value));
-  }
-  return values;
-}
-
 hocket_status hocket_launch(hocket_kernel kernel, hocket_dim3 grid, hocket_dim3 block,
                             uint32_t dynamic_lds, const hocket_argument *arguments, size_t count,
                             double *seconds) {
   auto entry = kernels().find(kernel);
   if (!entry.ok())
     return report(entry.error());
-  Result<std::vector<ArgumentValue>> values = readArguments(arguments, count);
-  if (!values.ok())
-    return report(values.error());
-  Result<std::vector<std::byte>> packed = packArguments((*entry)->kernel->info(), *values);
+  Result<std::vector<std::byte>> packed = pack(*(*entry)->kernel, arguments, count);
   if (!packed.ok())
     return report(packed.error());
   LaunchShape shape{{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_lds};

@@ -38,22 +38,35 @@ static std::string resolveAll(void *handle, HipApi &api) {
   std::string missing;
   resolve(handle, "hipInit", api.init, missing);
   resolve(handle, "hipGetDeviceCount", api.getDeviceCount, missing);
+  resolve(handle, "hipGetDevice", api.getDevice, missing);
   resolve(handle, "hipSetDevice", api.setDevice, missing);
   resolve(handle, "hipMalloc", api.malloc, missing);
   resolve(handle, "hipFree", api.free, missing);
   resolve(handle, "hipMemcpyHtoD", api.memcpyHtoD, missing);
   resolve(handle, "hipMemcpyDtoH", api.memcpyDtoH, missing);
   resolve(handle, "hipMemset", api.memset, missing);
+  resolve(handle, "hipMemcpyHtoDAsync", api.memcpyHtoDAsync, missing);
+  resolve(handle, "hipMemcpyDtoHAsync", api.memcpyDtoHAsync, missing);
+  resolve(handle, "hipMemcpyDtoDAsync", api.memcpyDtoDAsync, missing);
+  resolve(handle, "hipMemsetAsync", api.memsetAsync, missing);
+  resolve(handle, "hipMemGetAddressRange", api.memGetAddressRange, missing);
   resolve(handle, "hipModuleLoadData", api.moduleLoadData, missing);
   resolve(handle, "hipModuleUnload", api.moduleUnload, missing);
   resolve(handle, "hipModuleGetFunction", api.moduleGetFunction, missing);
   resolve(handle, "hipModuleLaunchKernel", api.moduleLaunchKernel, missing);
   resolve(handle, "hipDeviceSynchronize", api.deviceSynchronize, missing);
+  resolve(handle, "hipStreamCreate", api.streamCreate, missing);
+  resolve(handle, "hipStreamDestroy", api.streamDestroy, missing);
+  resolve(handle, "hipStreamSynchronize", api.streamSynchronize, missing);
+  resolve(handle, "hipStreamQuery", api.streamQuery, missing);
+  resolve(handle, "hipStreamWaitEvent", api.streamWaitEvent, missing);
   resolve(handle, "hipEventCreate", api.eventCreate, missing);
   resolve(handle, "hipEventRecord", api.eventRecord, missing);
   resolve(handle, "hipEventSynchronize", api.eventSynchronize, missing);
+  resolve(handle, "hipEventQuery", api.eventQuery, missing);
   resolve(handle, "hipEventElapsedTime", api.eventElapsedTime, missing);
   resolve(handle, "hipEventDestroy", api.eventDestroy, missing);
+  resolve(handle, "hipGetLastError", api.getLastError, missing);
   resolve(handle, "hipGetErrorString", api.getErrorString, missing);
 
   std::string ignored;
@@ -95,6 +108,7 @@ Result<std::shared_ptr<const HipApi>> HipApi::open(const HipOptions &options) {
 }
 
 Error HipApi::failure(const std::string &call, int code) const {
+  getLastError();
   const char *reason = getErrorString(code);
   return hostError(call + " failed: " + (reason ? reason : "unknown error") + " (" +
                    std::to_string(code) + ")");

@@ -1,106 +1,31 @@
 // The `hip` device: the runtime's interface on top of libamdhip64's module API.
 //
-// HIP's current device is a property of the host thread, so every call sets it first. Kernel
-// arguments go as one packed block (HIP_LAUNCH_PARAM_BUFFER_POINTER), which needs no knowledge of
-// their types and lets HIP fill the hidden ones.
-#include "HipApi.h"
-
-#include "hocket/Runtime/CodeObjectInfo.h"
+// HIP's current device is a property of the host thread, so every call sets it and puts it back.
+// What HIP would answer with a crash (foreign addresses, null memory) is refused before it is
+// asked.
+#include "HipDevice.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 
 using namespace hocket;
 using namespace hocket::runtime;
 
-namespace {
-/// hipModuleLaunchKernel's `extra` keys; part of HIP's ABI since its first version.
-void *const launchParamBufferPointer = reinterpret_cast<void *>(uintptr_t(1));
-void *const launchParamBufferSize = reinterpret_cast<void *>(uintptr_t(2));
-void *const launchParamEnd = reinterpret_cast<void *>(uintptr_t(3));
 /// What hipMalloc guarantees; more needs a larger allocation.
-constexpr uint64_t hipAlignment = 256;
+static constexpr uint64_t hipAlignment = 256;
 
-class HipDevice;
+HipScope::HipScope(const HipDevice &device) : api(*device.api) {
+  int current = -1;
+  if (api.getDevice(&current) == 0 && current == device.index)
+    return;
+  entered = device.check("selecting HIP device " + std::to_string(device.index),
+                         api.setDevice(device.index));
+  if (entered.ok())
+    former = current;
+}
 
-class HipKernel final : public Kernel {
-public:
-  HipKernel(std::weak_ptr<const HipDevice> device, KernelInfo info, void *function)
-      : device(std::move(device)), kernelInfo(std::move(info)), function(function) {}
-  const KernelInfo &info() const override { return kernelInfo; }
-
-  std::weak_ptr<const HipDevice> device;
-  KernelInfo kernelInfo;
-  void *function;
-};
-
-class HipModule final : public Module {
-public:
-  HipModule(std::shared_ptr<const HipDevice> device, void *handle, CodeObjectInfo info)
-      : device(std::move(device)), handle(handle), codeObject(std::move(info)) {}
-  ~HipModule() override;
-  std::vector<std::string> kernelNames() const override { return codeObject.kernelNames(); }
-  Result<std::shared_ptr<Kernel>> kernel(std::string_view name) override;
-
-private:
-  std::shared_ptr<const HipDevice> device;
-  void *handle;
-  CodeObjectInfo codeObject;
-};
-
-/// An event that destroys itself.
-class HipEvent {
-public:
-  HipEvent(const HipApi &api) : api(api) {}
-  ~HipEvent() {
-    if (handle)
-      api.eventDestroy(handle);
-  }
-  HipEvent(const HipEvent &) = delete;
-  HipEvent &operator=(const HipEvent &) = delete;
-
-  const HipApi &api;
-  void *handle = nullptr;
-};
-
-class HipDevice final : public Device, public std::enable_shared_from_this<HipDevice> {
-public:
-  HipDevice(std::shared_ptr<const HipApi> api, int index, DeviceProperties properties)
-      : api(std::move(api)), index(index), deviceProperties(std::move(properties)) {}
-
-  std::string_view kind() const override { return "hip"; }
-  const DeviceProperties &properties() const override { return deviceProperties; }
-
-  Result<DeviceAddress> allocate(uint64_t bytes, uint64_t alignment,
-                                 std::string_view label) override;
-  Status free(DeviceAddress address) override;
-  Status copyToDevice(DeviceAddress to, std::span<const std::byte> from) override;
-  Status copyFromDevice(std::span<std::byte> to, DeviceAddress from) override;
-  Status fill(DeviceAddress to, uint8_t value, uint64_t bytes) override;
-  Result<std::shared_ptr<Module>> loadModule(std::span<const std::byte> codeObject,
-                                             std::string_view name) override;
-  Result<LaunchReport> launch(Kernel &kernel, const LaunchShape &shape,
-                              std::span<const std::byte> kernarg) override;
-  Status synchronize() override;
-
-  /// Makes this device current in the calling thread.
-  Status select() const;
-  Status check(const std::string &call, int code) const;
-  const std::shared_ptr<const HipApi> api;
-
-private:
-  Result<LaunchReport> timedLaunch(const HipKernel &kernel, const LaunchShape &shape,
-                                   std::span<const std::byte> kernarg);
-  const int index;
-  const DeviceProperties deviceProperties;
-  std::mutex mutex;
-  std::map<DeviceAddress, void *> allocations; ///< aligned address -> what hipFree takes
-};
-} // namespace
-
-static void *pointer(DeviceAddress address) {
-  return reinterpret_cast<void *>(static_cast<uintptr_t>(address));
+HipScope::~HipScope() {
+  if (former >= 0)
+    api.setDevice(former);
 }
 
 Status HipDevice::check(const std::string &call, int code) const {
@@ -109,8 +34,36 @@ Status HipDevice::check(const std::string &call, int code) const {
   return Status::success();
 }
 
-Status HipDevice::select() const {
-  return check("selecting HIP device " + std::to_string(index), api->setDevice(index));
+Status HipDevice::checkRange(std::string_view what, DeviceAddress address, uint64_t bytes) {
+  auto refuse = [&](DeviceAddress base, uint64_t size) {
+    return invalidInput("cannot " + std::string(what) + " " + std::to_string(bytes) +
+                        " bytes at device address " + formatAddress(address) +
+                        ": the allocation there is " + std::to_string(size) + " bytes at " +
+                        formatAddress(base) + "; stay within it");
+  };
+  {
+    std::lock_guard lock(mutex);
+    auto it = allocations.upper_bound(address);
+    if (it != allocations.begin() && address - std::prev(it)->first < std::prev(it)->second.bytes) {
+      --it;
+      if (bytes <= it->second.bytes - (address - it->first))
+        return Status::success();
+      return refuse(it->first, it->second.bytes);
+    }
+  }
+  // Not from `allocate`; a program that brings its own allocations may use them all the same.
+  void *base = nullptr;
+  size_t size = 0;
+  if (address == 0 || api->memGetAddressRange(&base, &size, hipPointer(address)) != 0) {
+    api->getLastError();
+    return invalidInput("cannot " + std::string(what) + " " + std::to_string(bytes) +
+                        " bytes at device address " + formatAddress(address) +
+                        ": no allocation holds it; pass an address from 'allocate'");
+  }
+  uint64_t begin = reinterpret_cast<uintptr_t>(base);
+  if (address < begin || address - begin > size || bytes > size - (address - begin))
+    return refuse(begin, size);
+  return Status::success();
 }
 
 Result<DeviceAddress> HipDevice::allocate(uint64_t bytes, uint64_t alignment, std::string_view) {
@@ -122,8 +75,9 @@ Result<DeviceAddress> HipDevice::allocate(uint64_t bytes, uint64_t alignment, st
   uint64_t slack = alignment > hipAlignment ? alignment : 0;
   if (bytes > UINT64_MAX - slack)
     return hostError("allocation of " + std::to_string(bytes) + " bytes is more than a device has");
-  if (Status status = select(); !status.ok())
-    return status.error();
+  HipScope scope(*this);
+  if (!scope.status())
+    return scope.status().error();
   void *raw = nullptr;
   if (Status status = check("hipMalloc of " + std::to_string(bytes) + " bytes",
                             api->malloc(&raw, bytes + slack));
@@ -133,7 +87,7 @@ Result<DeviceAddress> HipDevice::allocate(uint64_t bytes, uint64_t alignment, st
   if (slack != 0)
     address = (address + alignment - 1) & ~(alignment - 1);
   std::lock_guard lock(mutex);
-  allocations[address] = raw;
+  allocations[address] = {raw, bytes};
   return address;
 }
 
@@ -145,39 +99,51 @@ Status HipDevice::free(DeviceAddress address) {
     if (it == allocations.end())
       return invalidInput("no live allocation of this device starts at " + formatAddress(address) +
                           "; free what 'allocate' returned, once");
-    raw = it->second;
+    raw = it->second.raw;
     allocations.erase(it);
   }
-  if (Status status = select(); !status.ok())
-    return status;
-  return check("hipFree", api->free(raw));
+  HipScope scope(*this);
+  return scope.status().ok() ? check("hipFree", api->free(raw)) : scope.status();
 }
 
 Status HipDevice::copyToDevice(DeviceAddress to, std::span<const std::byte> from) {
   if (from.empty())
     return Status::success();
-  if (Status status = select(); !status.ok())
+  if (Status status = checkHostMemory(from.data(), from.size()); !status)
+    return status;
+  HipScope scope(*this);
+  if (!scope.status())
+    return scope.status();
+  if (Status status = checkRange("write", to, from.size()); !status)
     return status;
   return check("copying " + std::to_string(from.size()) + " bytes to the device",
-               api->memcpyHtoD(pointer(to), from.data(), from.size()));
+               api->memcpyHtoD(hipPointer(to), from.data(), from.size()));
 }
 
 Status HipDevice::copyFromDevice(std::span<std::byte> to, DeviceAddress from) {
   if (to.empty())
     return Status::success();
-  if (Status status = select(); !status.ok())
+  if (Status status = checkHostMemory(to.data(), to.size()); !status)
+    return status;
+  HipScope scope(*this);
+  if (!scope.status())
+    return scope.status();
+  if (Status status = checkRange("read", from, to.size()); !status)
     return status;
   return check("copying " + std::to_string(to.size()) + " bytes from the device",
-               api->memcpyDtoH(to.data(), pointer(from), to.size()));
+               api->memcpyDtoH(to.data(), hipPointer(from), to.size()));
 }
 
 Status HipDevice::fill(DeviceAddress to, uint8_t value, uint64_t bytes) {
   if (bytes == 0)
     return Status::success();
-  if (Status status = select(); !status.ok())
+  HipScope scope(*this);
+  if (!scope.status())
+    return scope.status();
+  if (Status status = checkRange("fill", to, bytes); !status)
     return status;
   if (Status status = check("filling " + std::to_string(bytes) + " bytes",
-                            api->memset(pointer(to), value, bytes));
+                            api->memset(hipPointer(to), value, bytes));
       !status.ok())
     return status;
   return synchronize(); // hipMemset may return early
@@ -192,97 +158,46 @@ Result<std::shared_ptr<Module>> HipDevice::loadModule(std::span<const std::byte>
     return unsupported("code object '" + std::string(name) + "' is for " + info->architecture +
                        ", device '" + deviceProperties.name + "' is a " +
                        deviceProperties.architecture + "; compile it for that target");
-  if (Status status = select(); !status.ok())
-    return status.error();
+  HipScope scope(*this);
+  if (!scope.status())
+    return scope.status().error();
   void *handle = nullptr;
   if (Status status = check("loading code object '" + std::string(name) + "'",
                             api->moduleLoadData(&handle, codeObject.data()));
       !status.ok())
     return status.error();
-  return std::shared_ptr<Module>(
-      std::make_shared<HipModule>(shared_from_this(), handle, *std::move(info)));
+  auto code = std::make_shared<const HipCode>(self(), handle, *std::move(info));
+  return std::shared_ptr<Module>(std::make_shared<HipModule>(std::move(code)));
 }
 
-HipModule::~HipModule() {
-  if (device->select().ok())
-    device->api->moduleUnload(handle);
+HipCode::~HipCode() {
+  HipScope scope(*device);
+  if (scope.status().ok() && device->api->moduleUnload(handle) != 0)
+    device->api->getLastError();
 }
 
 Result<std::shared_ptr<Kernel>> HipModule::kernel(std::string_view name) {
-  Result<const KernelInfo *> info = codeObject.find(name);
+  Result<const KernelInfo *> info = code->info.find(name);
   if (!info.ok())
     return info.error();
-  if (Status status = device->select(); !status.ok())
-    return status.error();
+  const HipDevice &device = *code->device;
+  HipScope scope(device);
+  if (!scope.status())
+    return scope.status().error();
   void *function = nullptr;
   std::string symbol(name);
   if (Status status =
-          device->check("finding kernel '" + symbol + "'",
-                        device->api->moduleGetFunction(&function, handle, symbol.c_str()));
+          device.check("finding kernel '" + symbol + "'",
+                       device.api->moduleGetFunction(&function, code->handle, symbol.c_str()));
       !status.ok())
     return status.error();
-  return std::shared_ptr<Kernel>(std::make_shared<HipKernel>(device, **info, function));
-}
-
-Result<LaunchReport> HipDevice::launch(Kernel &kernel, const LaunchShape &shape,
-                                       std::span<const std::byte> kernarg) {
-  auto *hipKernel = dynamic_cast<HipKernel *>(&kernel);
-  if (!hipKernel || hipKernel->device.lock().get() != this)
-    return invalidInput("kernel '" + kernel.info().name +
-                        "' was loaded on another device; load its module on this one");
-  // HIP knows better than its property structure how much LDS a workgroup may have.
-  DeviceProperties limits = deviceProperties;
-  limits.maxLdsPerWorkgroup = 0;
-  if (Status status = checkLaunch(kernel.info(), limits, shape, kernarg.size()); !status.ok())
-    return status.error();
-  if (Status status = select(); !status.ok())
-    return status.error();
-  return timedLaunch(*hipKernel, shape, kernarg);
-}
-
-Result<LaunchReport> HipDevice::timedLaunch(const HipKernel &kernel, const LaunchShape &shape,
-                                            std::span<const std::byte> kernarg) {
-  HipEvent start(*api), stop(*api);
-  std::vector<std::byte> block(kernarg.begin(), kernarg.end());
-  block.resize(std::max<size_t>(block.size(), kernel.kernelInfo.explicitKernargSize()));
-  size_t size = block.size();
-  void *extra[] = {launchParamBufferPointer, block.data(), launchParamBufferSize, &size,
-                   launchParamEnd};
-  void *defaultStream = nullptr;
-  // In order; the first failure ends the chain.
-  const std::string what = "kernel '" + kernel.kernelInfo.name + "': ";
-  int code = 0;
-  const char *call = "";
-  auto step = [&](const char *name, auto function) {
-    if (code != 0)
-      return;
-    call = name;
-    code = function();
-  };
-  float milliseconds = 0;
-  step("hipEventCreate", [&] { return api->eventCreate(&start.handle); });
-  step("hipEventCreate", [&] { return api->eventCreate(&stop.handle); });
-  step("hipEventRecord", [&] { return api->eventRecord(start.handle, defaultStream); });
-  step("hipModuleLaunchKernel", [&] {
-    return api->moduleLaunchKernel(kernel.function, shape.grid.x, shape.grid.y, shape.grid.z,
-                                   shape.block.x, shape.block.y, shape.block.z, shape.dynamicLds,
-                                   defaultStream, nullptr, extra);
-  });
-  step("hipEventRecord", [&] { return api->eventRecord(stop.handle, defaultStream); });
-  step("hipEventSynchronize", [&] { return api->eventSynchronize(stop.handle); });
-  step("hipEventElapsedTime",
-       [&] { return api->eventElapsedTime(&milliseconds, start.handle, stop.handle); });
-  if (code != 0)
-    return api->failure(what + call, code);
-  LaunchReport report;
-  report.seconds = milliseconds * 1e-3;
-  return report;
+  return std::shared_ptr<Kernel>(std::make_shared<HipKernel>(code, **info, function));
 }
 
 Status HipDevice::synchronize() {
-  if (Status status = select(); !status.ok())
-    return status;
-  return check("hipDeviceSynchronize", api->deviceSynchronize());
+  HipScope scope(*this);
+  return scope.status().ok() ? check("hipDeviceSynchronize", api->deviceSynchronize())
+                             : scope.status();
 }
 
 Result<std::shared_ptr<Device>> runtime::openHipDevice(const HipOptions &options) {
@@ -299,7 +214,7 @@ Result<std::shared_ptr<Device>> runtime::openHipDevice(const HipOptions &options
                     "' says: " + (*api)->failure("starting HIP", code).message +
                     "; check the driver, or use device 'sim'");
   std::string found;
-  for (int index = 0; index < count; ++index) {
+  for (int index = options.index.value_or(0); index >= 0 && index < count; ++index) {
     Result<DeviceProperties> properties = (*api)->properties(index);
     if (!properties.ok())
       return properties.error();
@@ -307,7 +222,13 @@ Result<std::shared_ptr<Device>> runtime::openHipDevice(const HipOptions &options
       return std::shared_ptr<Device>(
           std::make_shared<HipDevice>(*api, index, *std::move(properties)));
     found += (found.empty() ? "" : ", ") + properties->architecture;
+    if (options.index)
+      return notFound("HIP device " + std::to_string(index) + " is a " + found + ", not a " +
+                      options.architecture + "; choose another one, or use device 'sim'");
   }
+  if (options.index && count > 0)
+    return notFound("no HIP device " + std::to_string(*options.index) + ": '" + library +
+                    "' finds " + std::to_string(count) + ", numbered from 0");
   if (found.empty())
     return notFound("no HIP device: '" + library + "' finds none; use device 'sim'");
   return notFound("no " + options.architecture + " device: '" + library + "' finds " + found +

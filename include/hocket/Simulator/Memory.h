@@ -48,6 +48,10 @@ public:
   /// with unspecified content (zero, in fact). `label` names the allocation in messages. Errors:
   /// zero bytes, an alignment that is no power of two or above 1 GiB, the limit, the host.
   Result<uint64_t> allocate(uint64_t bytes, uint64_t alignment = 256, std::string_view label = {});
+  /// Makes `host` device memory whose addresses are the host's, as HIP's pinned host memory is. It
+  /// is not owned: `free` and the destructor leave it as it is. Errors: it is empty, or overlaps an
+  /// allocation.
+  Result<uint64_t> share(std::span<std::byte> host, std::string_view label = {});
   /// Frees the allocation that starts at `address`. Errors: no live allocation starts there.
   Status free(uint64_t address);
 
@@ -74,7 +78,7 @@ public:
 private:
   struct Mapping {
     Allocation allocation;
-    void *map = nullptr;
+    void *map = nullptr; ///< null: shared, not owned
     uint64_t mapBytes = 0;
   };
   struct Freed {

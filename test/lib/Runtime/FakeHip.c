@@ -22,8 +22,15 @@
 #define FAKE_DEVICES 2
 #endif
 
-enum { success = 0, invalidValue = 1, noDevice = 100, notFound = 500, launchFailure = 719 };
-static _Thread_local int current = -1;
+enum {
+  success = 0,
+  invalidValue = 1,
+  noDevice = 100,
+  notFound = 500,
+  notReady = 600,
+  launchFailure = 719
+};
+static _Thread_local int current = 0, lastError = 0;
 
 static const char *architecture(int device) {
   return device == 0 ? "gfx90a:sramecc+:xnack-" : FAKE_ARCHITECTURE;
@@ -79,12 +86,16 @@ int hipGetDeviceCount(int *count) {
   *count = FAKE_DEVICES;
   return FAKE_DEVICES == 0 ? noDevice : success;
 }
+int hipGetDevice(int *device) {
+  *device = current;
+  return success;
+}
 int hipSetDevice(int device) {
   current = device;
   return device >= 0 && device < FAKE_DEVICES ? success : invalidValue;
 }
 int hipMalloc(void **pointer, size_t bytes) {
-  if (current < 0)
+  if (current != 1) /* the device that the tests open */
     return invalidValue;
   if (bytes > ((size_t)1 << 30))
     return 2;
@@ -105,6 +116,27 @@ int hipMemcpyDtoH(void *to, void *from, size_t bytes) {
 }
 int hipMemset(void *to, int value, size_t bytes) {
   memset(to, value, bytes);
+  return success;
+}
+int hipMemcpyHtoDAsync(void *to, const void *from, size_t bytes, void *stream) {
+  return stream ? hipMemcpyHtoD(to, from, bytes) : invalidValue;
+}
+int hipMemcpyDtoHAsync(void *to, void *from, size_t bytes, void *stream) {
+  return stream ? hipMemcpyDtoH(to, from, bytes) : invalidValue;
+}
+int hipMemcpyDtoDAsync(void *to, void *from, size_t bytes, void *stream) {
+  return stream ? hipMemcpyDtoH(to, from, bytes) : invalidValue;
+}
+int hipMemsetAsync(void *to, int value, size_t bytes, void *stream) {
+  return stream ? hipMemset(to, value, bytes) : invalidValue;
+}
+/* Knows one allocation that the tests did not make through the device. */
+char fakeForeignMemory[64];
+int hipMemGetAddressRange(void **base, size_t *size, void *address) {
+  if ((char *)address < fakeForeignMemory || (char *)address >= fakeForeignMemory + 64)
+    return lastError = notFound;
+  *base = fakeForeignMemory;
+  *size = 64;
   return success;
 }
 int hipModuleLoadData(void **module, const void *image) {
@@ -141,7 +173,7 @@ int hipModuleLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
     return invalidValue;
   memcpy(&arguments, extra[1], sizeof(arguments));
   if (arguments.value == 0xdead)
-    return launchFailure;
+    return lastError = launchFailure;
   for (uint32_t i = 0; i < arguments.count; ++i)
     arguments.to[i] = arguments.value;
   return success;
@@ -149,6 +181,28 @@ int hipModuleLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsign
 #endif
 
 int hipDeviceSynchronize(void) { return success; }
+/* A stream is never done when it is asked first, and always when it is asked again. */
+int hipStreamCreate(void **stream) {
+  *stream = calloc(1, sizeof(int));
+  return success;
+}
+int hipStreamDestroy(void *stream) {
+  free(stream);
+  return success;
+}
+int hipStreamSynchronize(void *stream) { return stream ? success : invalidValue; }
+int hipStreamQuery(void *stream) {
+  return (*(int *)stream)++ == 0 ? lastError = notReady : success;
+}
+int hipStreamWaitEvent(void *stream, void *event, unsigned flags) {
+  return stream && event && flags == 0 ? success : invalidValue;
+}
+int hipGetLastError(void) {
+  int error = lastError;
+  lastError = success;
+  return error;
+}
+int hipEventQuery(void *event) { return event ? success : invalidValue; }
 int hipEventCreate(void **event) {
   *event = malloc(1);
   return success;

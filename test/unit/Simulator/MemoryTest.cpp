@@ -92,3 +92,34 @@ TEST(Memory, RefusesBadRequests) {
   EXPECT_FALSE(memory.free(address).ok());
   EXPECT_EQ(memory.liveBytes(), 0u);
 }
+
+TEST(Memory, SharesHostMemoryAtItsOwnAddress) {
+  std::vector<std::byte> host(100);
+  {
+    Memory memory(/*limit=*/64);
+    auto address = memory.share(host, "pinned");
+    ASSERT_TRUE(address.ok()) << address.error().message;
+    EXPECT_EQ(*address, reinterpret_cast<uintptr_t>(host.data()));
+    EXPECT_EQ(memory.translate(*address + 96, 4), host.data() + 96);
+    EXPECT_EQ(memory.translate(*address + 97, 4), nullptr);
+    EXPECT_EQ(memory.liveBytes(), 0u);
+    ASSERT_TRUE(memory.fill(*address, 7, 100).ok());
+    ASSERT_TRUE(memory.fill(*address + 10, 0, 80).ok());
+    EXPECT_EQ(host[9], std::byte(7));
+    EXPECT_EQ(host[10], std::byte(0));
+
+    for (std::span<std::byte> range : {std::span(host).first(1), std::span(host).last(1)}) {
+      auto again = memory.share(range);
+      ASSERT_FALSE(again.ok());
+      EXPECT_THAT(again.error().message, HasSubstr("overlaps device memory"));
+    }
+    auto nothing = memory.share({});
+    ASSERT_FALSE(nothing.ok());
+    EXPECT_THAT(nothing.error().message, HasSubstr("cannot be shared with the device"));
+    EXPECT_TRUE(memory.free(*address).ok());
+    EXPECT_EQ(memory.find(*address), nullptr);
+    EXPECT_TRUE(memory.share(std::span(host).first(50)).ok());
+    EXPECT_TRUE(memory.share(std::span(host).last(50)).ok());
+  }
+  EXPECT_EQ(host[99], std::byte(7)); // still the test's own
+}

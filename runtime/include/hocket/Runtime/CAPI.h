@@ -5,7 +5,8 @@
  * null, stale or foreign handle is HOCKET_INVALID_INPUT, never a crash. All functions may be called
  * from any thread. Sizes and offsets are in bytes, grids in workgroups, blocks in work-items.
  *
- * A released device, module or kernel stays alive while something made from it is in use.
+ * A released device, module or kernel stays alive while something made from it is in use; a
+ * released kernel also until the launches of it that a stream holds are done.
  */
 #ifndef HOCKET_RUNTIME_CAPI_H
 #define HOCKET_RUNTIME_CAPI_H
@@ -20,6 +21,8 @@ extern "C" {
 typedef struct hocket_device_s *hocket_device;
 typedef struct hocket_module_s *hocket_module;
 typedef struct hocket_kernel_s *hocket_kernel;
+typedef struct hocket_stream_s *hocket_stream;
+typedef struct hocket_event_s *hocket_event;
 
 typedef enum hocket_status {
   HOCKET_SUCCESS = 0,
@@ -82,6 +85,40 @@ hocket_status hocket_kernel_arguments(hocket_kernel kernel, uint32_t *bytes, uin
 hocket_status hocket_launch(hocket_kernel kernel, hocket_dim3 grid, hocket_dim3 block,
                             uint32_t dynamic_lds, const hocket_argument *arguments, size_t count,
                             double *seconds);
+
+/* Streams: calls return when the work is accepted; it is done in the order it was given, after the
+ * calls above that came before it. Host memory of a copy must stay valid until the stream has
+ * passed it. What goes wrong may be reported by the call or by any later call on the stream or
+ * device. The simulator does the work within the call. Releasing a stream waits for its work. */
+hocket_status hocket_stream_create(hocket_device device, hocket_stream *stream);
+hocket_status hocket_stream_release(hocket_stream stream);
+hocket_status hocket_stream_copy_to_device(hocket_stream stream, uint64_t to, const void *from,
+                                           uint64_t bytes);
+hocket_status hocket_stream_copy_from_device(hocket_stream stream, void *to, uint64_t from,
+                                             uint64_t bytes);
+/* Within the device; the ranges must not overlap. */
+hocket_status hocket_stream_copy(hocket_stream stream, uint64_t to, uint64_t from, uint64_t bytes);
+hocket_status hocket_stream_fill(hocket_stream stream, uint64_t to, uint8_t value, uint64_t bytes);
+/* As hocket_launch, without waiting; the arguments are copied. */
+hocket_status hocket_stream_launch(hocket_stream stream, hocket_kernel kernel, hocket_dim3 grid,
+                                   hocket_dim3 block, uint32_t dynamic_lds,
+                                   const hocket_argument *arguments, size_t count);
+hocket_status hocket_stream_synchronize(hocket_stream stream);
+/* *done is 1 if everything given so far is done, else 0. */
+hocket_status hocket_stream_query(hocket_stream stream, int *done);
+
+/* Events: marks in streams of the same device. */
+hocket_status hocket_event_create(hocket_device device, hocket_event *event);
+hocket_status hocket_event_release(hocket_event event);
+/* Marks what was given to the stream so far; replaces an earlier mark. */
+hocket_status hocket_event_record(hocket_event event, hocket_stream stream);
+/* Work given to the stream from now on waits for the event's last mark. */
+hocket_status hocket_stream_wait(hocket_stream stream, hocket_event event);
+hocket_status hocket_event_synchronize(hocket_event event);
+hocket_status hocket_event_query(hocket_event event, int *done);
+/* Waits for both and gives the seconds from start to stop: device time on HIP, host time in the
+ * simulator. HOCKET_INVALID_INPUT if one was never recorded. */
+hocket_status hocket_event_seconds(hocket_event start, hocket_event stop, double *seconds);
 
 #ifdef __cplusplus
 }

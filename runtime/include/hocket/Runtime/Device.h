@@ -79,7 +79,7 @@ struct KernelInfo {
 Status checkLaunch(const KernelInfo &kernel, const DeviceProperties &device,
                    const LaunchShape &shape, uint64_t kernargBytes);
 
-/// A kernel of a loaded module; valid as long as the module lives.
+/// A kernel of a loaded module, which stays loaded while the kernel lives.
 class Kernel {
 public:
   virtual ~Kernel();
@@ -116,8 +116,12 @@ struct SimulationOptions {
   bool check = false;               ///< checked execution: `LaunchReport::findings`
 };
 
-/// One device. All calls are synchronous unless said otherwise and may come from any thread.
-class Device {
+class Stream;
+class Event;
+
+/// One device. All calls are synchronous and may come from any thread; work that is not waited for
+/// goes to a stream (Stream.h). Devices are owned by shared pointers.
+class Device : public std::enable_shared_from_this<Device> {
 public:
   virtual ~Device();
   /// "hip" or "sim".
@@ -144,7 +148,13 @@ public:
   /// device.
   virtual Result<LaunchReport> launch(Kernel &kernel, const LaunchShape &shape,
                                       std::span<const std::byte> kernarg) = 0;
+  /// Waits for the work of all streams.
   virtual Status synchronize() = 0;
+
+  /// A new queue of work, and a new mark for one. Unless a device has queues of its own, a stream
+  /// does its work within the call, in order.
+  virtual Result<std::shared_ptr<Stream>> createStream();
+  virtual Result<std::shared_ptr<Event>> createEvent();
 
   /// Replaces the simulator's options for later launches; no effect elsewhere.
   virtual void setSimulationOptions(const SimulationOptions &options) { (void)options; }
