@@ -34,6 +34,8 @@ config.substitutions.append(("%tblgen-doc", " ".join([
     "mlir-tblgen", "-I", os.path.join(config.llvm_tools_dir, os.pardir, "include"),
     "-I", os.path.join(config.hocket_source_dir, "dialects"), "-I", os.path.join(config.hocket_source_dir, "include")])))
 config.substitutions.append(("%source", config.hocket_source_dir))
+config.substitutions.append(("%build", config.hocket_build_dir))
+config.substitutions.append(("%llvm-bin", config.llvm_tools_dir))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(

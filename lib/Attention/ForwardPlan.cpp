@@ -68,10 +68,9 @@ Status ForwardPlan::checkBuffers(const ForwardBuffers &buffers) const {
   return checkBuffer(buffers.workspace, "workspace", workspace);
 }
 
-Result<std::shared_ptr<const std::vector<ForwardPlan::Loaded>>>
-ForwardPlan::loaded(runtime::Device &device) const {
+Result<ForwardPlan::LoadedKernels> ForwardPlan::loaded(runtime::Device &device) const {
   std::lock_guard lock(mutex);
-  std::shared_ptr<const std::vector<Loaded>> &known = devices[&device];
+  LoadedKernels &known = devices[&device];
   if (known)
     return known;
   auto kernels = std::make_shared<std::vector<Loaded>>();
@@ -97,13 +96,13 @@ ForwardPlan::loaded(runtime::Device &device) const {
 }
 
 Status ForwardPlan::load(runtime::Device &device) const {
-  auto kernels = loaded(device);
+  Result<LoadedKernels> kernels = loaded(device);
   return kernels.ok() ? Status::success() : Status(kernels.error());
 }
 
 void ForwardPlan::unload(runtime::Device &device) const {
   // The module may be the last to hold the device: let go of it after the lock.
-  std::shared_ptr<const std::vector<Loaded>> last;
+  LoadedKernels last;
   std::lock_guard lock(mutex);
   auto found = devices.find(&device);
   if (found == devices.end())
@@ -112,11 +111,11 @@ void ForwardPlan::unload(runtime::Device &device) const {
   devices.erase(found);
 }
 
-Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &device,
-                                                            const ForwardBuffers &buffers) const {
+Result<ForwardPlan::Prepared> ForwardPlan::prepare(runtime::Device &device,
+                                                   const ForwardBuffers &buffers) const {
   if (Status status = checkBuffers(buffers); !status.ok())
     return status.error();
-  auto kernels = loaded(device);
+  Result<LoadedKernels> kernels = loaded(device);
   if (!kernels.ok())
     return kernels.error();
   manifest::Variables bound = variables;
@@ -129,17 +128,45 @@ Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &dev
   set("o", buffers.o, true);
   set("lse", buffers.lse, description.wantLse);
   set("workspace", buffers.workspace, workspace != 0);
-  std::vector<runtime::LaunchReport> reports;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    Result<manifest::Binding> binding = bindLaunch(steps[i].compiled->manifest, bound);
+  Prepared prepared{*kernels, {}};
+  for (const PlannedLaunch &step : steps) {
+    Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
     if (!binding.ok())
       return binding.error();
-    auto report = device.launch(*(**kernels)[i].kernel, binding->shape, binding->kernarg);
+    prepared.bindings.push_back(*std::move(binding));
+  }
+  return prepared;
+}
+
+Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &device,
+                                                            const ForwardBuffers &buffers) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  std::vector<runtime::LaunchReport> reports;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    auto report = device.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
     if (!report.ok())
       return report.error();
     reports.push_back(*std::move(report));
   }
   return reports;
+}
+
+Status ForwardPlan::run(runtime::Device &device, const ForwardBuffers &buffers,
+                        runtime::Stream &stream) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    if (Status status =
+            stream.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+        !status.ok())
+      return status;
+  }
+  return Status::success();
 }
 
 Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &entry,

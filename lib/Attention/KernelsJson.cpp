@@ -26,10 +26,10 @@ static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known,
     path.report("expected object");
     return false;
   }
-  std::vector<std::string> unknown;
+  std::vector<StringRef> unknown; // of the object's own keys: the path keeps what it is given
   for (const auto &[key, element] : *object)
     if (!llvm::is_contained(known, key.str()))
-      unknown.push_back(key.str());
+      unknown.push_back(key);
   if (unknown.empty())
     return true;
   path.field(*llvm::min_element(unknown)).report("unknown key");

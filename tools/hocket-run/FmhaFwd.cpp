@@ -1,6 +1,7 @@
 // hocket-run fmha-fwd: an attention forward, compiled in process, run and verified.
 //
 // With --code-object and --manifest it runs a kernel that is already there, ours or anyone's.
+#include "Bench.h"
 #include "ForwardOptions.h"
 #include "Output.h"
 #include "Subcommands.h"
@@ -13,14 +14,6 @@
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
-
-/// Two products of two operations each for every pair of query and key; a causal mask counts as
-/// half of them, as published figures do.
-static double tflops(const ForwardProblem &problem, double microseconds) {
-  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
-                 double(problem.seqKv) * (problem.causal ? 0.5 : 1.0);
-  return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
-}
 
 /// --explain: the choice, to standard error and as JSON.
 static Result<int> explain(const Options &options, const ForwardProblem &problem) {
@@ -94,7 +87,7 @@ static Result<int> runProblem(const Options &options) {
   llvm::errs() << time->text();
   if (time->microseconds() > 0)
     llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
-                                 tflops(*problem, time->microseconds()),
+                                 run::tflops(*problem, time->microseconds()),
                                  problem->causal ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
       !status.ok())

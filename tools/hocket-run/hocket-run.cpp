@@ -28,7 +28,7 @@ constexpr Subcommand subcommands[] = {
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"isa", "list the instructions that the simulator implements", isaCommand},
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},
-    {"bench", "predict published measurements and report the error", benchCommand},
+    {"bench", "measure or predict kernels over a list of problems", benchCommand},
     {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
     {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };

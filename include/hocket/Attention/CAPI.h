@@ -1,6 +1,6 @@
 /* Attention for C: describe a problem, get a plan, run it. On top of the runtime's C interface
- * (hocket/Runtime/CAPI.h): devices, memory and error messages are its; so are the rules for handles:
- * numbers in disguise that are checked at every call, null, stale or foreign ones are
+ * (hocket/Runtime/CAPI.h): devices, memory and error messages are its; so are the rules for
+ * handles: numbers in disguise that are checked at every call, null, stale or foreign ones are
  * HOCKET_INVALID_INPUT, never a crash. Every function may be called from any thread.
  *
  *   hocket_planner planner;
@@ -8,9 +8,8 @@
  *   hocket_forward_problem problem;
  *   hocket_forward_buffers buffers = {0};
  *   hocket_forward_problem_init(&problem);
- *   problem.heads = 8, problem.kv_heads = 2, problem.seq_q = problem.seq_kv = 4096, problem.causal = 1;
- *   hocket_planner_create(NULL, &planner);
- *   hocket_planner_plan(planner, &problem, &plan);
+ *   problem.heads = 8, problem.kv_heads = 2, problem.seq_q = problem.seq_kv = 4096, problem.causal
+ * = 1; hocket_planner_create(NULL, &planner); hocket_planner_plan(planner, &problem, &plan);
  *   ... allocate and fill buffers ...
  *   hocket_plan_run(plan, device, &buffers, NULL);
  *
@@ -34,8 +33,8 @@ typedef enum hocket_dtype { HOCKET_BF16 = 0, HOCKET_FP16 = 1 } hocket_dtype;
 /* The order of a dense tensor's dimensions in memory. */
 typedef enum hocket_layout { HOCKET_BSHD = 0, HOCKET_BHSD = 1 } hocket_layout;
 
-/* Strides of one tensor in elements of 16 bits; the head dimension is contiguous. All zero: those of
- * the dense layout. */
+/* Strides of one tensor in elements of 16 bits; the head dimension is contiguous. All zero: those
+ * of the dense layout. */
 typedef struct hocket_strides {
   int64_t batch, sequence, head;
 } hocket_strides;
@@ -54,8 +53,8 @@ typedef struct hocket_forward_problem {
   int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
   double scale;          /* factor on Q K^T, used if has_scale */
   int want_lse;          /* also compute the log-sum-exp [0] */
-  int fast_scale;        /* Q may be scaled and rounded before the product: faster, less accurate [0] */
-  hocket_layout layout;  /* of tensors without strides [HOCKET_BSHD] */
+  int fast_scale; /* Q may be scaled and rounded before the product: faster, less accurate [0] */
+  hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
   hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
 } hocket_forward_problem;
 
@@ -85,8 +84,8 @@ hocket_status hocket_planner_create(const hocket_planner_options *options, hocke
 hocket_status hocket_planner_release(hocket_planner planner);
 
 /* The plan for `problem`: chosen, and compiled if need be (a fraction of a second, once).
- * HOCKET_INVALID_INPUT for a malformed problem, HOCKET_UNSUPPORTED for one that no kernel takes; the
- * message has the whole problem, the field to blame and the nearest supported problem. */
+ * HOCKET_INVALID_INPUT for a malformed problem, HOCKET_UNSUPPORTED for one that no kernel takes;
+ * the message has the whole problem, the field to blame and the nearest supported problem. */
 hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
                                   hocket_plan *plan);
 hocket_status hocket_plan_release(hocket_plan plan);
@@ -103,6 +102,10 @@ hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uin
  * the simulator. Errors name the buffer that is null, too small or misaligned. */
 hocket_status hocket_plan_run(hocket_plan plan, hocket_device device,
                               const hocket_forward_buffers *buffers, double *seconds);
+/* The same on a stream of `device`, without waiting: buffers must live, and the plan be
+ * neither released nor unloaded, until the stream has passed it. */
+hocket_status hocket_plan_run_on(hocket_plan plan, hocket_device device,
+                                 const hocket_forward_buffers *buffers, hocket_stream stream);
 /* Gives back what the plan loaded on `device`; no run of it there may be under way. */
 hocket_status hocket_plan_unload(hocket_plan plan, hocket_device device);
 

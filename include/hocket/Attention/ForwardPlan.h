@@ -6,7 +6,7 @@
 #pragma once
 
 #include "hocket/Attention/KernelSource.h"
-#include "hocket/Runtime/Device.h"
+#include "hocket/Runtime/Stream.h"
 
 #include <cstdint>
 #include <memory>
@@ -62,6 +62,10 @@ public:
   Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device,
                                                  const ForwardBuffers &buffers) const;
 
+  /// The same on `stream`, a stream of `device`, without waiting. Plan and buffers must live until
+  /// the stream has passed the launches; what goes wrong there is reported by later calls on it.
+  Status run(runtime::Device &device, const ForwardBuffers &buffers, runtime::Stream &stream) const;
+
   /// Loads the kernels on `device` without running them, so that the first run is not slower.
   Status load(runtime::Device &device) const;
   /// Gives back what was loaded on `device`; no run on it may be under way.
@@ -74,15 +78,22 @@ private:
   };
   ForwardPlan(ForwardProblem problem, std::vector<PlannedLaunch> launches)
       : description(std::move(problem)), steps(std::move(launches)) {}
+  using LoadedKernels = std::shared_ptr<const std::vector<Loaded>>;
+  /// A launch, ready but for the device.
+  struct Prepared {
+    LoadedKernels kernels;
+    std::vector<manifest::Binding> bindings;
+  };
+  Result<Prepared> prepare(runtime::Device &device, const ForwardBuffers &buffers) const;
   Status checkBuffers(const ForwardBuffers &buffers) const;
-  Result<std::shared_ptr<const std::vector<Loaded>>> loaded(runtime::Device &device) const;
+  Result<LoadedKernels> loaded(runtime::Device &device) const;
 
   ForwardProblem description;
   std::vector<PlannedLaunch> steps;
   manifest::Variables variables; ///< of the problem, without pointers
   uint64_t workspace = 0;
   mutable std::mutex mutex; ///< of `devices`
-  mutable std::unordered_map<runtime::Device *, std::shared_ptr<const std::vector<Loaded>>> devices;
+  mutable std::unordered_map<runtime::Device *, LoadedKernels> devices;
 };
 
 /// Makes plans, and remembers them.

@@ -148,7 +148,7 @@ TEST_F(Plans, AWorkspaceIsAskedForAndChecked) {
 }
 
 TEST_F(Plans, LaunchesRunInOrderAndShareTheLargestWorkspace) {
-  KernelVariant variant;
+  KernelVariant variant = variantOf({});
   const KernelEntry &entry = KernelRegistry::shipped()->kernels().front();
   FakeSource small("10"), large("1000");
   auto made = ForwardPlan::make(problem, {{"first", *small.get(entry, variant, "gfx950")},
@@ -211,7 +211,7 @@ protected:
 
   llvm::SmallString<128> directory;
   const KernelEntry *entry = nullptr;
-  KernelVariant variant;
+  KernelVariant variant = variantOf({});
   std::string name;
 };
 } // namespace
