@@ -30,6 +30,7 @@ config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_sta
 
 config.substitutions.append(("%kernels", os.path.join(config.hocket_source_dir, "kernels")))
 config.substitutions.append(("%scripts", os.path.join(config.hocket_source_dir, "scripts")))
+config.substitutions.append(("%build", config.hocket_build_dir))
 config.substitutions.append(("%tblgen-doc", " ".join([
     "mlir-tblgen", "-I", os.path.join(config.llvm_tools_dir, os.pardir, "include"),
     "-I", os.path.join(config.hocket_source_dir, "dialects"), "-I", os.path.join(config.hocket_source_dir, "include")])))

@@ -20,7 +20,7 @@ int main(void) {
     return 1;
   }
   printf("%s, K takes %llu bytes\n", kernel, (unsigned long long)bytes);
-  problem.head_dim = 96;
+  problem.head_dim = 100;
   if (hocket_planner_plan(planner, &problem, &plan) != HOCKET_UNSUPPORTED)
     return 1;
   printf("%s\n", hocket_last_error());

@@ -18,6 +18,7 @@ namespace {
 /// Work-items of a launch in x, as runtime::checkLaunch counts them.
 constexpr int64_t kMostWorkItems = UINT32_MAX;
 constexpr int64_t kWaveSize = 64;
+constexpr int64_t kWaveRows = 32;
 
 /// Walks the rules of one entry over a problem that it repairs as it goes.
 class Rules {
@@ -73,23 +74,43 @@ private:
 
   void checkHeadDims() {
     HeadDims found{problem.headDim, problem.headDimV};
-    if (llvm::is_contained(entry.headDims, found))
+    if (entry.takes(found))
       return;
-    HeadDims nearest = entry.headDims.front();
-    std::string wanted;
-    for (HeadDims dims : entry.headDims) {
-      wanted += (wanted.empty() ? "" : " or ") + text(dims);
-      if (distance(dims, found) < distance(nearest, found))
-        nearest = dims;
-    }
-    bool onlyValues = llvm::any_of(entry.headDims, [&](HeadDims d) { return d.qk == found.qk; });
-    fail(onlyValues ? "head-dim-v" : "head-dim", onlyValues ? std::to_string(found.v) : text(found),
-         onlyValues ? text(nearest) + " (of Q and K / of V)" : wanted);
+    HeadDims nearest = nearestDims(found);
+    std::string wanted = wantedDims();
+    if (nearest.qk != found.qk)
+      fail("head-dim", text(found), wanted);
+    else
+      fail("head-dim-v", std::to_string(found.v),
+           wanted + " with head-dim " + std::to_string(found.qk));
     // Strides that were meant for other rows say nothing about these.
     for (auto &strides : problem.strides)
       strides.reset();
     problem.headDim = nearest.qk;
     problem.headDimV = nearest.v;
+  }
+  std::string wantedDims() const {
+    if (entry.headDimMultiple > 0)
+      return "multiples of " + std::to_string(entry.headDimMultiple) + " up to " +
+             std::to_string(entry.headDimMax);
+    std::string wanted;
+    for (HeadDims dims : entry.headDims)
+      wanted += (wanted.empty() ? "" : " or ") + text(dims);
+    return wanted;
+  }
+  HeadDims nearestDims(HeadDims found) const {
+    HeadDims nearest = entry.headDims.front();
+    for (HeadDims dims : entry.headDims)
+      if (distance(dims, found) < distance(nearest, found))
+        nearest = dims;
+    if (entry.headDimMultiple == 0)
+      return nearest;
+    auto round = [&](int64_t dim) {
+      int64_t up = static_cast<int64_t>(
+          llvm::alignTo(static_cast<uint64_t>(dim), uint64_t(entry.headDimMultiple)));
+      return std::min(up, entry.headDimMax - entry.headDimMax % entry.headDimMultiple);
+    };
+    return {round(found.qk), round(found.v)};
   }
   static std::string text(HeadDims dims) {
     return std::to_string(dims.qk) + (dims.v == dims.qk ? "" : "/" + std::to_string(dims.v));
@@ -107,8 +128,10 @@ private:
 
   /// A workgroup for every block of rows of every head, all in the grid's x.
   void checkGrid() {
-    int64_t blocks = llvm::divideCeil(problem.seqQ, entry.blockRows());
-    int64_t most = kMostWorkItems / (entry.waves * kWaveSize) / blocks;
+    // Without a number of waves, the worst case: one wave, one block for every 32 rows.
+    int64_t waves = std::max<int64_t>(entry.waves, 1);
+    int64_t blocks = llvm::divideCeil(problem.seqQ, waves * kWaveRows);
+    int64_t most = kMostWorkItems / (waves * kWaveSize) / blocks;
     if (problem.heads <= most)
       return;
     fail("heads", std::to_string(problem.heads),

@@ -25,6 +25,13 @@ ForwardProblem attention::exampleOf(const KernelVariant &variant) {
   return problem;
 }
 
+bool KernelEntry::takes(HeadDims dims) const {
+  if (llvm::is_contained(headDims, dims))
+    return true;
+  return headDimMultiple > 0 && dims.qk % headDimMultiple == 0 && dims.v % headDimMultiple == 0 &&
+         dims.qk <= headDimMax && dims.v <= headDimMax;
+}
+
 std::string KernelEntry::variantName(const KernelVariant &variant) const {
   std::string text = name + "_d" + std::to_string(variant.headDims.qk);
   if (variant.headDims.v != variant.headDims.qk)

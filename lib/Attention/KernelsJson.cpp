@@ -105,25 +105,30 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
   if (entry.architectures.empty() || entry.dtypes.empty() || entry.headDims.empty() ||
       entry.causal.empty() || entry.lse.empty() || entry.fastScale.empty())
     return fail("name", "the kernel takes no problem at all: one of its lists is empty");
-  if (entry.waves < 1 || entry.waves > 16)
-    return fail("waves", "expected 1 to 16");
-  if (entry.kvTile < 1 || entry.maxSequence < 1 || entry.strideMultiple < 1)
-    return fail("kv_tile", "kv_tile, max_sequence and stride_multiple must be at least 1");
+  if (entry.waves < 0 || entry.waves > 16)
+    return fail("waves", "expected 1 to 16, or 0: as the head size wants");
+  if (entry.kvTile < 0 || entry.maxSequence < 1 || entry.strideMultiple < 1)
+    return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
+  if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
+    return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
   return true;
 }
 
 static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path path) {
   if (!checkKeys(value,
-                 {"name", "summary", "arch", "dtypes", "head_dims", "masks", "lse", "fast_scale",
-                  "max_sequence", "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                  "priority", "pays", "because"},
+                 {"name", "summary", "arch", "dtypes", "head_dims", "head_dim_multiple",
+                  "head_dim_max", "masks", "lse", "fast_scale", "max_sequence", "stride_multiple",
+                  "schedule", "waves", "kv_tile", "block_order", "priority", "pays", "because"},
                  path))
     return false;
   json::ObjectMapper map(value, path);
   const json::Object &object = *value.getAsObject();
   return map && map.map("name", entry.name) && map.map("summary", entry.summary) &&
          map.map("arch", entry.architectures) && map.map("dtypes", entry.dtypes) &&
-         map.map("head_dims", entry.headDims) && readFlags(object, "masks", entry.causal, path) &&
+         map.map("head_dims", entry.headDims) &&
+         map.mapOptional("head_dim_multiple", entry.headDimMultiple) &&
+         map.mapOptional("head_dim_max", entry.headDimMax) &&
+         readFlags(object, "masks", entry.causal, path) &&
          readFlags(object, "lse", entry.lse, path) &&
          readFlags(object, "fast_scale", entry.fastScale, path) &&
          map.map("max_sequence", entry.maxSequence) &&
@@ -223,6 +228,10 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   out.attribute("arch", json::Array(entry.architectures));
   out.attribute("dtypes", names(entry.dtypes));
   out.attribute("head_dims", std::move(headDims));
+  if (entry.headDimMultiple > 0) {
+    out.attribute("head_dim_multiple", entry.headDimMultiple);
+    out.attribute("head_dim_max", entry.headDimMax);
+  }
   out.attribute("masks", masks(entry.causal));
   out.attribute("lse", flags(entry.lse));
   out.attribute("fast_scale", flags(entry.fastScale));

@@ -94,8 +94,10 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
   CompileOptions options;
   options.target = architecture;
   options.schedule = entry.schedule;
-  options.waves = entry.waves;
-  options.kvTile = entry.kvTile;
+  if (entry.waves != 0)
+    options.waves = entry.waves;
+  if (entry.kvTile != 0)
+    options.kvTile = entry.kvTile;
   options.blockOrder = entry.blockOrder;
   return options;
 }

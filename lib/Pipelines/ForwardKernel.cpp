@@ -4,15 +4,22 @@
 using namespace hocket;
 
 static std::string kernelName(const attention::ForwardProblem &problem) {
-  return "fmha_fwd_d" + std::to_string(problem.headDim) + "_" +
-         std::string(attention::toString(problem.dtype)) + (problem.causal ? "_causal" : "_none");
+  std::string dims = std::to_string(problem.headDim);
+  if (problem.headDimV != problem.headDim)
+    dims += "x" + std::to_string(problem.headDimV);
+  return "fmha_fwd_d" + dims + "_" + std::string(attention::toString(problem.dtype)) +
+         (problem.causal ? "_causal" : "_none");
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {
   std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
   return "attn.forward @" + kernelName(problem) + " element_type(" + element + ") head_dim(" +
-         std::to_string(problem.headDim) + ") mask(" + (problem.causal ? "causal" : "none") + ")" +
-         (problem.wantLse ? " lse" : "") + (problem.fastScale ? " fast_scale" : "") + "\n";
+         std::to_string(problem.headDim) + ")" +
+         (problem.headDimV != problem.headDim
+              ? " head_dim_v(" + std::to_string(problem.headDimV) + ")"
+              : "") +
+         " mask(" + (problem.causal ? "causal" : "none") + ")" + (problem.wantLse ? " lse" : "") +
+         (problem.fastScale ? " fast_scale" : "") + "\n";
 }
 
 Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &problem,

@@ -1,8 +1,11 @@
-// The instrument behind `Tracer`: one workgroup runs on one host thread, so its observer alone
-// writes the traces.
+// The instruments behind `Tracer` and `ExecutedCode`: one workgroup runs on one host thread, so its
+// observer alone writes the traces; what was executed at all is put together workgroup by
+// workgroup.
 #include "hocket/Simulator/Trace.h"
 
 #include "Workgroup.h"
+
+#include <mutex>
 
 using namespace hocket::sim;
 
@@ -60,3 +63,47 @@ Tracer::~Tracer() = default;
 
 Instrument &Tracer::instrument() { return *recorder; }
 const std::vector<WaveTrace> &Tracer::traces() const { return recorder->traces; }
+
+class ExecutedCode::Collector final : public Instrument {
+public:
+  std::unique_ptr<Observer> observe(const LaunchContext &) override;
+
+  std::mutex mutex;
+  std::set<uint64_t> addresses;
+};
+
+namespace {
+class CodeObserver final : public Observer {
+public:
+  CodeObserver(std::mutex &mutex, std::set<uint64_t> &addresses)
+      : mutex(mutex), addresses(addresses) {}
+
+  void before(Wave &, uint32_t index, const Instruction &) override {
+    if (index >= executed.size())
+      executed.resize(index + 1);
+    executed[index] = true;
+  }
+
+  void end(Workgroup &group) override {
+    std::lock_guard lock(mutex);
+    for (uint32_t i = 0; i < executed.size(); ++i)
+      if (executed[i])
+        addresses.insert(group.context.text->addressOf(i));
+  }
+
+private:
+  std::mutex &mutex;
+  std::set<uint64_t> &addresses;
+  std::vector<bool> executed; ///< by slot
+};
+} // namespace
+
+std::unique_ptr<Observer> ExecutedCode::Collector::observe(const LaunchContext &) {
+  return std::make_unique<CodeObserver>(mutex, addresses);
+}
+
+ExecutedCode::ExecutedCode() : collector(std::make_unique<Collector>()) {}
+ExecutedCode::~ExecutedCode() = default;
+
+Instrument &ExecutedCode::instrument() { return *collector; }
+const std::set<uint64_t> &ExecutedCode::addresses() const { return collector->addresses; }

@@ -250,7 +250,7 @@ Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
       "[options]",
       "Measures kernels on HIP, or predicts them by the cycle model, over a list of "
       "problems (default: the published ones)",
-      optionTable,
+      &optionTable,
       OPT_INPUT,
       OPT_UNKNOWN,
       OPT_help};

@@ -149,7 +149,7 @@ Result<int> run::cacheCommand(llvm::ArrayRef<const char *> args) {
   CommandLine command{"cache",
                       "hocket-run cache list|clear|verify|stress [options]",
                       "Looks after the cache of compiled kernels",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

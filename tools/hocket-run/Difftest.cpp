@@ -332,7 +332,7 @@ Result<int> run::difftestCommand(llvm::ArrayRef<const char *> args) {
                       "hocket-run difftest [options]",
                       "Runs random C, compiled for the host and for gfx950, on the host and in the "
                       "simulator, and compares",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

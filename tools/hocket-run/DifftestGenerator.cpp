@@ -69,8 +69,12 @@ std::string Generator::constant(Type type) {
     return pick(floats);
   case Type::Double:
     return "(f64)" + pick(floats);
-  case Type::Half:
-    return "(f16)" + pick(floats);
+  case Type::Half: {
+    // No negative zeros that LLVM 22 sees: in vectors it makes them positive.
+    std::string value = pick(floats);
+    bool zero = value == "0.0f" || value == "-0.0f" || value == "-1e-30f" || value == "1e-42f";
+    return zero ? "fh(" + value + ")" : "(f16)" + value;
+  }
   }
   return "0";
 }
@@ -187,29 +191,38 @@ std::string Generator::wide(unsigned depth) {
 
 std::string Generator::floating(Type type, unsigned depth) {
   static const char *const operators[] = {"+", "-", "*", "*", "+", "/"};
-  static const char *const unary[] = {"floor", "ceil", "trunc", "rint", "fabs"};
+  static const char *const unary[] = {"floor", "ceil", "trunc", "rint", ""};
   const char *suffix = type == Type::Double ? "" : "f";
   const char *name = type == Type::Double ? "f64" : type == Type::Half ? "f16" : "f32";
+  const char *letter = type == Type::Double ? "d" : type == Type::Half ? "h" : "f";
   std::string cast = std::string("(") + name + ")";
   std::string a = expression(type, depth), b = expression(type, depth);
   switch (below(10)) {
   case 0:
   case 1:
   case 2:
-  case 3:
-    return "(" + a + " " + pick(operators) + " " + b + ")";
-  case 4:
-    return cast + "__builtin_" + pick(unary) + suffix + "(" + a + ")";
+  case 3: {
+    std::string op = pick(operators);
+    if (op == "+" || op == "-")
+      return call((op == "+" ? std::string("add") : "sub") + letter, a, b);
+    return "(" + a + " " + op + " " + b + ")";
+  }
+  case 4: {
+    std::string function = pick(unary);
+    return (function.empty() ? std::string("abs") + letter
+                             : cast + "__builtin_" + function + suffix) +
+           "(" + a + ")";
+  }
   case 5:
-    return type == Type::Half ? "-(" + a + ")"
-                              : std::string("__builtin_fma") + suffix + "(" + a + ", " + b + ", " +
+    return type == Type::Half ? "negh(" + a + ")"
+                              : std::string("ma") + letter + "(" + a + ", " + b + ", " +
                                     expression(type, depth) + ")";
   case 6:
     return "(" + condition(depth) + " ? " + a + " : " + b + ")";
   case 7:
     if (type == Type::Half)
       return below(2) ? "bh(" + expression(Type::Word, depth) + ")"
-                      : "(f16)(" + expression(Type::Float, depth) + ")";
+                      : "fh(" + expression(Type::Float, depth) + ")";
     return type == Type::Float ? "bf(" + expression(Type::Word, depth) + ")"
                                : "bd(" + expression(Type::Long, depth) + ")";
   case 8: {
@@ -223,7 +236,7 @@ std::string Generator::floating(Type type, unsigned depth) {
   default: {
     Type other = type == Type::Float ? (below(2) ? Type::Double : Type::Half) : Type::Float;
     if (type == Type::Half)
-      return std::string("(f16)__builtin_sqrtf(") + expression(Type::Float, depth) + ")";
+      return "fh(__builtin_sqrtf(" + expression(Type::Float, depth) + "))";
     if (below(3) == 0)
       return std::string("__builtin_sqrt") + suffix + "(" + a + ")";
     return cast + "(" + expression(other, depth) + ")";
@@ -260,13 +273,14 @@ std::string Generator::vectorStatement() {
   switch (below(4)) {
   case 0:
     return "{ hv2 v = {" + variable(Type::Half) + ", " + variable(Type::Half) + "}, w = {" +
-           variable(Type::Half) + ", " + variable(Type::Half) + "}; v = v " + op + " w; v = v.yx " +
-           other + " w; " + variable(Type::Half) + " = v.x; " + variable(Type::Half) + " = v.y; }";
+           variable(Type::Half) + ", " + variable(Type::Half) + "}; v = v " + op +
+           " w; OPAQUE(v); v = v.yx " + other + " w; OPAQUE(v); " + variable(Type::Half) +
+           " = v.x; " + variable(Type::Half) + " = v.y; }";
   case 1:
     return "{ fv2 v = {" + variable(Type::Float) + ", " + variable(Type::Float) + "}, w = {" +
            variable(Type::Float) + ", " + variable(Type::Float) + "}; v = v " + op +
-           " w; v = v.yx " + other + " -w; " + variable(Type::Float) + " = v.x; " +
-           variable(Type::Float) + " = v.y; }";
+           " w; OPAQUE(v); v = v.yx " + other + " -w; OPAQUE(v); " + variable(Type::Float) +
+           " = v.x; " + variable(Type::Float) + " = v.y; }";
   case 2:
     return "{ sv2 v = __builtin_bit_cast(sv2, " + variable(Type::Word) +
            "), w = __builtin_bit_cast(sv2, " + variable(Type::Word) + "); v = v " + pick(bits) +

@@ -332,7 +332,7 @@ Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
   CommandLine command{"exec",
                       "hocket-run exec --grid X,Y,Z --block X,Y,Z [options] FILE",
                       "Runs a kernel of the code object FILE with arguments from a JSON file",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

@@ -8,6 +8,7 @@ defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --s
 defm heads : Value<"heads", "H", "Query heads (default: 1)">;
 defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
 defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
+defm head_dim_v : Value<"head-dim-v", "N", "Elements of a head of V and O (default: as --head-dim)">;
 defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
 def causal : Switch<"causal", "Query i sees key j when j <= i + seq-kv - seq-q">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;

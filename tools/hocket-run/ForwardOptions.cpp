@@ -16,7 +16,7 @@ Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRe
                                                         llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   std::string usage = "hocket-run " + name.str() + " --seq-q N [options]";
-  CommandLine command{name, usage, summary, table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
+  CommandLine command{name.str(), usage, summary.str(), &table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
   Result<Options> options = Options::parse(command, args);
   if (!options.ok())
     return options.error();
@@ -52,7 +52,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
   for (const Field &field : fields)
     if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
       return status;
-  problem.headDimV = problem.headDim;
+  if (Status status = read(OPT_head_dim_v, problem.headDimV, problem.headDim); !status.ok())
+    return status;
   if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
     return status;
   return read(OPT_seq_kv, problem.seqKv, problem.seqQ);

@@ -87,7 +87,7 @@ Result<int> run::infoCommand(llvm::ArrayRef<const char *> args) {
   CommandLine command{"info",
                       "hocket-run info [options] FILE",
                       "Shows a code object's kernels, resources and arguments (offset, size, kind)",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

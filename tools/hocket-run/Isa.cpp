@@ -91,7 +91,7 @@ Result<int> run::isaCommand(llvm::ArrayRef<const char *> args) {
                       "hocket-run isa --coverage [options]",
                       "Shows which instructions of a chip the simulator implements; exit status 1 "
                       "if any is missing without a reason",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

@@ -8,6 +8,8 @@
 #include "Output.h"
 #include "Subcommands.h"
 
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Simulator/Trace.h"
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "llvm/Support/Endian.h"
@@ -35,10 +37,12 @@ struct Outcome {
 
 constexpr unsigned defaultInterleavings = 4;
 
-/// One problem that every mutant has to run.
+/// One problem that every mutant has to run whose instruction it executes.
 struct Trial {
   ForwardProblem problem;
+  uint64_t instructions = 0; ///< of all waves of the original
   uint64_t instructionLimit = 0;
+  std::set<uint64_t> executed; ///< addresses, under any of the interleavings
 };
 
 class Mutation {
@@ -57,10 +61,12 @@ public:
 
 private:
   std::string runOnce(const std::string &codeObject, const Trial &trial, unsigned interleaving);
-  std::string runAll(const std::string &codeObject);
+  std::string runAll(const std::string &codeObject, llvm::ArrayRef<const Trial *> chosen,
+                     unsigned interleavings);
   Status measure(Trial &trial);
-  std::string patched(const Mutant &mutant, llvm::ArrayRef<uint8_t> bytes) const;
-  bool isReached(const Mutant &mutant);
+  void chooseSample(uint64_t count);
+  std::string patched(const Mutant &mutant) const;
+  std::vector<const Trial *> trialsThatReach(const Mutant &mutant) const;
   Result<Outcome> judge(const Mutant &mutant);
 
   runtime::Device &device;
@@ -91,25 +97,30 @@ std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
   return report->passed() ? "" : "wrong result";
 }
 
-/// The first thing that goes wrong in any trial, interleaving by interleaving; "" if nothing does.
-std::string Mutation::runAll(const std::string &codeObject) {
-  for (unsigned i = 0; i < options.interleavings; ++i)
-    for (const Trial &trial : trials)
-      if (std::string wrong = runOnce(codeObject, trial, i); !wrong.empty())
+/// The first thing that goes wrong in the trials, cheapest first; "" if nothing does.
+std::string Mutation::runAll(const std::string &codeObject, llvm::ArrayRef<const Trial *> chosen,
+                             unsigned interleavings) {
+  for (unsigned i = 0; i < interleavings; ++i)
+    for (const Trial *trial : chosen)
+      if (std::string wrong = runOnce(codeObject, *trial, i); !wrong.empty())
         return wrong;
   return "";
 }
 
-/// How long the original takes: a mutant may loop.
+/// How long the original takes, since a mutant may loop, and what it executes.
 Status Mutation::measure(Trial &trial) {
-  ForwardOptions once = options;
-  once.interleavings = 1;
-  once.verify = false;
-  Result<ForwardReport> report = runForward(device, std::as_bytes(std::span(kernel.codeObject)),
-                                            kernel.manifest, trial.problem, once);
+  ForwardOptions all = options;
+  all.verify = false;
+  all.check = false;
+  sim::ExecutedCode executed;
+  std::shared_ptr<runtime::Device> watched = sim::createDevice(&executed.instrument());
+  Result<ForwardReport> report = runForward(*watched, std::as_bytes(std::span(kernel.codeObject)),
+                                            kernel.manifest, trial.problem, all);
   if (!report.ok())
     return report.error();
-  trial.instructionLimit = 2 * report->launches.front().report.waveInstructions + 10000;
+  trial.instructions = report->launches.front().report.waveInstructions;
+  trial.instructionLimit = 2 * trial.instructions + 10000;
+  trial.executed = executed.addresses();
   return Status::success();
 }
 
@@ -132,59 +143,78 @@ Status Mutation::prepare(uint64_t count) {
   if (!all)
     return all.error();
   mutants = *std::move(all);
-  possible = mutants.size();
-  if (count != 0 && count < mutants.size()) {
-    std::mt19937_64 random(options.seed);
-    // Fisher-Yates by hand: the standard's shuffle differs between libraries.
-    for (size_t i = 0; i < count; ++i)
-      std::swap(mutants[i], mutants[i + random() % (mutants.size() - i)]);
-    mutants.resize(count);
-    llvm::sort(mutants, [](const Mutant &a, const Mutant &b) {
-      return std::tie(a.offset, a.after) < std::tie(b.offset, b.after);
-    });
-  }
+  chooseSample(count);
   for (Trial &trial : trials)
     if (Status status = measure(trial); !status.ok())
       return status;
-  if (std::string wrong = runAll(kernel.codeObject); !wrong.empty())
+  llvm::sort(trials,
+             [](const Trial &a, const Trial &b) { return a.instructions < b.instructions; });
+  std::vector<const Trial *> every;
+  for (const Trial &trial : trials)
+    every.push_back(&trial);
+  if (std::string wrong = runAll(kernel.codeObject, every, options.interleavings); !wrong.empty())
     return invalidInput("the kernel is not clean without mutation (" + wrong +
                         "); see 'hocket-run fmha-fwd --check'");
   return Status::success();
 }
 
-std::string Mutation::patched(const Mutant &mutant, llvm::ArrayRef<uint8_t> bytes) const {
+void Mutation::chooseSample(uint64_t count) {
+  possible = mutants.size();
+  if (count == 0 || count >= mutants.size())
+    return;
+  std::mt19937_64 random(options.seed);
+  // Fisher-Yates by hand: the standard's shuffle differs between libraries.
+  for (size_t i = 0; i < count; ++i)
+    std::swap(mutants[i], mutants[i + random() % (mutants.size() - i)]);
+  mutants.resize(count);
+  llvm::sort(mutants, [](const Mutant &a, const Mutant &b) {
+    return std::tie(a.offset, a.after) < std::tie(b.offset, b.after);
+  });
+}
+
+std::string Mutation::patched(const Mutant &mutant) const {
   std::string changed = kernel.codeObject;
   auto *begin = reinterpret_cast<const uint8_t *>(kernel.codeObject.data());
   size_t at = static_cast<size_t>(code.code.data() - begin) + mutant.offset;
-  std::copy(bytes.begin(), bytes.end(), changed.begin() + static_cast<ptrdiff_t>(at));
+  std::copy(mutant.bytes.begin(), mutant.bytes.end(), changed.begin() + static_cast<ptrdiff_t>(at));
   return changed;
 }
 
-/// Whether any run executes the instruction: with a trap in its place it would fail.
-bool Mutation::isReached(const Mutant &mutant) {
-  uint8_t trap[4];
-  llvm::support::endian::write32le(trap, 0xbf920002); // s_trap 2
-  return !runAll(patched(mutant, trap)).empty();
+/// The trials in which the changed instruction executes; up to there a mutant does what the
+/// original does, so that in all others it is the original.
+std::vector<const Trial *> Mutation::trialsThatReach(const Mutant &mutant) const {
+  const uint64_t begin = code.address + mutant.offset, end = begin + mutant.bytes.size();
+  std::vector<const Trial *> reaching;
+  for (const Trial &trial : trials) {
+    auto first = trial.executed.lower_bound(begin);
+    if (first != trial.executed.end() && *first < end)
+      reaching.push_back(&trial);
+  }
+  return reaching;
 }
 
 Result<Outcome> Mutation::judge(const Mutant &mutant) {
   Outcome outcome;
   outcome.mutant = mutant;
-  std::string changed = patched(mutant, mutant.bytes);
-  outcome.by = runAll(changed);
+  std::vector<const Trial *> reaching = trialsThatReach(mutant);
+  if (reaching.empty()) {
+    outcome.verdict = Outcome::Equivalent;
+    outcome.by = "instruction never executed";
+    return outcome;
+  }
   Result<std::string> reason = amdgpu::proveEquivalent(code, mutant, *disassembler);
   if (!reason)
     return reason.error();
+  // A proof from the code alone holds for every order of waves: one is enough to contradict it.
+  const bool proven = !reason->empty() && mutant.kind != amdgpu::MutationKind::DropBarrier;
+  outcome.by = runAll(patched(mutant), reaching, proven ? 1 : options.interleavings);
   if (!outcome.by.empty()) {
     // What shows in a run is not equivalent: a proof from the code alone would be wrong.
-    bool contradiction = !reason->empty() && mutant.kind != amdgpu::MutationKind::DropBarrier;
-    outcome.verdict = contradiction ? Outcome::Missed : Outcome::Caught;
-    if (contradiction)
+    outcome.verdict = proven ? Outcome::Missed : Outcome::Caught;
+    if (proven)
       outcome.by += ", although proven equivalent: " + *reason;
     return outcome;
   }
-  if (reason->empty() && !isReached(mutant))
-    *reason = "instruction never executed";
   outcome.by = *reason;
   outcome.verdict = reason->empty() ? Outcome::Missed : Outcome::Equivalent;
   return outcome;
@@ -267,7 +297,7 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
     Result<ForwardProblem> problem = readProblem(one);
     if (!problem.ok())
       return problem.error();
-    trials.push_back({*std::move(problem)});
+    trials.emplace_back().problem = *std::move(problem);
   }
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())

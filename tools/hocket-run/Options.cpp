@@ -12,12 +12,12 @@ using llvm::StringRef;
 using llvm::opt::Arg;
 
 static Error usageError(const CommandLine &command, const std::string &what) {
-  return invalidInput(what + "; see 'hocket-run " + command.name.str() + " --help'");
+  return invalidInput(what + "; see 'hocket-run " + command.name + " --help'");
 }
 
 Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const char *> args) {
   unsigned missingIndex = 0, missingCount = 0;
-  Options options(command, command.table.ParseArgs(args, missingIndex, missingCount));
+  Options options(command, command.table->ParseArgs(args, missingIndex, missingCount));
   options.help = options.has(command.helpId);
   if (options.help)
     return options;
@@ -26,7 +26,7 @@ Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const 
   if (const Arg *unknown = options.list.getLastArg(command.unknownId)) {
     std::string spelling = unknown->getAsString(options.list), nearest;
     std::string hint;
-    if (command.table.findNearest(spelling, nearest) <= 2)
+    if (command.table->findNearest(spelling, nearest) <= 2)
       hint = ", did you mean '" + nearest + "'?";
     return usageError(command, "unknown option '" + spelling + "'" + hint);
   }
@@ -34,8 +34,7 @@ Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const 
 }
 
 void Options::printHelp() const {
-  command->table.printHelp(llvm::outs(), command->usage.str().c_str(),
-                           command->title.str().c_str());
+  command.table->printHelp(llvm::outs(), command.usage.c_str(), command.title.c_str());
 }
 
 std::string Options::string(unsigned id, StringRef fallback) const {
@@ -43,8 +42,8 @@ std::string Options::string(unsigned id, StringRef fallback) const {
 }
 
 Error Options::badValue(unsigned id, StringRef value, const std::string &wanted) const {
-  return usageError(*command, "option '" + command->table.getOptionPrefixedName(id).str() +
-                                  "' has the value '" + value.str() + "', expected " + wanted);
+  return usageError(command, "option '" + command.table->getOptionPrefixedName(id).str() +
+                                 "' has the value '" + value.str() + "', expected " + wanted);
 }
 
 Result<int64_t> Options::integer(unsigned id, int64_t fallback, int64_t low, int64_t high) const {
@@ -78,8 +77,8 @@ Result<double> Options::real(unsigned id) const {
 Result<runtime::Dim3> Options::dim3(unsigned id) const {
   const Arg *arg = list.getLastArg(id);
   if (!arg)
-    return usageError(*command,
-                      "option '" + command->table.getOptionPrefixedName(id).str() + "' is missing");
+    return usageError(command,
+                      "option '" + command.table->getOptionPrefixedName(id).str() + "' is missing");
   StringRef text = arg->getValue();
   llvm::SmallVector<StringRef> parts;
   text.split(parts, ',');
@@ -93,18 +92,18 @@ Result<runtime::Dim3> Options::dim3(unsigned id) const {
 }
 
 Result<std::string> Options::onlyInput(StringRef what) const {
-  std::vector<std::string> inputs = list.getAllArgValues(command->inputId);
+  std::vector<std::string> inputs = list.getAllArgValues(command.inputId);
   if (inputs.size() == 1)
     return inputs.front();
   if (inputs.empty())
-    return usageError(*command, "no " + what.str() + " given");
-  return usageError(*command, "one " + what.str() + " is needed, found '" + inputs[0] + "' and '" +
-                                  inputs[1] + "'");
+    return usageError(command, "no " + what.str() + " given");
+  return usageError(command, "one " + what.str() + " is needed, found '" + inputs[0] + "' and '" +
+                                 inputs[1] + "'");
 }
 
 Status Options::noInputs() const {
-  std::vector<std::string> inputs = list.getAllArgValues(command->inputId);
+  std::vector<std::string> inputs = list.getAllArgValues(command.inputId);
   if (inputs.empty())
     return Status::success();
-  return usageError(*command, "unexpected argument '" + inputs.front() + "'");
+  return usageError(command, "unexpected argument '" + inputs.front() + "'");
 }

@@ -20,10 +20,10 @@ namespace hocket::run {
 
 /// A subcommand: what it is called, what it does, and its options.
 struct CommandLine {
-  llvm::StringRef name;  ///< "exec"
-  llvm::StringRef usage; ///< "hocket-run exec [options] FILE"
-  llvm::StringRef title; ///< one sentence for --help
-  llvm::opt::OptTable &table;
+  std::string name;                 ///< "exec"
+  std::string usage;                ///< "hocket-run exec [options] FILE"
+  std::string title;                ///< one sentence for --help
+  const llvm::opt::OptTable *table; ///< outlives the options that are parsed with it
   unsigned inputId, unknownId, helpId;
 };
 
@@ -52,11 +52,11 @@ public:
   Status noInputs() const;
 
 private:
-  Options(const CommandLine &command, llvm::opt::InputArgList list)
-      : command(&command), list(std::move(list)) {}
+  Options(CommandLine command, llvm::opt::InputArgList list)
+      : command(std::move(command)), list(std::move(list)) {}
   Error badValue(unsigned id, llvm::StringRef value, const std::string &wanted) const;
 
-  const CommandLine *command;
+  CommandLine command;
   llvm::opt::InputArgList list;
   bool help = false;
 };

@@ -40,7 +40,7 @@ Result<int> run::registryCommand(llvm::ArrayRef<const char *> args) {
   CommandLine command{"registry",
                       "hocket-run registry [--profile NAME | --json FILE]",
                       "Lists the registered kernels and the profiles for ahead-of-time builds",
-                      table,
+                      &table,
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};

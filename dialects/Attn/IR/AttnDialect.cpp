@@ -41,9 +41,9 @@ LogicalResult ForwardOp::verifyRegions() {
   Type element = getElementType();
   if (!element.isBF16() && !element.isF16())
     return emitOpError() << "element type " << element << " is not supported, use bf16 or f16";
-  int64_t headDim = getHeadDim();
-  if (headDim < 1)
-    return emitOpError() << "head_dim(" << headDim << "), a positive number is needed";
+  for (auto [name, dim] : getHeadDims())
+    if (dim < 1)
+      return emitOpError() << name << "(" << dim << "), a positive number is needed";
   Builder builder(getContext());
   if (failed(verifyModification(*this, getScoreMod(), "score_mod", builder.getF32Type(),
                                 builder.getF32Type())))

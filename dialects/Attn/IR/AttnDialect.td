@@ -33,8 +33,9 @@ def Attn_BlockOrder : I32EnumAttr<"BlockOrder", "which workgroup works on which 
 def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
   let summary = "O = softmax(scale Q K^T + mask) V, for every batch and head";
   let description = [{
-    Q is (batch, seq_q, heads, head_dim), K and V are (batch, seq_kv, kv_heads, head_dim), O is like
-    Q; the order of the dimensions in memory is given by run-time strides. Batch, lengths, heads and
+    Q is (batch, seq_q, heads, head_dim), K is (batch, seq_kv, kv_heads, head_dim), V is (batch,
+    seq_kv, kv_heads, head_dim_v), O is (batch, seq_q, heads, head_dim_v); `head_dim_v` is
+    `head_dim` where it is left out. The order of the dimensions in memory is given by run-time strides. Batch, lengths, heads and
     scale are run-time values. `causal` is bottom-right: query i sees key j when
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
@@ -58,6 +59,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
+      OptionalAttr<I64Attr>:$head_dim_v,
       DefaultValuedAttr<Attn_Mask, "::hocket::attn::Mask::None">:$mask, UnitAttr:$lse,
       UnitAttr:$fast_scale, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
@@ -65,12 +67,21 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
+    (`head_dim_v` `(` $head_dim_v^ `)`)?
     (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`fast_scale` $fast_scale^)?
     (`waves` `(` $waves^ `)`)? (`kv_tile` `(` $kv_tile^ `)`)?
     (`block_order` `(` $block_order^ `)`)? (`schedule` `(` $schedule^ `)`)?
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements of a head of V and O: `head_dim_v`, or `head_dim` where it is left out.
+    int64_t getValueHeadDim() { return getHeadDimV() ? *getHeadDimV() : getHeadDim(); }
+    /// The dimensions of heads, by name.
+    std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
+      return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
+    }
+  }];
 }
 
 def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {

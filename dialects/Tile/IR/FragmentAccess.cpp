@@ -26,8 +26,13 @@ Result<LinearLayout> hocket::tile::accumulatorOrderedOperand(int64_t rows, int64
   return permuteOutput(*lhs, dims::K, *order);
 }
 
+int64_t hocket::tile::panelColumns(int64_t columns) {
+  return panelBytesFor(columns * kElementBits / 8) * 8 / kElementBits;
+}
+
 Result<LdsUse> hocket::tile::operandReads(FragType frag) {
-  Result<LinearLayout> layout = mfmaOperandATile(kFragmentShape, frag.getRows(), frag.getColumns());
+  Result<LinearLayout> layout =
+      mfmaOperandATile(kFragmentShape, frag.getRows(), panelColumns(frag.getColumns()));
   if (!layout)
     return layout.error();
   Result<LinearLayout> access =
@@ -38,7 +43,8 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag) {
 }
 
 Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag) {
-  Result<LinearLayout> layout = accumulatorOrderedOperand(frag.getRows(), frag.getColumns());
+  Result<LinearLayout> layout =
+      accumulatorOrderedOperand(panelColumns(frag.getRows()), frag.getColumns());
   if (!layout)
     return layout.error();
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);

@@ -11,16 +11,20 @@ namespace hocket::tile {
 /// The matrix instruction that fragments are laid out for.
 inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
 
+/// Columns of one panel of a tile of `columns` 16-bit columns: layouts are linear over bits, so a
+/// tile whose width is no power of two is several panels side by side (hocket/Layout/LdsTile.h).
+int64_t panelColumns(int64_t columns);
+
 /// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
 /// accumulator of `depth` rows holds it.
 Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth);
 
 /// The reads that make an `lhs` fragment of a tile whose rows are the fragment's rows: 16 bytes a
-/// lane, (register = instruction, lane) -> (row, byte).
+/// lane, (register = instruction, lane) -> (row, byte) of one panel; the others are read alike.
 Result<LdsUse> operandReads(FragType frag);
 
 /// The transposed reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's
-/// columns: 8 bytes a lane, two reads for each operand.
+/// columns: 8 bytes a lane, two reads for each operand, of one panel.
 Result<LdsUse> transposedOperandReads(FragType frag);
 
 } // namespace hocket::tile

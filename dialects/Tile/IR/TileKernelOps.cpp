@@ -144,6 +144,18 @@ LogicalResult GroupHeadOp::verify() {
   return requireRank4(*this, getKv().getType());
 }
 
+/// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
+static constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
+static constexpr StringLiteral kColumnsHint =
+    "; give it the view's, a multiple of 8, rounded up to a multiple of 32";
+
+/// True if a tile or fragment of `columns` holds a row of `view` and no block more. Columns that
+/// the view does not have read as zero and are not stored.
+static bool coversColumns(int64_t columns, ViewType view) {
+  int64_t wanted = view.getShape()[3];
+  return wanted % kColumnsOfLoad == 0 && columns == int64_t(llvm::alignTo(wanted, kColumnBlock));
+}
+
 // Rings
 
 /// Beyond what any target has, and small enough to multiply.
@@ -159,9 +171,9 @@ LogicalResult RingOp::verify() {
   if (view.getElementType() != ring.getElementType())
     return emitOpError() << "ring of " << ring.getElementType() << " over a view of "
                          << view.getElementType();
-  if (view.getShape()[3] != ring.getShape()[1])
+  if (!coversColumns(ring.getShape()[1], view))
     return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
-                         << view.getShape()[3];
+                         << view.getShape()[3] << kColumnsHint;
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMostSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMostSlots;
@@ -202,9 +214,9 @@ LogicalResult LoadOp::verify() {
     return emitOpError() << "loads a fragment in layout " << stringifyFragLayout(frag.getLayout())
                          << ", expected lhs or rhs";
   int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
-  if (depth != view.getShape()[3])
+  if (!coversColumns(depth, view))
     return emitOpError() << "fragment of depth " << depth << " from a view with "
-                         << view.getShape()[3] << " columns";
+                         << view.getShape()[3] << " columns" << kColumnsHint;
   if (frag.getElementType() != view.getElementType())
     return emitOpError() << "fragment of " << frag.getElementType() << " from a view of "
                          << view.getElementType();
@@ -219,10 +231,10 @@ LogicalResult StoreOp::verify() {
   if (frag.getLayout() != FragLayout::Acc)
     return emitOpError() << "stores a fragment in layout " << stringifyFragLayout(frag.getLayout())
                          << ", expected acc";
-  if (frag.getRows() != view.getShape()[3])
+  if (!coversColumns(frag.getRows(), view))
     return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
-                         << view.getShape()[3]
-                         << " columns; rows of the accumulator become columns";
+                         << view.getShape()[3] << " columns; rows of the accumulator become columns"
+                         << kColumnsHint;
   if (view.getElementType().isF32())
     return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
   return success();

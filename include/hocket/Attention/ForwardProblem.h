@@ -47,7 +47,7 @@ std::string_view toString(TensorName tensor);
 
 /// Rows that a kernel may treat as one tile; a tile must span less than 2 GiB.
 inline constexpr int64_t queryTileRows = 256;
-inline constexpr int64_t keyTileRows = 64;
+inline constexpr int64_t keyTileRows = 256;
 
 struct ForwardProblem {
   DataType dtype = DataType::BF16;

@@ -45,7 +45,10 @@ struct KernelEntry {
   // What it takes.
   std::vector<std::string> architectures; ///< LLVM's processor names
   std::vector<DataType> dtypes;
-  std::vector<HeadDims> headDims;
+  std::vector<HeadDims> headDims; ///< built ahead of time
+  /// Other head dimensions that it takes when it can be compiled: multiples of this (0: none), at
+  /// most `headDimMax`.
+  int64_t headDimMultiple = 0, headDimMax = 0;
   std::vector<bool> causal;    ///< without and with causal mask
   std::vector<bool> lse;       ///< without and with log-sum-exp
   std::vector<bool> fastScale; ///< without and with `ForwardProblem::fastScale`
@@ -53,16 +56,15 @@ struct KernelEntry {
   int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
   // How it is made.
   std::string schedule;   ///< of kernels/schedules
-  int64_t waves = 0;      ///< of a workgroup; each computes 32 query rows
-  int64_t kvTile = 0;     ///< keys of a tile
+  int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
+  int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
   std::string blockOrder; ///< "heavy_first" or "linear"
   // When it is the one to take.
   int64_t priority = 0;      ///< higher is asked first; no two entries have the same
   manifest::Expression pays; ///< over the problem's variables (docs/Manifest.md); not 0: it pays
   std::string because;       ///< where the threshold in `pays` comes from
 
-  /// Query rows of a workgroup.
-  int64_t blockRows() const { return waves * 32; }
+  bool takes(HeadDims dims) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.

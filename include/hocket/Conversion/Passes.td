@@ -21,8 +21,10 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     Option<"target", "target", "std::string", "\"gfx950\"", "target processor">,
     Option<"schedule", "schedule", "std::string", "\"\"",
            "symbol of the schedule for problems that name none">,
-    Option<"waves", "waves", "int64_t", "8", "waves per workgroup, 32 query rows each">,
-    Option<"kvTile", "kv-tile", "int64_t", "64", "keys per tile">,
+    Option<"waves", "waves", "int64_t", "0",
+           "waves per workgroup, 32 query rows each; 0: chosen by the head's dimensions">,
+    Option<"kvTile", "kv-tile", "int64_t", "0",
+           "keys per tile; 0: chosen by the head's dimensions">,
   ];
   let dependentDialects = ["::hocket::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }

@@ -1,10 +1,11 @@
-// Records which instructions chosen waves of one workgroup executed.
+// Records which instructions were executed: in order by chosen waves of one workgroup, or at all.
 #pragma once
 
 #include "hocket/Simulator/Simulator.h"
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace hocket::sim {
@@ -31,6 +32,23 @@ public:
 private:
   class Recorder;
   std::unique_ptr<Recorder> recorder;
+};
+
+/// An instrument that collects which instructions any wave of any launch executed.
+class ExecutedCode {
+public:
+  ExecutedCode();
+  ~ExecutedCode();
+  ExecutedCode(const ExecutedCode &) = delete;
+  ExecutedCode &operator=(const ExecutedCode &) = delete;
+
+  Instrument &instrument();
+  /// Virtual addresses in the code object. Not while a launch runs.
+  const std::set<uint64_t> &addresses() const;
+
+private:
+  class Collector;
+  std::unique_ptr<Collector> collector;
 };
 
 } // namespace hocket::sim

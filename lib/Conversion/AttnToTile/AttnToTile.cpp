@@ -9,6 +9,8 @@
 // second product's right operand as it lies.
 #include "hocket/Conversion/Passes.h"
 
+#include "TileShape.h"
+
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -32,6 +34,8 @@ using tile::FragLayout;
 
 /// Query rows of one wave: the columns of one accumulator block.
 static constexpr int64_t kWaveRows = 32;
+/// Heads are whole loads of 16 bytes, computed in whole accumulator blocks.
+static constexpr int64_t kHeadUnit = 8, kHeadBlock = 32, kLargestHead = 256;
 /// How far, in log2 units, a row's scores may grow past its reference before it moves.
 static constexpr float kThreshold = 8.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
@@ -53,13 +57,16 @@ public:
   ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, StringRef target, int64_t waves,
                   int64_t kvTile, int64_t xcds)
       : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile), xcds(xcds),
-        builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()) {
+        builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()),
+        headDimV(op.getValueHeadDim()), depth(llvm::alignTo(headDim, kHeadBlock)),
+        depthV(llvm::alignTo(headDimV, kHeadBlock)) {
     f32 = builder.getF32Type();
     rowsType = tile::RowsType::get(op.getContext(), kWaveRows, f32);
-    ringType = tile::RingType::get(op.getContext(), {kvTile, headDim}, element);
+    keyRing = tile::RingType::get(op.getContext(), {kvTile, depth}, element);
+    valueRing = tile::RingType::get(op.getContext(), {kvTile, depthV}, element);
     scoresType = frag(kvTile, kWaveRows, f32, FragLayout::Acc);
     packedType = frag(kvTile, kWaveRows, element, FragLayout::RhsAcc);
-    outputType = frag(headDim, kWaveRows, f32, FragLayout::Acc);
+    outputType = frag(depthV, kWaveRows, f32, FragLayout::Acc);
   }
 
   void expand() {
@@ -107,9 +114,11 @@ private:
   int64_t waves, kvTile, xcds;
   ImplicitLocOpBuilder builder;
   Type element, f32;
-  int64_t headDim;
+  /// Elements of a head of Q and K, and of V and O; and the same in whole blocks, where the
+  /// elements that do not exist are zero.
+  int64_t headDim, headDimV, depth, depthV;
   tile::RowsType rowsType;
-  tile::RingType ringType;
+  tile::RingType keyRing, valueRing;
   tile::FragType scoresType, packedType, outputType;
 
   // Kernel arguments.
@@ -130,13 +139,17 @@ struct Tensor {
 
 void ForwardExpander::createKernel() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
-  Type view = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, headDim}, element);
+  auto viewOf = [&](int64_t dim) -> Type {
+    return tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, dim}, element);
+  };
+  Type view = viewOf(headDim), valueView = viewOf(headDimV);
   Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
   SmallVector<std::pair<Type, Tensor>> tensors = {
       {view, {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}}},
       {view, {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
-      {view, {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
-      {view, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}}};
+      {valueView,
+       {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
+      {valueView, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}}};
   if (op.getLse())
     tensors.push_back({rows, {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}}});
 
@@ -165,11 +178,11 @@ void ForwardExpander::createKernel() {
 
 /// What a problem must fulfil for this kernel, as [condition, message].
 ArrayAttr ForwardExpander::requirements() {
-  std::string dim = std::to_string(headDim);
+  std::string dim = std::to_string(headDim), dimV = std::to_string(headDimV);
   std::string causal = isCausal() ? "1" : "0";
   SmallVector<std::pair<std::string, std::string>> list = {
       {"head_dim == " + dim, "head_dim must be " + dim},
-      {"head_dim_v == " + dim, "head_dim_v must be " + dim},
+      {"head_dim_v == " + dimV, "head_dim_v must be " + dimV},
       {"causal == " + causal, isCausal() ? "the kernel is causal" : "the kernel has no mask"},
       {"heads % kv_heads == 0", "heads must be a multiple of kv_heads"},
       {"max(seq_q, seq_kv) <= " + std::to_string(kLongestSequence),
@@ -195,7 +208,7 @@ void ForwardExpander::prepareScale() {
   Value magnitude = arith::SelectOp::create(builder, negative, opposite, userScale);
   Value inLog2 = arith::MulFOp::create(builder, magnitude, constant(std::numbers::log2e_v<float>));
   scale = arith::MaxNumFOp::create(builder, inLog2, constant(kSmallestScale));
-  Type operand = frag(headDim, kWaveRows, element, FragLayout::Rhs);
+  Type operand = frag(depth, kWaveRows, element, FragLayout::Rhs);
   Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
   query = tile::NegateOp::create(builder, loaded, negative);
 }
@@ -204,7 +217,7 @@ void ForwardExpander::prepareScale() {
 /// rounded with it.
 void ForwardExpander::prepareFastScale() {
   Value inLog2 = arith::MulFOp::create(builder, userScale, constant(std::numbers::log2e_v<float>));
-  Type operand = frag(headDim, kWaveRows, element, FragLayout::Rhs);
+  Type operand = frag(depth, kWaveRows, element, FragLayout::Rhs);
   Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
   query = tile::ScaleOp::create(builder, loaded, inLog2);
 }
@@ -235,8 +248,9 @@ void ForwardExpander::prepare() {
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value kvHead = tile::GroupHeadOp::create(builder, head, q, k);
   SmallVector<Value> slice = {batch, kvHead};
-  keys = tile::RingOp::create(builder, ringType, k, slice, IntegerAttr(), IntegerAttr(), nullptr);
-  values = tile::RingOp::create(builder, ringType, v, slice, IntegerAttr(), IntegerAttr(), nullptr);
+  keys = tile::RingOp::create(builder, keyRing, k, slice, IntegerAttr(), IntegerAttr(), nullptr);
+  values =
+      tile::RingOp::create(builder, valueRing, v, slice, IntegerAttr(), IntegerAttr(), nullptr);
   if (isFast())
     prepareFastScale();
   else
@@ -338,7 +352,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   step("fetch_k", [&] { return fetch(keys); });
   step("fetch_v", [&] { return fetch(values); });
   Value keyTile = step("read_k", [&]() -> SmallVector<Value> {
-    Type type = frag(kvTile, headDim, element, FragLayout::Lhs);
+    Type type = frag(kvTile, depth, element, FragLayout::Lhs);
     return {tile::ReadOp::create(builder, type, keys, t, Value())};
   })[0];
   Value raw = step("qk", [&]() -> SmallVector<Value> {
@@ -365,7 +379,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
     return {scaled.getResult(0)};
   })[0];
   Value valueTile = step("read_v", [&]() -> SmallVector<Value> {
-    Type type = frag(headDim, kvTile, element, FragLayout::LhsAcc);
+    Type type = frag(depthV, kvTile, element, FragLayout::LhsAcc);
     return {tile::ReadTransposedOp::create(builder, type, values, t, Value())};
   })[0];
   Value newOutput = step("pv", [&]() -> SmallVector<Value> {
@@ -398,9 +412,11 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
       return op.emitOpError()
              << "'" << name << "' of '" << op.getSymName()
              << "' cannot be expanded yet; remove the region to compile without it";
-  if (op.getHeadDim() != 128)
-    return op.emitOpError() << "head_dim(" << op.getHeadDim() << ") of '" << op.getSymName()
-                            << "' is not supported, use 128";
+  for (auto [name, dim] : op.getHeadDims())
+    if (dim % kHeadUnit != 0 || dim > kLargestHead)
+      return op.emitOpError() << name << "(" << dim << ") of '" << op.getSymName()
+                              << "' is not supported, use a multiple of " << kHeadUnit << " up to "
+                              << kLargestHead;
   return success();
 }
 
@@ -420,18 +436,26 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     Result<const ArchInfo *> arch = findArch(target);
     if (!arch)
       return op.emitOpError() << arch.error().message;
-    int64_t keys = op.getKvTile().value_or(kvTile);
-    int64_t count = op.getWaves().value_or(wavesFor(op, symbol));
-    if (failed(verifyShape(op, count, keys)))
+    TileShape shape =
+        chooseTileShape(**arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
+                        llvm::alignTo(op.getValueHeadDim(), kHeadBlock), wishes(op, symbol));
+    if (failed(verifyShape(op, shape.waves, shape.kvTile)))
       return failure();
-    ForwardExpander(op, symbol, target, count, keys, (*arch)->chip.xcds).expand();
+    ForwardExpander(op, symbol, target, shape.waves, shape.kvTile, (*arch)->chip.xcds).expand();
     return success();
   }
 
-  /// What the schedule asks for, else the pass's option.
-  int64_t wavesFor(attn::ForwardOp op, FlatSymbolRefAttr symbol) {
+  /// What the op asks for, else the schedule, else the pass's options.
+  TileShapeWishes wishes(attn::ForwardOp op, FlatSymbolRefAttr symbol) {
+    TileShapeWishes result{op.getWaves(), op.getKvTile()};
     auto found = SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol);
-    return found && found.getWaves() ? *found.getWaves() : waves.getValue();
+    if (!result.waves && found)
+      result.waves = found.getWaves();
+    if (!result.waves && waves != 0)
+      result.waves = waves;
+    if (!result.kvTile && kvTile != 0)
+      result.kvTile = kvTile;
+    return result;
   }
 
   static LogicalResult verifyShape(attn::ForwardOp op, int64_t waves, int64_t keys) {

@@ -5,6 +5,10 @@
 // a tile offsets fit into 32 bits (the launcher refuses strides for which they do not); from the
 // tensor's start they are 64 bits wide.
 //
+// A tile is accessed panel by panel (Tile/IR/FragmentAccess.h). Columns that the view does not
+// have, because its width was rounded up to whole blocks, are out of the descriptor's bounds like
+// rows beyond the last.
+//
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
@@ -49,6 +53,18 @@ static Value elementAddress(Emitter &emit, const ViewValues &view, ArrayRef<Valu
   return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
 }
 
+/// `vectors` of each panel, in the order of the whole fragment: its `blocks` blocks along the other
+/// dimension are outermost, then come the panels.
+static SmallVector<Value> joinPanels(ArrayRef<SmallVector<Value>> panels, int64_t blocks) {
+  SmallVector<Value> joined;
+  for (int64_t block = 0; block != blocks; ++block)
+    for (const SmallVector<Value> &panel : panels) {
+      size_t perBlock = panel.size() / blocks;
+      llvm::append_range(joined, ArrayRef(panel).slice(block * perBlock, perBlock));
+    }
+  return joined;
+}
+
 static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension) {
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
@@ -69,18 +85,53 @@ struct RingPattern : TilePattern<tile::RingOp> {
   }
 };
 
-/// The pieces that 64 lanes move in one instruction of a global access of rows.
+/// The bytes of a row that exist, for accesses that may reach behind them.
+class RowBounds {
+public:
+  /// Beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
+  static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
+
+  explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
+
+  /// `offset`, or one that is out of bounds where the piece at byte `laneByte` + `step` of its row
+  /// does not exist. `reach` has every bit that `laneByte` may have.
+  Value within(Emitter &emit, Value offset, Value laneByte, uint64_t reach, int64_t step) const {
+    if (step + static_cast<int64_t>(reach) < rowBytes)
+      return offset;
+    Value exists =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, laneByte, emit.i32(rowBytes - step));
+    return arith::SelectOp::create(emit, exists, offset,
+                                   emit.i32(static_cast<int32_t>(kOutOfBounds)));
+  }
+  const int64_t rowBytes;
+};
+
+/// The pieces that 64 lanes move in one instruction of a global access of rows, of one panel.
 struct RowAccess {
   LinearLayout access; ///< (register, lane) -> (row, byte)
+  RowBounds bounds;
 
   uint64_t step(unsigned instruction, std::string_view dim) const {
     return access.apply({{std::string(dims::Register), instruction}}, dim);
   }
   unsigned instructions() const { return 1u << access.inputBits(dims::Register); }
-  Value laneOffset(Emitter &emit, Value lane, Value rowStride) const {
+  /// The byte offsets of all instructions in `panels` panels of `panelBytes` bytes, panel by panel.
+  SmallVector<SmallVector<Value>> offsets(Emitter &emit, Value lane, Value rowStride,
+                                          int64_t panels, int64_t panelBytes) const {
     Value row = emit.linear(access, dims::Lane, dims::Row, lane);
     Value byte = emit.linear(access, dims::Lane, dims::Byte, lane);
-    return emit.add(emit.mul(row, emit.toI32(rowStride)), byte);
+    Value stride = emit.toI32(rowStride);
+    Value laneOffset = emit.add(emit.mul(row, stride), byte);
+    SmallVector<SmallVector<Value>> result(panels);
+    for (int64_t panel = 0; panel != panels; ++panel)
+      for (unsigned i = 0; i != instructions(); ++i) {
+        int64_t stepByte = step(i, dims::Byte) + panel * panelBytes;
+        Value offset = emit.add(laneOffset, emit.i32(stepByte));
+        Value rowStep = emit.mul(stride, emit.i32(step(i, dims::Row)));
+        result[panel].push_back(bounds.within(emit, emit.add(offset, rowStep), byte,
+                                              access.reach(dims::Lane, dims::Byte), stepByte));
+      }
+    return result;
   }
 };
 
@@ -91,39 +142,39 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
     bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
-    Result<LinearLayout> layout = isLhs
-                                      ? mfmaOperandATile(kShape, frag.getRows(), frag.getColumns())
-                                      : mfmaOperandBTile(kShape, frag.getRows(), frag.getColumns());
+    int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
+    int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
+    int64_t panel = tile::panelColumns(depth);
+    Result<LinearLayout> layout =
+        isLhs ? mfmaOperandATile(kShape, rows, panel) : mfmaOperandBTile(kShape, panel, rows);
     if (!layout)
       return layoutError(op, layout.error());
     Result<LinearLayout> reads =
         directReads(*layout, {isLhs ? dims::Row : dims::Col, dims::K}, 16, kReadBytes);
     if (!reads)
       return layoutError(op, reads.error());
-    RowAccess access{*reads};
+    RowAccess access{*reads, RowBounds(op.getView().getType())};
 
     ViewValues view(op.getView().getType(), adaptor.getView());
     Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
           head = adaptor.getHead().front();
     Value stride = byteStride(emit, view, 1);
-    int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
-    int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
-    Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, depth * kElementBytes);
+    Value bytes =
+        bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, access.bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
-    Value laneOffset = access.laneOffset(emit, state.of(op).lane, stride);
 
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
     auto words = VectorType::get({4}, emit.getI32Type());
-    SmallVector<Value> results;
-    for (unsigned i = 0; i != access.instructions(); ++i) {
-      Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
-      Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
-      Value loaded = ROCDL::RawPtrBufferLoadOp::create(
-          emit, words, resource, emit.add(offset, rowStep), emit.i32(0), emit.i32(0), ArrayAttr(),
-          ArrayAttr(), ArrayAttr());
-      results.push_back(LLVM::BitcastOp::create(emit, type, loaded));
-    }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    SmallVector<SmallVector<Value>> panels =
+        access.offsets(emit, state.of(op).lane, stride, depth / panel, panel * kElementBytes);
+    for (SmallVector<Value> &values : panels)
+      for (Value &value : values) {
+        Value loaded =
+            ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, value, emit.i32(0),
+                                              emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+        value = LLVM::BitcastOp::create(emit, type, loaded);
+      }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{joinPanels(panels, rows / kBlock)});
     return success();
   }
 };
@@ -134,38 +185,38 @@ struct StorePattern : TilePattern<tile::StoreOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getValue().getType();
-    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
+    int64_t panel = tile::panelColumns(frag.getRows());
+    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
     if (!layout)
       return layoutError(op, layout.error());
     Result<LinearLayout> writes =
         directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
     if (!writes)
       return layoutError(op, writes.error());
-    RowAccess access{*writes};
+    RowAccess access{*writes, RowBounds(op.getView().getType())};
 
     ViewValues view(op.getView().getType(), adaptor.getView());
     Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
           head = adaptor.getHead().front();
     Value stride = byteStride(emit, view, 1);
     Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride,
-                              frag.getRows() * kElementBytes);
+                              access.bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
-    Value laneOffset = access.laneOffset(emit, state.of(op).lane, stride);
+    SmallVector<SmallVector<Value>> offsets = access.offsets(
+        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * kElementBytes);
 
     Type element = op.getView().getType().getElementType();
     auto words = VectorType::get({2}, emit.getI32Type());
     constexpr int64_t perStore = kTransposedBytes / kElementBytes;
-    for (unsigned i = 0; i != access.instructions(); ++i) {
-      int64_t first = i * perStore;
-      Value block = adaptor.getValue()[first / kAccRegisters];
+    constexpr int64_t perBlock = kAccRegisters / perStore;
+    for (auto [i, offset] : llvm::enumerate(joinPanels(offsets, frag.getColumns() / kBlock))) {
+      Value block = adaptor.getValue()[i / perBlock];
       Value part =
-          vector::ExtractStridedSliceOp::create(emit, block, first % kAccRegisters, perStore, 1);
+          vector::ExtractStridedSliceOp::create(emit, block, i % perBlock * perStore, perStore, 1);
       Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
-      Value offset = emit.add(laneOffset, emit.i32(access.step(i, dims::Byte)));
-      Value rowStep = emit.mul(emit.toI32(stride), emit.i32(access.step(i, dims::Row)));
       ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded),
-                                         resource, emit.add(offset, rowStep), emit.i32(0),
-                                         emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+                                         resource, offset, emit.i32(0), emit.i32(0), ArrayAttr(),
+                                         ArrayAttr(), ArrayAttr());
     }
     rewriter.eraseOp(op);
     return success();
@@ -245,16 +296,20 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    int64_t rows = type.getShape()[0], rowBytes = layout->rowBytes;
+    RowBounds bounds(ringOp.getView().getType());
     Value stride = emit.toI32(ring.rowStride);
-    Value resource = tileResource(emit, ring, adaptor.getTile().front(), rows, rowBytes, stride);
+    Value resource = tileResource(emit, ring, adaptor.getTile().front(), type.getShape()[0],
+                                  bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
       return arith::XOrIOp::create(emit, lane, wave).getResult();
     };
-    Value laneOffset =
-        emit.add(emit.mul(coordinateOf(dims::Row), stride), coordinateOf(dims::Byte));
+    Value laneRow = emit.mul(coordinateOf(dims::Row), stride);
+    Value laneByte = coordinateOf(dims::Byte);
+    Value laneOffset = emit.add(laneRow, laneByte);
+    uint64_t reach =
+        plan->source.reach(dims::Lane, dims::Byte) | plan->source.reach(dims::Wave, dims::Byte);
     Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
     int64_t chunkStride = layout->chunkBytes + layout->padding;
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout->bytes()));
@@ -271,7 +326,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
             emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));
         // The step goes into the scalar offset: an instruction offset would move the LDS address
         // too.
-        ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), laneOffset,
+        Value offset = bounds.within(emit, laneOffset, laneByte, reach, byte);
+        ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), offset,
                                              emit.add(rowStep, emit.i32(byte)), emit.i32(0),
                                              emit.i32(0), state.dmaScope, ArrayAttr(), ArrayAttr());
       }
@@ -281,10 +337,11 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
   }
 };
 
-/// Addresses of the reads of a ring's tile: a lane's base pointer and a constant for each read.
+/// Addresses of the reads of a ring's tile: a lane's base pointer and, panel by panel, a constant
+/// for each read.
 struct TileReads {
   Value base;
-  std::vector<uint32_t> immediates;
+  SmallVector<SmallVector<uint32_t>> immediates;
 };
 
 FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds,
@@ -302,7 +359,13 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
     offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
   }
   Value slotOffset = emit.mul(slot, emit.i32(layout->bytes()));
-  return TileReads{emit.offset(emit.offset(lds, slotOffset), offset), plan->immediates};
+  TileReads reads{emit.offset(emit.offset(lds, slotOffset), offset), {}};
+  for (unsigned panel = 0; panel != layout->panels(); ++panel) {
+    SmallVector<uint32_t> &immediates = reads.immediates.emplace_back();
+    for (uint32_t immediate : plan->immediates)
+      immediates.push_back(immediate + panel * layout->panelStride());
+  }
+  return reads;
 }
 
 struct ReadPattern : TilePattern<tile::ReadOp> {
@@ -321,14 +384,16 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
     if (failed(reads))
       return failure();
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
-    SmallVector<Value> results;
-    for (uint32_t immediate : reads->immediates) {
-      auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
-                                       kReadBytes);
-      load.setAliasScopesAttr(state.readScope);
-      load.setNoaliasScopesAttr(state.dmaScope);
-      results.push_back(load);
-    }
+    SmallVector<SmallVector<Value>> panels;
+    for (const SmallVector<uint32_t> &immediates : reads->immediates)
+      for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates) {
+        auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
+                                         kReadBytes);
+        load.setAliasScopesAttr(state.readScope);
+        load.setNoaliasScopesAttr(state.dmaScope);
+        loads.push_back(load);
+      }
+    SmallVector<Value> results = joinPanels(panels, frag.getRows() / kBlock);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -351,10 +416,12 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
       return failure();
     auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     SmallVector<Value> halves, results;
-    for (uint32_t immediate : reads->immediates)
-      halves.push_back(
-          ROCDL::ds_read_tr16_b64::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
-                                          state.readScope, state.dmaScope, ArrayAttr()));
+    // Panels lie along the fragment's rows, which are its outermost dimension.
+    for (const SmallVector<uint32_t> &immediates : reads->immediates)
+      for (uint32_t immediate : immediates)
+        halves.push_back(ROCDL::ds_read_tr16_b64::create(
+            emit, type, emit.offset(reads->base, emit.i32(immediate)), state.readScope,
+            state.dmaScope, ArrayAttr()));
     for (size_t i = 0; i + 1 < halves.size(); i += 2)
       results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1],
                                                   ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));

@@ -236,7 +236,7 @@ Status checkHazards(llvm::StringRef codeObject, llvm::StringRef name,
     if (!hazards)
       return hazards.error();
     for (const Hazard &hazard : *hazards) {
-      if (hazard.severity == HazardSeverity::Error)
+      if (hazard.severity != HazardSeverity::Advice)
         errors += (errors.empty() ? "" : "\n") + describe(hazard, kernel.name);
       else if (advice)
         advice->push_back(describe(hazard, kernel.name));

@@ -171,7 +171,8 @@ void Pair::checkVectorResult() {
   if (consumerIs({"V_READLANE", "V_READFIRSTLANE"}))
     require(table.valuToReadlane, "vector result read into a scalar register");
   if (consumerIs({"V_PERMLANE"}))
-    require(table.valuToPermlaneSwap, "vector result read by a permlane swap");
+    require(table.valuToPermlaneSwap, "vector result read by a permlane swap",
+            HazardSeverity::Padded);
 }
 
 void Pair::checkScalarResult() {
@@ -179,7 +180,8 @@ void Pair::checkScalarResult() {
     return;
   if (consumer.vectorAlu)
     require(table.valuSgprToValu,
-            "scalar result of a vector instruction read by a vector instruction");
+            "scalar result of a vector instruction read by a vector instruction",
+            HazardSeverity::Padded);
   if (consumerIsVmem())
     require(table.valuSgprToVmem,
             "scalar result of a vector instruction read by a memory instruction");
@@ -204,11 +206,12 @@ void Pair::checkExecResult() {
 
 void Pair::checkOther() {
   const bool writesM0 = llvm::any_of(producer.writes, [this](auto reg) { return isM0(reg); });
+  const bool loads = consumer.kind == InstructionClass::LdsDma;
   const bool usesM0 =
-      consumer.kind == InstructionClass::LdsDma ||
-      consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
+      loads || consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
   if (producer.kind == InstructionClass::Salu && writesM0 && usesM0)
-    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it");
+    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it",
+            loads ? HazardSeverity::Padded : HazardSeverity::Error);
 
   const bool sets = llvm::StringRef(producer.name).starts_with("S_SETREG");
   if (sets && consumerIs({"S_SETREG", "S_GETREG"}) &&
@@ -253,9 +256,13 @@ HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInst
   pair.checkExecResult();
   pair.checkOther();
   HazardRequirement worst;
-  for (const HazardRequirement &requirement : pair.requirements)
-    if (requirement.waitStates > between && requirement.waitStates > worst.waitStates)
+  for (const HazardRequirement &requirement : pair.requirements) {
+    const bool worse =
+        worst.waitStates == 0 || requirement.severity < worst.severity ||
+        (requirement.severity == worst.severity && requirement.waitStates > worst.waitStates);
+    if (requirement.waitStates > between && worse)
       worst = requirement;
+  }
   return worst;
 }
 

@@ -6,8 +6,13 @@ attn.forward @no_schedule element_type(bf16) head_dim(128)
 
 // -----
 
-// expected-error @below {{head_dim(64) of 'small' is not supported, use 128}}
-attn.forward @small element_type(bf16) head_dim(64) schedule(@s)
+// expected-error @below {{head_dim(100) of 'odd' is not supported, use a multiple of 8 up to 256}}
+attn.forward @odd element_type(bf16) head_dim(100) schedule(@s)
+
+// -----
+
+// expected-error @below {{head_dim_v(264) of 'large' is not supported, use a multiple of 8 up to 256}}
+attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 
 // -----
 

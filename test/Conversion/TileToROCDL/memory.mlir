@@ -72,3 +72,28 @@ tile.kernel @uniform(%o: !tile.view<?x?x?xf32>, %n: i32) target("gfx950") waves(
   %x = tile.fill 0.0 : !tile.rows<32xf32>
   tile.store_rows %x, %o[%n, %n, %row] : !tile.rows<32xf32>, !tile.view<?x?x?xf32>
 }
+
+// -----
+
+// A tile of 96 columns is three panels of 32, 64 rows x 64 bytes each: of each, every one of four waves
+// moves a KiB. The view has 80 columns: the lanes that would fetch others are sent out of bounds, in the
+// last panel alone.
+// CHECK-LABEL: llvm.func @panels
+// CHECK: %[[OUT:.*]] = arith.constant -2147483648 : i32
+// CHECK: rocdl.raw.ptr.buffer.load.lds %{{.*}}, %{{.*}}, %{{.*}}, %[[IN:[a-z0-9]+]], %
+// CHECK: rocdl.raw.ptr.buffer.load.lds %{{.*}}, %{{.*}}, %{{.*}}, %[[IN]], %
+// CHECK: %[[EDGE:.*]] = arith.select %{{.*}}, %[[IN]], %[[OUT]] : i32
+// CHECK: rocdl.raw.ptr.buffer.load.lds %{{.*}}, %{{.*}}, %{{.*}}, %[[EDGE]], %
+// CHECK-NOT: rocdl.raw.ptr.buffer.load.lds
+// CHECK-COUNT-12: llvm.load
+// CHECK-COUNT-6: rocdl.raw.ptr.buffer.load %
+tile.kernel @panels(%k: !tile.view<?x?x?x80xbf16>, %n: i32) target("gfx950") waves(4) {
+  %slot = arith.constant 0 : i32
+  %ring = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x80xbf16> -> !tile.ring<64x96xbf16>
+  tile.fetch %ring[%n] slot(%slot) : !tile.ring<64x96xbf16>
+  %x = tile.read %ring[%n] slot(%slot) : !tile.ring<64x96xbf16> -> !tile.frag<64x96xbf16, lhs>
+  %q = tile.load %k[%n, %n, %n] : !tile.view<?x?x?x80xbf16> -> !tile.frag<96x32xbf16, rhs>
+  %acc = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %s = tile.mma %x, %q, %acc : !tile.frag<64x96xbf16, lhs>, !tile.frag<96x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
+  %max = tile.row_max %s : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
+}

@@ -15,6 +15,11 @@ attn.forward @zero element_type(bf16) head_dim(0)
 
 // -----
 
+// expected-error @below {{head_dim_v(0), a positive number is needed}}
+attn.forward @zero_v element_type(bf16) head_dim(64) head_dim_v(0)
+
+// -----
+
 // expected-error @below {{head_dim(-128), a positive number is needed}}
 attn.forward @negative element_type(bf16) head_dim(-128)
 

@@ -9,6 +9,9 @@ attn.forward @plain element_type(bf16) head_dim(128)
 // CHECK: attn.forward @no_mask element_type(f16) head_dim(64){{$}}
 attn.forward @no_mask element_type(f16) head_dim(64) mask(none)
 
+// CHECK: attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128){{$}}
+attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128)
+
 // CHECK: attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 

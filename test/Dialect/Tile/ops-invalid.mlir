@@ -148,7 +148,7 @@ tile.kernel @ring_element(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx95
 // -----
 
 tile.kernel @ring_columns(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
-  // expected-error @below {{ring tile has 64 columns, the view has 128}}
+  // expected-error @below {{ring tile has 64 columns, the view has 128; give it the view's, a multiple of 8, rounded up to a multiple of 32}}
   %0 = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x64xbf16>
 }
 
@@ -215,7 +215,7 @@ tile.kernel @load_layout(%q: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950
 // -----
 
 tile.kernel @load_depth(%q: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
-  // expected-error @below {{fragment of depth 64 from a view with 128 columns}}
+  // expected-error @below {{fragment of depth 64 from a view with 128 columns; give it the view's, a multiple of 8, rounded up to a multiple of 32}}
   %0 = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.frag<64x32xbf16, rhs>
 }
 
@@ -245,7 +245,7 @@ tile.kernel @store_layout(%o: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx95
 
 tile.kernel @store_rows(%o: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  // expected-error @below {{fragment of 64 rows into a view with 128 columns; rows of the accumulator become columns}}
+  // expected-error @below {{fragment of 64 rows into a view with 128 columns; rows of the accumulator become columns; give it the view's, a multiple of 8, rounded up to a multiple of 32}}
   tile.store %0, %o[%n, %n, %n] : !tile.frag<64x32xf32, acc>, !tile.view<?x?x?x128xbf16>
 }
 

@@ -84,7 +84,7 @@ TEST(ForwardProblem, RefusesStridesByName) {
             "the batch stride of 'q' is -5, negative strides are not supported");
   EXPECT_THAT(
       strided(TensorName::V, {0, int64_t(1) << 25, 0}),
-      testing::HasSubstr("the sequence stride of 'v' is 33554432 elements, a tile of 64 rows"));
+      testing::HasSubstr("the sequence stride of 'v' is 33554432 elements, a tile of 256 rows"));
   EXPECT_THAT(strided(TensorName::Q, {0, 0, INT64_MAX}),
               testing::HasSubstr("tensor 'q' spans more than"));
   EXPECT_THAT(

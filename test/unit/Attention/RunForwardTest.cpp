@@ -174,7 +174,7 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
       store(pointers[4] + 4 * row, static_cast<float>(result.lse[row]));
   }
   applyFault(pointers);
-  return runtime::LaunchReport{1e-3, 1234, 5, {}};
+  return runtime::LaunchReport{1e-3, 1234, 5, {}, {}, {}};
 }
 
 static manifest::Manifest makeManifest() {

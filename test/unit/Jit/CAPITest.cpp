@@ -61,8 +61,8 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   problem.heads = -1;
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("heads is -1"));
   hocket_forward_problem_init(&problem);
-  problem.head_dim = problem.head_dim_v = 40;
-  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 40"));
+  problem.head_dim = problem.head_dim_v = 44;
+  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 44"));
 }
 
 TEST_F(AttentionMisuse, NullPointers) {

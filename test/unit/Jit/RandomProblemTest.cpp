@@ -69,6 +69,10 @@ static ForwardProblem drawValid(Draw &draw) {
   problem.seqKv = draw.length();
   problem.causal = draw.flip();
   problem.wantLse = draw.flip();
+  if (draw.below(3) == 0)
+    problem.headDim = problem.headDimV = 8 * draw.between(1, 32);
+  if (draw.below(6) == 0)
+    problem.headDimV = 8 * draw.between(1, 32);
   problem.layout = draw.flip() ? Layout::BSHD : Layout::BHSD;
   if (draw.below(3) == 0)
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
@@ -92,13 +96,14 @@ static constexpr Spoiler kSpoilers[] = {
      }},
     {"head-dim",
      [](ForwardProblem &p, Draw &d) {
-       p.headDim = p.headDimV = 8 * d.between(1, 15);
+       p.headDim = p.headDimV = d.flip() ? 8 * d.between(33, 60) : 8 * d.between(1, 31) + 3;
        for (auto &strides : p.strides)
          strides.reset();
      }},
     {"head-dim-v",
      [](ForwardProblem &p, Draw &d) {
-       p.headDimV = 8 * d.between(1, 15);
+       p.headDim = 128;
+       p.headDimV = d.flip() ? 8 * d.between(33, 60) : 8 * d.between(1, 31) + 3;
        for (auto &strides : p.strides)
          strides.reset();
      }},

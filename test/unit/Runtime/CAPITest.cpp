@@ -96,6 +96,48 @@ TEST(CAPI, KeepsWhatIsInUseAlive) {
   hocket_kernel_release(kernel);
 }
 
+TEST(CAPI, RefusesMisuseOfStreamsAndEvents) {
+  hocket_register_simulator();
+  hocket_device device = nullptr;
+  hocket_stream stream = nullptr;
+  hocket_event event = nullptr;
+  expectStatus(hocket_stream_create(nullptr, &stream), HOCKET_INVALID_INPUT,
+               "device handle is null");
+  expectStatus(hocket_event_create(nullptr, &event), HOCKET_INVALID_INPUT, "device handle is null");
+  ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
+  expectStatus(hocket_stream_create(device, nullptr), HOCKET_INVALID_INPUT, "'stream' is null");
+  expectStatus(hocket_event_create(device, nullptr), HOCKET_INVALID_INPUT, "'event' is null");
+  ASSERT_EQ(hocket_stream_create(device, &stream), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_event_create(device, &event), HOCKET_SUCCESS);
+
+  expectStatus(hocket_stream_copy_to_device(stream, 1, nullptr, 4), HOCKET_INVALID_INPUT,
+               "'from' is null");
+  expectStatus(hocket_stream_copy_from_device(stream, nullptr, 1, 4), HOCKET_INVALID_INPUT,
+               "'to' is null");
+  expectStatus(hocket_stream_copy(stream, 1, 2, 4), HOCKET_INVALID_INPUT, "cannot read 4 bytes");
+  expectStatus(hocket_stream_fill(stream, 1, 0, 4), HOCKET_INVALID_INPUT, "cannot fill 4 bytes");
+  expectStatus(hocket_stream_query(stream, nullptr), HOCKET_INVALID_INPUT, "'done' is null");
+  expectStatus(hocket_event_query(event, nullptr), HOCKET_INVALID_INPUT, "'done' is null");
+  expectStatus(hocket_event_seconds(event, event, nullptr), HOCKET_INVALID_INPUT,
+               "'seconds' is null");
+  double seconds = 0;
+  expectStatus(hocket_event_seconds(event, event, &seconds), HOCKET_INVALID_INPUT,
+               "never recorded");
+  expectStatus(hocket_event_record(event, nullptr), HOCKET_INVALID_INPUT, "stream handle is null");
+  expectStatus(hocket_event_record(nullptr, stream), HOCKET_INVALID_INPUT, "event handle is null");
+  expectStatus(hocket_stream_wait(stream, nullptr), HOCKET_INVALID_INPUT, "event handle is null");
+  expectStatus(hocket_stream_launch(stream, nullptr, {1, 1, 1}, {1, 1, 1}, 0, nullptr, 0),
+               HOCKET_INVALID_INPUT, "kernel handle is null");
+
+  ASSERT_EQ(hocket_device_release(device), HOCKET_SUCCESS); // both keep it
+  EXPECT_EQ(hocket_event_record(event, stream), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_stream_synchronize(stream), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_stream_release(stream), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_event_release(event), HOCKET_SUCCESS);
+  expectStatus(hocket_stream_release(stream), HOCKET_INVALID_INPUT, "stream handle is not valid");
+  expectStatus(hocket_event_synchronize(event), HOCKET_INVALID_INPUT, "event handle is not valid");
+}
+
 TEST(CAPI, KeepsErrorsPerThread) {
   hocket_device_release(nullptr);
   std::string other = "unset";

@@ -4,6 +4,8 @@
 #include "hocket/Runtime/Arguments.h"
 #include "hocket/Runtime/Hip.h"
 
+#include <dlfcn.h>
+
 using namespace hocket;
 using namespace hocket::runtime;
 
@@ -106,6 +108,78 @@ TEST(HipDevice, LaunchesWithAPackedBlock) {
   expectError(device.launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, *block),
               "kernel 'fill': hipModuleLaunchKernel failed: unspecified launch failure (719)");
   EXPECT_TRUE(device.free(*address).ok());
+}
+
+// A stand-in's stream is not done when it is asked first.
+TEST(HipDevice, TellsUnfinishedWork) {
+  auto opened = openFake("r0600");
+  ASSERT_TRUE(opened.ok());
+  auto stream = (*opened)->createStream();
+  ASSERT_TRUE(stream.ok()) << stream.error().message;
+  auto first = (*stream)->isComplete(), second = (*stream)->isComplete();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_FALSE(*first);
+  EXPECT_TRUE(*second);
+}
+
+namespace {
+/// The stand-in's functions, as another part of the program would call them.
+struct Library {
+  Library() : handle(dlopen(HOCKET_FAKE_HIP_DIR "/libfakehip_r0600.so", RTLD_NOW)) {}
+  ~Library() { dlclose(handle); }
+  template <typename T> T get(const char *name) { return reinterpret_cast<T>(dlsym(handle, name)); }
+  void *handle;
+};
+} // namespace
+
+// The thread's current device and last error belong to the program.
+TEST(HipDevice, LeavesTheThreadAsItWas) {
+  Library library;
+  auto *getDevice = library.get<int (*)(int *)>("hipGetDevice");
+  auto *getLastError = library.get<int (*)()>("hipGetLastError");
+  ASSERT_TRUE(getDevice && getLastError);
+  auto opened = openFake("r0600");
+  ASSERT_TRUE(opened.ok());
+  auto address = (*opened)->allocate(16); // works on device 1 only
+  ASSERT_TRUE(address.ok()) << address.error().message;
+  int current = -1;
+  ASSERT_EQ(getDevice(&current), 0);
+  EXPECT_EQ(current, 0);
+  EXPECT_FALSE((*opened)->fill(77, 0, 1).ok());
+  auto stream = (*opened)->createStream();
+  ASSERT_TRUE(stream.ok());
+  auto done = (*stream)->isComplete(); // hipErrorNotReady
+  EXPECT_TRUE(done.ok() && !*done);
+  EXPECT_EQ(getLastError(), 0);
+  EXPECT_TRUE((*opened)->free(*address).ok());
+}
+
+// Memory that the program got from HIP itself can be used through the device.
+TEST(HipDevice, TakesForeignAllocations) {
+  Library library;
+  auto *memory = library.get<char *>("fakeForeignMemory");
+  ASSERT_TRUE(memory);
+  auto opened = openFake("r0600");
+  ASSERT_TRUE(opened.ok());
+  const auto address = DeviceAddress(reinterpret_cast<uintptr_t>(memory));
+  ASSERT_TRUE((*opened)->fill(address + 1, 0x11, 63).ok());
+  EXPECT_EQ(memory[0], 0);
+  EXPECT_EQ(memory[63], 0x11);
+  expectError((*opened)->fill(address + 1, 0, 64), "the allocation there is 64 bytes at 0x");
+  expectError((*opened)->free(address), "no live allocation of this device");
+}
+
+TEST(HipDevice, TakesTheNumberedDevice) {
+  HipOptions options;
+  options.libraries = {HOCKET_FAKE_HIP_DIR "/libfakehip_r0600.so"};
+  options.index = 1;
+  EXPECT_TRUE(openHipDevice(options).ok());
+  options.index = 0;
+  expectError(openHipDevice(options), "HIP device 0 is a gfx90a, not a gfx950");
+  options.index = 2;
+  expectError(openHipDevice(options), "no HIP device 2: ");
+  options.index = -1;
+  expectError(openHipDevice(options), "no HIP device -1: ");
 }
 
 TEST(HipDevice, RefusesMisuse) {

@@ -9,7 +9,7 @@ using namespace hocket::sim::test;
 
 namespace {
 
-enum class Format { Bf16, F16, F32 };
+enum class Format { Bf16, F16, F32, Xf32 };
 
 /// One float MFMA: `words` registers for each of A and B; K follows.
 struct Shape {
@@ -17,7 +17,10 @@ struct Shape {
   Format format;
   unsigned size, blocks, words;
 
-  unsigned perWord() const { return format == Format::F32 ? 1 : 2; }
+  unsigned perWord() const { return format == Format::F32 || format == Format::Xf32 ? 1 : 2; }
+  HarnessOptions options() const {
+    return {.architecture = format == Format::Xf32 ? "gfx942" : "gfx950"};
+  }
   unsigned perLane() const { return words * perWord(); }
   unsigned depth() const { return 64 / (size * blocks) * perLane(); }
   unsigned results() const { return size * size * blocks / 64; }
@@ -43,6 +46,8 @@ const Shape shapes[] = {
     {"v_mfma_f32_32x32x1_2b_f32", Format::F32, 32, 2, 1},
     {"v_mfma_f32_16x16x1_4b_f32", Format::F32, 16, 4, 1},
     {"v_mfma_f32_4x4x1_16b_f32", Format::F32, 4, 16, 1},
+    {"v_mfma_f32_32x32x4_xf32", Format::Xf32, 32, 1, 2},
+    {"v_mfma_f32_16x16x8_xf32", Format::Xf32, 16, 1, 2},
 };
 
 constexpr unsigned regA = 64, regB = 80, regC = 0, accumulators = 256;
@@ -50,6 +55,11 @@ constexpr unsigned regA = 64, regB = 80, regC = 0, accumulators = 256;
 float decode(Format format, uint32_t bits) {
   if (format == Format::F32)
     return std::bit_cast<float>(bits);
+  if (format == Format::Xf32) { // 11 significant bits, to nearest even
+    int exponent = 0;
+    float fraction = std::frexp(std::bit_cast<float>(bits), &exponent);
+    return std::ldexp(std::nearbyint(std::ldexp(fraction, 11)), exponent - 11);
+  }
   if (format == Format::Bf16)
     return std::bit_cast<float>(bits << 16);
   int exponent = bits >> 10 & 31, mantissa = bits & 1023;
@@ -62,7 +72,7 @@ float decode(Format format, uint32_t bits) {
 /// A finite value of moderate size.
 uint32_t randomElement(Format format, std::mt19937 &random) {
   uint32_t bits = random();
-  if (format == Format::F32)
+  if (format == Format::F32 || format == Format::Xf32)
     return (bits & 0x807fffff) | (120 + bits % 16) << 23;
   if (format == Format::Bf16)
     return (bits & 0x807f) | (120 + (bits >> 16) % 16) << 7;
@@ -75,7 +85,7 @@ float element(WaveHarness &h, const Shape &s, unsigned first, unsigned block, un
   unsigned lane = (k / s.perLane() * s.blocks + block) * s.size + i;
   unsigned e = k % s.perLane();
   uint32_t word = h.v(first + e / s.perWord(), lane);
-  return decode(s.format, s.format == Format::F32 ? word : word >> (16 * (e % 2)) & 0xffff);
+  return decode(s.format, s.perWord() == 1 ? word : word >> (16 * (e % 2)) & 0xffff);
 }
 
 struct Place {
@@ -151,7 +161,7 @@ TEST_P(Matrix, AccumulatesInPlace) {
   std::mt19937 random(seed);
   for (const Shape &s : shapes) {
     SCOPED_TRACE(s.name);
-    WaveHarness h;
+    WaveHarness h(s.options());
     fillOperands(h, s, random);
     for (unsigned r = 0; r < s.results(); ++r)
       for (unsigned lane = 0; lane < 64; ++lane)
@@ -177,7 +187,7 @@ TEST_P(Matrix, AccumulationRegistersAndConstantC) {
   std::mt19937 random(2);
   for (const Shape &s : shapes) {
     SCOPED_TRACE(s.name);
-    WaveHarness h;
+    WaveHarness h(s.options());
     fillOperands(h, s, random, accumulators);
     h.run(std::string(s.name) + " " + tuple('a', 4, s.results()) + ", " +
           tuple('a', regA, s.words) + ", " + tuple('a', regB, s.words) + ", 1.0");

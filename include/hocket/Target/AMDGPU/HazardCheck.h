@@ -18,6 +18,7 @@ namespace hocket::amdgpu {
 /// Whether a missing wait state is known to corrupt results.
 enum class HazardSeverity : uint8_t {
   Error,  ///< documented, and padded by LLVM
+  Padded, ///< padded by LLVM, but AMD's hand-written kernels go without (docs/Hardware.md 7)
   Advice, ///< reported by somebody, not padded by LLVM 22
 };
 
@@ -40,9 +41,9 @@ Result<std::vector<Hazard>> findHazards(const KernelCode &kernel, const Disassem
 /// The hazard as a sentence with both instructions and a way out.
 std::string describe(const Hazard &hazard, llvm::StringRef kernel);
 
-/// Checks every kernel of a code object by the arch table of its processor. Hazards of error
-/// severity are `InvalidInput`, one a line; those of advice severity are appended to `advice` if it
-/// is given.
+/// Checks every kernel of a code object by the arch table of its processor. What LLVM pads, that is
+/// hazards of all severities but advice, is `InvalidInput`, one a line; those of advice severity are
+/// appended to `advice` if it is given.
 Status checkHazards(llvm::StringRef codeObject, llvm::StringRef name = "<code object>",
                     std::vector<std::string> *advice = nullptr);
 

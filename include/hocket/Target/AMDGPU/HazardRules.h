@@ -58,8 +58,8 @@ struct HazardRequirement {
 /// Whether any rule has an instruction like `producer` as the earlier one.
 bool canBeHazardProducer(const HazardInstruction &producer);
 
-/// The rules that `consumer` breaks if it follows `producer` with `between` wait states between
-/// them; the one that asks for most.
+/// Of the rules that `consumer` breaks if it follows `producer` with `between` wait states between
+/// them the most severe one, and of those the one that asks for most.
 HazardRequirement brokenRule(const HazardInstruction &producer, const HazardInstruction &consumer,
                              unsigned between, const HazardTable &table,
                              const llvm::MCRegisterInfo &registers);

@@ -56,7 +56,7 @@ def main(arguments):
     same, slower = arguments[1:3], arguments[4:6]
     assert time_of(same[0])["cycles"] == time_of(same[1])["cycles"]
     assert time_of(slower[0])["steady_state"]["cycles"] < 2 * 64 * 64
-    assert time_of(slower[1])["steady_state"]["cycles"] > 2 * 64 * 64
+    assert time_of(slower[1])["steady_state"]["cycles"] >= 2 * 64 * 64
 
 
 main(sys.argv[1:])

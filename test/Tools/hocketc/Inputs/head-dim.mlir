@@ -1,1 +1,1 @@
-attn.forward @odd element_type(bf16) head_dim(96)
+attn.forward @odd element_type(bf16) head_dim(100)

@@ -73,6 +73,16 @@ static const char *const mfma16fp8 =
 static const char *const mfma8fp4 =
     "v_mfma_f32_32x32x64_f8f6f4 v[0:15], v[20:23], v[28:31], v[0:15] cbsz:4 blgp:4";
 
+/// A transcendental result that a swap reads breaks two rules: the certain one counts.
+TEST(HazardCheck, MostSevereFirst) {
+  Result<std::vector<Hazard>> hazards = hazardsOf("v_exp_f32_e32 v1, v2\n"
+                                                  "v_permlane32_swap_b32_e32 v0, v1\ns_endpgm\n");
+  ASSERT_TRUE(hazards.ok()) << hazards.error().message;
+  ASSERT_EQ(hazards->size(), 1u);
+  EXPECT_EQ(hazards->front().severity, HazardSeverity::Error);
+  EXPECT_EQ(hazards->front().needed, 1u);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Hazard, Rules,
     testing::Values(
@@ -112,12 +122,13 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"TransToTrans", "v_exp_f32_e32 v0, v1", "v_log_f32_e32 v2, v0", 0},
         Rule{"TransToStore", "v_exp_f32_e32 v0, v1", "ds_write_b32 v3, v0", 0},
         Rule{"CompareToSelect", "v_cmp_gt_f32_e32 vcc, v0, v1", "v_cndmask_b32_e32 v2, v3, v4, vcc",
-             2},
+             2, HazardSeverity::Padded},
         Rule{"CompareToSelectE64", "v_cmp_gt_f32_e64 s[0:1], v0, v1",
-             "v_cndmask_b32_e64 v2, v3, v4, s[0:1]", 2},
+             "v_cndmask_b32_e64 v2, v3, v4, s[0:1]", 2, HazardSeverity::Padded},
         Rule{"CompareToBranchless", "v_cmp_gt_f32_e64 s[0:1], v0, v1",
              "s_and_b64 s[2:3], s[0:1], s[4:5]", 0},
-        Rule{"LaneToValu", "v_readfirstlane_b32 s0, v0", "v_add_u32_e32 v1, s0, v1", 2},
+        Rule{"LaneToValu", "v_readfirstlane_b32 s0, v0", "v_add_u32_e32 v1, s0, v1", 2,
+             HazardSeverity::Padded},
         Rule{"LaneToVmem", "v_readfirstlane_b32 s8, v0",
              "buffer_load_dword v1, v2, s[4:7], s8 offen", 5},
         Rule{"LaneToResource", "v_readfirstlane_b32 s5, v0",
@@ -126,12 +137,16 @@ INSTANTIATE_TEST_SUITE_P(
         Rule{"ValuToReadlane", "v_mov_b32_e32 v0, 1", "v_readfirstlane_b32 s0, v0", 1},
         Rule{"ValuToDpp", "v_mov_b32_e32 v1, 0",
              "v_mov_b32_dpp v0, v1 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf", 2},
-        Rule{"ValuToPermlane", "v_mov_b32_e32 v1, 0", "v_permlane32_swap_b32_e32 v0, v1", 2},
+        Rule{"ValuToPermlane", "v_mov_b32_e32 v1, 0", "v_permlane32_swap_b32_e32 v0, v1", 2,
+             HazardSeverity::Padded},
         Rule{"VccToDivFmas", "v_cmp_gt_f32_e32 vcc, v8, v9", "v_div_fmas_f32 v0, v1, v2, v3", 4},
+        Rule{"M0ToAddTid", "s_mov_b32 m0, s0", "ds_read_addtid_b32 v0 offset:4", 1},
         Rule{"ExecToMfma", "v_cmpx_gt_f32_e32 vcc, v40, v41", mfma8, 4},
         Rule{"ExecToReadlane", "v_cmpx_gt_f32_e32 vcc, v40, v41", "v_readlane_b32 s0, v0, 3", 4},
-        Rule{"M0ToDma", "s_mov_b32 m0, s0", "buffer_load_dwordx4 v0, s[4:7], 0 offen lds", 1},
-        Rule{"M0ToGlobalDma", "s_add_i32 m0, s0, 16", "global_load_lds_dwordx4 v[0:1], off", 1},
+        Rule{"M0ToDma", "s_mov_b32 m0, s0", "buffer_load_dwordx4 v0, s[4:7], 0 offen lds", 1,
+             HazardSeverity::Padded},
+        Rule{"M0ToGlobalDma", "s_add_i32 m0, s0, 16", "global_load_lds_dwordx4 v[0:1], off", 1,
+             HazardSeverity::Padded},
         Rule{"M0ToLoad", "s_mov_b32 m0, s0", "buffer_load_dwordx4 v[0:3], v4, s[4:7], 0 offen", 0},
         Rule{"SetregToGetreg", "s_setreg_b32 hwreg(HW_REG_MODE), s0",
              "s_getreg_b32 s1, hwreg(HW_REG_MODE)", 2},

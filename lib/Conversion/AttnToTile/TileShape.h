@@ -1,0 +1,37 @@
+// How many waves a workgroup has and how many keys a tile, where nobody says.
+//
+// A rule of three steps, from what the fragments of one iteration take:
+//  1. Waves: eight, two on a SIMD, if O, Q, and the larger of (a K tile, its scores) and (a V tile,
+//     the packed weights) fit into a wave's registers beside some for addresses and the softmax;
+//     else four, with all registers of a SIMD each.
+//  2. Fewer, where a panel of a tile (hocket/Layout/LdsTile.h) is less than what they write with
+//  one
+//     LDS DMA instruction each.
+//  3. Keys: 64, or 128 where eight waves have the registers for it: per key the same work, but half
+//     the waits, barriers and maxima that are gathered.
+// docs/HeadSizes.md shows what it chooses.
+#pragma once
+
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace hocket {
+
+struct TileShape {
+  int64_t waves = 0;  ///< of a workgroup, 32 query rows each
+  int64_t kvTile = 0; ///< keys of a tile
+};
+
+/// What is settled before the rule: what the schedule or the user asks for.
+struct TileShapeWishes {
+  std::optional<int64_t> waves, kvTile;
+};
+
+/// The shape for heads of `depth` and `depthV` elements, multiples of 32. Wishes are followed as
+/// they are: whether they fit is found out later, by the passes that know why not.
+TileShape chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
+                          const TileShapeWishes &wishes);
+
+} // namespace hocket

@@ -1,0 +1,188 @@
+// Loading, finding and launching, and the two holders of state.
+#include "Driver.h"
+
+#include "hocket/Simulator/Check.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+using namespace hocket;
+using namespace hocket::hip;
+
+/// The MI355X's memory (docs/Hardware.md 1).
+static constexpr uint64_t deviceMemory = uint64_t(288) << 30;
+
+Driver &Driver::get() {
+  // Never destroyed: programs call HIP from destructors of their globals, in any order.
+  static Driver *driver = new Driver;
+  return *driver;
+}
+
+Thread &Thread::get() {
+  thread_local Thread thread;
+  return thread;
+}
+
+/// A number from the environment, or `otherwise`.
+static uint64_t setting(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  if (!text || !*text)
+    return otherwise;
+  return std::strtoull(text, nullptr, 0);
+}
+
+Driver::Driver() : memory(deviceMemory), modules(0), functions(2), streams(4), events(6) {
+  settings.log = static_cast<unsigned>(setting("HOCKET_HIP_LOG", 1));
+  settings.check = setting("HOCKET_HIP_CHECK", 0) != 0;
+  settings.seed = setting("HOCKET_HIP_SEED", 0);
+}
+
+unsigned hip::hipMajor() {
+  Dl_info self = {};
+  if (dladdr(reinterpret_cast<void *>(&Driver::get), &self) == 0 || !self.dli_fname)
+    return 5;
+  const char *suffix = std::strstr(self.dli_fname, "libamdhip64.so.");
+  const unsigned long major = suffix ? std::strtoul(suffix + 15, nullptr, 10) : 0;
+  return major >= 5 && major <= 7 ? static_cast<unsigned>(major) : 5;
+}
+
+void Driver::say(unsigned level, const std::string &text) const {
+  if (settings.log >= level)
+    std::fprintf(stderr, "libhocket_hip: %s\n", text.c_str());
+}
+
+void Driver::sayMissing(const char *name) {
+  std::lock_guard lock(missingMutex);
+  if (missing.insert(name).second)
+    say(1, std::string(name) + " is not supported");
+}
+
+Outcome Driver::load(const void *image, std::string name, std::shared_ptr<Module> &module) {
+  FoundImage found = findCodeObject(image);
+  if (!found.codeObject)
+    return {found.fault == ImageFault::NoBinaryForGpu ? hipErrorNoBinaryForGpu
+                                                      : hipErrorInvalidImage,
+            std::move(found.message)};
+  auto parsed = sim::CodeObject::load(*found.codeObject, name);
+  if (!parsed)
+    return {parsed.error().kind == ErrorKind::Unsupported ? hipErrorNoBinaryForGpu
+                                                          : hipErrorInvalidImage,
+            parsed.error()};
+  if ((*parsed)->architecture() != "gfx950")
+    return {hipErrorNoBinaryForGpu, "code object '" + name + "' is for " +
+                                        (*parsed)->architecture() + "; compile it for gfx950"};
+  auto program = sim::Program::load(memory, *std::move(parsed));
+  if (!program)
+    return {hipErrorOutOfMemory, program.error()};
+  module = std::make_shared<Module>(
+      Module{std::move(name), *std::move(found.codeObject), *std::move(program)});
+  return hipSuccess;
+}
+
+Outcome Driver::load(FatBinary &binary, std::shared_ptr<Module> &module) {
+  if (!binary.module)
+    if (Outcome outcome = load(binary.image, "program", binary.module); !outcome.ok())
+      return outcome;
+  module = binary.module;
+  return hipSuccess;
+}
+
+Outcome Driver::findFunction(const void *hostFunction, Function &function) {
+  auto it = hostFunctions.find(hostFunction);
+  if (it == hostFunctions.end())
+    return {hipErrorInvalidDeviceFunction, "no kernel stands behind this function; pass the "
+                                           "address of a __global__ function"};
+  if (Outcome outcome = load(*it->second.binary, function.module); !outcome.ok())
+    return outcome;
+  auto index = function.module->program->codeObject().kernelIndex(it->second.name);
+  if (!index)
+    return {hipErrorInvalidDeviceFunction, index.error()};
+  function.kernel = *index;
+  return hipSuccess;
+}
+
+Outcome Driver::findVariable(const void *hostVariable, uint64_t &address, uint64_t &bytes) {
+  auto it = hostVariables.find(hostVariable);
+  if (it == hostVariables.end())
+    return {hipErrorInvalidSymbol,
+            "no device variable stands behind this address; pass that of a __device__ variable"};
+  std::shared_ptr<Module> module;
+  if (Outcome outcome = load(*it->second.binary, module); !outcome.ok())
+    return outcome;
+  auto variable = hip::findVariable(module->bytes, it->second.name);
+  if (!variable)
+    return {hipErrorInvalidSymbol, "the program has no device variable '" + it->second.name + "'"};
+  address = module->program->base() + variable->address;
+  bytes = variable->bytes;
+  return hipSuccess;
+}
+
+Outcome Driver::checkStream(const void *handle) const {
+  const auto value = reinterpret_cast<uintptr_t>(handle);
+  if (value == 0 || value == streamLegacy || value == streamPerThread || streams.find(handle))
+    return hipSuccess;
+  return {hipErrorInvalidHandle, "the stream was destroyed or never made"};
+}
+
+Outcome Driver::launch(const Function &function, const runtime::LaunchShape &shape,
+                       std::span<const std::byte> kernarg) {
+  if (fault)
+    return *fault;
+  const runtime::KernelInfo &kernel = function.info();
+  runtime::DeviceProperties device;
+  device.name = "gfx950 simulator";
+  device.maxLdsPerWorkgroup = sim::maxLdsBytes("gfx950");
+  if (Status status = runtime::checkLaunch(kernel, device, shape, kernarg.size()); !status)
+    return {kernarg.size() < kernel.explicitKernargSize() ? hipErrorInvalidValue
+                                                          : hipErrorInvalidConfiguration,
+            status.error()};
+  sim::LaunchOptions options;
+  options.seed = settings.seed;
+  auto run = settings.check ? sim::launchChecked : sim::launch;
+  auto report = run(*function.module->program, function.kernel, shape, kernarg, options);
+  std::string wrong;
+  if (!report)
+    wrong = report.error().message;
+  else
+    for (const runtime::Finding &finding : report->findings) {
+      const std::string text = describeFinding(finding);
+      if (finding.severity == runtime::FindingSeverity::Error)
+        wrong += (wrong.empty() ? "" : "\n") + text;
+      else
+        say(1, "kernel '" + kernel.name + "': advice: " + text);
+    }
+  if (report && wrong.empty())
+    return hipSuccess;
+  say(1, "kernel '" + kernel.name + "': " + wrong);
+  if (!report && report.error().kind == ErrorKind::Unsupported)
+    return {hipErrorNotSupported, report.error()};
+  fault = Outcome(hipErrorLaunchFailure, "kernel '" + kernel.name + "' failed: " + wrong);
+  return *fault;
+}
+
+void Driver::reset() {
+  functions.clear();
+  modules.clear();
+  streams.clear();
+  events.clear();
+  for (auto &[binary, owner] : binaries)
+    owner->module.reset();
+  for (uint64_t address : allocations)
+    (void)memory.free(address).ok();
+  allocations.clear();
+  for (auto &[address, host] : hostMemory) {
+    (void)memory.free(address).ok();
+    if (host.pages)
+      munmap(host.pages, host.bytes);
+  }
+  hostMemory.clear();
+  fault.reset();
+}
+
+extern "C" int hocket_hip_missing(const char *name) {
+  Driver::get().sayMissing(name);
+  return Thread::get().lastError = hipErrorNotSupported;
+}

@@ -1,0 +1,182 @@
+// The state behind HIP's functions: one simulated gfx950, what was made on it, and what HIP's API
+// keeps per thread. This is the only mutable state of libhocket_hip, and `Driver::get` and
+// `Thread::get` are the only ways to it.
+//
+// HIP's functions have no parameter for it: devices are process-wide, and the last error and the
+// configuration of a <<<>>> launch are the calling thread's. One mutex orders all calls, since the
+// simulator's memory must not change under a launch; a launch uses all cores on its own. Work is
+// done within the call that gives it, whatever the stream.
+#pragma once
+
+#include "Abi.h"
+#include "Handles.h"
+#include "Image.h"
+
+#include "hocket/Simulator/Simulator.h"
+
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <set>
+
+namespace hocket::hip {
+
+/// How a call ended: HIP's code, and the reason in words for the log.
+struct [[nodiscard]] Outcome {
+  Outcome(Code code) : code(code) {}
+  Outcome(Code code, std::string reason) : code(code), reason(std::move(reason)) {}
+  Outcome(Code code, const Error &error) : code(code), reason(error.message) {}
+  bool ok() const { return code == hipSuccess; }
+
+  Code code;
+  std::string reason;
+};
+
+/// A code object on the device.
+struct Module {
+  std::string name;
+  CodeObjectBytes bytes;
+  std::unique_ptr<sim::Program> program;
+};
+
+/// A kernel of a module, which it keeps loaded.
+struct Function {
+  std::shared_ptr<Module> module;
+  size_t kernel = 0;
+  const runtime::KernelInfo &info() const {
+    return module->program->codeObject().kernels()[kernel];
+  }
+};
+
+struct Stream {
+  unsigned flags = 0;
+  int priority = 0;
+};
+
+struct Event {
+  unsigned flags = 0;
+  std::optional<std::chrono::steady_clock::time_point> mark;
+};
+
+/// Memory that the host may access too: its pages, and the flags it was asked for with.
+struct HostMemory {
+  std::byte *pages = nullptr; ///< null: the program's own (hipHostRegister)
+  size_t bytes = 0;
+  unsigned flags = 0;
+  bool managed = false;
+};
+
+/// Code objects of a program that clang compiled; loaded when one is first used.
+struct FatBinary {
+  const void *image = nullptr;
+  std::shared_ptr<Module> module;
+};
+
+/// A kernel or variable of such a program by what stands for it on the host.
+struct Symbol {
+  FatBinary *binary = nullptr;
+  std::string name;
+};
+
+/// What environment variables ask for.
+struct Settings {
+  unsigned log = 1;   ///< HOCKET_HIP_LOG: 0 nothing, 1 faults and missing functions, 2 every error
+  bool check = false; ///< HOCKET_HIP_CHECK=1: checked execution
+  uint64_t seed = 0;  ///< HOCKET_HIP_SEED: order of waves
+};
+
+class Driver {
+public:
+  static Driver &get();
+
+  std::mutex mutex; ///< held by `call` around everything below
+  sim::Memory memory;
+  Handles<Module> modules;
+  Handles<Function> functions;
+  Handles<Stream> streams;
+  Handles<Event> events;
+  std::set<uint64_t> allocations;            ///< of hipMalloc and its kin
+  std::map<uint64_t, HostMemory> hostMemory; ///< by address
+  std::map<FatBinary *, std::unique_ptr<FatBinary>> binaries;
+  std::map<const void *, Symbol> hostFunctions, hostVariables;
+  unsigned deviceFlags = 0;
+  std::optional<Outcome> fault; ///< of the first launch that failed; ends with hipDeviceReset
+
+  /// Loads what is at `image`: a code object or a bundle of them.
+  Outcome load(const void *image, std::string name, std::shared_ptr<Module> &module);
+  /// The module of `binary`, loaded.
+  Outcome load(FatBinary &binary, std::shared_ptr<Module> &module);
+  /// The kernel that stands behind the host function `function`.
+  Outcome findFunction(const void *hostFunction, Function &function);
+  /// Address and size of the device variable behind the host variable `variable`.
+  Outcome findVariable(const void *hostVariable, uint64_t &address, uint64_t &bytes);
+  /// Whether `handle` names a stream, one of HIP's own or a live one.
+  Outcome checkStream(const void *handle) const;
+  /// Runs a kernel to its end.
+  Outcome launch(const Function &function, const runtime::LaunchShape &shape,
+                 std::span<const std::byte> kernarg);
+  /// Gives everything back that was made on the device.
+  void reset();
+
+  /// Writes a line to standard error if HOCKET_HIP_LOG is `level` or more.
+  void say(unsigned level, const std::string &text) const;
+  /// `say(1, ...)` that function `name` is missing, once for each name.
+  void sayMissing(const char *name);
+
+private:
+  Driver();
+  Settings settings;
+  std::mutex missingMutex;
+  std::set<std::string> missing;
+};
+
+/// What HIP keeps for each thread.
+struct Thread {
+  static Thread &get();
+
+  struct Configuration {
+    Dim grid, block;
+    size_t shared;
+    void *stream;
+  };
+  Code lastError = hipSuccess;
+  std::vector<Configuration> configurations; ///< pushed by <<<>>>, not yet popped
+  std::vector<void *> contexts;              ///< hipCtxPushCurrent's stack
+};
+
+/// The HIP version whose binary interface the program was built for: the number in the name that
+/// this library was loaded by (libamdhip64.so.5, .6, .7), 5 without one.
+unsigned hipMajor();
+
+/// Runs one of HIP's functions: takes the lock, keeps the last error, logs. `name` is the
+/// function's.
+template <typename Action> int call(const char *name, Action action) {
+  Driver &driver = Driver::get();
+  std::unique_lock lock(driver.mutex);
+  const Outcome outcome = action(driver);
+  lock.unlock();
+  if (outcome.ok())
+    return hipSuccess;
+  Thread::get().lastError = outcome.code;
+  driver.say(
+      2, std::string(name) + ": " +
+             (outcome.reason.empty() ? "error " + std::to_string(outcome.code) : outcome.reason));
+  return outcome.code;
+}
+
+/// Refuses null output parameters.
+template <typename... Pointers> Outcome needPointers(Pointers... pointers) {
+  if (((pointers == nullptr) || ...))
+    return {hipErrorInvalidValue, "a parameter is null; pass memory for the result"};
+  return hipSuccess;
+}
+
+/// Refuses a device other than 0, the only one.
+inline Outcome needDevice(int device) {
+  if (device == 0)
+    return hipSuccess;
+  return {hipErrorInvalidDevice,
+          "there is no device " + std::to_string(device) + "; the only one is 0"};
+}
+
+} // namespace hocket::hip

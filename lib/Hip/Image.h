@@ -1,0 +1,40 @@
+// What HIP programs hand over as device code: a code object, or a bundle of code objects for
+// several targets, given by its address alone.
+#pragma once
+
+#include "hocket/Support/Result.h"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace hocket::hip {
+
+using CodeObjectBytes = std::vector<std::byte>;
+
+/// Why there is no code object in an image.
+enum class ImageFault {
+  NotAnImage,     ///< neither a code object nor a bundle
+  Compressed,     ///< a bundle that has to be decompressed first
+  NoBinaryForGpu, ///< a bundle without this target
+};
+
+/// The code object for gfx950 in the image at `image`, whose size follows from its headers, or what
+/// is the matter. A bundle's entry for the plain target is preferred to one with features. The
+/// memory up to the end that the headers give must be readable: HIP's interface says no more.
+struct FoundImage {
+  std::optional<CodeObjectBytes> codeObject;
+  ImageFault fault = ImageFault::NotAnImage;
+  std::string message;
+};
+FoundImage findCodeObject(const void *image);
+
+/// A variable in a code object: where it is in the image, and its size.
+struct Variable {
+  uint64_t address = 0, bytes = 0;
+};
+std::optional<Variable> findVariable(std::span<const std::byte> codeObject, std::string_view name);
+
+} // namespace hocket::hip

@@ -1,0 +1,153 @@
+// Launches: of module functions, by packed block or by pointers to arguments, and of <<<>>>
+// kernels.
+#include "Driver.h"
+
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::hip;
+using runtime::LaunchShape;
+
+// The handles in the names of the two functions that HIP has as C++.
+struct ihipModuleSymbol_t;
+struct ihipStream_t;
+struct ihipEvent_t;
+
+/// The explicit arguments that `parameters` point to, packed as the metadata says.
+static Outcome packParameters(const runtime::KernelInfo &kernel, void **parameters,
+                              std::vector<std::byte> &block) {
+  block.assign(kernel.explicitKernargSize(), std::byte(0));
+  if (kernel.arguments.empty() && !block.empty())
+    return {hipErrorInvalidValue, "kernel '" + kernel.name +
+                                      "' does not say what its arguments are; pass them as one "
+                                      "block (HIP_LAUNCH_PARAM_BUFFER_POINTER)"};
+  size_t index = 0;
+  for (const runtime::KernelArgument &argument : kernel.arguments) {
+    if (argument.isHidden())
+      continue;
+    if (!parameters || !parameters[index])
+      return {hipErrorInvalidValue,
+              "argument " + std::to_string(index) + " of kernel '" + kernel.name + "' is null"};
+    std::memcpy(block.data() + argument.offset, parameters[index++], argument.size);
+  }
+  return hipSuccess;
+}
+
+/// The block that `extra` holds.
+static Outcome readExtra(void **extra, std::vector<std::byte> &block) {
+  const void *data = nullptr;
+  const size_t *bytes = nullptr;
+  for (;; extra += 2) {
+    const auto key = reinterpret_cast<uintptr_t>(extra[0]);
+    if (key == launchEnd)
+      break;
+    if (key == launchBufferPointer)
+      data = extra[1];
+    else if (key == launchBufferSize)
+      bytes = static_cast<const size_t *>(extra[1]);
+    else
+      return {hipErrorInvalidValue, "'extra' has the unknown key " + std::to_string(key)};
+  }
+  if (!bytes || (!data && *bytes != 0))
+    return {hipErrorInvalidValue, "'extra' has no buffer or no size"};
+  const auto *begin = static_cast<const std::byte *>(data);
+  block.assign(begin, begin + *bytes);
+  return hipSuccess;
+}
+
+static Outcome launchFunction(Driver &driver, const void *handle, const LaunchShape &shape,
+                              const void *stream, void **parameters, void **extra) {
+  if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
+    return outcome;
+  std::shared_ptr<Function> function = driver.functions.find(handle);
+  if (!function)
+    return {hipErrorInvalidHandle, "the function was never got, or its module was unloaded"};
+  if (parameters && extra)
+    return {hipErrorInvalidValue, "both 'kernelParams' and 'extra' are given; give one"};
+  std::vector<std::byte> block;
+  const Outcome packed =
+      extra ? readExtra(extra, block) : packParameters(function->info(), parameters, block);
+  return packed.ok() ? driver.launch(*function, shape, block) : packed;
+}
+
+static int launchHost(const char *name, const void *hostFunction, Dim grid, Dim block,
+                      void **parameters, size_t shared, const void *stream) {
+  return call(name, [&](Driver &driver) -> Outcome {
+    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
+      return outcome;
+    Function function;
+    if (Outcome outcome = driver.findFunction(hostFunction, function); !outcome.ok())
+      return outcome;
+    if (shared > UINT32_MAX)
+      return {hipErrorInvalidConfiguration, "the dynamic LDS is more than a device has"};
+    std::vector<std::byte> kernarg;
+    if (Outcome outcome = packParameters(function.info(), parameters, kernarg); !outcome.ok())
+      return outcome;
+    return driver.launch(
+        function,
+        {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, static_cast<uint32_t>(shared)},
+        kernarg);
+  });
+}
+
+/// Launches whose grid is counted in work-items, between two events.
+static int launchWorkItems(const char *name, const void *function, Dim items, Dim block,
+                           size_t shared, void *stream, void **parameters, void **extra,
+                           void *start, void *stop) {
+  return call(name, [&](Driver &driver) -> Outcome {
+    if (block.x == 0 || block.y == 0 || block.z == 0 || shared > UINT32_MAX)
+      return {hipErrorInvalidConfiguration, "a dimension of the block is 0, or the LDS too much"};
+    auto groups = [](uint32_t n, uint32_t size) { return n / size + (n % size != 0); };
+    const LaunchShape shape{
+        {groups(items.x, block.x), groups(items.y, block.y), groups(items.z, block.z)},
+        {block.x, block.y, block.z},
+        static_cast<uint32_t>(shared)};
+    if (items.x % block.x || items.y % block.y || items.z % block.z)
+      return {hipErrorNotSupported, "the work-items are no multiple of the block, and partial "
+                                    "workgroups are not supported"};
+    auto mark = [&](const void *handle) {
+      if (std::shared_ptr<Event> event = driver.events.find(handle))
+        event->mark = std::chrono::steady_clock::now();
+    };
+    mark(start);
+    Outcome outcome = launchFunction(driver, function, shape, stream, parameters, extra);
+    mark(stop);
+    return outcome;
+  });
+}
+
+extern "C" {
+
+int hipModuleLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ,
+                          unsigned blockX, unsigned blockY, unsigned blockZ, unsigned shared,
+                          void *stream, void **parameters, void **extra) {
+  return call("hipModuleLaunchKernel", [&](Driver &driver) {
+    return launchFunction(driver, function,
+                          {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, shared}, stream,
+                          parameters, extra);
+  });
+}
+int hipLaunchKernel(const void *function, Dim grid, Dim block, void **parameters, size_t shared,
+                    void *stream) {
+  return launchHost("hipLaunchKernel", function, grid, block, parameters, shared, stream);
+}
+int hipLaunchKernel_spt(const void *function, Dim grid, Dim block, void **parameters, size_t shared,
+                        void *stream) {
+  return launchHost("hipLaunchKernel_spt", function, grid, block, parameters, shared, stream);
+}
+}
+
+int hipExtModuleLaunchKernel(ihipModuleSymbol_t *function, uint32_t itemsX, uint32_t itemsY,
+                             uint32_t itemsZ, uint32_t blockX, uint32_t blockY, uint32_t blockZ,
+                             size_t shared, ihipStream_t *stream, void **parameters, void **extra,
+                             ihipEvent_t *start, ihipEvent_t *stop, uint32_t) {
+  return launchWorkItems("hipExtModuleLaunchKernel", function, {itemsX, itemsY, itemsZ},
+                         {blockX, blockY, blockZ}, shared, stream, parameters, extra, start, stop);
+}
+int hipHccModuleLaunchKernel(ihipModuleSymbol_t *function, uint32_t itemsX, uint32_t itemsY,
+                             uint32_t itemsZ, uint32_t blockX, uint32_t blockY, uint32_t blockZ,
+                             size_t shared, ihipStream_t *stream, void **parameters, void **extra,
+                             ihipEvent_t *start, ihipEvent_t *stop) {
+  return launchWorkItems("hipHccModuleLaunchKernel", function, {itemsX, itemsY, itemsZ},
+                         {blockX, blockY, blockZ}, shared, stream, parameters, extra, start, stop);
+}

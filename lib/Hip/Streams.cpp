@@ -1,0 +1,207 @@
+// Streams and events. Work is done when it is given, so waiting is over at once, a query always
+// says that all is done, and an event's time is the host's at its record.
+#include "Driver.h"
+
+using namespace hocket;
+using namespace hocket::hip;
+
+/// What waiting reports: an invalid stream, or a launch that failed before.
+static Outcome waitFor(Driver &driver, const void *stream) {
+  const Outcome valid = driver.checkStream(stream);
+  return valid.ok() && driver.fault ? *driver.fault : valid;
+}
+
+static Outcome findEvent(Driver &driver, const void *handle, std::shared_ptr<Event> &event) {
+  event = driver.events.find(handle);
+  if (event)
+    return hipSuccess;
+  return {hipErrorInvalidHandle, "the event was destroyed or never made"};
+}
+
+static Outcome createStream(Driver &driver, void **stream, unsigned flags, int priority) {
+  if (Outcome outcome = needPointers(stream); !outcome.ok())
+    return outcome;
+  if (flags > streamNonBlocking)
+    return {hipErrorInvalidValue, "stream flags " + std::to_string(flags) + " are unknown"};
+  *stream = driver.streams.insert(std::make_shared<Stream>(Stream{flags, priority}));
+  return hipSuccess;
+}
+
+static int recordEvent(const char *name, void *handle, void *stream) {
+  return call(name, [&](Driver &driver) {
+    std::shared_ptr<Event> event;
+    if (Outcome outcome = driver.checkStream(stream); !outcome.ok())
+      return outcome;
+    if (Outcome outcome = findEvent(driver, handle, event); !outcome.ok())
+      return outcome;
+    event->mark = std::chrono::steady_clock::now();
+    return Outcome(hipSuccess);
+  });
+}
+
+static int waitStream(const char *name, void *stream) {
+  return call(name, [&](Driver &driver) { return waitFor(driver, stream); });
+}
+
+static int waitEvent(const char *name, void *stream, void *handle) {
+  return call(name, [&](Driver &driver) {
+    std::shared_ptr<Event> event;
+    const Outcome valid = driver.checkStream(stream);
+    return valid.ok() ? findEvent(driver, handle, event) : valid;
+  });
+}
+
+static int getStream(const char *name, void *handle, auto store) {
+  return call(name, [&](Driver &driver) {
+    if (Outcome outcome = driver.checkStream(handle); !outcome.ok())
+      return outcome;
+    std::shared_ptr<Stream> stream = driver.streams.find(handle);
+    return store(stream ? *stream : Stream{});
+  });
+}
+
+extern "C" {
+
+int hipStreamCreate(void **stream) {
+  return call("hipStreamCreate",
+              [&](Driver &driver) { return createStream(driver, stream, 0, 0); });
+}
+int hipStreamCreateWithFlags(void **stream, unsigned flags) {
+  return call("hipStreamCreateWithFlags",
+              [&](Driver &driver) { return createStream(driver, stream, flags, 0); });
+}
+int hipStreamCreateWithPriority(void **stream, unsigned flags, int priority) {
+  return call("hipStreamCreateWithPriority",
+              [&](Driver &driver) { return createStream(driver, stream, flags, priority); });
+}
+int hipStreamDestroy(void *stream) {
+  return call("hipStreamDestroy", [&](Driver &driver) -> Outcome {
+    if (driver.streams.erase(stream))
+      return hipSuccess;
+    return {hipErrorInvalidHandle, "the stream was destroyed before or never made"};
+  });
+}
+int hipStreamSynchronize(void *stream) { return waitStream("hipStreamSynchronize", stream); }
+int hipStreamSynchronize_spt(void *stream) {
+  return waitStream("hipStreamSynchronize_spt", stream);
+}
+int hipStreamQuery(void *stream) { return waitStream("hipStreamQuery", stream); }
+int hipStreamQuery_spt(void *stream) { return waitStream("hipStreamQuery_spt", stream); }
+int hipStreamWaitEvent(void *stream, void *event, unsigned) {
+  return waitEvent("hipStreamWaitEvent", stream, event);
+}
+int hipStreamWaitEvent_spt(void *stream, void *event, unsigned) {
+  return waitEvent("hipStreamWaitEvent_spt", stream, event);
+}
+int hipStreamGetFlags(void *stream, unsigned *flags) {
+  return getStream("hipStreamGetFlags", stream, [&](const Stream &found) {
+    const Outcome valid = needPointers(flags);
+    if (valid.ok())
+      *flags = found.flags;
+    return valid;
+  });
+}
+int hipStreamGetPriority(void *stream, int *priority) {
+  return getStream("hipStreamGetPriority", stream, [&](const Stream &found) {
+    const Outcome valid = needPointers(priority);
+    if (valid.ok())
+      *priority = found.priority;
+    return valid;
+  });
+}
+int hipStreamIsCapturing(void *stream, int *status) {
+  return getStream("hipStreamIsCapturing", stream, [&](const Stream &) {
+    const Outcome valid = needPointers(status);
+    if (valid.ok())
+      *status = 0; // never: capturing is not supported
+    return valid;
+  });
+}
+int hipStreamIsCapturing_spt(void *stream, int *status) {
+  return hipStreamIsCapturing(stream, status);
+}
+int hipDeviceGetStreamPriorityRange(int *least, int *greatest) {
+  return call("hipDeviceGetStreamPriorityRange", [&](Driver &) {
+    if (least)
+      *least = 0;
+    if (greatest)
+      *greatest = 0;
+    return Outcome(hipSuccess);
+  });
+}
+
+/// Callbacks run at once in the calling thread, outside of the lock: they may call HIP.
+int hipStreamAddCallback(void *stream, void (*callback)(void *, int, void *), void *data,
+                         unsigned flags) {
+  const int code = call("hipStreamAddCallback", [&](Driver &driver) -> Outcome {
+    if (!callback || flags != 0)
+      return {hipErrorInvalidValue, "a callback is needed, and no flags"};
+    return driver.checkStream(stream);
+  });
+  if (code == hipSuccess)
+    callback(stream, hipSuccess, data);
+  return code;
+}
+int hipLaunchHostFunc(void *stream, void (*function)(void *), void *data) {
+  const int code = call("hipLaunchHostFunc", [&](Driver &driver) -> Outcome {
+    if (!function)
+      return {hipErrorInvalidValue, "a function is needed"};
+    return driver.checkStream(stream);
+  });
+  if (code == hipSuccess)
+    function(data);
+  return code;
+}
+
+int hipEventCreateWithFlags(void **event, unsigned flags) {
+  return call("hipEventCreateWithFlags", [&](Driver &driver) {
+    if (Outcome outcome = needPointers(event); !outcome.ok())
+      return outcome;
+    *event = driver.events.insert(std::make_shared<Event>(Event{flags, std::nullopt}));
+    return Outcome(hipSuccess);
+  });
+}
+int hipEventCreate(void **event) { return hipEventCreateWithFlags(event, 0); }
+int hipEventDestroy(void *event) {
+  return call("hipEventDestroy", [&](Driver &driver) -> Outcome {
+    if (driver.events.erase(event))
+      return hipSuccess;
+    return {hipErrorInvalidHandle, "the event was destroyed before or never made"};
+  });
+}
+int hipEventRecord(void *event, void *stream) {
+  return recordEvent("hipEventRecord", event, stream);
+}
+int hipEventRecord_spt(void *event, void *stream) {
+  return recordEvent("hipEventRecord_spt", event, stream);
+}
+int hipEventSynchronize(void *handle) {
+  return call("hipEventSynchronize", [&](Driver &driver) {
+    std::shared_ptr<Event> event;
+    const Outcome valid = findEvent(driver, handle, event);
+    return valid.ok() && driver.fault ? *driver.fault : valid;
+  });
+}
+int hipEventQuery(void *handle) {
+  return call("hipEventQuery", [&](Driver &driver) {
+    std::shared_ptr<Event> event;
+    return findEvent(driver, handle, event);
+  });
+}
+int hipEventElapsedTime(float *milliseconds, void *startHandle, void *stopHandle) {
+  return call("hipEventElapsedTime", [&](Driver &driver) -> Outcome {
+    if (Outcome outcome = needPointers(milliseconds); !outcome.ok())
+      return outcome;
+    std::shared_ptr<Event> start, stop;
+    if (Outcome outcome = findEvent(driver, startHandle, start); !outcome.ok())
+      return outcome;
+    if (Outcome outcome = findEvent(driver, stopHandle, stop); !outcome.ok())
+      return outcome;
+    if (((start->flags | stop->flags) & eventDisableTiming) || !start->mark || !stop->mark)
+      return {hipErrorInvalidHandle,
+              "an event was never recorded, or was made without timing; record both"};
+    *milliseconds = std::chrono::duration<float, std::milli>(*stop->mark - *start->mark).count();
+    return hipSuccess;
+  });
+}
+}

@@ -1,0 +1,167 @@
+// What clang's programs call by themselves: registration, launch configurations, bundles of code
+// objects. test/Hip/chevrons.test compiles a whole program; the shapes of bundles are tested here.
+#include "Hip.h"
+
+#include <array>
+#include <optional>
+
+using namespace hocket;
+
+namespace {
+struct Entry {
+  std::string target;
+  std::vector<std::byte> content;
+};
+
+/// A bundle as clang-offload-bundler writes one.
+std::vector<std::byte> makeBundle(const std::vector<Entry> &entries) {
+  std::string header = "__CLANG_OFFLOAD_BUNDLE__";
+  auto put = [&](uint64_t value) {
+    header.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  };
+  put(entries.size());
+  uint64_t offset = 4096;
+  for (const Entry &entry : entries) {
+    put(offset);
+    put(entry.content.size());
+    put(entry.target.size());
+    header += entry.target;
+    offset += (entry.content.size() + 4095) / 4096 * 4096;
+  }
+  std::vector<std::byte> bundle(offset);
+  std::memcpy(bundle.data(), header.data(), header.size());
+  offset = 4096;
+  for (const Entry &entry : entries) {
+    if (!entry.content.empty())
+      std::memcpy(&bundle[offset], entry.content.data(), entry.content.size());
+    offset += (entry.content.size() + 4095) / 4096 * 4096;
+  }
+  return bundle;
+}
+
+struct Wrapper {
+  uint32_t magic = 0x48495046, version = 1;
+  const void *binary = nullptr;
+  void *unused = nullptr;
+};
+
+/// The host's side of a kernel and of a variable.
+void hostFill() {}
+void hostOther() {}
+int hostLaunches;
+
+class HipProgram : public HipTest {
+protected:
+  void registerBundle(const std::vector<Entry> &entries) {
+    bundle = makeBundle(entries);
+    wrapper.binary = bundle.data();
+    handle = __hipRegisterFatBinary(&wrapper);
+    ASSERT_NE(handle, nullptr);
+    __hipRegisterFunction(handle, stub(hostFill), nullptr, "fill", ~0u, nullptr, nullptr, nullptr,
+                          nullptr, nullptr);
+    __hipRegisterFunction(handle, stub(hostOther), nullptr, "missing", ~0u, nullptr, nullptr,
+                          nullptr, nullptr, nullptr);
+    char name[] = "launches";
+    __hipRegisterVar(handle, &hostLaunches, name, name, 0, 4, 0, 0);
+  }
+  void TearDown() override {
+    HipTest::TearDown();
+    if (handle)
+      __hipUnregisterFatBinary(handle);
+  }
+  static const void *stub(void (*function)()) { return reinterpret_cast<const void *>(function); }
+  /// Runs the kernel behind `function` and gives the error.
+  int launch(const void *function) {
+    void *memory = nullptr;
+    uint32_t value = 3, count = 64;
+    EXPECT_EQ(hipMalloc(&memory, 256), 0);
+    void *parameters[] = {&memory, &value, &count};
+    int code = hipLaunchKernel(function, {1, 1, 1}, {64, 1, 1}, parameters, 0, nullptr);
+    std::array<uint32_t, 64> back{};
+    EXPECT_EQ(hipMemcpy(back.data(), memory, 256, deviceToHost), 0);
+    if (code == 0) {
+      EXPECT_THAT(back, testing::Each(3u));
+    }
+    return code;
+  }
+  std::vector<std::byte> bundle;
+  Wrapper wrapper;
+  void **handle = nullptr;
+};
+
+const Entry host = {"host-x86_64-unknown-linux-gnu", {}};
+Entry device(const std::string &target) { return {target, readBytes(HOCKET_TEST_CODE_OBJECT)}; }
+} // namespace
+
+TEST_F(HipProgram, LaunchesItsKernels) {
+  registerBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx950")});
+  EXPECT_EQ(launch(stub(hostFill)), 0);
+  EXPECT_EQ(launch(stub(hostOther)), invalidFunction);
+  EXPECT_EQ(launch(&hostLaunches), invalidFunction);
+  ASSERT_EQ(hipDeviceReset(), 0); // its code is loaded again when it is needed
+  EXPECT_EQ(launch(stub(hostFill)), 0);
+}
+
+TEST_F(HipProgram, FindsItsVariables) {
+  registerBundle({host, {"hip-amdgcn-amd-amdhsa--gfx950", readBytes(HOCKET_TEST_MIX)}});
+  int value = 5;
+  size_t bytes = 0;
+  EXPECT_EQ(hipGetSymbolSize(&bytes, &hostLaunches), 0);
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_EQ(hipMemcpyToSymbol(&hostLaunches, &value, 4, 0, hostToDevice), 0);
+  value = 0;
+  EXPECT_EQ(hipMemcpyFromSymbol(&value, &hostLaunches, 4, 0, deviceToHost), 0);
+  EXPECT_EQ(value, 5);
+  EXPECT_EQ(hipMemcpyFromSymbol(&value, &hostLaunches, 4, 1, deviceToHost), invalidValue);
+  EXPECT_EQ(hipMemcpyFromSymbol(nullptr, &hostLaunches, 4, 0, deviceToHost), invalidValue);
+  EXPECT_EQ(hipMemcpyFromSymbol(&value, &value, 4, 0, deviceToHost), invalidSymbol);
+}
+
+// The plain target is preferred; features must be those of the device.
+TEST_F(HipProgram, TakesTheRightEntry) {
+  const Entry broken = {"hipv4-amdgcn-amd-amdhsa--gfx950:sramecc+", std::vector<std::byte>(64)};
+  registerBundle({host, broken, device("hipv4-amdgcn-amd-amdhsa--gfx950"), broken});
+  EXPECT_EQ(launch(stub(hostFill)), 0);
+}
+
+TEST_F(HipProgram, TakesAnEntryWithFeatures) {
+  registerBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx950:sramecc+:xnack-")});
+  EXPECT_EQ(launch(stub(hostFill)), 0);
+}
+
+TEST_F(HipProgram, SaysThatItHasNoCodeForTheDevice) {
+  registerBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx942"),
+                  device("hipv4-amdgcn-amd-amdhsa--gfx950:xnack+")});
+  EXPECT_EQ(launch(stub(hostFill)), noBinaryForGpu);
+}
+
+TEST_F(HipProgram, RefusesOtherFormats) {
+  const std::vector<std::byte> empty = makeBundle({});
+  void *module = nullptr;
+  EXPECT_EQ(hipModuleLoadData(&module, empty.data()), noBinaryForGpu);
+  std::array<char, 64> compressed = {"CCOB"};
+  EXPECT_EQ(hipModuleLoadData(&module, compressed.data()), invalidImage);
+  Wrapper wrong;
+  wrong.magic = 1;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(__hipRegisterFatBinary(&wrong), nullptr);
+  EXPECT_EQ(__hipRegisterFatBinary(nullptr), nullptr);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("unknown format"));
+  __hipUnregisterFatBinary(nullptr);
+}
+
+TEST_F(HipProgram, KeepsLaunchConfigurations) {
+  dim3 grid{}, block{};
+  size_t shared = 0;
+  void *stream = nullptr;
+  EXPECT_EQ(__hipPopCallConfiguration(&grid, &block, &shared, &stream), missingConfiguration);
+  EXPECT_EQ(__hipPushCallConfiguration({1, 2, 3}, {4, 5, 6}, 7, &grid), 0);
+  EXPECT_EQ(__hipPushCallConfiguration({9, 1, 1}, {9, 1, 1}, 0, nullptr), 0);
+  ASSERT_EQ(__hipPopCallConfiguration(&grid, &block, &shared, &stream), 0);
+  EXPECT_EQ(grid.x, 9u);
+  ASSERT_EQ(__hipPopCallConfiguration(&grid, &block, &shared, &stream), 0);
+  EXPECT_EQ(grid.z, 3u);
+  EXPECT_EQ(block.y, 5u);
+  EXPECT_EQ(shared, 7u);
+  EXPECT_EQ(stream, &grid);
+}
