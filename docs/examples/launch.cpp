@@ -1,7 +1,7 @@
 // Launches a kernel that hocketc compiled: launch KERNEL.hsaco KERNEL.json
 //
-// The manifest says what the arguments mean, so this program knows nothing of the argument block. It
-// checks linear_attention.mlir, O = (scale Q K^T) V, against the same sums on the host.
+// The manifest says what the arguments mean, so this program knows nothing of the argument block.
+// It checks linear_attention.mlir, O = (scale Q K^T) V, against the same sums on the host.
 #include <hocket/Attention/Data.h>
 #include <hocket/Attention/ForwardProblem.h>
 #include <hocket/Manifest/Manifest.h>
@@ -31,12 +31,14 @@ static void check(const Status &status) {
 }
 
 /// O of query `i`, one head, computed in double.
-static std::vector<double> expected(const ForwardProblem &problem, const ForwardInputs &inputs, int64_t i) {
+static std::vector<double> expected(const ForwardProblem &problem, const ForwardInputs &inputs,
+                                    int64_t i) {
   std::vector<double> row(128);
   for (int64_t j = 0; j < problem.seqKv; ++j) {
     double score = 0;
     for (int64_t d = 0; d < 128; ++d)
-      score += widen(problem.dtype, inputs.q[i * 128 + d]) * widen(problem.dtype, inputs.k[j * 128 + d]);
+      score +=
+          widen(problem.dtype, inputs.q[i * 128 + d]) * widen(problem.dtype, inputs.k[j * 128 + d]);
     for (int64_t d = 0; d < 128; ++d)
       row[d] += problem.effectiveScale() * score * widen(problem.dtype, inputs.v[j * 128 + d]);
   }
@@ -48,8 +50,8 @@ int main(int argc, char **argv) {
     return std::fprintf(stderr, "usage: launch KERNEL.hsaco KERNEL.json\n"), 2;
   std::vector<std::byte> codeObject = take(runtime::readFile(argv[1]));
   std::vector<std::byte> text = take(runtime::readFile(argv[2]));
-  manifest::Manifest manifest =
-      take(manifest::parseManifest({reinterpret_cast<const char *>(text.data()), text.size()}, argv[2]));
+  manifest::Manifest manifest = take(
+      manifest::parseManifest({reinterpret_cast<const char *>(text.data()), text.size()}, argv[2]));
 
   ForwardProblem problem;
   problem.seqQ = 150;

@@ -11,7 +11,7 @@ int main(void) {
   uint64_t bytes;
 
   hocket_forward_problem_init(&problem);
-  problem.heads = 8, problem.kv_heads = 2;
+  problem.heads = 64, problem.kv_heads = 8;
   problem.seq_q = problem.seq_kv = 4096;
   problem.causal = 1;
   if (hocket_planner_create(NULL, &planner) || hocket_planner_plan(planner, &problem, &plan) ||

@@ -5,6 +5,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cstdlib>
+
 using namespace hocket;
 using namespace hocket::attention;
 namespace json = llvm::json;
@@ -54,24 +56,39 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
   return choice;
 }
 
-/// The candidate with the fewest broken rules that has a nearest supported problem.
+/// How far `other` is from `problem` in what cannot be changed without changing the model.
+static int64_t distance(const ForwardProblem &problem, const ForwardProblem &other) {
+  return std::abs(problem.headDim - other.headDim) + std::abs(problem.headDimV - other.headDimV);
+}
+
+/// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
+/// whose nearest problem has the nearest heads.
 static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
                      std::string_view architecture) {
   std::string text =
       "no kernel takes the problem '" + problem.describe() + "' on " + std::string(architecture);
   const Candidate *nearest = nullptr;
-  for (const Candidate &candidate : choice.candidates)
-    if (!nearest || candidate.broken.size() < nearest->broken.size())
-      nearest = &candidate;
+  std::optional<ForwardProblem> supported;
+  for (const Candidate &candidate : choice.candidates) {
+    if (nearest && candidate.broken.size() > nearest->broken.size())
+      continue;
+    std::optional<ForwardProblem> other =
+        nearestSupported(*candidate.kernel, problem, architecture);
+    bool fewer = !nearest || candidate.broken.size() < nearest->broken.size();
+    bool nearer =
+        other && (!supported || distance(problem, *other) < distance(problem, *supported));
+    if (!fewer && !nearer)
+      continue;
+    nearest = &candidate;
+    supported = std::move(other);
+  }
   if (!nearest)
     return unsupported(text + ": the registry is empty");
   text += ": ";
   for (const BrokenRule &rule : nearest->broken)
     text += (&rule == &nearest->broken.front() ? "" : "; ") + rule.text;
-  if (auto other = nearestSupported(*nearest->kernel, problem, architecture))
-    text += "; the nearest supported problem is '" + other->describe() + "'";
-  else
-    text += "; no problem near it is supported there";
+  text += supported ? "; the nearest supported problem is '" + supported->describe() + "'"
+                    : "; no problem near it is supported there";
   return unsupported(std::move(text));
 }
 

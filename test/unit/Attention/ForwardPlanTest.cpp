@@ -233,7 +233,6 @@ TEST_F(Bundles, AreAskedBeforeOtherSources) {
   ASSERT_TRUE(bundle.ok());
   source->asked = 0;
   Planner both(*KernelRegistry::shipped(), {*bundle, source});
-  problem.seqQ = problem.seqKv = 1 << 20;
   ASSERT_EQ((*KernelRegistry::shipped()->select(problem, "gfx950"))->name, entry->name);
   ASSERT_TRUE(both.plan(problem).ok());
   EXPECT_EQ(source->asked, 0);
