@@ -88,3 +88,9 @@ function(hocket_add_unittest name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)
   add_dependencies(hocket-tests ${name})
 endfunction()
+
+# Tools are installed with the library (lib/Hocket/CMakeLists.txt); LLVM's libraries are found where they were.
+function(hocket_install_tool name)
+  set_target_properties(${name} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT hocket)
+endfunction()

@@ -22,6 +22,8 @@ config.environment["PATH"] = os.pathsep.join(
     [config.hocket_tools_dir, config.llvm_tools_dir, os.environ.get("PATH", "")]
 )
 config.environment["HOME"] = config.test_exec_root
+# Compiled kernels are shared by the tests of one build; the compiler's identity is part of the key.
+config.environment["HOCKET_CACHE_DIR"] = os.path.join(config.test_exec_root, "kernel-cache")
 # The first for the reason given in unit/lit.cfg.py.
 config.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "allow_user_poisoning=0")
 config.environment["UBSAN_OPTIONS"] = os.environ.get("UBSAN_OPTIONS", "print_stacktrace=1")
@@ -33,6 +35,8 @@ config.substitutions.append(("%tblgen-doc", " ".join([
     "mlir-tblgen", "-I", os.path.join(config.llvm_tools_dir, os.pardir, "include"),
     "-I", os.path.join(config.hocket_source_dir, "dialects"), "-I", os.path.join(config.hocket_source_dir, "include")])))
 config.substitutions.append(("%source", config.hocket_source_dir))
+config.substitutions.append(("%build", config.hocket_build_dir))
+config.substitutions.append(("%llvm-bin", config.llvm_tools_dir))
 config.substitutions.append(("%python", sys.executable))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(

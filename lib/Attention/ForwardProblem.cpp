@@ -5,6 +5,7 @@
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <vector>
 
@@ -90,6 +91,13 @@ int64_t ForwardProblem::visibleKeys(int64_t row) const {
   return std::clamp<int64_t>(row + seqKv - seqQ + 1, 0, seqKv);
 }
 
+/// The shortest decimal that reads back as `value`.
+static std::string shortest(double value) {
+  char text[32];
+  auto end = std::to_chars(text, text + sizeof(text), value).ptr;
+  return std::string(text, end);
+}
+
 std::string ForwardProblem::describe() const {
   std::string text(toString(dtype));
   text += " B" + std::to_string(batch) + " H" + std::to_string(heads);
@@ -101,8 +109,14 @@ std::string ForwardProblem::describe() const {
     text += "/" + std::to_string(headDimV);
   text += causal ? " causal " : " ";
   text += toString(layout);
-  if (std::any_of(std::begin(strides), std::end(strides), [](auto &s) { return s.has_value(); }))
-    text += " strided";
+  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
+    if (const auto &given = strides[static_cast<size_t>(tensor)])
+      text += " " + std::string(toString(tensor)) + "=" + std::to_string(given->batch) + "," +
+              std::to_string(given->sequence) + "," + std::to_string(given->head);
+  if (scale)
+    text += " scale=" + shortest(*scale);
+  text += wantLse ? " lse" : "";
+  text += fastScale ? " fast-scale" : "";
   return text;
 }
 

@@ -221,7 +221,7 @@ Status Compiler::parseMlir() {
     return Status::success();
   if (Status status = overrideProblems(); !status)
     return status;
-  if (Status status = resolveSchedules(*module, options.schedule); !status) {
+  if (Status status = resolveSchedules(*module, options.schedule, options.scheduleText); !status) {
     Error collected = diagnostics.error(options.from, status.error().message);
     return Error{status.error().kind, collected.message};
   }

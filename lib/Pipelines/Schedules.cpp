@@ -60,12 +60,22 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
   return symbol;
 }
 
-static Result<std::string> addChosen(ModuleOp module, const std::string &choice) {
+std::optional<std::string> hocket::readScheduleFile(const std::string &choice) {
+  if (findShipped(choice))
+    return std::nullopt;
+  auto file = llvm::MemoryBuffer::getFile(choice);
+  return file ? std::optional<std::string>((*file)->getBuffer().str()) : std::nullopt;
+}
+
+static Result<std::string> addChosen(ModuleOp module, const std::string &choice,
+                                     const std::optional<std::string> &text) {
   if (const ShippedSchedule *shipped = findShipped(choice))
     return addSchedule(module, shipped->text, shipped->name);
   if (auto existing =
           dyn_cast_or_null<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, choice)))
     return choice;
+  if (text)
+    return addSchedule(module, *text, choice);
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(choice);
   if (!file)
     return notFound("no schedule '" + choice + "': neither a shipped one (" + shippedNames() +
@@ -101,10 +111,11 @@ static Status setMissing(ModuleOp module, std::optional<std::string> symbol) {
   return Status::success();
 }
 
-Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string> &choice) {
+Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string> &choice,
+                                const std::optional<std::string> &text) {
   std::optional<std::string> symbol;
   if (choice) {
-    Result<std::string> added = addChosen(module, *choice);
+    Result<std::string> added = addChosen(module, *choice, text);
     if (!added)
       return added.error();
     symbol = *added;

@@ -8,6 +8,9 @@ config.test_format = lit.formats.GoogleTest(".", "Tests")
 config.test_source_root = os.path.join(config.hocket_build_dir, "test", "unit")
 config.test_exec_root = config.test_source_root
 
+# Compiled kernels are shared by the tests of one build; the compiler is part of the key.
+config.environment["HOCKET_CACHE_DIR"] = os.path.join(config.hocket_build_dir, "test", "kernel-cache")
+
 # Reproduces a random test; each prints its seed.
 if "HOCKET_TEST_SEED" in os.environ:
     config.environment["HOCKET_TEST_SEED"] = os.environ["HOCKET_TEST_SEED"]

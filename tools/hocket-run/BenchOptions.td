@@ -1,9 +1,17 @@
 // hocket-run bench
 include "Common.td"
 
-defm published : Value<"published", "FILE", "Published measurements, one problem a line (docs/published/)">;
-defm kernel : Value<"kernel", "NAME=CO,MANIFEST", "Kernel to predict: a column of the file, or a name of one's own; also NAME=SCHEDULE to compile; may be repeated">;
+defm problems : Value<"problems", "FILE", "Problems, CSV with the columns batch, seq_len or seq_q and seq_kv, heads, kv_heads, head_dim, dtype, mask (default: the published ones that are built in)">;
+defm published : Value<"published", "FILE", "The same with published measurements to compare with, in columns NAME_us (docs/published/)">;
+defm kernel : Value<"kernel", "NAME=CHOICE", "A kernel to run: CO,MANIFEST, a registered kernel, a schedule to compile, or auto; NAME is a column of the file or one's own; may be repeated (default: hocket=auto)">;
 defm rows : Value<"rows", "N,N,...", "Only these lines of the data, counted from 1 (default: all)">;
+defm device : Value<"device", "auto|hip|sim", "hip measures, sim predicts (default: auto)">;
+defm warmup : Value<"warmup", "N", "Launches before measuring (default: 3)">;
+defm repetitions : Value<"repetitions", "N", "Launches that are measured (default: 20)">;
+def measure : Switch<"measure", "Measure on the simulator too: host time, which says nothing about a GPU">;
 defm calibrate : Value<"calibrate", "N,N,...", "Lines to fit clock and launch overhead to; they count in no error (default: none)">;
 defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the cycle model; may be repeated">;
+defm baseline : Value<"baseline", "FILE", "Compare with a run that was saved with --json">;
+defm max_slowdown : Value<"max-slowdown", "PERCENT", "Exit status 1 if a line is slower than in the --baseline by more than this">;
+defm csv : Value<"csv", "FILE", "Write a line for each problem and kernel there">;
 defm json : Value<"json", "FILE", "Write the JSON there, - for standard output (the default unless that is a terminal)">;

@@ -1,8 +1,8 @@
 // hocket-run compare A B: two kernels on the same problem, executed, verified and timed in one run,
 // side by side.
 #include "ForwardOptions.h"
+#include "KernelFinder.h"
 #include "Output.h"
-#include "Placed.h"
 #include "Subcommands.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
@@ -37,14 +37,16 @@ struct Line {
 };
 } // namespace
 
-static Result<Side> runSide(const std::string &choice, const ForwardProblem &problem,
-                            ForwardOptions options, const sim::TimingOptions &timing) {
+static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
+                            const ForwardProblem &problem, ForwardOptions options,
+                            const sim::TimingOptions &timing) {
   Side side;
   side.choice = choice;
   showProgress("running " + choice, 0);
-  Result<ForwardKernel> kernel = chooseKernel(choice, problem);
-  if (!kernel.ok())
-    return kernel.error();
+  Result<FoundKernel> found = finder.find(choice, problem);
+  if (!found.ok())
+    return found.error();
+  const CompiledKernel &kernel = *found->kernel;
   std::shared_ptr<runtime::Device> device = sim::createDevice();
   options.alignment = 256;
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
@@ -55,8 +57,8 @@ static Result<Side> runSide(const std::string &choice, const ForwardProblem &pro
     side.run = *std::move(run);
     return Status::success();
   };
-  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel->codeObject)),
-                                            kernel->manifest, problem, options);
+  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel.codeObject)),
+                                            kernel.manifest, problem, options);
   if (!report.ok())
     return report.error();
   side.failures = report->failures;
@@ -155,7 +157,9 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   }
   Result<std::optional<Options>> options = parseForwardOptions(
       "compare A B",
-      "Runs, verifies and times two kernels (each CO,MANIFEST or a schedule) on one problem", args);
+      "Runs, verifies and times two kernels (each CO,MANIFEST, a registered kernel, auto or a "
+      "schedule) on one problem",
+      args);
   if (!options.ok())
     return options.error();
   if (!*options)
@@ -173,9 +177,12 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<TimeRequest> time = readTimeRequest(**options, /*always=*/true);
   if (!time.ok())
     return time.error();
+  Result<KernelFinder> finder = KernelFinder::make();
+  if (!finder.ok())
+    return finder.error();
   std::vector<Side> sides;
   for (const std::string &choice : choices) {
-    Result<Side> side = runSide(choice, *problem, *forward, time->timing());
+    Result<Side> side = runSide(*finder, choice, *problem, *forward, time->timing());
     if (!side.ok())
       return side.error();
     sides.push_back(*std::move(side));

@@ -1,29 +1,54 @@
 // hocket-run fmha-fwd: an attention forward, compiled in process, run and verified.
 //
 // With --code-object and --manifest it runs a kernel that is already there, ours or anyone's.
+#include "Bench.h"
 #include "ForwardOptions.h"
 #include "Output.h"
 #include "Subcommands.h"
 
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-/// Two products of two operations each for every pair of query and key; a causal mask counts as
-/// half of them, as published figures do.
-static double tflops(const ForwardProblem &problem, double microseconds) {
-  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
-                 double(problem.seqKv) * (problem.causal ? 0.5 : 1.0);
-  return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
+/// --explain: the choice, to standard error and as JSON.
+static Result<int> explain(const Options &options, const ForwardProblem &problem) {
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  if (!registry.ok())
+    return internalError(registry.error().message);
+  Result<KernelChoice> choice = registry->choose(problem, kArchitecture);
+  if (!choice.ok())
+    return choice.error();
+  llvm::errs() << choice->explain(problem);
+  if (Status status = writeJson(jsonPath(options), choice->toJson(problem)); !status.ok())
+    return status.error();
+  Result<const KernelEntry *> selected = registry->select(problem, kArchitecture);
+  return selected.ok() ? Result<int>(exitRight) : selected.error();
+}
+
+/// `report`, a JSON object, with the member "choice": where the kernel came from.
+static std::string addChoice(const std::string &report, const FoundKernel &found) {
+  llvm::StringRef body = llvm::StringRef(report).rtrim();
+  if (!body.consume_back("}"))
+    return report;
+  llvm::json::Object choice{{"registered", found.registered},
+                            {"origin", llvm::StringRef(toString(found.kernel->origin))},
+                            {"compile_seconds", found.kernel->seconds}};
+  return (body.rtrim() + ",\n  \"choice\": " +
+          llvm::formatv("{0}", llvm::json::Value(std::move(choice))).str() + "\n}\n")
+      .str();
 }
 
 static Result<int> runProblem(const Options &options) {
   Result<ForwardProblem> problem = readProblem(options);
   if (!problem.ok())
     return problem.error();
+  if (wantsExplanation(options))
+    return explain(options, *problem);
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();
@@ -35,9 +60,10 @@ static Result<int> runProblem(const Options &options) {
     return opened.error();
   if (forward->check && opened->device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
-  Result<ForwardKernel> kernel = getKernel(options, *problem);
-  if (!kernel.ok())
-    return kernel.error();
+  Result<FoundKernel> found = getKernel(options, *problem);
+  if (!found.ok())
+    return found.error();
+  const CompiledKernel &kernel = *found->kernel;
   if (time->wanted()) {
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     forward->alignment = 256;
@@ -46,20 +72,25 @@ static Result<int> runProblem(const Options &options) {
     };
   }
   Result<ForwardReport> report =
-      runForward(*opened->device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest,
+      runForward(*opened->device, std::as_bytes(std::span(kernel.codeObject)), kernel.manifest,
                  *problem, *forward);
   if (!report.ok())
     return report.error();
   clearProgress();
   llvm::errs() << toText(*report);
-  if (kernel->seconds > 0)
-    llvm::errs() << llvm::format("compiled in   %.3f s\n", kernel->seconds);
+  if (!found->registered.empty())
+    llvm::errs() << "registered    " << found->registered << '\n';
+  if (kernel.origin == KernelOrigin::Compiled)
+    llvm::errs() << llvm::format("compiled in   %.3f s\n", kernel.seconds);
+  if (kernel.origin == KernelOrigin::Disk)
+    llvm::errs() << "compiled      earlier, taken from the cache\n";
   llvm::errs() << time->text();
   if (time->microseconds() > 0)
     llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
-                                 tflops(*problem, time->microseconds()),
+                                 run::tflops(*problem, time->microseconds()),
                                  problem->causal ? " (causal counts as half)" : "");
-  if (Status status = writeJson(jsonPath(options), time->addTo(toJson(*report))); !status.ok())
+  if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
+      !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }

@@ -17,7 +17,10 @@ def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before t
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
-defm schedule : Value<"schedule", "NAME|FILE", "Schedule to compile with (default: the shipped default)">;
+defm kernel : Value<"kernel", "NAME", "Registered kernel to run ('hocket-run registry'; default: auto, the one that the registry chooses)">;
+def explain : Switch<"explain", "fmha-fwd only: say why which registered kernel would be chosen, and run nothing">;
+defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
+defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
 defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: 64)">;
 defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;

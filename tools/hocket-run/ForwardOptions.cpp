@@ -130,51 +130,75 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   return result;
 }
 
-Result<ForwardKernel> run::getKernel(const Options &options, const ForwardProblem &problem) {
-  bool hasFile = options.has(OPT_code_object);
-  if (hasFile != options.has(OPT_manifest))
+/// The options that decide how a kernel is compiled; nothing if none is there.
+static Result<std::optional<CompileOptions>> readCompileOptions(const Options &options) {
+  CompileOptions result;
+  if (options.has(OPT_schedule))
+    result.schedule = options.string(OPT_schedule);
+  for (auto [id, value] :
+       {std::pair(OPT_waves, &result.waves), std::pair(OPT_kv_tile, &result.kvTile)}) {
+    if (!options.has(id))
+      continue;
+    Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
+    if (!number.ok())
+      return number.error();
+    *value = *number;
+  }
+  if (options.has(OPT_block_order))
+    result.blockOrder = options.string(OPT_block_order);
+  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder;
+  return any ? std::optional(result) : std::nullopt;
+}
+
+/// Options that say in different ways which kernel to take.
+static Status checkKernelOptions(const Options &options) {
+  if (options.has(OPT_code_object) != options.has(OPT_manifest))
     return invalidInput(
         "--code-object and --manifest belong together; give both, or none to compile");
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
-        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order")})
-    if (hasFile && options.has(id))
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
+    if (options.has(id) && options.has(OPT_code_object))
       return invalidInput("--" + std::string(name) +
                           " has no effect on a --code-object that is already compiled; "
                           "leave it out");
-  if (!hasFile) {
-    showProgress("compiling", 0);
-    CompileOptions compileOptions;
-    if (options.has(OPT_schedule))
-      compileOptions.schedule = options.string(OPT_schedule);
-    for (auto [id, value] : {std::pair(OPT_waves, &compileOptions.waves),
-                             std::pair(OPT_kv_tile, &compileOptions.kvTile)}) {
-      if (!options.has(id))
-        continue;
-      Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
-      if (!number.ok())
-        return number.error();
-      *value = *number;
-    }
-    if (options.has(OPT_block_order))
-      compileOptions.blockOrder = options.string(OPT_block_order);
-    return compileForward(problem, compileOptions);
+    if (options.has(id) && options.has(OPT_kernel) && id != OPT_kernel && id != OPT_bundle)
+      return invalidInput("--" + std::string(name) +
+                          " has no effect on a registered --kernel, which says it itself; leave "
+                          "one of them out");
   }
-  Result<std::string> codeObject = readText(options.string(OPT_code_object));
-  if (!codeObject.ok())
-    return codeObject.error();
-  std::string manifestPath = options.string(OPT_manifest);
-  Result<std::string> text = readText(manifestPath);
-  if (!text.ok())
-    return text.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
-  if (!manifest.ok())
-    return manifest.error();
-  ForwardKernel kernel;
-  kernel.codeObject = *std::move(codeObject);
-  kernel.manifest = *std::move(manifest);
-  return kernel;
+  return Status::success();
 }
+
+Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem) {
+  if (Status status = checkKernelOptions(options); !status.ok())
+    return status.error();
+  if (options.has(OPT_code_object)) {
+    Result<CompiledKernel> kernel =
+        readKernel(options.string(OPT_code_object), options.string(OPT_manifest));
+    if (!kernel.ok())
+      return kernel.error();
+    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+  }
+  Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
+  if (!compile.ok())
+    return compile.error();
+  Result<KernelFinder> finder = KernelFinder::make(options.strings(OPT_bundle));
+  if (!finder.ok())
+    return finder.error();
+  showProgress("compiling", 0);
+  if (*compile)
+    return finder->compile(problem, **compile);
+  std::string kernel = options.string(OPT_kernel, "auto");
+  if (const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+      kernel != "auto" && registry.ok())
+    if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
+      return entry.error();
+  return finder->find(kernel, problem);
+}
+
+bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
 
 Result<uint64_t> run::mutantCount(const Options &options) {
   Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);

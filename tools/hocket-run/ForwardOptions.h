@@ -3,11 +3,11 @@
 // all of them.
 #pragma once
 
+#include "KernelFinder.h"
 #include "Options.h"
 #include "TimeRequest.h"
 
 #include "hocket/Attention/RunForward.h"
-#include "hocket/Pipelines/ForwardKernel.h"
 
 namespace hocket::run {
 
@@ -20,8 +20,11 @@ Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::S
 Result<attention::ForwardProblem> readProblem(const Options &options);
 /// Data, seeds, interleavings, verification.
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
-/// The kernel to run: read from --code-object and --manifest, or compiled.
-Result<ForwardKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// The kernel to run: read from --code-object and --manifest, compiled as --schedule and its like
+/// say, named by --kernel, or chosen by the registry.
+Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// --explain.
+bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
 /// --count: 0 is all.

@@ -47,7 +47,7 @@ struct Trial {
 
 class Mutation {
 public:
-  Mutation(runtime::Device &device, ForwardKernel kernel, std::vector<Trial> trials,
+  Mutation(runtime::Device &device, CompiledKernel kernel, std::vector<Trial> trials,
            const ForwardOptions &options)
       : device(device), kernel(std::move(kernel)), trials(std::move(trials)), options(options) {}
 
@@ -70,7 +70,7 @@ private:
   Result<Outcome> judge(const Mutant &mutant);
 
   runtime::Device &device;
-  ForwardKernel kernel;
+  CompiledKernel kernel;
   std::vector<Trial> trials;
   ForwardOptions options;
   amdgpu::KernelCode code; ///< points into `kernel.codeObject`
@@ -308,14 +308,14 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
   Result<runtime::OpenedDevice> opened = openDevice("sim");
   if (!opened.ok())
     return opened.error();
-  Result<ForwardKernel> kernel = getKernel(options, trials.front().problem);
+  Result<FoundKernel> kernel = getKernel(options, trials.front().problem);
   if (!kernel.ok())
     return kernel.error();
   forward->check = true;
   forward->progress = {};
   if (forward->interleavings == 1)
     forward->interleavings = defaultInterleavings;
-  Mutation mutation(*opened->device, *std::move(kernel), std::move(trials), *forward);
+  Mutation mutation(*opened->device, CompiledKernel(*kernel->kernel), std::move(trials), *forward);
   if (Status status = mutation.prepare(*count); !status.ok())
     return status.error();
   if (Status status = mutation.judgeAll(); !status.ok())

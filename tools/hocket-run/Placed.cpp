@@ -1,7 +1,5 @@
 #include "Placed.h"
 
-#include "Output.h"
-
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include <span>
@@ -10,29 +8,7 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-Result<ForwardKernel> run::chooseKernel(llvm::StringRef choice, const ForwardProblem &problem) {
-  auto [file, manifestPath] = choice.split(',');
-  if (manifestPath.empty()) {
-    CompileOptions options;
-    options.schedule = choice.str();
-    return compileForward(problem, options);
-  }
-  ForwardKernel kernel;
-  Result<std::string> codeObject = readText(file.str());
-  if (!codeObject.ok())
-    return codeObject.error();
-  Result<std::string> text = readText(manifestPath.str());
-  if (!text.ok())
-    return text.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath.str());
-  if (!manifest.ok())
-    return manifest.error();
-  kernel.codeObject = *std::move(codeObject);
-  kernel.manifest = *std::move(manifest);
-  return std::move(kernel);
-}
-
-Result<Placed> Placed::make(const ForwardKernel &kernel, const ForwardProblem &problem) {
+Result<Placed> Placed::make(const CompiledKernel &kernel, const ForwardProblem &problem) {
   if (Status status = manifest::checkRequirements(kernel.manifest, problemVariables(problem));
       !status.ok())
     return status.error();

@@ -1,5 +1,6 @@
 #include "PublishedTable.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 using namespace hocket;
@@ -14,11 +15,10 @@ static Error badLine(StringRef name, size_t line, const std::string &what) {
 
 static Status readField(StringRef column, StringRef text, PublishedRow &row) {
   attention::ForwardProblem &problem = row.problem;
-  const std::pair<const char *, int64_t *> extents[] = {{"batch", &problem.batch},
-                                                        {"seq_len", &problem.seqQ},
-                                                        {"heads", &problem.heads},
-                                                        {"kv_heads", &problem.kvHeads},
-                                                        {"head_dim", &problem.headDim}};
+  const std::pair<const char *, int64_t *> extents[] = {
+      {"batch", &problem.batch},     {"seq_len", &problem.seqQ}, {"seq_q", &problem.seqQ},
+      {"seq_kv", &problem.seqKv},    {"heads", &problem.heads},  {"kv_heads", &problem.kvHeads},
+      {"head_dim", &problem.headDim}};
   for (auto [name, value] : extents)
     if (column == name && text.getAsInteger(10, *value))
       return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
@@ -69,7 +69,10 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
     for (size_t c = 0; c < columns.size(); ++c)
       if (Status status = readField(columns[c], fields[c], row); !status.ok())
         return badLine(name, i + 1, status.error().message);
-    row.problem.seqKv = row.problem.seqQ;
+    if (!llvm::is_contained(columns, "seq_kv"))
+      row.problem.seqKv = row.problem.seqQ;
+    if (!llvm::is_contained(columns, "kv_heads"))
+      row.problem.kvHeads = row.problem.heads;
     row.problem.headDimV = row.problem.headDim;
     if (Status status = attention::validate(row.problem); !status.ok())
       return badLine(name, i + 1, status.error().message);

@@ -1,8 +1,8 @@
 // Published measurements of attention kernels, read from CSV.
 //
-// Lines that start with # are comments. The first other line names the columns: batch, seq_len,
-// heads, kv_heads, head_dim, dtype, mask (causal or none), and for each kernel NAME_us; others are
-// passed over. An empty field means: not measured.
+// Lines that start with # are comments. The first other line names the columns: batch, seq_len (or
+// seq_q and seq_kv), heads, kv_heads, head_dim, dtype, mask (causal or none), and for each kernel
+// NAME_us; others are passed over. An empty field means: not measured.
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"
@@ -25,6 +25,9 @@ struct PublishedTable {
   std::vector<std::string> kernels; ///< that have a NAME_us column
   std::vector<PublishedRow> rows;
 };
+
+/// The measurements in docs/published/fmha_fwd_mi355x_causal.csv, as text.
+std::string_view shippedMeasurements();
 
 /// Errors name the line and what is wrong with it.
 Result<PublishedTable> parsePublished(llvm::StringRef text, llvm::StringRef name);

@@ -140,7 +140,7 @@ static double tilesOf(const SteadyState &state, const ForwardProblem &problem,
 }
 
 /// Counts the traced waves; of foreign code too, if its hot loop has matrix instructions.
-static Result<Steady> count(const ForwardKernel &kernel, const ForwardProblem &problem,
+static Result<Steady> count(const CompiledKernel &kernel, const ForwardProblem &problem,
                             const std::vector<sim::WaveTrace> &traces) {
   Result<hsaco::ResourceReport> report = hsaco::readReport(kernel.codeObject);
   if (!report.ok())
@@ -181,18 +181,19 @@ static Result<int> runSteadyState(const Options &options) {
   if (std::string name = deviceName(options); name != "auto" && name != "sim")
     return invalidInput("steady-state counts what the simulator executes; '--device " + name +
                         "' cannot be traced, leave the option out");
-  Result<ForwardKernel> kernel = getKernel(options, *problem);
-  if (!kernel.ok())
-    return kernel.error();
+  Result<FoundKernel> found = getKernel(options, *problem);
+  if (!found.ok())
+    return found.error();
+  const CompiledKernel &kernel = *found->kernel;
   std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
   std::iota(all.begin(), all.end(), 0u);
   sim::Tracer tracer(/*workgroup=*/0, all);
   std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
-  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel->codeObject)),
-                                            kernel->manifest, *problem, *forward);
+  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel.codeObject)),
+                                            kernel.manifest, *problem, *forward);
   if (!report.ok())
     return report.error();
-  Result<Steady> steady = count(*kernel, *problem, tracer.traces());
+  Result<Steady> steady = count(kernel, *problem, tracer.traces());
   if (!steady.ok())
     return steady.error();
   clearProgress();

@@ -20,6 +20,10 @@ Result<int> isaCommand(llvm::ArrayRef<const char *> args);
 Result<int> mutateCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
+/// Lists the registered kernels and profiles.
+Result<int> registryCommand(llvm::ArrayRef<const char *> args);
+/// Lists, clears, verifies or stresses the cache of compiled kernels.
+Result<int> cacheCommand(llvm::ArrayRef<const char *> args);
 /// Counts the instructions of a forward kernel's hot loop.
 Result<int> steadyStateCommand(llvm::ArrayRef<const char *> args);
 /// Predicts published measurements.

@@ -20,13 +20,15 @@ struct Subcommand {
 };
 constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
+    {"registry", "list the registered kernels and profiles", registryCommand},
+    {"cache", "list, clear, verify or stress the cache of compiled kernels", cacheCommand},
     {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},
     {"mutate", "put small faults into a kernel and say which are found", mutateCommand},
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"isa", "list the instructions that the simulator implements", isaCommand},
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},
-    {"bench", "predict published measurements and report the error", benchCommand},
+    {"bench", "measure or predict kernels over a list of problems", benchCommand},
     {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
     {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };

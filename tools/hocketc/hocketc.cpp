@@ -3,6 +3,8 @@
 // The driver does four things: read options, read the input, call `hocket::compile`, write what was
 // asked for. Exit status 0, or 2 with one message that says what is wrong, at which stage, and how
 // to see more.
+#include "BuildAll.h"
+
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/Schedules.h"
 
@@ -67,6 +69,16 @@ static cl::opt<bool>
                 cl::desc("Accept a kernel that spills registers or uses scratch memory"));
 static cl::opt<bool> timing("timing", cl::cat(category),
                             cl::desc("Print the seconds that each stage took"));
+
+static cl::opt<bool> all("all", cl::cat(category),
+                         cl::desc("Compile registered kernels instead of an input, into the "
+                                  "directory of -o, with manifests and an index"));
+static cl::opt<std::string> profile("profile", cl::value_desc("name"), cl::cat(category),
+                                    cl::desc("With --all: only this profile's kernels (hocket-run "
+                                             "registry lists them; default: every kernel)"));
+static cl::opt<std::string> arch("arch", cl::value_desc("processor"), cl::init("gfx950"),
+                                 cl::cat(category),
+                                 cl::desc("With --all: the processor (default: gfx950)"));
 
 /// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
 /// before anything is compiled.
@@ -195,6 +207,24 @@ static int fail(const Error &error, bool dumped) {
   return 2;
 }
 
+/// --all takes the place of everything else.
+static Status runAll() {
+  if (outputPath.empty() || outputPath == "-")
+    return invalidInput("--all writes a directory; name it with -o");
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &inputPath, &toStage, &fromStage, &dumpDirectory, &report, &manifestPath, &target,
+           &schedule, &waves, &kvTile, &blockOrder, &fastScale, &drawPath, &debugInfo,
+           &allowSpills})
+    if (option->getNumOccurrences())
+      return invalidInput("--all compiles what the registry says; '" +
+                          (option->ArgStr.empty() ? inputPath : "-" + option->ArgStr.str()) +
+                          "' has no effect on it, leave it out");
+  // Copies: linking resets LLVM's command-line options.
+  std::string name = profile, processor = arch, directory = outputPath;
+  bool verbose = timing;
+  return hocketc::buildAll(name, processor, directory, verbose);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -204,6 +234,13 @@ int main(int argc, char **argv) {
     overview += " " + std::string(shipped.name);
   if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &llvm::errs()))
     return 2;
+  if (all) {
+    Status status = runAll();
+    return status ? 0 : fail(status.error(), /*dumped=*/true);
+  }
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{&profile, &arch})
+    if (option->getNumOccurrences())
+      return fail(invalidInput("--" + option->ArgStr.str() + " needs --all"), /*dumped=*/true);
   Result<Request> request = readOptions();
   if (!request)
     return fail(request.error(), /*dumped=*/true);

@@ -75,7 +75,8 @@ struct ForwardProblem {
   uint64_t spanBytes(TensorName tensor) const;
   /// Keys that query `row` sees: 0 to seqKv.
   int64_t visibleKeys(int64_t row) const;
-  /// One line: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd".
+  /// One line that says everything: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd lse"; strides
+  /// ("k=32768,128,4096": batch, sequence, head) and scale only where they are given.
   std::string describe() const;
 };
 

@@ -22,6 +22,8 @@ struct CompileOptions {
   Stage from = Stage::Attn; ///< what the input is; earlier stages' passes are skipped
   Stage to = Stage::HSACO;
   std::optional<std::string> schedule; ///< name of a shipped schedule, or a file
+  /// The content of that file, if it was read already.
+  std::optional<std::string> scheduleText;
   /// Override what the `attn.forward` ops of the input say; see the attn dialect.
   std::optional<int64_t> waves, kvTile;
   std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"

@@ -1,8 +1,7 @@
 // From an attention problem to a kernel that computes it, compiled in process.
 #pragma once
 
-#include "hocket/Attention/ForwardProblem.h"
-#include "hocket/Manifest/Manifest.h"
+#include "hocket/Attention/KernelSource.h"
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Support/Result.h"
 
@@ -10,20 +9,15 @@
 
 namespace hocket {
 
-/// A linked code object and how to launch it.
-struct ForwardKernel {
-  std::string codeObject;
-  manifest::Manifest manifest;
-  std::string reportJson; ///< resources, as `hocketc --report=json`
-  double seconds = 0;     ///< spent compiling
-};
+using ForwardKernel = attention::CompiledKernel;
 
 /// The `attn.forward` that describes `problem`: what depends on run-time values (batch, lengths,
 /// heads, strides, scale) is left to the kernel's arguments.
 std::string describeForward(const attention::ForwardProblem &problem);
 
-/// Compiles the kernel for `problem`. Of `options`, target, schedule, debug information and spill
-/// policy apply. Errors: what `compile` refuses; a problem that the kernel's requirements exclude.
+/// Compiles the kernel for `problem`, without any cache (hocket/Jit/Jit.h has one). Of `options`,
+/// target, schedule, debug information and spill policy apply. Errors: what `compile` refuses; a
+/// problem that the kernel's requirements exclude.
 Result<ForwardKernel> compileForward(const attention::ForwardProblem &problem,
                                      const CompileOptions &options = {});
 

@@ -6,12 +6,14 @@
 
 #include "hocket/Support/Result.h"
 
-#include "mlir/IR/BuiltinOps.h"
-
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace mlir {
+class ModuleOp;
+}
 
 namespace hocket {
 
@@ -23,12 +25,18 @@ struct ShippedSchedule {
 
 std::span<const ShippedSchedule> shippedSchedules();
 
+/// The content of the file `choice`; nothing if it names a shipped schedule, or no file that can be
+/// read (it may be the symbol of a schedule in the module then).
+std::optional<std::string> readScheduleFile(const std::string &choice);
+
 /// Makes every loop and problem of `module` follow a schedule that the module has:
 ///  - `choice`, if given: the name of a shipped schedule, or else of a file with one schedule; it
 ///    replaces what the module says;
 ///  - otherwise what the module says, with shipped schedules added where it lacks them;
 ///  - for problems that say nothing, the shipped default.
 /// Errors: a file that cannot be read or parsed or has not exactly one schedule, an unknown name.
-Status resolveSchedules(mlir::ModuleOp module, const std::optional<std::string> &choice);
+/// `text`: the content of the file that `choice` names, if it was read already.
+Status resolveSchedules(mlir::ModuleOp module, const std::optional<std::string> &choice,
+                        const std::optional<std::string> &text = std::nullopt);
 
 } // namespace hocket

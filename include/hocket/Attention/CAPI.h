@@ -1,0 +1,116 @@
+/* Attention for C: describe a problem, get a plan, run it. On top of the runtime's C interface
+ * (hocket/Runtime/CAPI.h): devices, memory and error messages are its; so are the rules for
+ * handles: numbers in disguise that are checked at every call, null, stale or foreign ones are
+ * HOCKET_INVALID_INPUT, never a crash. Every function may be called from any thread.
+ *
+ *   hocket_planner planner;
+ *   hocket_plan plan;
+ *   hocket_forward_problem problem;
+ *   hocket_forward_buffers buffers = {0};
+ *   hocket_forward_problem_init(&problem);
+ *   problem.heads = 8, problem.kv_heads = 2, problem.seq_q = problem.seq_kv = 4096, problem.causal
+ * = 1; hocket_planner_create(NULL, &planner); hocket_planner_plan(planner, &problem, &plan);
+ *   ... allocate and fill buffers ...
+ *   hocket_plan_run(plan, device, &buffers, NULL);
+ *
+ * What is computed: O[b,i,h,:] = sum over j of softmax_j(scale Q[b,i,h,:] . K[b,j,g,:]) V[b,j,g,:]
+ * with g = h / (heads / kv_heads); with `causal`, query i sees the keys j <= i + seq_kv - seq_q. A
+ * row that sees no key gives O = 0 and LSE = -inf.
+ */
+#ifndef HOCKET_ATTENTION_CAPI_H
+#define HOCKET_ATTENTION_CAPI_H
+
+#include "hocket/Runtime/CAPI.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hocket_planner_s *hocket_planner;
+typedef struct hocket_plan_s *hocket_plan;
+
+typedef enum hocket_dtype { HOCKET_BF16 = 0, HOCKET_FP16 = 1 } hocket_dtype;
+/* The order of a dense tensor's dimensions in memory. */
+typedef enum hocket_layout { HOCKET_BSHD = 0, HOCKET_BHSD = 1 } hocket_layout;
+
+/* Strides of one tensor in elements of 16 bits; the head dimension is contiguous. All zero: those
+ * of the dense layout. */
+typedef struct hocket_strides {
+  int64_t batch, sequence, head;
+} hocket_strides;
+
+/* Set by hocket_forward_problem_init to the values in brackets; change what differs. */
+typedef struct hocket_forward_problem {
+  uint32_t struct_bytes; /* sizeof(hocket_forward_problem); set by init, do not change */
+  hocket_dtype dtype;    /* element type of Q, K, V and O [HOCKET_BF16] */
+  int64_t batch;         /* [1] */
+  int64_t heads;         /* query heads [1] */
+  int64_t kv_heads;      /* divides heads [1] */
+  int64_t seq_q, seq_kv; /* lengths [1] */
+  int64_t head_dim;      /* of Q and K, elements [128] */
+  int64_t head_dim_v;    /* of V and O, elements [128] */
+  int causal;            /* 0 or 1 [0] */
+  int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
+  double scale;          /* factor on Q K^T, used if has_scale */
+  int want_lse;          /* also compute the log-sum-exp [0] */
+  int fast_scale; /* Q may be scaled and rounded before the product: faster, less accurate [0] */
+  hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
+  hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
+} hocket_forward_problem;
+
+void hocket_forward_problem_init(hocket_forward_problem *problem);
+
+/* Device memory; `bytes` is how much there is from `address` on. */
+typedef struct hocket_buffer {
+  uint64_t address, bytes;
+} hocket_buffer;
+
+/* Addresses are multiples of 16. `lse` [batch, heads, seq_q] of float32, contiguous, only if the
+ * problem wants it; `workspace` only if hocket_plan_workspace says so. */
+typedef struct hocket_forward_buffers {
+  hocket_buffer q, k, v, o, lse, workspace;
+} hocket_forward_buffers;
+
+typedef struct hocket_planner_options {
+  const char *architecture;   /* NULL: "gfx950" */
+  const char *const *bundles; /* directories made by `hocketc --all`, asked first; NULL: none */
+  size_t bundle_count;
+  int no_compile;              /* 1: only kernels of bundles */
+  const char *cache_directory; /* of compiled kernels; NULL: as the environment says; "": none */
+} hocket_planner_options;
+
+/* A planner remembers its plans; one for a program is enough. `options` may be NULL. */
+hocket_status hocket_planner_create(const hocket_planner_options *options, hocket_planner *planner);
+hocket_status hocket_planner_release(hocket_planner planner);
+
+/* The plan for `problem`: chosen, and compiled if need be (a fraction of a second, once).
+ * HOCKET_INVALID_INPUT for a malformed problem, HOCKET_UNSUPPORTED for one that no kernel takes;
+ * the message has the whole problem, the field to blame and the nearest supported problem. */
+hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
+                                  hocket_plan *plan);
+hocket_status hocket_plan_release(hocket_plan plan);
+
+/* Bytes of device memory that hocket_plan_run needs as workspace; 0 for most plans. */
+hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
+/* Number of launches, and the registered kernel of each; valid until the plan is released. */
+hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
+hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
+/* Bytes that a buffer must have at least: "q", "k", "v", "o", "lse" or "workspace". */
+hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes);
+
+/* Launches and waits. *seconds (may be NULL) receives the device time of all launches, host time in
+ * the simulator. Errors name the buffer that is null, too small or misaligned. */
+hocket_status hocket_plan_run(hocket_plan plan, hocket_device device,
+                              const hocket_forward_buffers *buffers, double *seconds);
+/* The same on a stream of `device`, without waiting: buffers must live, and the plan be
+ * neither released nor unloaded, until the stream has passed it. */
+hocket_status hocket_plan_run_on(hocket_plan plan, hocket_device device,
+                                 const hocket_forward_buffers *buffers, hocket_stream stream);
+/* Gives back what the plan loaded on `device`; no run of it there may be under way. */
+hocket_status hocket_plan_unload(hocket_plan plan, hocket_device device);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,127 @@
+// From a problem to launches: which kernels run, in which order, with how much workspace.
+//
+// A `Planner` chooses a registered kernel, gets it from a source, and remembers the plan: asking
+// again for the same problem is a look-up. A `ForwardPlan` is immutable and can be run from any
+// thread, on any device of its architecture, as often as one likes.
+#pragma once
+
+#include "hocket/Attention/KernelSource.h"
+#include "hocket/Runtime/Stream.h"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hocket::attention {
+
+/// A piece of device memory.
+struct Buffer {
+  runtime::DeviceAddress address = 0;
+  uint64_t bytes = 0;
+};
+
+/// The memory of one forward. Addresses must be multiples of 16 bytes. A buffer must hold at least
+/// `ForwardProblem::spanBytes` of its tensor; `lse` [batch, heads, seqQ] float32, contiguous, if
+/// the problem wants it; `workspace` as many bytes as `ForwardPlan::workspaceBytes`. Buffers that
+/// the problem does not need are not looked at.
+struct ForwardBuffers {
+  Buffer q, k, v, o, lse, workspace;
+};
+
+/// Bytes that the buffer of LSE needs: 0 if `problem` does not want it.
+uint64_t lseBytes(const ForwardProblem &problem);
+
+/// One kernel launch of a plan.
+struct PlannedLaunch {
+  std::string kernel; ///< of the registry
+  std::shared_ptr<const CompiledKernel> compiled;
+};
+
+class ForwardPlan {
+public:
+  /// A plan of `launches`, in this order, all on one stream; what one leaves in the workspace the
+  /// next may read. Errors: a launch whose manifest does not take the problem.
+  static Result<std::shared_ptr<const ForwardPlan>> make(ForwardProblem problem,
+                                                         std::vector<PlannedLaunch> launches);
+
+  const ForwardProblem &problem() const { return description; }
+  std::span<const PlannedLaunch> launches() const { return steps; }
+  /// Device memory that the launches share; 0 for most plans. Its content need not be kept.
+  uint64_t workspaceBytes() const { return workspace; }
+
+  /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
+  /// stay loaded, and the device alive, until `unload` or the plan's end.
+  ///
+  /// Errors: Unsupported for a device of another architecture; InvalidInput for a buffer that is
+  /// null, too small or misaligned, named with what was found and wanted; what loading and
+  /// launching say. Reports are in the order of the launches.
+  Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device,
+                                                 const ForwardBuffers &buffers) const;
+
+  /// The same on `stream`, a stream of `device`, without waiting. Plan and buffers must live until
+  /// the stream has passed the launches; what goes wrong there is reported by later calls on it.
+  Status run(runtime::Device &device, const ForwardBuffers &buffers, runtime::Stream &stream) const;
+
+  /// Loads the kernels on `device` without running them, so that the first run is not slower.
+  Status load(runtime::Device &device) const;
+  /// Gives back what was loaded on `device`; no run on it may be under way.
+  void unload(runtime::Device &device) const;
+
+private:
+  struct Loaded {
+    std::shared_ptr<runtime::Module> module;
+    std::shared_ptr<runtime::Kernel> kernel;
+  };
+  ForwardPlan(ForwardProblem problem, std::vector<PlannedLaunch> launches)
+      : description(std::move(problem)), steps(std::move(launches)) {}
+  using LoadedKernels = std::shared_ptr<const std::vector<Loaded>>;
+  /// A launch, ready but for the device.
+  struct Prepared {
+    LoadedKernels kernels;
+    std::vector<manifest::Binding> bindings;
+  };
+  Result<Prepared> prepare(runtime::Device &device, const ForwardBuffers &buffers) const;
+  Status checkBuffers(const ForwardBuffers &buffers) const;
+  Result<LoadedKernels> loaded(runtime::Device &device) const;
+
+  ForwardProblem description;
+  std::vector<PlannedLaunch> steps;
+  manifest::Variables variables; ///< of the problem, without pointers
+  uint64_t workspace = 0;
+  mutable std::mutex mutex; ///< of `devices`
+  mutable std::unordered_map<runtime::Device *, LoadedKernels> devices;
+};
+
+/// Makes plans, and remembers them.
+class Planner {
+public:
+  /// Kernels of `registry`, which must outlive the planner, for `architecture`. Sources are asked
+  /// in order until one has the kernel.
+  Planner(const KernelRegistry &registry, std::vector<std::shared_ptr<KernelSource>> sources,
+          std::string architecture = "gfx950")
+      : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)) {}
+
+  /// The plan for `problem`. Errors: `KernelRegistry::select`; NotFound if no source has the
+  /// kernel; what compiling it says. The same problem gives the same plan; threads that ask at once
+  /// wait for one another only while the kernel is being made.
+  Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
+
+  const KernelRegistry &registry() const { return kernels; }
+  const std::string &target() const { return architecture; }
+
+private:
+  Result<std::shared_ptr<const CompiledKernel>> find(const KernelEntry &entry,
+                                                     const KernelVariant &variant);
+
+  const KernelRegistry &kernels;
+  std::vector<std::shared_ptr<KernelSource>> sources;
+  std::string architecture;
+  std::mutex mutex; ///< of `plans`
+  std::unordered_map<std::string, std::shared_ptr<const ForwardPlan>> plans;
+};
+
+} // namespace hocket::attention

@@ -1,0 +1,43 @@
+// Where compiled kernels come from: a compiler in this process, a cache, files built ahead of time.
+//
+// Planning asks sources and does not know what is behind them, so a program that brings its kernels
+// along links no compiler.
+#pragma once
+
+#include "hocket/Attention/Kernels.h"
+#include "hocket/Manifest/Manifest.h"
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace hocket::attention {
+
+/// Where a kernel's bytes came from.
+enum class KernelOrigin {
+  Compiled, ///< by this process
+  Disk,     ///< from the on-disk cache
+  File,     ///< built ahead of time
+};
+/// "compiled", "disk", "file".
+std::string_view toString(KernelOrigin origin);
+
+/// A linked code object and how to launch it.
+struct CompiledKernel {
+  std::string codeObject;
+  manifest::Manifest manifest;
+  std::string reportJson; ///< resources, as `hocketc --report=json`; may be empty
+  double seconds = 0;     ///< spent compiling, in this process; 0 if it was not compiled here
+  KernelOrigin origin = KernelOrigin::Compiled;
+};
+
+class KernelSource {
+public:
+  virtual ~KernelSource();
+  /// The compiled form of `entry` for `variant` on `architecture`. NotFound if this source does not
+  /// have it; any other error is final. May be called from any thread.
+  virtual Result<std::shared_ptr<const CompiledKernel>>
+  get(const KernelEntry &entry, const KernelVariant &variant, std::string_view architecture) = 0;
+};
+
+} // namespace hocket::attention

@@ -1,0 +1,153 @@
+// The registry: which attention kernels there are, as data.
+//
+// An entry says what a kernel takes (architecture, types, head dimensions, masks, lengths,
+// strides), how it is made (schedule and options) and when it pays. Choosing is going through the
+// entries in order of priority, rule by rule, so that the same walk that finds a kernel also
+// explains why the others were passed over, and what a problem that nobody takes would have to look
+// like. The data are kernels/registry.json; nothing in C++ knows any kernel's name.
+#pragma once
+
+#include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Manifest/Expression.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::attention {
+
+/// Head dimensions of Q and K, and of V and O.
+struct HeadDims {
+  int64_t qk = 0, v = 0;
+  bool operator==(const HeadDims &) const = default;
+};
+
+/// What one compiled form of a registered kernel is specialised for.
+struct KernelVariant {
+  DataType dtype = DataType::BF16;
+  HeadDims headDims;
+  bool causal = false, lse = false, fastScale = false;
+  bool operator==(const KernelVariant &) const = default;
+};
+
+/// The variant that `problem` needs.
+KernelVariant variantOf(const ForwardProblem &problem);
+/// The problem with extents of 1 that needs `variant`.
+ForwardProblem exampleOf(const KernelVariant &variant);
+
+/// A registered kernel.
+struct KernelEntry {
+  std::string name;    ///< unique; letters, digits and underscores
+  std::string summary; ///< one sentence
+  // What it takes.
+  std::vector<std::string> architectures; ///< LLVM's processor names
+  std::vector<DataType> dtypes;
+  std::vector<HeadDims> headDims; ///< built ahead of time
+  /// Other head dimensions that it takes when it can be compiled: multiples of this (0: none), at
+  /// most `headDimMax`.
+  int64_t headDimMultiple = 0, headDimMax = 0;
+  std::vector<bool> causal;    ///< without and with causal mask
+  std::vector<bool> lse;       ///< without and with log-sum-exp
+  std::vector<bool> fastScale; ///< without and with `ForwardProblem::fastScale`
+  int64_t maxSequence = 0;     ///< of seqQ and of seqKv
+  int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
+  // How it is made.
+  std::string schedule;   ///< of kernels/schedules
+  int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
+  int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
+  std::string blockOrder; ///< "heavy_first" or "linear"
+  // When it is the one to take.
+  int64_t priority = 0;      ///< higher is asked first; no two entries have the same
+  manifest::Expression pays; ///< over the problem's variables (docs/Manifest.md); not 0: it pays
+  std::string because;       ///< where the threshold in `pays` comes from
+
+  bool takes(HeadDims dims) const;
+  /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
+  std::string variantName(const KernelVariant &variant) const;
+  /// Every variant, in a fixed order.
+  std::vector<KernelVariant> variants() const;
+};
+
+/// A named subset of the registry's variants, for ahead-of-time builds. An empty list means all.
+struct KernelProfile {
+  std::string name, summary;
+  std::vector<std::string> kernels;
+  std::vector<DataType> dtypes;
+  std::vector<bool> causal, lse, fastScale;
+
+  bool contains(const KernelEntry &entry, const KernelVariant &variant) const;
+};
+
+/// A rule that a problem breaks.
+struct BrokenRule {
+  std::string field; ///< as hocket-run spells it, without dashes: "head-dim", "seq-q"
+  std::string text;  ///< "head-dim is 96, this kernel takes 128"
+};
+
+/// What came of one entry.
+struct Candidate {
+  const KernelEntry *kernel = nullptr;
+  std::vector<BrokenRule> broken; ///< empty: it takes the problem
+  bool pays = false;
+  bool chosen = false;
+  /// One line: why it was chosen or not.
+  std::string reason() const;
+};
+
+/// All entries, highest priority first, with what came of them.
+struct KernelChoice {
+  std::vector<Candidate> candidates;
+  const KernelEntry *kernel = nullptr; ///< null: none takes the problem
+
+  /// A table for people, one line a kernel.
+  std::string explain(const ForwardProblem &problem) const;
+  /// The same as a JSON object.
+  std::string toJson(const ForwardProblem &problem) const;
+};
+
+class KernelRegistry {
+public:
+  /// The registry that Hocket ships. An error is a bug of Hocket.
+  static const Result<KernelRegistry> &shipped();
+  /// Reads a registry from JSON; `name` is what messages call it. Errors name the key.
+  static Result<KernelRegistry> parse(std::string_view json, std::string_view name);
+
+  /// Highest priority first.
+  std::span<const KernelEntry> kernels() const { return entries; }
+  std::span<const KernelProfile> profiles() const { return subsets; }
+  /// NotFound, with the names there are.
+  Result<const KernelEntry *> find(std::string_view kernel) const;
+  Result<const KernelProfile *> findProfile(std::string_view profile) const;
+
+  /// Goes through all entries: chosen is the first that takes the problem and pays, or else the
+  /// last that takes it (the one of lowest priority is the one that always works). `problem` must
+  /// be valid. An error is an expression that cannot be evaluated.
+  Result<KernelChoice> choose(const ForwardProblem &problem, std::string_view architecture) const;
+
+  /// `choose`, with errors: InvalidInput for a problem that `validate` refuses; Unsupported for one
+  /// that no kernel takes, in one line: the whole problem, the rules that the nearest kernel has
+  /// against it, the nearest problem that it takes.
+  Result<const KernelEntry *> select(const ForwardProblem &problem,
+                                     std::string_view architecture) const;
+
+  /// The registry as JSON, with the variants of each kernel and profile.
+  std::string toJson() const;
+
+private:
+  std::vector<KernelEntry> entries;
+  std::vector<KernelProfile> subsets;
+};
+
+/// The rules that `problem` breaks for `entry`, in a fixed order.
+std::vector<BrokenRule> brokenRules(const KernelEntry &entry, const ForwardProblem &problem,
+                                    std::string_view architecture);
+
+/// `problem` with as few fields changed as it takes for `entry` to accept it; nothing if there is
+/// no such problem (another architecture, say).
+std::optional<ForwardProblem> nearestSupported(const KernelEntry &entry, ForwardProblem problem,
+                                               std::string_view architecture);
+
+} // namespace hocket::attention

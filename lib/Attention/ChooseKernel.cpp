@@ -1,0 +1,146 @@
+// Choosing a kernel, and saying why.
+#include "hocket/Attention/Kernels.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
+
+using namespace hocket;
+using namespace hocket::attention;
+namespace json = llvm::json;
+
+std::string Candidate::reason() const {
+  if (!broken.empty()) {
+    std::string text = "does not take it: ";
+    for (const BrokenRule &rule : broken)
+      text += (&rule == &broken.front() ? "" : "; ") + rule.text;
+    return text;
+  }
+  std::string condition = kernel->pays.text();
+  if (chosen)
+    return pays ? "chosen: of those that pay it has the highest priority, " +
+                      std::to_string(kernel->priority) + " (pays when " + condition + ")"
+                : "chosen: none pays, and of those that take it this has the lowest priority";
+  if (!pays)
+    return "takes it, but does not pay: " + condition + " does not hold";
+  return "takes it and pays, but one of higher priority does too";
+}
+
+Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
+                                            std::string_view architecture) const {
+  KernelChoice choice;
+  manifest::Variables variables = problemVariables(problem);
+  Candidate *best = nullptr, *fallback = nullptr;
+  choice.candidates.reserve(entries.size());
+  for (const KernelEntry &entry : entries) {
+    Candidate &candidate = choice.candidates.emplace_back();
+    candidate.kernel = &entry;
+    candidate.broken = brokenRules(entry, problem, architecture);
+    if (!candidate.broken.empty())
+      continue;
+    Result<manifest::Value> pays = entry.pays.evaluate(variables);
+    if (!pays.ok())
+      return Error{pays.error().kind,
+                   "registered kernel '" + entry.name + "': \"pays\": " + pays.error().message};
+    candidate.pays = pays->asReal() != 0;
+    fallback = &candidate;
+    if (candidate.pays && !best)
+      best = &candidate;
+  }
+  if (Candidate *chosen = best ? best : fallback) {
+    chosen->chosen = true;
+    choice.kernel = chosen->kernel;
+  }
+  return choice;
+}
+
+/// How far `other` is from `problem` in what cannot be changed without changing the model.
+static int64_t distance(const ForwardProblem &problem, const ForwardProblem &other) {
+  return std::abs(problem.headDim - other.headDim) + std::abs(problem.headDimV - other.headDimV);
+}
+
+/// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
+/// whose nearest problem has the nearest heads.
+static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
+                     std::string_view architecture) {
+  std::string text =
+      "no kernel takes the problem '" + problem.describe() + "' on " + std::string(architecture);
+  const Candidate *nearest = nullptr;
+  std::optional<ForwardProblem> supported;
+  for (const Candidate &candidate : choice.candidates) {
+    if (nearest && candidate.broken.size() > nearest->broken.size())
+      continue;
+    std::optional<ForwardProblem> other =
+        nearestSupported(*candidate.kernel, problem, architecture);
+    bool fewer = !nearest || candidate.broken.size() < nearest->broken.size();
+    bool nearer =
+        other && (!supported || distance(problem, *other) < distance(problem, *supported));
+    if (!fewer && !nearer)
+      continue;
+    nearest = &candidate;
+    supported = std::move(other);
+  }
+  if (!nearest)
+    return unsupported(text + ": the registry is empty");
+  text += ": ";
+  for (const BrokenRule &rule : nearest->broken)
+    text += (&rule == &nearest->broken.front() ? "" : "; ") + rule.text;
+  text += supported ? "; the nearest supported problem is '" + supported->describe() + "'"
+                    : "; no problem near it is supported there";
+  return unsupported(std::move(text));
+}
+
+Result<const KernelEntry *> KernelRegistry::select(const ForwardProblem &problem,
+                                                   std::string_view architecture) const {
+  if (Status status = validate(problem); !status.ok())
+    return Error{status.error().kind,
+                 status.error().message + "; the problem is '" + problem.describe() + "'"};
+  Result<KernelChoice> choice = choose(problem, architecture);
+  if (!choice.ok())
+    return choice.error();
+  if (!choice->kernel)
+    return refusal(*choice, problem, architecture);
+  return choice->kernel;
+}
+
+std::string KernelChoice::explain(const ForwardProblem &problem) const {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "problem  " << problem.describe() << '\n';
+  for (const Candidate &candidate : candidates)
+    out << (candidate.chosen ? "  * " : "    ") << llvm::left_justify(candidate.kernel->name, 28)
+        << ' ' << candidate.reason() << '\n';
+  return text;
+}
+
+std::string KernelChoice::toJson(const ForwardProblem &problem) const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("problem", problem.describe());
+    out.attribute("kernel", kernel ? json::Value(kernel->name) : json::Value(nullptr));
+    out.attributeArray("candidates", [&] {
+      for (const Candidate &candidate : candidates)
+        out.object([&] {
+          out.attribute("kernel", candidate.kernel->name);
+          out.attribute("priority", candidate.kernel->priority);
+          out.attribute("chosen", candidate.chosen);
+          out.attribute("supported", candidate.broken.empty());
+          out.attribute("pays", candidate.pays);
+          out.attributeArray("broken", [&] {
+            for (const BrokenRule &rule : candidate.broken)
+              out.object([&] {
+                out.attribute("field", rule.field);
+                out.attribute("text", rule.text);
+              });
+          });
+          out.attribute("reason", candidate.reason());
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}

@@ -1,0 +1,202 @@
+// Plans: checks that must come before a launch, and launching.
+#include "hocket/Attention/ForwardPlan.h"
+
+#include "llvm/ADT/Twine.h"
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// What the kernels' 16-byte loads ask of every tensor.
+static constexpr uint64_t kAlignment = 16;
+
+KernelSource::~KernelSource() = default;
+
+std::string_view attention::toString(KernelOrigin origin) {
+  constexpr std::string_view names[] = {"compiled", "disk", "file"};
+  return names[static_cast<size_t>(origin)];
+}
+
+uint64_t attention::lseBytes(const ForwardProblem &problem) {
+  return problem.wantLse ? 4 * static_cast<uint64_t>(problem.shape(TensorName::O).rows()) : 0;
+}
+
+Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem problem,
+                                                             std::vector<PlannedLaunch> launches) {
+  std::shared_ptr<ForwardPlan> plan(new ForwardPlan(std::move(problem), std::move(launches)));
+  plan->variables = problemVariables(plan->description);
+  for (const PlannedLaunch &step : plan->steps) {
+    const manifest::Manifest &manifest = step.compiled->manifest;
+    if (Status status = checkRequirements(manifest, plan->variables); !status.ok())
+      return Error{status.error().kind, status.error().message + "; the problem is '" +
+                                            plan->description.describe() + "'"};
+    Result<uint64_t> bytes = manifest::workspaceBytes(manifest, plan->variables);
+    if (!bytes.ok())
+      return bytes.error();
+    plan->workspace = std::max(plan->workspace, *bytes);
+  }
+  return std::shared_ptr<const ForwardPlan>(std::move(plan));
+}
+
+static Status checkBuffer(const Buffer &buffer, const std::string &name, uint64_t wanted) {
+  if (wanted == 0)
+    return Status::success();
+  if (buffer.address == 0)
+    return invalidInput("buffer '" + name + "' is null, " + std::to_string(wanted) +
+                        " bytes of device memory are needed");
+  if (buffer.bytes < wanted)
+    return invalidInput("buffer '" + name + "' has " + std::to_string(buffer.bytes) + " bytes, " +
+                        std::to_string(wanted) + " are needed");
+  if (buffer.address % kAlignment != 0)
+    return invalidInput("buffer '" + name + "' is at an address that is " +
+                        std::to_string(buffer.address % kAlignment) + " beyond a multiple of " +
+                        std::to_string(kAlignment) + " bytes; align it");
+  return Status::success();
+}
+
+Status ForwardPlan::checkBuffers(const ForwardBuffers &buffers) const {
+  const std::pair<TensorName, const Buffer *> tensors[] = {{TensorName::Q, &buffers.q},
+                                                           {TensorName::K, &buffers.k},
+                                                           {TensorName::V, &buffers.v},
+                                                           {TensorName::O, &buffers.o}};
+  for (auto [tensor, buffer] : tensors)
+    if (Status status =
+            checkBuffer(*buffer, std::string(toString(tensor)), description.spanBytes(tensor));
+        !status.ok())
+      return status;
+  if (Status status = checkBuffer(buffers.lse, "lse", lseBytes(description)); !status.ok())
+    return status;
+  return checkBuffer(buffers.workspace, "workspace", workspace);
+}
+
+Result<ForwardPlan::LoadedKernels> ForwardPlan::loaded(runtime::Device &device) const {
+  std::lock_guard lock(mutex);
+  LoadedKernels &known = devices[&device];
+  if (known)
+    return known;
+  auto kernels = std::make_shared<std::vector<Loaded>>();
+  for (const PlannedLaunch &step : steps) {
+    const manifest::Manifest &manifest = step.compiled->manifest;
+    if (manifest.target != device.properties().architecture)
+      return unsupported("the plan is for " + manifest.target + ", device '" +
+                         device.properties().name + "' is a " + device.properties().architecture +
+                         "; make a plan for that architecture");
+    auto module =
+        device.loadModule(std::as_bytes(std::span(step.compiled->codeObject)), manifest.kernel);
+    if (!module.ok())
+      return module.error();
+    auto kernel = (*module)->kernel(manifest.kernel);
+    if (!kernel.ok())
+      return kernel.error();
+    if (Status status = checkKernel(manifest, (*kernel)->info()); !status.ok())
+      return status.error();
+    kernels->push_back({*module, *kernel});
+  }
+  known = std::move(kernels);
+  return known;
+}
+
+Status ForwardPlan::load(runtime::Device &device) const {
+  Result<LoadedKernels> kernels = loaded(device);
+  return kernels.ok() ? Status::success() : Status(kernels.error());
+}
+
+void ForwardPlan::unload(runtime::Device &device) const {
+  // The module may be the last to hold the device: let go of it after the lock.
+  LoadedKernels last;
+  std::lock_guard lock(mutex);
+  auto found = devices.find(&device);
+  if (found == devices.end())
+    return;
+  last = std::move(found->second);
+  devices.erase(found);
+}
+
+Result<ForwardPlan::Prepared> ForwardPlan::prepare(runtime::Device &device,
+                                                   const ForwardBuffers &buffers) const {
+  if (Status status = checkBuffers(buffers); !status.ok())
+    return status.error();
+  Result<LoadedKernels> kernels = loaded(device);
+  if (!kernels.ok())
+    return kernels.error();
+  manifest::Variables bound = variables;
+  auto set = [&](const char *name, const Buffer &buffer, bool used) {
+    bound[name] = manifest::Value::integer(used ? static_cast<int64_t>(buffer.address) : 0);
+  };
+  set("q", buffers.q, true);
+  set("k", buffers.k, true);
+  set("v", buffers.v, true);
+  set("o", buffers.o, true);
+  set("lse", buffers.lse, description.wantLse);
+  set("workspace", buffers.workspace, workspace != 0);
+  Prepared prepared{*kernels, {}};
+  for (const PlannedLaunch &step : steps) {
+    Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
+    if (!binding.ok())
+      return binding.error();
+    prepared.bindings.push_back(*std::move(binding));
+  }
+  return prepared;
+}
+
+Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &device,
+                                                            const ForwardBuffers &buffers) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  std::vector<runtime::LaunchReport> reports;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    auto report = device.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+    if (!report.ok())
+      return report.error();
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+Status ForwardPlan::run(runtime::Device &device, const ForwardBuffers &buffers,
+                        runtime::Stream &stream) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    if (Status status =
+            stream.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+        !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
+Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &entry,
+                                                            const KernelVariant &variant) {
+  for (const std::shared_ptr<KernelSource> &source : sources) {
+    auto kernel = source->get(entry, variant, architecture);
+    if (kernel.ok() || kernel.error().kind != ErrorKind::NotFound)
+      return kernel;
+  }
+  return notFound("kernel '" + entry.variantName(variant) + "' for " + architecture +
+                  " is in none of the " + std::to_string(sources.size()) +
+                  " sources; build it ahead of time (hocketc --all) or let it be compiled");
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
+  std::string key = problem.describe();
+  {
+    std::lock_guard lock(mutex);
+    if (auto known = plans.find(key); known != plans.end())
+      return known->second;
+  }
+  Result<const KernelEntry *> entry = kernels.select(problem, architecture);
+  if (!entry.ok())
+    return entry.error();
+  auto kernel = find(**entry, variantOf(problem));
+  if (!kernel.ok())
+    return kernel.error();
+  auto plan = ForwardPlan::make(problem, {{(*entry)->name, *std::move(kernel)}});
+  if (!plan.ok())
+    return plan;
+  std::lock_guard lock(mutex);
+  return plans.emplace(std::move(key), *std::move(plan)).first->second;
+}

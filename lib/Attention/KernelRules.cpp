@@ -1,0 +1,201 @@
+// What an entry has against a problem, and the nearest problem against which it has nothing.
+//
+// Each rule is a check and a repair next to each other, so that what is refused and what is
+// proposed cannot drift apart.
+#include "hocket/Attention/Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <cfloat>
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+/// Work-items of a launch in x, as runtime::checkLaunch counts them.
+constexpr int64_t kMostWorkItems = UINT32_MAX;
+constexpr int64_t kWaveSize = 64;
+constexpr int64_t kWaveRows = 32;
+
+/// Walks the rules of one entry over a problem that it repairs as it goes.
+class Rules {
+public:
+  Rules(const KernelEntry &entry, ForwardProblem problem)
+      : problem(std::move(problem)), entry(entry) {}
+
+  void walk(std::string_view architecture) {
+    checkArchitecture(architecture);
+    checkOption("dtype", problem.dtype, entry.dtypes,
+                [](DataType type) { return std::string(toString(type)); });
+    checkHeadDims();
+    checkOption("causal", problem.causal, entry.causal, yesNo);
+    checkOption("lse", problem.wantLse, entry.lse, yesNo);
+    checkOption("fast-scale", problem.fastScale, entry.fastScale, yesNo);
+    checkLength("seq-q", problem.seqQ);
+    checkLength("seq-kv", problem.seqKv);
+    checkGrid();
+    checkScale();
+    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
+      checkStrides(tensor);
+  }
+
+  std::vector<BrokenRule> broken;
+  bool repairable = true;
+  ForwardProblem problem;
+
+private:
+  static std::string yesNo(bool value) { return value ? "on" : "off"; }
+
+  void fail(std::string field, const std::string &found, const std::string &wanted) {
+    std::string text = field + " is " + found + ", this kernel takes " + wanted;
+    broken.push_back({std::move(field), std::move(text)});
+  }
+
+  void checkArchitecture(std::string_view architecture) {
+    if (llvm::is_contained(entry.architectures, architecture))
+      return;
+    repairable = false;
+    fail("arch", std::string(architecture), llvm::join(entry.architectures, " or "));
+  }
+
+  template <typename T, typename Text>
+  void checkOption(const char *field, T &value, const std::vector<T> &taken, Text text) {
+    if (llvm::is_contained(taken, value))
+      return;
+    std::string wanted;
+    for (const T &option : taken)
+      wanted += (wanted.empty() ? "" : " or ") + text(option);
+    fail(field, text(value), wanted);
+    value = taken.front();
+  }
+
+  void checkHeadDims() {
+    HeadDims found{problem.headDim, problem.headDimV};
+    if (entry.takes(found))
+      return;
+    HeadDims nearest = nearestDims(found);
+    std::string wanted = wantedDims();
+    if (nearest.qk != found.qk)
+      fail("head-dim", text(found), wanted);
+    else
+      fail("head-dim-v", std::to_string(found.v),
+           wanted + " with head-dim " + std::to_string(found.qk));
+    // Strides that were meant for other rows say nothing about these.
+    for (auto &strides : problem.strides)
+      strides.reset();
+    problem.headDim = nearest.qk;
+    problem.headDimV = nearest.v;
+  }
+  std::string wantedDims() const {
+    if (entry.headDimMultiple > 0)
+      return "multiples of " + std::to_string(entry.headDimMultiple) + " up to " +
+             std::to_string(entry.headDimMax);
+    std::string wanted;
+    for (HeadDims dims : entry.headDims)
+      wanted += (wanted.empty() ? "" : " or ") + text(dims);
+    return wanted;
+  }
+  HeadDims nearestDims(HeadDims found) const {
+    HeadDims nearest = entry.headDims.front();
+    for (HeadDims dims : entry.headDims)
+      if (distance(dims, found) < distance(nearest, found))
+        nearest = dims;
+    if (entry.headDimMultiple == 0)
+      return nearest;
+    auto round = [&](int64_t dim) {
+      int64_t up = static_cast<int64_t>(
+          llvm::alignTo(static_cast<uint64_t>(dim), uint64_t(entry.headDimMultiple)));
+      return std::min(up, entry.headDimMax - entry.headDimMax % entry.headDimMultiple);
+    };
+    return {round(found.qk), round(found.v)};
+  }
+  static std::string text(HeadDims dims) {
+    return std::to_string(dims.qk) + (dims.v == dims.qk ? "" : "/" + std::to_string(dims.v));
+  }
+  static int64_t distance(HeadDims a, HeadDims b) {
+    return std::abs(a.qk - b.qk) + std::abs(a.v - b.v);
+  }
+
+  void checkLength(const char *field, int64_t &length) {
+    if (length <= entry.maxSequence)
+      return;
+    fail(field, std::to_string(length), "at most " + std::to_string(entry.maxSequence));
+    length = entry.maxSequence;
+  }
+
+  /// A workgroup for every block of rows of every head, all in the grid's x.
+  void checkGrid() {
+    // Without a number of waves, the worst case: one wave, one block for every 32 rows.
+    int64_t waves = std::max<int64_t>(entry.waves, 1);
+    int64_t blocks = llvm::divideCeil(problem.seqQ, waves * kWaveRows);
+    int64_t most = kMostWorkItems / (waves * kWaveSize) / blocks;
+    if (problem.heads <= most)
+      return;
+    fail("heads", std::to_string(problem.heads),
+         "at most " + std::to_string(most) + " with seq-q " + std::to_string(problem.seqQ));
+    repairable &= most >= 1;
+    problem.heads = std::max<int64_t>(most, 1);
+    if (problem.heads % problem.kvHeads != 0)
+      problem.heads -= problem.heads % std::min(problem.kvHeads, problem.heads);
+    if (problem.heads % problem.kvHeads != 0)
+      problem.kvHeads = problem.heads;
+  }
+
+  void checkScale() {
+    if (std::abs(problem.effectiveScale()) <= double(FLT_MAX))
+      return;
+    fail("scale", std::to_string(problem.effectiveScale()), "what a float32 can hold");
+    problem.scale.reset();
+  }
+
+  void checkStrides(TensorName tensor) {
+    TensorStrides strides = problem.stridesOf(tensor);
+    bool wrong = false;
+    for (auto [stride, what] :
+         {std::pair(&strides.batch, "batch"), std::pair(&strides.sequence, "sequence"),
+          std::pair(&strides.head, "head")}) {
+      if (*stride % entry.strideMultiple == 0)
+        continue;
+      fail("the " + std::string(what) + " stride of '" + std::string(toString(tensor)) + "'",
+           std::to_string(*stride),
+           "multiples of " + std::to_string(entry.strideMultiple) + " elements");
+      *stride = static_cast<int64_t>(
+          llvm::alignTo(static_cast<uint64_t>(*stride), uint64_t(entry.strideMultiple)));
+      wrong = true;
+    }
+    if (wrong)
+      problem.strides[static_cast<size_t>(tensor)] = strides;
+  }
+
+  const KernelEntry &entry;
+};
+} // namespace
+
+std::vector<BrokenRule> attention::brokenRules(const KernelEntry &entry,
+                                               const ForwardProblem &problem,
+                                               std::string_view architecture) {
+  Rules rules(entry, problem);
+  rules.walk(architecture);
+  return std::move(rules.broken);
+}
+
+std::optional<ForwardProblem> attention::nearestSupported(const KernelEntry &entry,
+                                                          ForwardProblem problem,
+                                                          std::string_view architecture) {
+  Rules rules(entry, std::move(problem));
+  rules.walk(architecture);
+  if (!rules.repairable)
+    return std::nullopt;
+  // One repair can undo another's ground: explicit strides of another head dimension, say. Dense
+  // tensors always fit.
+  ForwardProblem dense = rules.problem;
+  for (auto &strides : dense.strides)
+    strides.reset();
+  for (const ForwardProblem &repaired : {rules.problem, dense})
+    if (validate(repaired).ok() && brokenRules(entry, repaired, architecture).empty())
+      return repaired;
+  return std::nullopt;
+}

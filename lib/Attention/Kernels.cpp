@@ -1,0 +1,83 @@
+// Variants, profiles, look-up by name.
+#include "hocket/Attention/Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace hocket;
+using namespace hocket::attention;
+
+KernelVariant attention::variantOf(const ForwardProblem &problem) {
+  return {problem.dtype,
+          {problem.headDim, problem.headDimV},
+          problem.causal,
+          problem.wantLse,
+          problem.fastScale};
+}
+
+ForwardProblem attention::exampleOf(const KernelVariant &variant) {
+  ForwardProblem problem;
+  problem.dtype = variant.dtype;
+  problem.headDim = variant.headDims.qk;
+  problem.headDimV = variant.headDims.v;
+  problem.causal = variant.causal;
+  problem.wantLse = variant.lse;
+  problem.fastScale = variant.fastScale;
+  return problem;
+}
+
+bool KernelEntry::takes(HeadDims dims) const {
+  if (llvm::is_contained(headDims, dims))
+    return true;
+  return headDimMultiple > 0 && dims.qk % headDimMultiple == 0 && dims.v % headDimMultiple == 0 &&
+         dims.qk <= headDimMax && dims.v <= headDimMax;
+}
+
+std::string KernelEntry::variantName(const KernelVariant &variant) const {
+  std::string text = name + "_d" + std::to_string(variant.headDims.qk);
+  if (variant.headDims.v != variant.headDims.qk)
+    text += "x" + std::to_string(variant.headDims.v);
+  text += "_" + std::string(toString(variant.dtype)) + (variant.causal ? "_causal" : "_none");
+  return text + (variant.lse ? "_lse" : "") + (variant.fastScale ? "_fast" : "");
+}
+
+std::vector<KernelVariant> KernelEntry::variants() const {
+  std::vector<KernelVariant> result;
+  for (HeadDims dims : headDims)
+    for (DataType dtype : dtypes)
+      for (bool mask : causal)
+        for (bool withLse : lse)
+          for (bool fast : fastScale)
+            result.push_back({dtype, dims, mask, withLse, fast});
+  return result;
+}
+
+template <typename T> static bool allows(const std::vector<T> &list, const T &value) {
+  return list.empty() || llvm::is_contained(list, value);
+}
+
+bool KernelProfile::contains(const KernelEntry &entry, const KernelVariant &variant) const {
+  return allows(kernels, entry.name) && allows(dtypes, variant.dtype) &&
+         allows(causal, variant.causal) && allows(lse, variant.lse) &&
+         allows(fastScale, variant.fastScale);
+}
+
+/// The element called `name`, or an error that lists those there are.
+template <typename T>
+static Result<const T *> findNamed(const std::vector<T> &list, std::string_view name,
+                                   const char *what) {
+  std::string names;
+  for (const T &element : list) {
+    if (element.name == name)
+      return &element;
+    names += (names.empty() ? "" : ", ") + element.name;
+  }
+  return notFound("no " + std::string(what) + " '" + std::string(name) + "'; known are " + names);
+}
+
+Result<const KernelEntry *> KernelRegistry::find(std::string_view kernel) const {
+  return findNamed(entries, kernel, "registered kernel");
+}
+
+Result<const KernelProfile *> KernelRegistry::findProfile(std::string_view profile) const {
+  return findNamed(subsets, profile, "profile");
+}

@@ -1,0 +1,279 @@
+// The registry as JSON, in and out.
+//
+// Reading is strict, as for manifests: an unknown key is an error, and so is an entry that could
+// never be chosen.
+#include "hocket/Attention/Kernels.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::attention;
+using llvm::StringRef;
+namespace json = llvm::json;
+
+static constexpr int64_t kFormatVersion = 1;
+
+/// Refuses keys of `value`, an object, that are not among `known`.
+static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known, json::Path path) {
+  const json::Object *object = value.getAsObject();
+  if (!object) {
+    path.report("expected object");
+    return false;
+  }
+  std::vector<StringRef> unknown; // of the object's own keys: the path keeps what it is given
+  for (const auto &[key, element] : *object)
+    if (!llvm::is_contained(known, key.str()))
+      unknown.push_back(key);
+  if (unknown.empty())
+    return true;
+  path.field(*llvm::min_element(unknown)).report("unknown key");
+  return false;
+}
+
+namespace hocket::attention {
+static bool fromJSON(const json::Value &value, DataType &type, json::Path path) {
+  Result<DataType> parsed = parseDataType(value.getAsString().value_or(""));
+  if (!parsed.ok()) {
+    path.report("expected \"bf16\" or \"fp16\"");
+    return false;
+  }
+  type = *parsed;
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, HeadDims &dims, json::Path path) {
+  const json::Array *pair = value.getAsArray();
+  if (!pair || pair->size() != 2 || !(*pair)[0].getAsInteger() || !(*pair)[1].getAsInteger()) {
+    path.report("expected two integers: of Q and K, of V and O");
+    return false;
+  }
+  dims = {*(*pair)[0].getAsInteger(), *(*pair)[1].getAsInteger()};
+  return true;
+}
+
+/// A list of two-valued options under `key`, which may be absent: masks ("none", "causal"), or
+/// flags (false, true).
+static bool readFlags(const json::Object &object, StringRef key, std::vector<bool> &flags,
+                      json::Path path) {
+  const json::Value *value = object.get(key);
+  const json::Array *list = value ? value->getAsArray() : nullptr;
+  if (value && !list) {
+    path.field(key).report("expected a list");
+    return false;
+  }
+  for (size_t i = 0; list && i < list->size(); ++i) {
+    const json::Value &element = (*list)[i];
+    std::optional<bool> flag = element.getAsBoolean();
+    if (StringRef mask = element.getAsString().value_or(""); key == "masks")
+      flag = mask == "causal" ? std::optional(true)
+             : mask == "none" ? std::optional(false)
+                              : std::nullopt;
+    if (!flag) {
+      path.field(key).index(i).report("expected true or false; of a mask \"none\" or \"causal\"");
+      return false;
+    }
+    flags.push_back(*flag);
+  }
+  return true;
+}
+
+static bool readExpression(const json::Object &object, manifest::Expression &out, json::Path path) {
+  auto text = object.getString("pays");
+  Result<manifest::Expression> parsed = manifest::Expression::parse(text.value_or("").str());
+  if (!text || !parsed.ok()) {
+    path.report("expected an expression over a problem's variables");
+    return false;
+  }
+  out = *parsed;
+  return true;
+}
+
+static bool checkEntry(const KernelEntry &entry, json::Path path) {
+  auto fail = [&](const char *key, llvm::StringLiteral wanted) {
+    path.field(key).report(wanted);
+    return false;
+  };
+  if (entry.name.empty() ||
+      !llvm::all_of(entry.name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
+    return fail("name", "expected letters, digits and underscores");
+  if (entry.architectures.empty() || entry.dtypes.empty() || entry.headDims.empty() ||
+      entry.causal.empty() || entry.lse.empty() || entry.fastScale.empty())
+    return fail("name", "the kernel takes no problem at all: one of its lists is empty");
+  if (entry.waves < 0 || entry.waves > 16)
+    return fail("waves", "expected 1 to 16, or 0: as the head size wants");
+  if (entry.kvTile < 0 || entry.maxSequence < 1 || entry.strideMultiple < 1)
+    return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
+  if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
+    return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path path) {
+  if (!checkKeys(value,
+                 {"name", "summary", "arch", "dtypes", "head_dims", "head_dim_multiple",
+                  "head_dim_max", "masks", "lse", "fast_scale", "max_sequence", "stride_multiple",
+                  "schedule", "waves", "kv_tile", "block_order", "priority", "pays", "because"},
+                 path))
+    return false;
+  json::ObjectMapper map(value, path);
+  const json::Object &object = *value.getAsObject();
+  return map && map.map("name", entry.name) && map.map("summary", entry.summary) &&
+         map.map("arch", entry.architectures) && map.map("dtypes", entry.dtypes) &&
+         map.map("head_dims", entry.headDims) &&
+         map.mapOptional("head_dim_multiple", entry.headDimMultiple) &&
+         map.mapOptional("head_dim_max", entry.headDimMax) &&
+         readFlags(object, "masks", entry.causal, path) &&
+         readFlags(object, "lse", entry.lse, path) &&
+         readFlags(object, "fast_scale", entry.fastScale, path) &&
+         map.map("max_sequence", entry.maxSequence) &&
+         map.map("stride_multiple", entry.strideMultiple) && map.map("schedule", entry.schedule) &&
+         map.map("waves", entry.waves) && map.map("kv_tile", entry.kvTile) &&
+         map.map("block_order", entry.blockOrder) && map.map("priority", entry.priority) &&
+         readExpression(object, entry.pays, path.field("pays")) &&
+         map.map("because", entry.because) && checkEntry(entry, path);
+}
+
+static bool fromJSON(const json::Value &value, KernelProfile &profile, json::Path path) {
+  if (!checkKeys(value, {"name", "summary", "kernels", "dtypes", "masks", "lse", "fast_scale"},
+                 path))
+    return false;
+  json::ObjectMapper map(value, path);
+  const json::Object &object = *value.getAsObject();
+  return map && map.map("name", profile.name) && map.map("summary", profile.summary) &&
+         map.mapOptional("kernels", profile.kernels) && map.mapOptional("dtypes", profile.dtypes) &&
+         readFlags(object, "masks", profile.causal, path) &&
+         readFlags(object, "lse", profile.lse, path) &&
+         readFlags(object, "fast_scale", profile.fastScale, path);
+}
+} // namespace hocket::attention
+
+/// What must hold between entries.
+static std::string checkTogether(const KernelRegistry &registry) {
+  std::span<const KernelEntry> kernels = registry.kernels();
+  for (size_t i = 1; i < kernels.size(); ++i)
+    if (kernels[i - 1].priority == kernels[i].priority)
+      return "kernels '" + kernels[i - 1].name + "' and '" + kernels[i].name +
+             "' have the same priority, " + std::to_string(kernels[i].priority);
+  for (const KernelEntry &entry : kernels)
+    if (llvm::count_if(kernels, [&](const KernelEntry &e) { return e.name == entry.name; }) > 1)
+      return "two kernels are called '" + entry.name + "'";
+  for (const KernelProfile &profile : registry.profiles())
+    for (const std::string &kernel : profile.kernels)
+      if (Result<const KernelEntry *> found = registry.find(kernel); !found.ok())
+        return "profile '" + profile.name + "': " + found.error().message;
+  return {};
+}
+
+Result<KernelRegistry> KernelRegistry::parse(std::string_view text, std::string_view name) {
+  auto fail = [&](const std::string &what) {
+    return invalidInput("kernel registry '" + std::string(name) + "': " + what);
+  };
+  llvm::Expected<json::Value> value = json::parse(text);
+  if (!value)
+    return fail("not JSON: " + llvm::toString(value.takeError()));
+  json::Path::Root root("registry");
+  json::Path path(root);
+  KernelRegistry registry;
+  int64_t version = 0;
+  bool read = checkKeys(*value, {"hocket_registry", "kernels", "profiles"}, path);
+  if (read) {
+    json::ObjectMapper map(*value, path);
+    read = map && map.map("hocket_registry", version) && map.map("kernels", registry.entries) &&
+           map.map("profiles", registry.subsets);
+  }
+  if (!read)
+    return fail(llvm::toString(root.getError()));
+  if (version != kFormatVersion)
+    return fail("version " + std::to_string(version) + ", this build reads version " +
+                std::to_string(kFormatVersion));
+  std::sort(registry.entries.begin(), registry.entries.end(),
+            [](const KernelEntry &a, const KernelEntry &b) { return a.priority > b.priority; });
+  if (std::string problem = checkTogether(registry); !problem.empty())
+    return fail(problem);
+  return registry;
+}
+
+/// A list of flags or names, as the registry spells them.
+static json::Array flags(const std::vector<bool> &list) {
+  json::Array array;
+  for (bool flag : list)
+    array.push_back(flag);
+  return array;
+}
+static json::Array masks(const std::vector<bool> &causal) {
+  json::Array array;
+  for (bool mask : causal)
+    array.push_back(mask ? "causal" : "none");
+  return array;
+}
+static json::Array names(const std::vector<DataType> &types) {
+  json::Array array;
+  for (DataType type : types)
+    array.push_back(std::string(toString(type)));
+  return array;
+}
+
+static void writeEntry(json::OStream &out, const KernelEntry &entry) {
+  json::Array headDims;
+  for (HeadDims dims : entry.headDims)
+    headDims.push_back(json::Array{dims.qk, dims.v});
+  out.attribute("name", entry.name);
+  out.attribute("summary", entry.summary);
+  out.attribute("arch", json::Array(entry.architectures));
+  out.attribute("dtypes", names(entry.dtypes));
+  out.attribute("head_dims", std::move(headDims));
+  if (entry.headDimMultiple > 0) {
+    out.attribute("head_dim_multiple", entry.headDimMultiple);
+    out.attribute("head_dim_max", entry.headDimMax);
+  }
+  out.attribute("masks", masks(entry.causal));
+  out.attribute("lse", flags(entry.lse));
+  out.attribute("fast_scale", flags(entry.fastScale));
+  out.attribute("max_sequence", entry.maxSequence);
+  out.attribute("stride_multiple", entry.strideMultiple);
+  out.attribute("schedule", entry.schedule);
+  out.attribute("waves", entry.waves);
+  out.attribute("kv_tile", entry.kvTile);
+  out.attribute("block_order", entry.blockOrder);
+  out.attribute("priority", entry.priority);
+  out.attribute("pays", entry.pays.text());
+  out.attribute("because", entry.because);
+  out.attributeArray("variants", [&] {
+    for (const KernelVariant &variant : entry.variants())
+      out.value(entry.variantName(variant));
+  });
+}
+
+std::string KernelRegistry::toJson() const {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  json::OStream out(stream, 2);
+  out.object([&] {
+    out.attribute("hocket_registry", kFormatVersion);
+    out.attributeArray("kernels", [&] {
+      for (const KernelEntry &entry : entries)
+        out.object([&] { writeEntry(out, entry); });
+    });
+    out.attributeArray("profiles", [&] {
+      for (const KernelProfile &profile : subsets)
+        out.object([&] {
+          out.attribute("name", profile.name);
+          out.attribute("summary", profile.summary);
+          out.attributeArray("variants", [&] {
+            for (const KernelEntry &entry : entries)
+              for (const KernelVariant &variant : entry.variants())
+                if (profile.contains(entry, variant))
+                  out.value(entry.variantName(variant));
+          });
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}

@@ -1,0 +1,259 @@
+// The directory: flat, entries named as llvm::pruneCache wants them, so that LLVM keeps the size.
+//
+// Temporary files are made with createUniqueFile and not with TempFile, which would install signal
+// handlers in whatever program this library is part of. Locks are flock(2) on files that are never
+// removed: the kernel lets go of them when their process ends, however it ends.
+#include "hocket/Jit/DiskCache.h"
+
+#include "CacheFormat.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CachePruning.h"
+#include "llvm/Support/Chrono.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace hocket;
+using namespace hocket::jit;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+/// llvm::pruneCache looks at nothing else.
+static constexpr llvm::StringLiteral kEntryPrefix = "llvmcache-";
+static constexpr llvm::StringLiteral kTemporaryPrefix = "writing-";
+/// A file that is being written is younger than this.
+static constexpr std::chrono::minutes kLongestWrite(10);
+static constexpr std::chrono::seconds kLongestWait(20);
+
+Result<CacheSettings> jit::cacheSettingsFromEnvironment() {
+  CacheSettings settings;
+  auto variable = [](const char *name) { return llvm::sys::Process::GetEnv(name).value_or(""); };
+  if (std::string size = variable("HOCKET_CACHE_SIZE"); !size.empty()) {
+    uint64_t mebibytes;
+    if (StringRef(size).getAsInteger(10, mebibytes) || mebibytes == 0 || mebibytes > (1u << 24))
+      return invalidInput("environment variable HOCKET_CACHE_SIZE is '" + size +
+                          "', expected a number of MiB from 1 to 16777216");
+    settings.maxBytes = mebibytes << 20;
+  }
+  std::string use = variable("HOCKET_CACHE");
+  if (!use.empty() && use != "on" && use != "off")
+    return invalidInput("environment variable HOCKET_CACHE is '" + use + "', expected on or off");
+  if (use == "off")
+    return settings;
+  settings.directory = variable("HOCKET_CACHE_DIR");
+  if (!settings.directory.empty())
+    return settings;
+  llvm::SmallString<128> directory;
+  // $XDG_CACHE_HOME, or ~/.cache; without a home there is no place for a cache.
+  if (path::cache_directory(directory)) {
+    path::append(directory, "hocket");
+    settings.directory = directory.str().str();
+  }
+  return settings;
+}
+
+std::string DiskCache::pathOf(std::string_view hash) const {
+  llvm::SmallString<128> result(settings.directory);
+  path::append(result, kEntryPrefix + StringRef(hash));
+  return result.str().str();
+}
+
+/// Pruning removes what was not accessed for longest, and most file systems do not record that.
+static void markUsed(const std::string &file) {
+  int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0)
+    return;
+  (void)fs::setLastAccessAndModificationTime(descriptor, std::chrono::system_clock::now());
+  ::close(descriptor);
+}
+
+/// The entry in `file`: nothing if there is no such file, an error if it is damaged.
+static std::optional<Result<CacheEntry>> readEntry(const std::string &file) {
+  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer && buffer.getError() == std::errc::no_such_file_or_directory)
+    return std::nullopt;
+  if (!buffer)
+    return Result<CacheEntry>(hostError("it cannot be read: " + buffer.getError().message()));
+  return decodeEntry((*buffer)->getBuffer());
+}
+
+std::optional<CacheEntry> DiskCache::load(std::string_view key) const {
+  if (!enabled())
+    return std::nullopt;
+  std::string file = pathOf(contentHash(key));
+  std::optional<Result<CacheEntry>> entry = readEntry(file);
+  if (!entry || !entry->ok() || (*entry)->key != key)
+    return std::nullopt;
+  markUsed(file);
+  return **std::move(entry);
+}
+
+/// Writes `bytes` to a new file in `directory` and returns its path.
+static Result<std::string> writeTemporary(const std::string &directory, StringRef bytes) {
+  llvm::SmallString<128> model(directory), name;
+  path::append(model, kTemporaryPrefix + "%%%%%%%%%%%%");
+  int file = -1;
+  if (std::error_code code = fs::createUniqueFile(model, file, name, fs::OF_None, 0600))
+    return hostError("cannot write to cache directory '" + directory + "': " + code.message());
+  llvm::raw_fd_ostream out(file, /*shouldClose=*/true);
+  out << bytes;
+  out.close();
+  if (!out.has_error())
+    return name.str().str();
+  std::error_code code = out.error();
+  out.clear_error();
+  (void)fs::remove(name);
+  return hostError("cannot write to cache directory '" + directory + "': " + code.message());
+}
+
+Status DiskCache::store(const CacheEntry &entry) const {
+  if (!enabled())
+    return Status::success();
+  if (std::error_code code = fs::create_directories(settings.directory, true, fs::owner_all))
+    return hostError("cannot create cache directory '" + settings.directory +
+                     "': " + code.message());
+  Result<std::string> temporary = writeTemporary(settings.directory, encodeEntry(entry));
+  if (!temporary.ok())
+    return temporary.error();
+  if (std::error_code code = fs::rename(*temporary, pathOf(contentHash(entry.key)))) {
+    (void)fs::remove(*temporary);
+    return hostError("cannot write to cache directory '" + settings.directory +
+                     "': " + code.message());
+  }
+  sweep();
+  return Status::success();
+}
+
+/// Calls `visit` with every file of `directory`.
+template <typename Visit> static std::error_code forEachFile(StringRef directory, Visit visit) {
+  std::error_code code;
+  for (fs::directory_iterator file(directory, code), end; file != end && !code;
+       file.increment(code))
+    visit(file->path());
+  return code;
+}
+
+void DiskCache::sweep() const {
+  llvm::CachePruningPolicy policy;
+  policy.Interval = std::chrono::seconds(0);
+  policy.Expiration = std::chrono::seconds(0);
+  policy.MaxSizePercentageOfAvailableSpace = 75;
+  policy.MaxSizeBytes = settings.maxBytes;
+  llvm::pruneCache(settings.directory, policy);
+  auto oldest = std::chrono::system_clock::now() - kLongestWrite;
+  forEachFile(settings.directory, [&](const std::string &file) {
+    fs::file_status status;
+    if (path::filename(file).starts_with(kTemporaryPrefix) && !fs::status(file, status) &&
+        status.getLastModificationTime() < oldest)
+      (void)fs::remove(file);
+  });
+}
+
+DiskCache::WorkLock::~WorkLock() {
+  if (file >= 0)
+    ::close(file);
+}
+
+DiskCache::WorkLock DiskCache::lockWork(std::string_view key) const {
+  if (!enabled() || fs::create_directories(settings.directory, true, fs::owner_all))
+    return WorkLock();
+  llvm::SmallString<128> name(settings.directory);
+  // One lock for many keys: two kernels that share one are merely made one after the other.
+  path::append(name, "lock-" + StringRef(contentHash(key)).take_front(2));
+  int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0)
+    return WorkLock();
+  auto giveUp = std::chrono::steady_clock::now() + kLongestWait;
+  for (std::chrono::milliseconds pause(1); ::flock(file, LOCK_EX | LOCK_NB) != 0;
+       pause = std::min(2 * pause, std::chrono::milliseconds(50))) {
+    if ((errno != EWOULDBLOCK && errno != EINTR) || std::chrono::steady_clock::now() > giveUp) {
+      ::close(file);
+      return WorkLock();
+    }
+    std::this_thread::sleep_for(pause);
+  }
+  return WorkLock(file);
+}
+
+Result<std::vector<CacheListing>> DiskCache::list() const {
+  std::vector<CacheListing> entries;
+  if (!enabled())
+    return entries;
+  std::error_code code = forEachFile(settings.directory, [&](const std::string &file) {
+    StringRef name = path::filename(file);
+    fs::file_status status;
+    if (!name.consume_front(kEntryPrefix) || fs::status(file, status))
+      return;
+    CacheListing &listing = entries.emplace_back();
+    listing.hash = name.str();
+    listing.bytes = status.getSize();
+    listing.lastUse = llvm::sys::toTimeT(status.getLastModificationTime());
+    std::optional<Result<CacheEntry>> entry = readEntry(file);
+    if (!entry) // removed meanwhile
+      return entries.pop_back();
+    if (!entry->ok())
+      listing.damage = entry->error().message;
+    else if (contentHash((*entry)->key) != listing.hash)
+      listing.damage = "it is not what its name says";
+    else
+      listing.description = (*entry)->description;
+  });
+  if (code && code != std::errc::no_such_file_or_directory)
+    return hostError("cannot read cache directory '" + settings.directory + "': " + code.message());
+  std::sort(entries.begin(), entries.end(),
+            [](const CacheListing &a, const CacheListing &b) { return a.hash < b.hash; });
+  return entries;
+}
+
+Result<unsigned> DiskCache::clear() const {
+  unsigned count = 0;
+  std::string failure;
+  if (!enabled())
+    return count;
+  std::error_code code = forEachFile(settings.directory, [&](const std::string &file) {
+    StringRef name = path::filename(file);
+    bool isEntry = name.starts_with(kEntryPrefix);
+    if (!isEntry && !name.starts_with(kTemporaryPrefix))
+      return;
+    std::error_code removal = fs::remove(file);
+    if (removal)
+      failure = "cannot remove '" + file + "': " + removal.message();
+    else
+      count += isEntry;
+  });
+  if (!failure.empty())
+    return hostError(failure);
+  if (code && code != std::errc::no_such_file_or_directory)
+    return hostError("cannot read cache directory '" + settings.directory + "': " + code.message());
+  return count;
+}
+
+Result<std::vector<CacheListing>> DiskCache::repair() const {
+  Result<std::vector<CacheListing>> all = list();
+  if (!all.ok())
+    return all;
+  std::vector<CacheListing> damaged;
+  for (const CacheListing &entry : *all) {
+    if (entry.damage.empty())
+      continue;
+    (void)fs::remove(pathOf(entry.hash));
+    damaged.push_back(entry);
+  }
+  if (enabled() && fs::exists(settings.directory))
+    sweep();
+  return damaged;
+}

@@ -1,0 +1,218 @@
+// The registry: how it is read, what it chooses, and what it says when it takes nothing.
+#include "hocket/Attention/Kernels.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+using testing::HasSubstr;
+
+/// An entry with `changes` ("\"waves\": 4") in place of the defaults of the same key.
+static std::string entryText(const std::string &name, int priority, const std::string &pays,
+                             const std::string &more = R"("head_dims": [[128, 128]])") {
+  return R"({"name": ")" + name + R"(", "summary": "s", "arch": ["gfx950"], "dtypes": ["bf16"],
+    "masks": ["none", "causal"], "lse": [false, true], "fast_scale": [false],
+    "max_sequence": 4096, "stride_multiple": 8, "schedule": "sequential", "waves": 8,
+    "kv_tile": 64, "block_order": "linear", "priority": )" +
+         std::to_string(priority) + R"(, "pays": ")" + pays + R"(", "because": "b", )" + more + "}";
+}
+
+static Result<KernelRegistry> parse(const std::string &kernels, const std::string &profiles = "") {
+  return KernelRegistry::parse(R"({"hocket_registry": 1, "kernels": [)" + kernels +
+                                   R"(], "profiles": [)" + profiles + "]}",
+                               "test");
+}
+
+static KernelRegistry two() {
+  Result<KernelRegistry> registry =
+      parse(entryText("slow", 0, "1") + "," + entryText("fast", 10, "seq_kv >= 512"));
+  EXPECT_TRUE(registry.ok()) << registry.error().message;
+  return *registry;
+}
+
+static std::string errorOf(const Result<KernelRegistry> &registry) {
+  return registry.ok() ? "no error" : registry.error().message;
+}
+
+TEST(Kernels, TheShippedRegistryIsWellFormed) {
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  ASSERT_TRUE(registry.ok()) << registry.error().message;
+  ASSERT_FALSE(registry->kernels().empty());
+  // Whatever any kernel takes, one takes that always pays: choosing does not depend on thresholds
+  // that nobody meets.
+  for (const KernelEntry &entry : registry->kernels())
+    for (const KernelVariant &variant : entry.variants()) {
+      bool always = false;
+      for (const KernelEntry &other : registry->kernels())
+        always |=
+            other.pays.text() == "1" && brokenRules(other, exampleOf(variant), "gfx950").empty();
+      EXPECT_TRUE(always) << entry.variantName(variant);
+    }
+}
+
+TEST(Kernels, WhatIsWrittenReadsBackAsTheSameChoices) {
+  const KernelRegistry &registry = *KernelRegistry::shipped();
+  // Variants are added for readers; without them it is a registry again.
+  EXPECT_THAT(registry.toJson(), HasSubstr("\"variants\""));
+  for (const KernelEntry &entry : registry.kernels()) {
+    EXPECT_THAT(registry.toJson(), HasSubstr("\"" + entry.name + "\""));
+    EXPECT_TRUE(registry.find(entry.name).ok());
+  }
+}
+
+TEST(Kernels, TheHighestPriorityThatPaysIsChosen) {
+  KernelRegistry registry = two();
+  ForwardProblem problem;
+  problem.seqKv = 512;
+  ASSERT_TRUE(registry.select(problem, "gfx950").ok());
+  EXPECT_EQ((*registry.select(problem, "gfx950"))->name, "fast");
+  problem.seqKv = 511;
+  EXPECT_EQ((*registry.select(problem, "gfx950"))->name, "slow");
+}
+
+TEST(Kernels, TheLowestPriorityServesWhereNothingPays) {
+  Result<KernelRegistry> registry = parse(entryText("a", 2, "0") + "," + entryText("b", 1, "0"));
+  ASSERT_TRUE(registry.ok());
+  EXPECT_EQ((*registry->select({}, "gfx950"))->name, "b");
+}
+
+TEST(Kernels, ExplanationsNameTheRuleOfEveryKernel) {
+  KernelRegistry registry = two();
+  ForwardProblem problem;
+  problem.seqKv = 100;
+  Result<KernelChoice> choice = registry.choose(problem, "gfx950");
+  ASSERT_TRUE(choice.ok());
+  std::string text = choice->explain(problem);
+  EXPECT_THAT(text, HasSubstr("fast                         takes it, but does not pay: seq_kv >= "
+                              "512 does not hold"));
+  EXPECT_THAT(text, HasSubstr("* slow                         chosen: of those that pay"));
+}
+
+TEST(Kernels, ARefusalIsOneLineWithProblemRuleAndNearestProblem) {
+  ForwardProblem problem;
+  problem.dtype = DataType::FP16;
+  problem.headDim = problem.headDimV = 96;
+  problem.seqQ = 10;
+  Result<const KernelEntry *> entry = two().select(problem, "gfx950");
+  ASSERT_FALSE(entry.ok());
+  EXPECT_EQ(entry.error().kind, ErrorKind::Unsupported);
+  EXPECT_EQ(entry.error().message,
+            "no kernel takes the problem 'fp16 B1 H1 Sq10 Skv1 D96 bshd' on gfx950: dtype is fp16, "
+            "this kernel takes bf16; head-dim is 96, this kernel takes 128; the nearest supported "
+            "problem is 'bf16 B1 H1 Sq10 Skv1 D128 bshd'");
+}
+
+TEST(Kernels, AMalformedProblemIsRefusedWithItsField) {
+  ForwardProblem problem;
+  problem.heads = 6;
+  problem.kvHeads = 4;
+  Result<const KernelEntry *> entry = two().select(problem, "gfx950");
+  ASSERT_FALSE(entry.ok());
+  EXPECT_EQ(entry.error().kind, ErrorKind::InvalidInput);
+  EXPECT_THAT(entry.error().message, HasSubstr("heads (6) is not a multiple of kv-heads (4)"));
+  EXPECT_THAT(entry.error().message, HasSubstr("the problem is 'bf16 B1 H6/4"));
+}
+
+TEST(Kernels, AnotherArchitectureHasNoNearestProblem) {
+  Result<const KernelEntry *> entry = two().select({}, "gfx942");
+  ASSERT_FALSE(entry.ok());
+  EXPECT_THAT(entry.error().message, HasSubstr("arch is gfx942, this kernel takes gfx950; no "
+                                               "problem near it is supported there"));
+}
+
+namespace {
+struct RuleCase {
+  const char *field;
+  void (*spoil)(ForwardProblem &);
+};
+} // namespace
+
+TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
+  KernelRegistry registry = two();
+  const KernelEntry &entry = registry.kernels().front();
+  const RuleCase cases[] = {
+      {"dtype", [](ForwardProblem &p) { p.dtype = DataType::FP16; }},
+      {"head-dim", [](ForwardProblem &p) { p.headDim = p.headDimV = 64; }},
+      {"head-dim-v", [](ForwardProblem &p) { p.headDimV = 64; }},
+      {"fast-scale", [](ForwardProblem &p) { p.fastScale = true; }},
+      {"seq-q", [](ForwardProblem &p) { p.seqQ = 4097; }},
+      {"seq-kv", [](ForwardProblem &p) { p.seqKv = 5000; }},
+      {"heads", [](ForwardProblem &p) { p.heads = 9'000'000, p.kvHeads = 3; }},
+      {"scale", [](ForwardProblem &p) { p.scale = 1e300; }},
+      {"the sequence stride of 'k'",
+       [](ForwardProblem &p) {
+         p.seqKv = 3;
+         p.strides[1] = TensorStrides{1000, 129, 128};
+       }},
+  };
+  for (const RuleCase &item : cases) {
+    ForwardProblem problem;
+    item.spoil(problem);
+    std::vector<BrokenRule> broken = brokenRules(entry, problem, "gfx950");
+    ASSERT_EQ(broken.size(), 1u) << item.field;
+    EXPECT_EQ(broken[0].field, item.field);
+    EXPECT_THAT(broken[0].text, HasSubstr(item.field));
+    std::optional<ForwardProblem> nearest = nearestSupported(entry, problem, "gfx950");
+    ASSERT_TRUE(nearest) << item.field;
+    EXPECT_TRUE(brokenRules(entry, *nearest, "gfx950").empty()) << item.field;
+    EXPECT_TRUE(validate(*nearest).ok()) << item.field;
+  }
+}
+
+TEST(Kernels, ProfilesSelectVariants) {
+  Result<KernelRegistry> registry =
+      parse(entryText("a", 2, "1") + "," + entryText("b", 1, "1"),
+            R"({"name": "p", "summary": "s", "kernels": ["b"], "masks": ["causal"]})");
+  ASSERT_TRUE(registry.ok()) << registry.error().message;
+  Result<const KernelProfile *> profile = registry->findProfile("p");
+  ASSERT_TRUE(profile.ok());
+  unsigned count = 0;
+  for (const KernelEntry &entry : registry->kernels())
+    for (const KernelVariant &variant : entry.variants())
+      if ((*profile)->contains(entry, variant)) {
+        ++count;
+        EXPECT_EQ(entry.name, "b");
+        EXPECT_TRUE(variant.causal);
+      }
+  EXPECT_EQ(count, 2u); // with and without LSE
+  EXPECT_THAT(registry->findProfile("q").error().message, HasSubstr("no profile 'q'; known are p"));
+  EXPECT_THAT(registry->find("c").error().message,
+              HasSubstr("no registered kernel 'c'; known are a, b"));
+}
+
+TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
+  EXPECT_THAT(errorOf(KernelRegistry::parse("{", "test")),
+              HasSubstr("kernel registry 'test': not JSON"));
+  EXPECT_THAT(errorOf(KernelRegistry::parse("[]", "test")), HasSubstr("expected object"));
+  EXPECT_THAT(errorOf(KernelRegistry::parse(
+                  R"({"hocket_registry": 2, "kernels": [], "profiles": []})", "test")),
+              HasSubstr("version 2, this build reads version 1"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "wave": 3)"))),
+              HasSubstr("unknown key at registry.kernels[0].wave"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [128])"))),
+              HasSubstr("expected two integers"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [])"))),
+              HasSubstr("the kernel takes no problem at all"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
+  EXPECT_THAT(errorOf(parse(entryText("a b", 1, "1"))),
+              HasSubstr("expected letters, digits and underscores"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1") + "," + entryText("b", 1, "1"))),
+              HasSubstr("kernels 'a' and 'b' have the same priority, 1"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1") + "," + entryText("a", 2, "1"))),
+              HasSubstr("two kernels are called 'a'"));
+  EXPECT_THAT(
+      errorOf(parse(entryText("a", 1, "1"), R"({"name": "p", "summary": "s", "kernels": ["z"]})")),
+      HasSubstr("profile 'p': no registered kernel 'z'"));
+  EXPECT_THAT(
+      errorOf(parse(entryText("a", 1, "1"), R"({"name": "p", "summary": "s", "masks": ["full"]})")),
+      HasSubstr("registry.profiles[0].masks[0]"));
+}
+
+TEST(Kernels, AnExpressionThatCannotBeEvaluatedIsAnErrorThatNamesTheKernel) {
+  Result<KernelRegistry> registry = parse(entryText("a", 1, "window > 0"));
+  ASSERT_TRUE(registry.ok());
+  Result<const KernelEntry *> entry = registry->select({}, "gfx950");
+  ASSERT_FALSE(entry.ok());
+  EXPECT_THAT(entry.error().message, HasSubstr("registered kernel 'a': \"pays\": "));
+}

@@ -1,0 +1,64 @@
+/* Attention from C: proves that the header is C, and that a forward works through it. */
+#include "hocket/Attention/CAPI.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <string.h>
+
+/* One query that sees one key: O is the row of V, whatever Q and K are. Returns the first status
+ * that fails; `o` receives 128 numbers of 16 bits. */
+int hocket_test_forward(const uint16_t *row, uint16_t *o, int on_stream) {
+  hocket_planner planner;
+  hocket_device device;
+  hocket_plan plan;
+  hocket_forward_problem problem;
+  hocket_forward_buffers buffers;
+  hocket_stream stream;
+  const char *kernel = 0;
+  size_t launches = 0;
+  uint64_t bytes = 0;
+  double seconds = -1;
+  hocket_status status;
+
+  hocket_register_simulator();
+  memset(&buffers, 0, sizeof(buffers));
+  hocket_forward_problem_init(&problem);
+  problem.dtype = HOCKET_FP16;
+  problem.causal = 1;
+  if ((status = hocket_device_open("sim", &device, 0)) ||
+      (status = hocket_planner_create(0, &planner)) ||
+      (status = hocket_planner_plan(planner, &problem, &plan)) ||
+      (status = hocket_plan_workspace(plan, &bytes)) ||
+      (status = hocket_plan_launches(plan, &launches)) ||
+      (status = hocket_plan_kernel(plan, 0, &kernel)) ||
+      (status = hocket_plan_buffer_bytes(plan, "o", &bytes)))
+    return status;
+  if (launches != 1 || !kernel || bytes != 256)
+    return HOCKET_INTERNAL;
+  {
+    hocket_buffer *all[4];
+    int i;
+    all[0] = &buffers.q, all[1] = &buffers.k, all[2] = &buffers.v, all[3] = &buffers.o;
+    for (i = 0; i < 4; ++i) {
+      all[i]->bytes = bytes;
+      if ((status = hocket_allocate(device, bytes, &all[i]->address)) ||
+          (status = hocket_copy_to_device(device, all[i]->address, row, bytes)))
+        return status;
+    }
+  }
+  if (on_stream) {
+    if ((status = hocket_stream_create(device, &stream)) ||
+        (status = hocket_plan_run_on(plan, device, &buffers, stream)) ||
+        (status = hocket_stream_synchronize(stream)) || (status = hocket_stream_release(stream)))
+      return status;
+  } else {
+    if ((status = hocket_plan_run(plan, device, &buffers, &seconds)))
+      return status;
+    if (seconds < 0)
+      return HOCKET_INTERNAL;
+  }
+  if ((status = hocket_copy_from_device(device, o, buffers.o.address, bytes)) ||
+      (status = hocket_plan_unload(plan, device)) || (status = hocket_plan_release(plan)) ||
+      (status = hocket_planner_release(planner)) || (status = hocket_device_release(device)))
+    return status;
+  return HOCKET_SUCCESS;
+}

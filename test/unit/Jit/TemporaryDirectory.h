@@ -1,0 +1,24 @@
+// A directory that goes when the test does.
+#pragma once
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <string>
+
+namespace hocket::test {
+
+class TemporaryDirectory {
+public:
+  TemporaryDirectory() { failed = bool(llvm::sys::fs::createUniqueDirectory("hocket", name)); }
+  TemporaryDirectory(const TemporaryDirectory &) = delete;
+  ~TemporaryDirectory() { (void)llvm::sys::fs::remove_directories(name); }
+  bool ok() const { return !failed; }
+  std::string path() const { return name.str().str(); }
+
+private:
+  llvm::SmallString<128> name;
+  bool failed = false;
+};
+
+} // namespace hocket::test

@@ -1,0 +1,90 @@
+// A benchmark run: kernels by problems, predicted or measured, and how it is reported.
+#pragma once
+
+#include "Calibration.h"
+#include "KernelFinder.h"
+#include "Measure.h"
+#include "Options.h"
+#include "PublishedTable.h"
+
+#include "hocket/Simulator/GridTime.h"
+
+#include "llvm/Support/JSON.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+#include <set>
+
+namespace hocket::run {
+
+/// A kernel of the run: one column.
+struct BenchKernel {
+  std::string name, choice;
+  bool published = false; ///< a column of the file of measurements
+  /// Cycles of the kinds of workgroups seen, by the code that they are of.
+  std::map<std::string, sim::KindCache> caches;
+};
+
+/// What came of one kernel on one problem.
+struct BenchCell {
+  bool done = false;
+  std::string refusal;    ///< why not
+  std::string registered; ///< which registered kernel it was, if any
+  sim::GridTime grid;     ///< predicted
+  std::optional<Measurement> measured;
+};
+
+/// Times of an earlier run, in microseconds, by problem and kernel.
+using Baseline = std::map<std::pair<std::string, std::string>, double>;
+
+class Bench {
+public:
+  static Result<Bench> read(const Options &options);
+  /// Predicts on the simulator, measures on HIP.
+  Status runAll();
+  /// Fits clock and launch overhead to the lines named for it.
+  void fit();
+  void print(llvm::raw_ostream &out) const;
+  std::string toJson() const;
+  std::string toCsv() const;
+  /// Lines that are more than `maxSlowdown` per cent slower than in the saved run.
+  unsigned slower() const;
+
+private:
+  Status readTable(const Options &options);
+  Status readKernels(const Options &options);
+  Status readMeasuring(const Options &options);
+  Status readBaseline(const Options &options);
+  Result<BenchCell> runOne(BenchKernel &kernel, const PublishedRow &row);
+  Status predict(BenchKernel &kernel, const attention::CompiledKernel &compiled,
+                 const PublishedRow &row, BenchCell &cell);
+  /// The prediction after calibration, or the median.
+  double microseconds(const BenchCell &cell) const {
+    return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);
+  }
+  double tflops(const PublishedRow &row, const BenchCell &cell) const;
+  std::optional<double> before(size_t row, size_t kernel) const;
+  bool fits(const PublishedRow &row) const { return calibrateRows.count(row.number) != 0; }
+  std::string fieldText(size_t row, size_t kernel) const;
+  void printErrors(llvm::raw_ostream &out) const;
+  void writeCell(llvm::json::OStream &out, size_t row, size_t kernel) const;
+
+  std::optional<KernelFinder> finder;
+  std::shared_ptr<runtime::Device> device; ///< to measure on; null: predict
+  MeasureOptions measuring;
+  sim::TimingOptions timing;
+  PublishedTable table;
+  std::vector<BenchKernel> kernels;
+  std::set<unsigned> calibrateRows;
+  std::vector<std::vector<BenchCell>> cells; ///< [row][kernel]
+  Calibration calibration;
+  Baseline baseline;
+  double maxSlowdown = -1; ///< per cent; below 0: anything goes
+};
+
+/// Two products of two operations each for every pair of query and key, in TFLOP/s; a causal mask
+/// counts as half of them, as published figures do.
+double tflops(const attention::ForwardProblem &problem, double microseconds);
+
+} // namespace hocket::run

@@ -1,0 +1,99 @@
+#include "KernelFinder.h"
+
+#include "Output.h"
+
+#include "hocket/Attention/KernelBundle.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+
+Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles) {
+  KernelFinder finder;
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  if (!registry.ok())
+    return internalError(registry.error().message);
+  finder.registry = &*registry;
+  for (const std::string &directory : bundles) {
+    Result<std::shared_ptr<KernelBundle>> bundle = KernelBundle::open(directory);
+    if (!bundle.ok())
+      return bundle.error();
+    finder.sources.push_back(*bundle);
+  }
+  Result<std::shared_ptr<jit::Jit>> compiler = jit::Jit::create();
+  if (!compiler.ok())
+    return compiler.error();
+  finder.compiler = *compiler;
+  finder.sources.push_back(finder.compiler);
+  return finder;
+}
+
+Result<CompiledKernel> run::readKernel(const std::string &file, const std::string &manifestPath) {
+  Result<std::string> codeObject = readText(file);
+  if (!codeObject.ok())
+    return codeObject.error();
+  Result<std::string> text = readText(manifestPath);
+  if (!text.ok())
+    return text.error();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
+  if (!manifest.ok())
+    return manifest.error();
+  CompiledKernel kernel;
+  kernel.codeObject = *std::move(codeObject);
+  kernel.manifest = *std::move(manifest);
+  kernel.origin = KernelOrigin::File;
+  return kernel;
+}
+
+Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
+                                             const ForwardProblem &problem) {
+  for (const std::shared_ptr<KernelSource> &source : sources) {
+    auto kernel = source->get(entry, variantOf(problem), kArchitecture);
+    if (kernel.ok())
+      return FoundKernel{*kernel, entry.name};
+    if (kernel.error().kind != ErrorKind::NotFound)
+      return kernel.error();
+  }
+  return internalError("the compiler does not have kernel '" + entry.name + "'");
+}
+
+Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
+                                          const CompileOptions &options) {
+  auto kernel =
+      compiler->compile(describeForward(problem), "<" + problem.describe() + ">", options);
+  if (!kernel.ok()) {
+    // Diagnostics without a place start with their severity; the tool has its own word for it.
+    llvm::StringRef message = kernel.error().message;
+    message.consume_front("error: ");
+    return Error{kernel.error().kind, message.str()};
+  }
+  if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
+      !status.ok())
+    return status.error();
+  return FoundKernel{*kernel, ""};
+}
+
+Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProblem &problem) {
+  if (auto [file, manifestPath] = choice.split(','); !manifestPath.empty()) {
+    Result<CompiledKernel> kernel = readKernel(file.str(), manifestPath.str());
+    if (!kernel.ok())
+      return kernel.error();
+    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+  }
+  if (choice == "auto") {
+    Result<const KernelEntry *> entry = registry->select(problem, kArchitecture);
+    return entry.ok() ? registered(**entry, problem) : Result<FoundKernel>(entry.error());
+  }
+  Result<const KernelEntry *> entry = registry->find(choice);
+  if (!entry.ok()) {
+    CompileOptions options;
+    options.schedule = choice.str();
+    return compile(problem, options);
+  }
+  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, kArchitecture);
+      !broken.empty())
+    return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
+                       problem.describe() + "': " + broken.front().text);
+  return registered(**entry, problem);
+}

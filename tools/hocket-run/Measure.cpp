@@ -1,0 +1,78 @@
+#include "Measure.h"
+
+#include "hocket/Attention/ForwardPlan.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+
+Measurement run::summarize(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  auto at = [&](double share) {
+    double place = share * double(times.size() - 1);
+    size_t below = static_cast<size_t>(place), above = std::min(below + 1, times.size() - 1);
+    return times[below] + (place - double(below)) * (times[above] - times[below]);
+  };
+  return {at(0.5), at(0.25), at(0.75), times.front(), static_cast<unsigned>(times.size())};
+}
+
+namespace {
+/// Device memory of one problem, freed with it.
+class Memory {
+public:
+  explicit Memory(runtime::Device &device) : device(device) {}
+  Memory(const Memory &) = delete;
+  ~Memory() {
+    for (runtime::DeviceAddress address : addresses)
+      (void)device.free(address).ok();
+  }
+  Status place(Buffer &buffer, uint64_t bytes) {
+    if (bytes == 0)
+      return Status::success();
+    Result<runtime::DeviceAddress> address = device.allocate(bytes);
+    if (!address.ok())
+      return address.error();
+    addresses.push_back(*address);
+    buffer = {*address, bytes};
+    return device.fill(*address, 0, bytes);
+  }
+
+private:
+  runtime::Device &device;
+  std::vector<runtime::DeviceAddress> addresses;
+};
+} // namespace
+
+Result<Measurement> run::measureKernel(runtime::Device &device, const CompiledKernel &kernel,
+                                       const ForwardProblem &problem,
+                                       const MeasureOptions &options) {
+  auto plan = ForwardPlan::make(
+      problem, {{kernel.manifest.kernel, std::make_shared<CompiledKernel>(kernel)}});
+  if (!plan.ok())
+    return plan.error();
+  Memory memory(device);
+  ForwardBuffers buffers;
+  const std::pair<Buffer *, uint64_t> wanted[] = {{&buffers.q, problem.spanBytes(TensorName::Q)},
+                                                  {&buffers.k, problem.spanBytes(TensorName::K)},
+                                                  {&buffers.v, problem.spanBytes(TensorName::V)},
+                                                  {&buffers.o, problem.spanBytes(TensorName::O)},
+                                                  {&buffers.lse, lseBytes(problem)},
+                                                  {&buffers.workspace, (*plan)->workspaceBytes()}};
+  for (auto [buffer, bytes] : wanted)
+    if (Status status = memory.place(*buffer, bytes); !status.ok())
+      return status.error();
+  std::vector<double> times;
+  for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {
+    auto reports = (*plan)->run(device, buffers);
+    if (!reports.ok())
+      return reports.error();
+    double seconds = 0;
+    for (const runtime::LaunchReport &report : *reports)
+      seconds += report.seconds;
+    if (i >= options.warmup)
+      times.push_back(1e6 * seconds);
+  }
+  return summarize(std::move(times));
+}

@@ -1,0 +1,29 @@
+// Launches timed by the device: warm-up, repetitions, median and spread.
+#pragma once
+
+#include "hocket/Attention/KernelSource.h"
+#include "hocket/Runtime/Device.h"
+
+namespace hocket::run {
+
+struct MeasureOptions {
+  unsigned warmup = 3, repetitions = 20;
+};
+
+/// Microseconds of the repetitions.
+struct Measurement {
+  double median = 0, low = 0, high = 0; ///< low and high: the quartiles
+  double fastest = 0;
+  unsigned repetitions = 0;
+};
+
+/// The order statistics of `times`, which must not be empty.
+Measurement summarize(std::vector<double> times);
+
+/// Launches `kernel` on `problem` with tensors of zeros. Device time on HIP; host time elsewhere,
+/// which says nothing about a GPU.
+Result<Measurement> measureKernel(runtime::Device &device, const attention::CompiledKernel &kernel,
+                                  const attention::ForwardProblem &problem,
+                                  const MeasureOptions &options);
+
+} // namespace hocket::run
