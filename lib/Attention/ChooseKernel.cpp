@@ -5,8 +5,6 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdlib>
-
 using namespace hocket;
 using namespace hocket::attention;
 namespace json = llvm::json;
@@ -56,9 +54,11 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
   return choice;
 }
 
-/// How far `other` is from `problem` in what cannot be changed without changing the model.
+/// How far the heads of `other` are from those of `problem`. Larger ones are nearer: a head can be
+/// padded, not cut.
 static int64_t distance(const ForwardProblem &problem, const ForwardProblem &other) {
-  return std::abs(problem.headDim - other.headDim) + std::abs(problem.headDimV - other.headDimV);
+  auto between = [](int64_t from, int64_t to) { return to >= from ? to - from : 2 * (from - to); };
+  return between(problem.headDim, other.headDim) + between(problem.headDimV, other.headDimV);
 }
 
 /// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one

@@ -126,6 +126,9 @@ static constexpr Spoiler kSpoilers[] = {
      }},
     {"strides of 'o'",
      [](ForwardProblem &p, Draw &) {
+       for (auto &strides : p.strides)
+         strides.reset();
+       p.headDim = p.headDimV = 128;
        p.seqQ = 10;
        p.strides[3] = TensorStrides{1 << 20, 64, 1 << 16};
      }},
