@@ -10,7 +10,7 @@
 
 namespace hocket::hip {
 
-/// Error codes; the same in HIP 5 to 7. Errors.def has their names and texts.
+/// Error codes; the same in HIP 5.2.3 and 6.3. Errors.def has their names and texts.
 enum Code : int {
 #define HOCKET_HIP_ERROR(NAME, VALUE, TEXT) NAME = VALUE,
 #include "Errors.def"
