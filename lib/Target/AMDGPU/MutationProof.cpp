@@ -40,6 +40,8 @@ public:
   /// in which it does nothing with LDS.
   bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+  /// Whether a way leads from the kernel's entry to the instruction.
+  bool reachable(size_t instruction) const;
 
 private:
   struct Node {
@@ -119,6 +121,20 @@ Status Flow::build() {
     for (size_t next : nodes[i].next)
       nodes[next].previous.push_back(i);
   return Status::success();
+}
+
+bool Flow::reachable(size_t instruction) const {
+  std::vector<bool> seen(nodes.size(), false);
+  std::vector<size_t> work = {0};
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    work.insert(work.end(), nodes[at].next.begin(), nodes[at].next.end());
+  }
+  return seen[instruction];
 }
 
 /// Whether at most `allowed` operations are in flight whenever `wait` is reached.
@@ -293,16 +309,20 @@ static Result<std::string> proveWait(const Flow &flow, const KernelCode &kernel,
 
 Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
                                             const Disassembler &disassembler) {
-  if (mutant.kind == MutationKind::DropNop)
-    return proveNop(kernel, mutant, disassembler);
-  const bool wait =
-      mutant.kind == MutationKind::DropWait || mutant.kind == MutationKind::WeakenWait;
-  if (!wait && mutant.kind != MutationKind::DropBarrier)
-    return std::string();
   Flow flow(kernel, disassembler);
   if (Status built = flow.build(); !built)
     return built.error();
-  if (wait)
+  if (!flow.reachable(mutant.instruction))
+    return std::string("instruction unreachable");
+  switch (mutant.kind) {
+  case MutationKind::DropNop:
+    return proveNop(kernel, mutant, disassembler);
+  case MutationKind::DropWait:
+  case MutationKind::WeakenWait:
     return proveWait(flow, kernel, mutant);
-  return std::string(flow.idleBarrier(mutant.instruction) ? "barrier redundant by epochs" : "");
+  case MutationKind::DropBarrier:
+    return std::string(flow.idleBarrier(mutant.instruction) ? "barrier redundant by epochs" : "");
+  default:
+    return std::string();
+  }
 }

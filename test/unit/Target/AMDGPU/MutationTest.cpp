@@ -134,6 +134,13 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
   EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v0, v1\nskip:"), "");
 }
 
+TEST_F(MutationTest, UnreachableInstructions) {
+  assemble("s_branch end\nds_read_b32 v1, v0 offset:16\nend:");
+  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "instruction unreachable");
+  assemble("s_cbranch_scc1 end\nds_read_b32 v1, v0 offset:16\nend:");
+  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "");
+}
+
 /// With fifteen operations in flight the sixteenth waits for the first.
 TEST_F(MutationTest, FullCountersWaitByThemselves) {
   auto reads = [](unsigned count, const std::string &between) {
