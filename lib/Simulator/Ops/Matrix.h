@@ -42,18 +42,32 @@ template <unsigned Size> HOCKET_SIM_INLINE constexpr unsigned rowOffset(unsigned
   return row % 4 * waveSize + row / 4 * 16;
 }
 
+/// Finds out whether there are NaNs among many results: a NaN in `a` or `b` makes `probe` one, and
+/// stays. Infinities may do so too, which costs time only.
+HOCKET_SIM_INLINE FloatVector probeForNaN(FloatVector probe, FloatVector a, FloatVector b) {
+#if defined(__FMA__)
+  return __builtin_elementwise_fma(a, b, probe);
+#else
+  return probe + (a + b);
+#endif
+}
+
+inline constexpr unsigned probes = accumulatorVectors / 2;
+
 /// Rows `first` to `first + Rows` of `Size` x `Size` results: accumulators stay in host registers.
 template <unsigned Size, unsigned Rows>
-HOCKET_SIM_INLINE bool multiplyRows(u32 *d, const f32 (*a)[Size], const f32 (*b)[Size],
-                                    unsigned depth, unsigned first) {
+HOCKET_SIM_INLINE void multiplyRows(u32 *d, const f32 (*a)[Size], const f32 (*b)[Size],
+                                    unsigned depth, unsigned first, FloatVector (&probe)[probes]) {
   constexpr unsigned vectors = Size / vectorWidth;
-  FloatVector acc[Rows][vectors];
+  static_assert(Rows * vectors == accumulatorVectors);
+  FloatVector acc[accumulatorVectors];
 #pragma clang loop unroll(full)
   for (unsigned r = 0; r < Rows; ++r)
 #pragma clang loop unroll(full)
     for (unsigned v = 0; v < vectors; ++v)
-      acc[r][v] =
+      acc[r * vectors + v] =
           *reinterpret_cast<const FloatVector *>(d + rowOffset<Size>(first + r) + v * vectorWidth);
+#pragma clang loop unroll_count(4)
   for (unsigned k = 0; k < depth; ++k) {
     FloatVector columns[vectors];
 #pragma clang loop unroll(full)
@@ -64,19 +78,18 @@ HOCKET_SIM_INLINE bool multiplyRows(u32 *d, const f32 (*a)[Size], const f32 (*b)
       FloatVector row = a[k][first + r];
 #pragma clang loop unroll(full)
       for (unsigned v = 0; v < vectors; ++v)
-        acc[r][v] = __builtin_elementwise_fma(row, columns[v], acc[r][v]);
+        acc[r * vectors + v] = __builtin_elementwise_fma(row, columns[v], acc[r * vectors + v]);
     }
   }
-  IntVector unordered = {};
 #pragma clang loop unroll(full)
   for (unsigned r = 0; r < Rows; ++r)
 #pragma clang loop unroll(full)
-    for (unsigned v = 0; v < vectors; ++v) {
+    for (unsigned v = 0; v < vectors; ++v)
       *reinterpret_cast<FloatVector *>(d + rowOffset<Size>(first + r) + v * vectorWidth) =
-          acc[r][v];
-      unordered |= acc[r][v] != acc[r][v];
-    }
-  return __builtin_reduce_or(unordered) != 0;
+          acc[r * vectors + v];
+#pragma clang loop unroll(full)
+  for (unsigned i = 0; i < probes; ++i)
+    probe[i] = probeForNaN(probe[i], acc[2 * i], acc[2 * i + 1]);
 }
 
 /// Replaces NaNs in `registers` registers of results by the canonical one.
@@ -92,10 +105,16 @@ template <unsigned Size>
 HOCKET_SIM_INLINE void multiplyBlock(Registers d, const f32 (*a)[Size], const f32 (*b)[Size],
                                      unsigned depth) {
   constexpr unsigned rows = accumulatorVectors * vectorWidth / Size;
-  bool anyNaN = false;
+  FloatVector probe[probes];
+  for (FloatVector &one : probe)
+    one = FloatVector(1.0f);
+#pragma clang loop unroll(disable)
   for (unsigned first = 0; first < Size; first += rows)
-    anyNaN |= multiplyRows<Size, rows>(d[0], a, b, depth, first);
-  if (anyNaN) [[unlikely]]
+    multiplyRows<Size, rows>(d[0], a, b, depth, first, probe);
+  for (unsigned i = 1; i < probes; ++i)
+    probe[0] += probe[i];
+  IntVector unordered = probe[0] != probe[0];
+  if (__builtin_reduce_or(unordered) != 0) [[unlikely]]
     canonicaliseNaNs(d, Size * Size / waveSize);
 }
 

@@ -206,12 +206,11 @@ void Pair::checkExecResult() {
 
 void Pair::checkOther() {
   const bool writesM0 = llvm::any_of(producer.writes, [this](auto reg) { return isM0(reg); });
-  const bool loads = consumer.kind == InstructionClass::LdsDma;
   const bool usesM0 =
-      loads || consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
+      consumer.kind == InstructionClass::LdsDma ||
+      consumerIs({"S_SENDMSG", "S_MOVREL", "DS_GWS", "DS_READ_ADDTID", "DS_WRITE_ADDTID"});
   if (producer.kind == InstructionClass::Salu && writesM0 && usesM0)
-    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it",
-            loads ? HazardSeverity::Padded : HazardSeverity::Error);
+    require(table.m0ToLdsDma, "m0 written before an instruction that addresses LDS with it");
 
   const bool sets = llvm::StringRef(producer.name).starts_with("S_SETREG");
   if (sets && consumerIs({"S_SETREG", "S_GETREG"}) &&

@@ -244,9 +244,7 @@ TEST(Check, Hazards) {
       {"m0",
        zero + "s_mov_b32 m0, 0\nbuffer_load_dword v1, s[8:11], 0 offen lds",
        zero + "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v1, s[8:11], 0 offen lds",
-       {FindingKind::Hazard},
-       {},
-       FindingSeverity::Advice},
+       {FindingKind::Hazard}},
       {"around a loop",
        zero + "s_mov_b32 s12, 0\ns_mov_b32 m0, 0\ns_nop 0\nloop:\n"
               "buffer_load_dword v1, s[8:11], 0 offen lds\ns_add_u32 s12, s12, 1\n"
@@ -255,9 +253,7 @@ TEST(Check, Hazards) {
        zero + "s_mov_b32 s12, 0\ns_mov_b32 m0, 0\ns_nop 0\nloop:\n"
               "buffer_load_dword v1, s[8:11], 0 offen lds\ns_add_u32 s12, s12, 1\n"
               "s_cmp_lt_u32 s12, 3\ns_cbranch_scc1 loop\n",
-       {FindingKind::Hazard},
-       {},
-       FindingSeverity::Advice},
+       {FindingKind::Hazard}},
   });
 }
 
