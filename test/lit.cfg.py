@@ -45,6 +45,14 @@ config.substitutions.append(
 config.substitutions.append(
     ("%simulator-objects", os.path.join(config.hocket_build_dir, "lib", "Simulator", "CMakeFiles"))
 )
+# libhocket_hip under the names of AMD's library, and, where they are installed, HIP's own headers and library.
+hip_simulator_dir = os.path.join(config.hocket_build_dir, "lib", "hocket", "hip")
+config.substitutions.append(("%hip-simulator-dir", hip_simulator_dir))
+config.substitutions.append(("%hip-simulated", "env LD_LIBRARY_PATH=" + hip_simulator_dir))
+config.substitutions.append(("%hip-sdk-library", config.hip_sdk_library))
+config.substitutions.append(("%hip-sdk-flags", "-D__HIP_PLATFORM_AMD__ -I" + config.hip_sdk_include))
+if os.path.exists(config.hip_sdk_library) and os.path.exists(config.hip_sdk_include):
+    config.available_features.add("hip-sdk")
 if config.hocket_sanitizers:
     config.available_features.add("sanitizers")
 if platform.machine() in ("x86_64", "AMD64"):

@@ -10,7 +10,7 @@
 
 namespace hocket::hip {
 
-/// Error codes; the same in HIP 5 to 7. Errors.def has their names and texts.
+/// Error codes; the same in HIP 5.2.3 and 6.3. Errors.def has their names and texts.
 enum Code : int {
 #define HOCKET_HIP_ERROR(NAME, VALUE, TEXT) NAME = VALUE,
 #include "Errors.def"
@@ -31,11 +31,12 @@ inline constexpr unsigned eventDisableTiming = 2;
 /// hipModuleLaunchKernel's `extra` keys.
 inline constexpr uintptr_t launchBufferPointer = 1, launchBufferSize = 2, launchEnd = 3;
 
-/// hipMemoryType, renumbered by HIP 6, which added a value for memory that HIP does not know.
+/// hipMemoryType, renumbered by HIP 6, which added values for managed memory and for memory that
+/// HIP does not know. In HIP 5 managed memory is the host's, with a flag beside it.
 struct MemoryTypes {
   int host, device, managed;
 };
-inline constexpr MemoryTypes memoryTypes5 = {0, 1, 4};
+inline constexpr MemoryTypes memoryTypes5 = {0, 1, 0};
 inline constexpr MemoryTypes memoryTypes6 = {1, 2, 3};
 inline constexpr int memoryTypeUnregistered = 0;
 

@@ -158,7 +158,7 @@ int hipMemcpyAsync_spt(void *to, const void *from, size_t bytes, int kind, void 
 int hipMemcpyWithStream(void *to, const void *from, size_t bytes, int kind, void *stream) {
   return copyOn("hipMemcpyWithStream", to, from, bytes, kind, stream);
 }
-int hipMemcpyHtoD(void *to, void *from, size_t bytes) {
+int hipMemcpyHtoD(void *to, const void *from, size_t bytes) {
   return copyOn("hipMemcpyHtoD", to, from, bytes, hostToDevice, nullptr);
 }
 int hipMemcpyDtoH(void *to, void *from, size_t bytes) {
@@ -167,7 +167,7 @@ int hipMemcpyDtoH(void *to, void *from, size_t bytes) {
 int hipMemcpyDtoD(void *to, void *from, size_t bytes) {
   return copyOn("hipMemcpyDtoD", to, from, bytes, deviceToDevice, nullptr);
 }
-int hipMemcpyHtoDAsync(void *to, void *from, size_t bytes, void *stream) {
+int hipMemcpyHtoDAsync(void *to, const void *from, size_t bytes, void *stream) {
   return copyOn("hipMemcpyHtoDAsync", to, from, bytes, hostToDevice, stream);
 }
 int hipMemcpyDtoHAsync(void *to, void *from, size_t bytes, void *stream) {

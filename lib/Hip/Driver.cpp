@@ -60,8 +60,9 @@ void Driver::sayMissing(const char *name) {
     say(1, std::string(name) + " is not supported");
 }
 
-Outcome Driver::load(const void *image, std::string name, std::shared_ptr<Module> &module) {
-  FoundImage found = findCodeObject(image);
+Outcome Driver::load(const void *image, uint64_t size, std::string name,
+                     std::shared_ptr<Module> &module) {
+  FoundImage found = findCodeObject(image, size);
   if (!found.codeObject)
     return {found.fault == ImageFault::NoBinaryForGpu ? hipErrorNoBinaryForGpu
                                                       : hipErrorInvalidImage,
@@ -84,7 +85,7 @@ Outcome Driver::load(const void *image, std::string name, std::shared_ptr<Module
 
 Outcome Driver::load(FatBinary &binary, std::shared_ptr<Module> &module) {
   if (!binary.module)
-    if (Outcome outcome = load(binary.image, "program", binary.module); !outcome.ok())
+    if (Outcome outcome = load(binary.image, unknownSize, "program", binary.module); !outcome.ok())
       return outcome;
   module = binary.module;
   return hipSuccess;
@@ -143,23 +144,16 @@ Outcome Driver::launch(const Function &function, const runtime::LaunchShape &sha
   options.seed = settings.seed;
   auto run = settings.check ? sim::launchChecked : sim::launch;
   auto report = run(*function.module->program, function.kernel, shape, kernarg, options);
-  std::string wrong;
   if (!report)
-    wrong = report.error().message;
+    say(1, "kernel '" + kernel.name + "': " + report.error().message);
   else
-    for (const runtime::Finding &finding : report->findings) {
-      const std::string text = describeFinding(finding);
-      if (finding.severity == runtime::FindingSeverity::Error)
-        wrong += (wrong.empty() ? "" : "\n") + text;
-      else
-        say(1, "kernel '" + kernel.name + "': advice: " + text);
-    }
-  if (report && wrong.empty())
+    for (const runtime::Finding &finding : report->findings)
+      say(1, describeFinding(finding));
+  if (report && !hasErrors(report->findings))
     return hipSuccess;
-  say(1, "kernel '" + kernel.name + "': " + wrong);
   if (!report && report.error().kind == ErrorKind::Unsupported)
     return {hipErrorNotSupported, report.error()};
-  fault = Outcome(hipErrorLaunchFailure, "kernel '" + kernel.name + "' failed: " + wrong);
+  fault = Outcome(hipErrorLaunchFailure, "kernel '" + kernel.name + "' failed");
   return *fault;
 }
 

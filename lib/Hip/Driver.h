@@ -102,8 +102,8 @@ public:
   unsigned deviceFlags = 0;
   std::optional<Outcome> fault; ///< of the first launch that failed; ends with hipDeviceReset
 
-  /// Loads what is at `image`: a code object or a bundle of them.
-  Outcome load(const void *image, std::string name, std::shared_ptr<Module> &module);
+  /// Loads what is at `image`: a code object or a bundle of them, of `size` bytes if that is known.
+  Outcome load(const void *image, uint64_t size, std::string name, std::shared_ptr<Module> &module);
   /// The module of `binary`, loaded.
   Outcome load(FatBinary &binary, std::shared_ptr<Module> &module);
   /// The kernel that stands behind the host function `function`.

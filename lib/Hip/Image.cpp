@@ -18,49 +18,65 @@ using llvm::StringRef;
 static constexpr StringRef bundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 static constexpr StringRef compressedMagic = "CCOB";
 static constexpr StringRef target = "gfx950";
+/// More than any code object and any target's name; beyond, headers are not believed.
+static constexpr uint64_t mostBytes = uint64_t(1) << 32, mostNameBytes = 4096;
 
-template <typename T> static T readAt(const char *bytes, uint64_t offset) {
-  T value;
-  std::memcpy(&value, bytes + offset, sizeof(T));
-  return value;
-}
+namespace {
+/// The bytes of an image, of which no more than `size` may be read.
+struct Bytes {
+  const char *begin;
+  uint64_t size;
+
+  bool has(uint64_t offset, uint64_t bytes) const {
+    return offset <= size && bytes <= size - offset;
+  }
+  /// The value at `offset`, or zeros past the end.
+  template <typename T> T at(uint64_t offset) const {
+    T value = {};
+    if (has(offset, sizeof(T)))
+      std::memcpy(&value, begin + offset, sizeof(T));
+    return value;
+  }
+  bool startsWith(StringRef magic) const {
+    return has(0, magic.size()) && std::memcmp(begin, magic.data(), magic.size()) == 0;
+  }
+  /// Up to `bytes` bytes from `offset` on.
+  CodeObjectBytes copy(uint64_t offset, uint64_t bytes) const {
+    offset = std::min(offset, size);
+    auto *data = reinterpret_cast<const std::byte *>(begin + offset);
+    return CodeObjectBytes(data, data + std::min(bytes, size - offset));
+  }
+};
+} // namespace
 
 /// One past the last byte that the ELF file's headers speak of.
-static uint64_t elfSize(const char *image) {
+static uint64_t elfSize(const Bytes &image) {
   using namespace llvm::ELF;
-  const auto header = readAt<Elf64_Ehdr>(image, 0);
+  const auto header = image.at<Elf64_Ehdr>(0);
   uint64_t end = std::max({uint64_t(header.e_ehsize),
                            header.e_phoff + uint64_t(header.e_phnum) * header.e_phentsize,
                            header.e_shoff + uint64_t(header.e_shnum) * header.e_shentsize});
   for (unsigned i = 0; i != header.e_phnum; ++i) {
-    const auto segment =
-        readAt<Elf64_Phdr>(image, header.e_phoff + uint64_t(i) * header.e_phentsize);
+    const auto segment = image.at<Elf64_Phdr>(header.e_phoff + uint64_t(i) * header.e_phentsize);
     end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
   for (unsigned i = 0; i != header.e_shnum; ++i) {
-    const auto section =
-        readAt<Elf64_Shdr>(image, header.e_shoff + uint64_t(i) * header.e_shentsize);
+    const auto section = image.at<Elf64_Shdr>(header.e_shoff + uint64_t(i) * header.e_shentsize);
     if (section.sh_type != SHT_NOBITS)
       end = std::max<uint64_t>(end, section.sh_offset + section.sh_size);
   }
   return end;
 }
 
-/// Whether a 64-bit ELF file with sane header sizes begins at `image`.
-static bool isElf(const char *image) {
+/// Whether a 64-bit ELF file with sane header sizes begins here.
+static bool isElf(const Bytes &image) {
   using namespace llvm::ELF;
-  if (std::memcmp(image, ElfMagic, 4) != 0 || image[EI_CLASS] != ELFCLASS64)
-    return false;
-  const auto header = readAt<Elf64_Ehdr>(image, 0);
-  constexpr uint64_t limit = uint64_t(1) << 40; // keeps the sums above from wrapping
-  return (header.e_phnum == 0 || header.e_phentsize >= sizeof(Elf64_Phdr)) &&
+  const auto header = image.at<Elf64_Ehdr>(0);
+  constexpr uint64_t limit = uint64_t(1) << 40; // keeps sums from wrapping
+  return image.startsWith(StringRef(ElfMagic, 4)) && header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         (header.e_phnum == 0 || header.e_phentsize >= sizeof(Elf64_Phdr)) &&
          (header.e_shnum == 0 || header.e_shentsize >= sizeof(Elf64_Shdr)) &&
          header.e_phoff < limit && header.e_shoff < limit;
-}
-
-static CodeObjectBytes copy(const char *begin, uint64_t bytes) {
-  auto *data = reinterpret_cast<const std::byte *>(begin);
-  return CodeObjectBytes(data, data + bytes);
 }
 
 /// How well the entry for `triple` suits: 0 not at all, else the more the better.
@@ -75,24 +91,32 @@ static unsigned suitability(StringRef triple) {
   return features.empty() ? 2 : 1;
 }
 
-static FoundImage findInBundle(const char *image) {
+static FoundImage findInBundle(const Bytes &image) {
+  constexpr uint64_t entryHeader = 3 * sizeof(uint64_t);
   FoundImage found;
   found.fault = ImageFault::NoBinaryForGpu;
-  const uint64_t entries = readAt<uint64_t>(image, bundleMagic.size());
-  uint64_t at = bundleMagic.size() + 8;
+  uint64_t at = bundleMagic.size();
+  if (!image.has(at, sizeof(uint64_t)))
+    return {std::nullopt, ImageFault::NotAnImage, "the bundle ends within its header"};
+  const auto entries = image.at<uint64_t>(at);
+  at += sizeof(uint64_t);
   unsigned best = 0;
   std::string names;
   for (uint64_t i = 0; i != entries; ++i) {
-    const auto offset = readAt<uint64_t>(image, at), size = readAt<uint64_t>(image, at + 8),
-               length = readAt<uint64_t>(image, at + 16);
-    const StringRef triple(image + at + 24, length);
-    at += 24 + length;
+    const auto offset = image.at<uint64_t>(at), size = image.at<uint64_t>(at + 8),
+               length = image.at<uint64_t>(at + 16);
+    if (!image.has(at, entryHeader) || length > mostNameBytes || size > mostBytes ||
+        !image.has(at + entryHeader, length) || !image.has(offset, size))
+      return {std::nullopt, ImageFault::NotAnImage,
+              "entry " + std::to_string(i) + " of the bundle passes its end; it is damaged"};
+    const StringRef triple(image.begin + at + entryHeader, length);
+    at += entryHeader + length;
     names += (names.empty() ? "'" : ", '") + triple.str() + "'";
     const unsigned score = suitability(triple);
     if (score <= best || size == 0)
       continue;
     best = score;
-    found.codeObject = copy(image + offset, size);
+    found.codeObject = image.copy(offset, size);
   }
   if (!found.codeObject)
     found.message = "the bundle has no code object for '" + target.str() + "', it has " +
@@ -101,16 +125,22 @@ static FoundImage findInBundle(const char *image) {
   return found;
 }
 
-FoundImage hip::findCodeObject(const void *image) {
-  const char *bytes = static_cast<const char *>(image);
-  if (!bytes)
+FoundImage hip::findCodeObject(const void *image, uint64_t size) {
+  const Bytes bytes = {static_cast<const char *>(image), size};
+  if (!image)
     return {std::nullopt, ImageFault::NotAnImage, "the image is null; pass a code object"};
-  if (std::memcmp(bytes, compressedMagic.data(), compressedMagic.size()) == 0)
+  if (bytes.startsWith(compressedMagic))
     return {std::nullopt, ImageFault::Compressed,
             "the bundle is compressed, which is not supported; compile with --no-offload-compress"};
-  if (isElf(bytes))
-    return {copy(bytes, elfSize(bytes)), ImageFault::NotAnImage, ""};
-  if (std::memcmp(bytes, bundleMagic.data(), bundleMagic.size()) == 0)
+  if (isElf(bytes)) {
+    const uint64_t end = elfSize(bytes);
+    if (end <= mostBytes)
+      return {bytes.copy(0, end), ImageFault::NotAnImage, ""};
+    return {std::nullopt, ImageFault::NotAnImage,
+            "the code object's headers say that it has " + std::to_string(end) +
+                " bytes; it is damaged"};
+  }
+  if (bytes.startsWith(bundleMagic))
     return findInBundle(bytes);
   return {std::nullopt, ImageFault::NotAnImage,
           "the image is neither a code object nor a bundle of them; it starts as neither does"};

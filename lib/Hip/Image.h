@@ -5,8 +5,10 @@
 #include "hocket/Support/Result.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,15 +23,21 @@ enum class ImageFault {
   NoBinaryForGpu, ///< a bundle without this target
 };
 
-/// The code object for gfx950 in the image at `image`, whose size follows from its headers, or what
-/// is the matter. A bundle's entry for the plain target is preferred to one with features. The
-/// memory up to the end that the headers give must be readable: HIP's interface says no more.
+/// The code object in an image, or what is the matter.
 struct FoundImage {
   std::optional<CodeObjectBytes> codeObject;
   ImageFault fault = ImageFault::NotAnImage;
   std::string message;
 };
-FoundImage findCodeObject(const void *image);
+
+/// `image`'s size where nobody knows it.
+inline constexpr uint64_t unknownSize = UINT64_MAX;
+
+/// Finds the code object for gfx950 in the `size` bytes at `image`. A bundle's entry for the plain
+/// target is preferred to one with features. HIP's interface passes images in memory without their
+/// size: then it follows from the headers, and the memory up to the end that they give must be
+/// readable.
+FoundImage findCodeObject(const void *image, uint64_t size = unknownSize);
 
 /// A variable in a code object: where it is in the image, and its size.
 struct Variable {

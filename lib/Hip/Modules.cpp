@@ -8,12 +8,13 @@
 using namespace hocket;
 using namespace hocket::hip;
 
-static Outcome loadModule(Driver &driver, void **to, const void *image, std::string name) {
+static Outcome loadModule(Driver &driver, void **to, const void *image, uint64_t size,
+                          std::string name) {
   if (Outcome outcome = needPointers(to, image); !outcome.ok())
     return outcome;
   *to = nullptr;
   std::shared_ptr<Module> module;
-  if (Outcome outcome = driver.load(image, std::move(name), module); !outcome.ok())
+  if (Outcome outcome = driver.load(image, size, std::move(name), module); !outcome.ok())
     return outcome;
   *to = driver.modules.insert(std::move(module));
   return hipSuccess;
@@ -81,18 +82,20 @@ int hipModuleLoad(void **module, const char *path) {
     auto bytes = runtime::readFile(path);
     if (!bytes)
       return {hipErrorFileNotFound, bytes.error()};
-    // Headers are read before sizes are known: what they lack must be memory too.
-    bytes->resize(std::max<size_t>(bytes->size(), 64));
-    return loadModule(driver, module, bytes->data(), path);
+    if (bytes->empty())
+      return {hipErrorInvalidImage, "'" + std::string(path) + "' is empty"};
+    return loadModule(driver, module, bytes->data(), bytes->size(), path);
   });
 }
 int hipModuleLoadData(void **module, const void *image) {
-  return call("hipModuleLoadData",
-              [&](Driver &driver) { return loadModule(driver, module, image, "memory"); });
+  return call("hipModuleLoadData", [&](Driver &driver) {
+    return loadModule(driver, module, image, unknownSize, "memory");
+  });
 }
 int hipModuleLoadDataEx(void **module, const void *image, unsigned, int *, void **) {
-  return call("hipModuleLoadDataEx",
-              [&](Driver &driver) { return loadModule(driver, module, image, "memory"); });
+  return call("hipModuleLoadDataEx", [&](Driver &driver) {
+    return loadModule(driver, module, image, unknownSize, "memory");
+  });
 }
 int hipModuleUnload(void *handle) {
   return call("hipModuleUnload", [&](Driver &driver) {

@@ -103,7 +103,7 @@ static int propertiesR0000(const char *name, void *properties, int device) {
   });
 }
 
-/// The attributes whose numbers HIP 5 to 7 share; others are unknown to this device.
+/// The attributes whose numbers HIP 5.2.3 and 6.3 share; others are unknown to this device.
 static std::optional<int> attribute(const Driver &driver, int number) {
   const ArchInfo &a = arch();
   const int lds = static_cast<int>(a.lds.bytesPerWorkgroup);

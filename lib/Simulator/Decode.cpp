@@ -104,12 +104,16 @@ static std::string normaliseMnemonic(const char *printed) {
 Text::Text(std::string_view text, uint64_t address, std::unique_ptr<Tools> tools)
     : bytes(text), address(address), dwordCount(text.size() / 4), tools(std::move(tools)) {
   bytes.append(16, '\0');
-  // Zeroed pages that cost nothing until an instruction on them is reached.
-  slots =
-      static_cast<Instruction *>(std::calloc(std::max<size_t>(dwordCount, 1), sizeof(Instruction)));
+  // Zeroed pages that cost nothing until an instruction on them is reached; calloc has them, but
+  // aligns to 16 bytes only.
+  size_t space = std::max<size_t>(dwordCount, 1) * sizeof(Instruction) + alignof(Instruction);
+  block = std::calloc(space, 1);
+  void *aligned = block;
+  slots = static_cast<Instruction *>(
+      std::align(alignof(Instruction), space - alignof(Instruction), aligned, space));
 }
 
-Text::~Text() { std::free(slots); }
+Text::~Text() { std::free(block); }
 
 Result<std::unique_ptr<Text>> Text::create(std::string_view bytes, uint64_t address,
                                            std::string_view architecture) {

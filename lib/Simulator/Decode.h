@@ -62,6 +62,7 @@ private:
   std::string bytes; ///< padded by 16 zero bytes
   uint64_t address;
   uint32_t dwordCount;
+  void *block; ///< what `slots` lie in; null: the host has no memory
   Instruction *slots;
   std::unique_ptr<Tools> tools;
 };

@@ -77,7 +77,6 @@ static void decodeScalar(Instruction &in) {
 static void decodeSdwa(Instruction &in, bool compare) {
   uint32_t e = in.words[1];
   in.extension = Extension::SDWA;
-  in.plain = false;
   Operand &s0 = in.source[0], &s1 = in.source[1];
   s0 = decodeSource(bits(e, 7, 0) + (bit(e, 23) ? 0 : 256), 0);
   if (s1.kind != OperandKind::None && bit(e, 31))
@@ -104,7 +103,6 @@ static void decodeSdwa(Instruction &in, bool compare) {
 static void decodeDpp(Instruction &in) {
   uint32_t e = in.words[1];
   in.extension = Extension::DPP;
-  in.plain = false;
   in.source[0] = vgpr(bits(e, 7, 0));
   in.source[0].negate = bit(e, 20);
   in.source[0].absolute = bit(e, 21);
@@ -275,17 +273,16 @@ static void decodeFlat(Instruction &in) {
 
 /// Whether the decoded vector instruction needs anything beyond plain operands.
 static void notePlain(Instruction &in) {
-  if (in.clamp || in.outputModifier || in.extension != Extension::None)
-    in.plain = false;
-  if (in.encoding == Encoding::VOP3P) {
-    in.plain = false; // op_sel_hi has no neutral value that suits all operations
-    return;
+  bool changed = in.clamp || in.outputModifier || in.extension != Extension::None;
+  changed |= in.encoding == Encoding::VOP3P; // op_sel_hi has no neutral value that suits all
+  changed |= in.encoding == Encoding::VOP3 && in.destinationHigh;
+  bool signs = false;
+  for (const Operand &source : in.source) {
+    changed |= source.opSelect;
+    signs |= source.modified();
   }
-  for (const Operand &source : in.source)
-    if (source.modified() || source.opSelect)
-      in.plain = false;
-  if (in.encoding == Encoding::VOP3 && in.destinationHigh)
-    in.plain = false;
+  in.simple = !changed;
+  in.plain = !changed && !signs;
 }
 
 /// Gives the implicit operands a place among the explicit ones: the accumulator of v_fmac and of

@@ -89,28 +89,31 @@ struct MemoryFields {
   Operand scalarOffset;                           ///< MUBUF soffset
 };
 
-/// Zeroed memory is a valid, not yet decoded instruction.
-struct Instruction {
+/// Zeroed memory is a valid, not yet decoded instruction. What most instructions need while they
+/// execute comes first: one cache line of the host.
+struct alignas(64) Instruction {
   ExecuteFunction execute = nullptr; ///< null: not decoded yet; see Text::decode for threads
-  uint32_t words[4] = {0, 0, 0, 0};  ///< the encoding; a literal or SDWA/DPP word is words[1]
-  uint32_t literal = 0; ///< the 32-bit literal, if there is one (also K of fmamk, fmaak)
-  uint8_t size = 0;     ///< in dwords
+  uint16_t destination = 0;          ///< VGPR (0..511) or SGPR, as the operation has it
+  uint8_t size = 0;                  ///< in dwords
   Encoding encoding = Encoding::SOPP;
-  Extension extension = Extension::None;
   /// Nothing but plain operands: no modifiers, no clamp or omod, no op_sel, no SDWA, no DPP.
   bool plain = true;
+  /// The same, but operands may have neg and abs.
+  bool simple = true;
+  Extension extension = Extension::None;
+  uint8_t scalarDestination = 0; ///< VOP3B and SDWA compares: SGPR pair of the carry or mask
+  Operand source[3];
+  uint16_t immediate = 0;               ///< SOPK, SOPP
+  uint8_t cbsz = 0, abid = 0, blgp = 0; ///< MAI
   bool clamp = false;
   uint8_t outputModifier = 0;   ///< omod: 1 times 2, 2 times 4, 3 divided by 2
   bool destinationHigh = false; ///< op_sel[3]: the result goes to the upper half
   SdwaSelect destinationSelect = SdwaSelect::Dword;
-  uint8_t destinationUnused = 0;        ///< SDWA: 0 pad with zero, 1 sign-extend, 2 preserve
-  uint16_t destination = 0;             ///< VGPR (0..511) or SGPR, as the operation has it
-  uint8_t scalarDestination = 0;        ///< VOP3B and SDWA compares: SGPR pair of the carry or mask
-  uint8_t cbsz = 0, abid = 0, blgp = 0; ///< MAI
-  uint16_t immediate = 0;               ///< SOPK, SOPP
-  Operand source[3];
+  uint8_t destinationUnused = 0; ///< SDWA: 0 pad with zero, 1 sign-extend, 2 preserve
   DppControl dpp;
   MemoryFields memory;
+  uint32_t literal = 0; ///< the 32-bit literal, if there is one (also K of fmamk, fmaak)
+  uint32_t words[4] = {0, 0, 0, 0}; ///< the encoding; a literal or SDWA/DPP word is words[1]
 };
 
 } // namespace hocket::sim

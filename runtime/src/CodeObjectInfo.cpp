@@ -247,6 +247,19 @@ static std::string processor(std::string_view target) {
   return std::string(dash == std::string_view::npos ? target : target.substr(dash + 1));
 }
 
+/// The processor that the ELF header names; "" if it is none of those known here. Hand-written code
+/// objects may have nothing else.
+static std::string processor(const ElfHeader &elf) {
+  switch (elf.flags & 0xff) {
+  case 0x4c:
+    return "gfx942";
+  case 0x4f:
+    return "gfx950";
+  default:
+    return "";
+  }
+}
+
 Result<CodeObjectInfo> runtime::readCodeObjectInfo(Bytes bytes, std::string_view name) {
   CodeObjectInfo info;
   info.name = name;
@@ -267,7 +280,7 @@ Result<CodeObjectInfo> runtime::readCodeObjectInfo(Bytes bytes, std::string_view
   info.version = elf->ident[8] + 2u;
   if (const MsgPackNode *target = root->find("amdhsa.target"))
     info.target = target->string;
-  info.architecture = processor(info.target);
+  info.architecture = info.target.empty() ? processor(*elf) : processor(info.target);
   return info;
 }
 

@@ -14,7 +14,7 @@
 
 namespace hocket::runtime {
 
-/// hipErrorNotReady, the one error code that is looked at; the same in HIP 5 to 7.
+/// hipErrorNotReady, the one error code that is looked at; the same in HIP 5.2.3 and 6.3.
 inline constexpr int hipNotReady = 600;
 
 /// The functions of one libamdhip64. The library is never closed: HIP keeps threads of its own.

@@ -111,10 +111,11 @@ Status SynchronousStream::launch(Kernel &kernel, const LaunchShape &shape,
   if (!report)
     return report.error();
   if (!report->fault.empty())
-    return executionError(report->fault);
+    return executionError("kernel '" + kernel.info().name + "': " + report->fault);
   for (const Finding &finding : report->findings)
     if (finding.severity == FindingSeverity::Error)
-      return executionError(describeFinding(finding));
+      return executionError("kernel '" + finding.kernel +
+                            "': " + std::string(findingName(finding.kind)) + ": " + finding.what);
   return Status::success();
 }
 

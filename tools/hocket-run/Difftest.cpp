@@ -175,7 +175,7 @@ Status Laboratory::run(const std::vector<DifftestCase> &cases, const std::string
     return hostError("cannot write '" + path("cases.c") + "': " + code.message());
   std::string library = path("host.so"), object = path("device.co"), optimize = "-O" + level;
   if (Status status = compile(
-          {"-O1", "-shared", "-fPIC", "-Xclang", "-ffloat16-excess-precision=none", "-o", library});
+          {"-O0", "-shared", "-fPIC", "-Xclang", "-ffloat16-excess-precision=none", "-o", library});
       !status.ok())
     return status;
   if (Status status = compile(

@@ -77,7 +77,8 @@ static void printKernel(llvm::raw_ostream &out, const KernelInfo &kernel) {
 }
 
 static void print(llvm::raw_ostream &out, const CodeObjectInfo &info) {
-  out << info.name << ": " << info.target << ", code object version " << info.version << '\n';
+  out << info.name << ": " << (info.target.empty() ? info.architecture : info.target)
+      << ", code object version " << info.version << '\n';
   for (const KernelInfo &kernel : info.kernels)
     printKernel(out, kernel);
 }

@@ -40,7 +40,8 @@ constexpr unsigned defaultInterleavings = 4;
 /// One problem that every mutant has to run whose instruction it executes.
 struct Trial {
   ForwardProblem problem;
-  uint64_t instructions = 0; ///< of all waves of the original
+  DataKind data = DataKind::Normal; ///< decides rare paths
+  uint64_t instructions = 0;        ///< of all waves of the original
   uint64_t instructionLimit = 0;
   std::set<uint64_t> executed; ///< addresses, under any of the interleavings
 };
@@ -85,6 +86,7 @@ private:
 std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
                               unsigned interleaving) {
   ForwardOptions once = options;
+  once.data = trial.data;
   once.seed = options.seed + interleaving;
   once.interleavings = 1;
   once.instructionLimit = trial.instructionLimit;
@@ -110,6 +112,7 @@ std::string Mutation::runAll(const std::string &codeObject, llvm::ArrayRef<const
 /// How long the original takes, since a mutant may loop, and what it executes.
 Status Mutation::measure(Trial &trial) {
   ForwardOptions all = options;
+  all.data = trial.data;
   all.verify = false;
   all.check = false;
   sim::ExecutedCode executed;
@@ -196,17 +199,17 @@ std::vector<const Trial *> Mutation::trialsThatReach(const Mutant &mutant) const
 Result<Outcome> Mutation::judge(const Mutant &mutant) {
   Outcome outcome;
   outcome.mutant = mutant;
-  std::vector<const Trial *> reaching = trialsThatReach(mutant);
-  if (reaching.empty()) {
-    outcome.verdict = Outcome::Equivalent;
-    outcome.by = "instruction never executed";
-    return outcome;
-  }
   Result<std::string> reason = amdgpu::proveEquivalent(code, mutant, *disassembler);
   if (!reason)
     return reason.error();
   // A proof from the code alone holds for every order of waves: one is enough to contradict it.
-  const bool proven = !reason->empty() && mutant.kind != amdgpu::MutationKind::DropBarrier;
+  // What is said of a barrier holds for the runs without it.
+  const bool proven = !reason->empty() && *reason != "barrier redundant by epochs";
+  std::vector<const Trial *> reaching = trialsThatReach(mutant);
+  if (reaching.empty() && !proven) {
+    outcome.by = "no problem executes the instruction";
+    return outcome;
+  }
   outcome.by = runAll(patched(mutant), reaching, proven ? 1 : options.interleavings);
   if (!outcome.by.empty()) {
     // What shows in a run is not equivalent: a proof from the code alone would be wrong.
@@ -297,7 +300,11 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
     Result<ForwardProblem> problem = readProblem(one);
     if (!problem.ok())
       return problem.error();
+    Result<ForwardOptions> own = readForwardOptions(one);
+    if (!own.ok())
+      return own.error();
     trials.emplace_back().problem = *std::move(problem);
+    trials.back().data = own->data;
   }
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())

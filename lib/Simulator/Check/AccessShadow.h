@@ -11,6 +11,7 @@
 // are split into bytes.
 #pragma once
 
+#include "../HostIsa.h"
 #include "FindingLog.h"
 
 #include <algorithm>
@@ -69,9 +70,13 @@ public:
     uint32_t first = address >> shift,
              end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
     Cell *cell = cells.data();
-    for (uint32_t i = first; i < end; ++i)
-      if (!readsAgain(access, cell[i]))
-        touchCell(access, cell[i], conflict, written, defined);
+    if (access.write)
+      for (uint32_t i = first; i < end; ++i)
+        writeCell(access, cell[i], conflict);
+    else
+      for (uint32_t i = first; i < end; ++i)
+        if (!readsAgain(access, cell[i]))
+          readCell(access, cell[i], conflict, written, defined);
   }
   /// Marks what was just written as undefined or not.
   void setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
@@ -112,7 +117,7 @@ private:
     cells = std::move(bytes);
     shift = 0;
   }
-  static void enterRead(const Access &access, Cell &cell) {
+  HOCKET_SIM_INLINE static void enterRead(const Access &access, Cell &cell) {
     if (cell.readEpoch != access.epoch + 1) {
       cell.readEpoch = access.epoch + 1;
       cell.readers = 0;
@@ -125,20 +130,28 @@ private:
     cell.readWave = access.wave;
     cell.readIndex = access.index;
   }
-  static void touchCell(const Access &access, Cell &cell, Conflict &conflict, bool &written,
-                        bool &defined) {
+  /// Whether another wave has written the cell in this epoch.
+  HOCKET_SIM_INLINE static bool meetsWrite(const Access &access, const Cell &cell) {
+    return cell.writeEpoch == access.epoch + 1 && cell.writeWave != access.wave &&
+           !(cell.atomic && access.atomic);
+  }
+  static void noteWrite(const Access &access, const Cell &cell, Conflict &conflict) {
+    if (!conflict.found)
+      conflict = {true, true, cell.writeIndex, access.epoch, cell.writeWave};
+  }
+  /// Inline, since most of what a checked run does is to enter reads of LDS.
+  HOCKET_SIM_INLINE static void readCell(const Access &access, Cell &cell, Conflict &conflict,
+                                         bool &written, bool &defined) {
+    if (meetsWrite(access, cell)) [[unlikely]]
+      noteWrite(access, cell, conflict);
+    written &= cell.writeEpoch != 0;
+    defined &= !cell.undefined;
+    enterRead(access, cell);
+  }
+  static void writeCell(const Access &access, Cell &cell, Conflict &conflict) {
+    if (meetsWrite(access, cell)) [[unlikely]]
+      noteWrite(access, cell, conflict);
     const uint32_t now = access.epoch + 1;
-    if (cell.writeEpoch == now && cell.writeWave != access.wave && !(cell.atomic && access.atomic))
-        [[unlikely]] {
-      if (!conflict.found)
-        conflict = {true, true, cell.writeIndex, access.epoch, cell.writeWave};
-    }
-    if (!access.write) {
-      written &= cell.writeEpoch != 0;
-      defined &= !cell.undefined;
-      enterRead(access, cell);
-      return;
-    }
     if (cell.readEpoch == now && (cell.readers & ~(1u << access.wave))) [[unlikely]] {
       bool last = cell.readWave != access.wave;
       if (!conflict.found)

@@ -98,8 +98,12 @@ void WorkgroupChecker::issued(Wave &wave, const PendingOp &op, bool early) {
     ++state.registersInFlight;
     setPending(state, info, 0, static_cast<uint8_t>(op.slot + 1));
   }
-  state.ldsInFlight += info.lds != MemoryKind::None;
-  state.dmaInFlight += info.lds == MemoryKind::LdsDma;
+  if (info.lds != MemoryKind::None) {
+    bool dma = info.lds == MemoryKind::LdsDma;
+    ++state.ldsInFlight;
+    state.dmaInFlight += dma;
+    (dma ? state.dmaSlots : state.ldsSlots).insert(op.slot);
+  }
   memory.issued(wave, state, op, place);
 }
 
@@ -114,8 +118,12 @@ void WorkgroupChecker::completed(Wave &wave, const PendingOp &op) {
     --state.registersInFlight;
     setPending(state, info, static_cast<uint8_t>(op.slot + 1), 0);
   }
-  state.ldsInFlight -= info.lds != MemoryKind::None;
-  state.dmaInFlight -= info.lds == MemoryKind::LdsDma;
+  if (info.lds != MemoryKind::None) {
+    bool dma = info.lds == MemoryKind::LdsDma;
+    --state.ldsInFlight;
+    state.dmaInFlight -= dma;
+    (dma ? state.dmaSlots : state.ldsSlots).erase(op.slot);
+  }
 }
 
 void WorkgroupChecker::barrier(Workgroup &group) {

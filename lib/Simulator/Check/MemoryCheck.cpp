@@ -172,6 +172,13 @@ void MemoryCheck::race(FindingKind kind, const Place &place, unsigned lane,
 /// The first LDS byte that `op` may touch, and the one behind the last.
 static std::pair<uint32_t, uint32_t> ldsBounds(const InstructionInfo &info, const PendingOp &op) {
   uint32_t lowest = ~0u, highest = 0;
+  if (op.mask == allLanes && info.lds != MemoryKind::LdsDma && !info.ldsOneLane && !info.ldsTwo) {
+    for (uint32_t address : op.ldsAddress) {
+      lowest = std::min(lowest, address);
+      highest = std::max(highest, address);
+    }
+    return {lowest, highest + info.ldsBytes};
+  }
   forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
     lowest = std::min(lowest, address);
     highest = std::max(highest, address + bytes);
@@ -184,18 +191,15 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
   const InstructionInfo &info = *state.inFlight[op.slot].info;
   bool dma = info.lds == MemoryKind::LdsDma;
   auto [lowest, highest] = ldsBounds(info, op);
-  for (unsigned slot = 0; slot < pendingSlots; ++slot) {
+  (dma ? state.ldsSlots : state.dmaSlots).forEach([&](unsigned slot) {
     const InFlight &flight = state.inFlight[slot];
-    if (!flight.active || slot == op.slot || flight.info->lds == MemoryKind::None ||
-        (flight.info->lds == MemoryKind::LdsDma) == dma)
-      continue;
     const PendingOp &load = dma ? op : *flight.op, &access = dma ? *flight.op : op;
     const InstructionInfo &loadInfo = dma ? info : *flight.info;
     const InstructionInfo &accessInfo = dma ? *flight.info : info;
     unsigned stride = dmaStride(loadInfo);
     uint32_t begin = load.scalar, end = begin + 64 * stride;
     if (!dma && (lowest >= end || highest <= begin))
-      continue;
+      return;
     int hit = -1;
     uint32_t where = 0;
     forEachLds(accessInfo, access, [&](unsigned lane, uint32_t address, unsigned bytes) {
@@ -210,7 +214,7 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
         }
     });
     if (hit < 0)
-      continue;
+      return;
     Place at = place, other = place;
     at.lane = static_cast<int8_t>(hit);
     other.index = flight.index;
@@ -223,7 +227,7 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
                        ", which a load to LDS of the same wave in flight is going to write; wait "
                        "for vmcnt before";
     });
-  }
+  });
 }
 
 void MemoryCheck::checkAlignment(Wave &wave, const InstructionInfo &info, const PendingOp &op,
@@ -237,7 +241,7 @@ void MemoryCheck::checkAlignment(Wave &wave, const InstructionInfo &info, const 
     bits = op.ldsAddress[0];
   } else {
     for (unsigned lane = 0; lane < 64; ++lane)
-      bits |= op.mask >> lane & 1 ? op.ldsAddress[lane] : 0;
+      bits |= op.ldsAddress[lane] & (0 - uint32_t(op.mask >> lane & 1));
     bits |= info.ldsTwo ? op.scalar : 0;
   }
   if (natural == 0 || !(bits & (natural - 1)))
@@ -393,14 +397,15 @@ void MemoryCheck::barrier(uint32_t epoch) {
 }
 
 void MemoryCheck::extendLds(Wave &wave, WaveState &state, uint32_t epoch) {
-  for (const InFlight &flight : state.inFlight) {
-    if (!flight.active || flight.info->lds == MemoryKind::None)
-      continue;
+  auto extend = [&](unsigned slot) {
+    const InFlight &flight = state.inFlight[slot];
     Access access{flight.index, epoch, wave.index, flight.info->lds != MemoryKind::Load, false};
     forEachLds(*flight.info, *flight.op, [&](unsigned, uint32_t address, unsigned bytes) {
       lds.extend(access, address, bytes);
     });
-  }
+  };
+  state.dmaSlots.forEach(extend);
+  state.ldsSlots.forEach(extend);
 }
 
 void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {

@@ -30,6 +30,8 @@ void WaveState::reset(const Wave &wave) {
   for (InFlight &flight : inFlight)
     flight.active = false;
   registersInFlight = ldsInFlight = dmaInFlight = 0;
+  dmaSlots.clear();
+  ldsSlots.clear();
   lastBarrier = noInstruction;
   windowCount = straight = 0;
   way = 1; // not a way that a window has seen all of

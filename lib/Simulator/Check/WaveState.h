@@ -5,6 +5,8 @@
 #include "FindingLog.h"
 #include "InstructionInfo.h"
 
+#include <bit>
+
 namespace hocket::sim::check {
 
 /// One memory operation between issue and the wait that covers it.
@@ -15,6 +17,23 @@ struct InFlight {
   uint64_t mask = 0;
   const InstructionInfo *info = nullptr;
   const PendingOp *op = nullptr;
+};
+
+/// A set of slots of operations, visited in ascending order.
+class SlotSet {
+public:
+  void clear() { words[0] = words[1] = 0; }
+  void insert(unsigned slot) { words[slot / 64] |= uint64_t(1) << slot % 64; }
+  void erase(unsigned slot) { words[slot / 64] &= ~(uint64_t(1) << slot % 64); }
+  template <class Visit> void forEach(Visit visit) const {
+    for (unsigned i = 0; i < 2; ++i)
+      for (uint64_t left = words[i]; left; left &= left - 1)
+        visit(64 * i + static_cast<unsigned>(std::countr_zero(left)));
+  }
+
+private:
+  static_assert(pendingSlots <= 128);
+  uint64_t words[2] = {0, 0};
 };
 
 struct WaveState {
@@ -31,6 +50,7 @@ struct WaveState {
   unsigned registersInFlight = 0; ///< operations with register results
   unsigned ldsInFlight = 0;       ///< operations that touch LDS
   unsigned dmaInFlight = 0;       ///< loads to LDS among them
+  SlotSet dmaSlots, ldsSlots;     ///< loads to LDS, and the other operations that touch LDS
   uint32_t current = 0;           ///< the instruction in execution
   uint32_t lastBarrier = noInstruction;
 

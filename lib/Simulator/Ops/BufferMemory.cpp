@@ -27,6 +27,30 @@ static bool unsupportedDescriptor(Wave &wave, const Instruction &in, const u32 *
   return true;
 }
 
+/// What tiles are loaded through: all lanes, offsets from a register, no stride, everything in
+/// range and in one allocation. False: it is not like that, and nothing has been done but to
+/// `op.host`.
+static bool resolveWhole(Wave &wave, PendingOp &op, const u32 *offsets, u64 start, u64 room,
+                         unsigned bytes) {
+  u32 lowest = offsets[0], highest = offsets[0], bent = 0;
+  for (unsigned i = 0; i < 64; ++i) {
+    lowest = offsets[i] < lowest ? offsets[i] : lowest;
+    highest = offsets[i] > highest ? offsets[i] : highest;
+    bent |= offsets[i] ^ (offsets[0] + i * bytes);
+  }
+  u64 span = u64(highest) - lowest;
+  if (u64(highest) + bytes > room)
+    return false;
+  const Allocation *allocation = allocationOf(wave, start + lowest, span + bytes);
+  if (!allocation)
+    return false;
+  u64 shift = start + (reinterpret_cast<u64>(allocation->host) - allocation->base);
+  for (unsigned i = 0; i < 64; ++i)
+    op.address[i] = shift + offsets[i];
+  op.linear = bent == 0 && span == 63 * bytes;
+  return true;
+}
+
 bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes,
                    const char *what) {
   const MemoryFields &m = in.memory;
@@ -40,6 +64,10 @@ bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned by
   const u32 *first = wave.vgpr[m.address];
   const u32 *offsets = m.indexEnable ? wave.vgpr[m.address + 1] : first;
 
+  if (op.mask == allLanes && stride == 0 && m.offsetEnable && uniform <= records &&
+      resolveWhole(wave, op, offsets, base + uniform, records - uniform, bytes))
+    return true;
+
   LaneAddresses addresses;
   u64 whole = 0, some = 0;
   unsigned unit = bytes < 4 ? bytes : 4, units = bytes < 4 ? 1 : bytes / 4;
@@ -47,7 +75,7 @@ bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned by
     u64 index = m.indexEnable ? first[i] : 0;
     u64 offset = uniform + (m.offsetEnable ? offsets[i] : 0);
     u64 end = stride ? (index < records ? ~u64(0) : 0) : records;
-    u64 room = end > offset ? (end - offset) / unit : 0;
+    u64 room = end > offset ? (unit == 4 ? (end - offset) / 4 : (end - offset) / unit) : 0;
     unsigned inRange = static_cast<unsigned>(room < units ? room : units);
     op.inRange[i] = static_cast<u8>(inRange);
     whole |= u64(inRange == units) << i;

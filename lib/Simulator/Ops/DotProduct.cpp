@@ -50,25 +50,24 @@ static void permuteFirst(Wave &wave, const Instruction &in, PackedHalves &first)
   }
 }
 
-/// The form that attention's row sums have: three registers without modifiers.
-template <auto F> static void dot2Plain(Wave &wave, const Instruction &in) {
-  const u32 *a = wave.vgpr[in.source[0].reg], *b = wave.vgpr[in.source[1].reg];
-  const u32 *sum = wave.vgpr[in.source[2].reg];
-  LaneWords result;
+/// The form that attention's row sums have: no modifiers, one factor may be a constant.
+template <OperandType Halves, OperandType Sum, auto F>
+static void dot2Plain(Wave &wave, const Instruction &in) {
+  LaneWords buffer[3], result;
+  const u32 *a = readPlain(wave, in.source[0], 0, Halves, buffer[0]);
+  const u32 *b = readPlain(wave, in.source[1], 0, Halves, buffer[1]);
+  const u32 *sum = readPlain(wave, in.source[2], 0, Sum, buffer[2]);
   HOCKET_LANE_LOOP
   for (unsigned i = 0; i < 64; ++i)
-    result.lane[i] = F(static_cast<u16>(a[i]), static_cast<u16>(b[i]), static_cast<u16>(a[i] >> 16),
-                       static_cast<u16>(b[i] >> 16), sum[i], false, false);
+    result.lane[i] = F(a[i] & 0xffff, b[i] & 0xffff, a[i] >> 16, b[i] >> 16, sum[i], false, false);
   blend(wave.vgpr[in.destination], result.lane, wave.exec());
 }
 
 /// `F(a low, b low, a high, b high, sum)` on raw bits.
 template <OperandType Halves, OperandType Sum, auto F>
 static void dot2(Wave &wave, const Instruction &original) {
-  auto isVgpr = [](const Operand &operand) { return operand.kind == OperandKind::Vgpr; };
-  if (original.plain && isVgpr(original.source[0]) && isVgpr(original.source[1]) &&
-      isVgpr(original.source[2]))
-    return dot2Plain<F>(wave, original);
+  if (original.plain)
+    return dot2Plain<Halves, Sum, F>(wave, original);
   if (refuseModifiers(wave, original))
     return;
   Instruction in = withStraightHalves(original);

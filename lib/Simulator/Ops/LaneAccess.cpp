@@ -8,6 +8,14 @@ u32 uniformWord(const Wave &wave, const Operand &operand, unsigned word, Operand
   return scalarWord(wave, operand, word, type.bits, type.isFloat, type.isSigned);
 }
 
+const u32 *applySigns(const u32 *from, const Operand &operand, u32 sign, LaneWords &buffer) {
+  u32 keep = operand.absolute ? ~sign : ~0u, flip = operand.negate ? sign : 0;
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i)
+    buffer.lane[i] = (from[i] & keep) ^ flip;
+  return buffer.lane;
+}
+
 /// The lane that DPP control `control` lets `lane` read, or -1: none.
 static int dppSource(unsigned control, unsigned lane) {
   unsigned row = lane & ~15u, inRow = lane & 15;
@@ -112,10 +120,8 @@ void readGeneral(const Wave &wave, const Instruction &in, unsigned index, Operan
   if (!type.isFloat || !operand.modified())
     return;
   u32 sign = type.bits == 16 ? 0x8000u : 0x80000000u;
-  u32 keep = operand.absolute ? ~sign : ~0u, flip = operand.negate ? sign : 0;
   LaneWords &top = wide ? high : low;
-  for (unsigned i = 0; i < 64; ++i)
-    top.lane[i] = (top.lane[i] & keep) ^ flip;
+  applySigns(top.lane, operand, sign, top);
 }
 
 template <class T> static T modifyResult(T value, unsigned omod, bool clamp, bool dx10) {
@@ -247,14 +253,20 @@ void runGeneral(Wave &wave, const Instruction &in, const LaneSignature &signatur
   runInScope(wave, in, signature, keepHigh);
 }
 
-static u64 maskPlain(Wave &wave, const Instruction &in, const LaneSignature &signature) {
+static u64 maskSimple(Wave &wave, const Instruction &in, const LaneSignature &signature) {
   LaneWords buffer[3][2], flags;
   OperandWords operands;
   for (unsigned i = 0; i < signature.count; ++i) {
     OperandType type = signature.argument[i];
-    operands.word[i][0] = readPlain(wave, in.source[i], 0, type, buffer[i][0]);
-    if (type.bits == 64)
-      operands.word[i][1] = readPlain(wave, in.source[i], 1, type, buffer[i][1]);
+    const Operand &operand = in.source[i];
+    const u32 *(&words)[2] = operands.word[i];
+    words[0] = readPlain(wave, operand, 0, type, buffer[i][0]);
+    bool wide = type.bits == 64;
+    if (wide)
+      words[1] = readPlain(wave, operand, 1, type, buffer[i][1]);
+    if (type.isFloat && operand.modified())
+      words[wide] =
+          applySigns(words[wide], operand, type.bits == 16 ? 0x8000 : 0x80000000, buffer[i][wide]);
   }
   signature.loop(flags.lane, flags.lane, operands);
   return maskOfSigns(flags);
@@ -274,8 +286,8 @@ static u64 maskInScope(Wave &wave, const Instruction &in, const LaneSignature &s
 
 u64 maskOfLanes(Wave &wave, const Instruction &in, const LaneSignature &signature) {
   bool usual = !signature.anyFloat || wave.mode.isDefault();
-  if (in.plain && usual) [[likely]]
-    return maskPlain(wave, in, signature);
+  if (in.simple && usual) [[likely]]
+    return maskSimple(wave, in, signature);
   if (usual)
     return maskInScope(wave, in, signature);
   FloatScope scope(wave, signature.anyWide);

@@ -5,8 +5,8 @@
 // The argument types say how operands are read (register pairs for 64-bit types, neg and abs for
 // floats, op_sel and SDWA for all), the result type how they are written. The loop over lanes,
 // EXEC, modifiers, clamp, omod, DPP and the MODE register are dealt with here, once: a fast loop
-// for plain operands, and a general path. This header is compiled once per host instruction set;
-// everything in it is internal to the copy or always inlined (HostIsa.h).
+// for operands with no more than signs changed, and a general path. This header is compiled once
+// per host instruction set; everything in it is internal to the copy or always inlined (HostIsa.h).
 #pragma once
 
 #include "../HostIsa.h"
@@ -142,6 +142,9 @@ HOCKET_SIM_INLINE const u32 *readPlain(const Wave &wave, const Operand &operand,
   return buffer.lane;
 }
 
+/// `from` with the operand's neg and abs applied, in `buffer`; `sign` is the sign bit.
+const u32 *applySigns(const u32 *from, const Operand &operand, u32 sign, LaneWords &buffer);
+
 /// The lanes that a vector instruction writes: EXEC, less what DPP masks off.
 u64 writeMaskGeneral(const Wave &wave, const Instruction &in);
 
@@ -257,8 +260,13 @@ template <auto F, class R, class L, class... A> struct LaneFunction<F, R (L::*)(
   HOCKET_SIM_INLINE static void readOperand(const Wave &wave, const Operand &operand,
                                             LaneWords (&buffer)[2], const u32 *(&words)[2]) {
     words[0] = readPlain(wave, operand, 0, operandType<T>, buffer[0]);
-    if constexpr (TypeOf<T>::bits == 64)
+    constexpr bool wide = TypeOf<T>::bits == 64;
+    if constexpr (wide)
       words[1] = readPlain(wave, operand, 1, operandType<T>, buffer[1]);
+    if constexpr (TypeOf<T>::isFloat)
+      if (operand.modified()) [[unlikely]]
+        words[wide] = applySigns(words[wide], operand, TypeOf<T>::bits == 16 ? 0x8000 : 0x80000000,
+                                 buffer[wide]);
   }
 
   static constexpr LaneSignature signature = {loop,
@@ -270,7 +278,7 @@ template <auto F, class R, class L, class... A> struct LaneFunction<F, R (L::*)(
                                               isWide<R> || (isWide<A> || ...)};
 
   static void run(Wave &wave, const Instruction &in) {
-    if (in.plain && (!signature.anyFloat || wave.mode.isDefault())) [[likely]]
+    if (in.simple && (!signature.anyFloat || wave.mode.isDefault())) [[likely]]
       return plain(wave, in, std::make_index_sequence<sizeof...(A)>());
     runGeneral(wave, in, signature, /*keepHigh=*/false);
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "Access.h"
+#include "LdsTranspose.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
@@ -72,34 +73,13 @@ HOCKET_SIM_INLINE u32 secondOffset(const Instruction &in, unsigned unit) {
   return in.memory.offset1 * unit;
 }
 
-typedef u32 FourWords __attribute__((ext_vector_type(4), aligned(1), may_alias));
-
-/// Four lanes' rows of four words become four registers' columns, and back.
-HOCKET_SIM_INLINE void transpose(FourWords (&m)[4]) {
-  FourWords a = __builtin_shufflevector(m[0], m[1], 0, 4, 1, 5);
-  FourWords b = __builtin_shufflevector(m[2], m[3], 0, 4, 1, 5);
-  FourWords c = __builtin_shufflevector(m[0], m[1], 2, 6, 3, 7);
-  FourWords d = __builtin_shufflevector(m[2], m[3], 2, 6, 3, 7);
-  m[0] = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-  m[1] = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-  m[2] = __builtin_shufflevector(c, d, 0, 1, 4, 5);
-  m[3] = __builtin_shufflevector(c, d, 2, 3, 6, 7);
-}
-
 /// All lanes' `Words` consecutive words at `lds + address[lane] + offset` to `Words` registers.
 template <unsigned Words>
 HOCKET_SIM_INLINE void gatherLds(const std::byte *lds, const u32 *address, u32 offset,
                                  Registers to) {
   const std::byte *base = lds + offset;
   if constexpr (Words == 4) {
-    for (unsigned lane = 0; lane < 64; lane += 4) {
-      FourWords m[4];
-      for (unsigned i = 0; i < 4; ++i)
-        m[i] = *reinterpret_cast<const FourWords *>(base + address[lane + i]);
-      transpose(m);
-      for (unsigned i = 0; i < 4; ++i)
-        *reinterpret_cast<FourWords *>(&to[i][lane]) = m[i];
-    }
+    gatherFourWords(base, address, to);
   } else {
     for (unsigned lane = 0; lane < 64; ++lane) {
       u32 words[Words];

@@ -12,6 +12,21 @@ namespace hocket::sim::HOCKET_SIM_ISA {
 /// M0 as an LDS byte address: 18 bits reach all of the LDS.
 static constexpr u32 ldsAddressBits = 0x3ffff;
 
+/// All lanes of 16 bytes. Tiles come in rows of memory, so four neighbours mostly lie side by side.
+static void copyQuads(std::byte *to, std::byte *const *from) {
+  for (unsigned lane = 0; lane < 64; lane += 4, to += 64) {
+    std::byte *first = from[lane];
+    bool together = from[lane + 1] == first + 16 && from[lane + 2] == first + 32 &&
+                    from[lane + 3] == first + 48;
+    if (together) {
+      __builtin_memcpy(to, first, 64);
+      continue;
+    }
+    for (unsigned i = 0; i < 4; ++i)
+      __builtin_memcpy(to + 16 * i, from[lane + i], 16);
+  }
+}
+
 /// Whole dwords of each lane.
 template <unsigned Dwords> static void landDwords(Wave &wave, PendingOp &op) {
   constexpr unsigned bytes = Dwords * 4;
@@ -20,6 +35,8 @@ template <unsigned Dwords> static void landDwords(Wave &wave, PendingOp &op) {
     __builtin_memcpy(lds, op.host[0], 64 * bytes);
     return;
   }
+  if (Dwords == 4 && op.mask == allLanes && !op.partial)
+    return copyQuads(lds, op.host);
   for (u64 left = op.mask; left; left &= left - 1) {
     unsigned lane = __builtin_ctzll(left);
     std::byte *to = lds + lane * bytes;
@@ -80,9 +97,18 @@ static bool resolveDestination(Wave &wave, const Instruction &in, PendingOp &op,
   return false;
 }
 
+/// Tiles stream through the host's caches: what lands later is fetched now.
+static void fetchAhead(const PendingOp &op, unsigned bytes) {
+  if (op.mask != allLanes || op.partial)
+    return;
+  for (unsigned lane = 0; lane < 64; lane += 64 / bytes)
+    __builtin_prefetch(op.linear ? op.host[0] + lane * bytes : op.host[lane]);
+}
+
 static void issue(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes) {
   if (!resolveDestination(wave, in, op, bytes < 4 ? 4 : bytes))
     return dropPending(wave, op);
+  fetchAhead(op, bytes);
   maybeLandEarly(wave, op);
   issueVectorMemory(wave, op);
 }

@@ -72,20 +72,7 @@ template <unsigned Words, unsigned Unit> static void read2(Wave &wave, const Ins
 
 /// 64 bits of four 16-bit elements in each lane: row r is lanes 4r to 4r + 3.
 static void landTransposed16(Wave &wave, PendingOp &op) {
-  typedef u16 FourHalves __attribute__((ext_vector_type(4), aligned(1), may_alias));
-  typedef u16 EightHalves __attribute__((ext_vector_type(8), aligned(4), may_alias));
-  const std::byte *lds = wave.group->lds;
-  Registers to = &wave.vgpr[op.destination];
-  for (unsigned group = 0; group < 64; group += 16)
-    for (unsigned quad = 0; quad < 4; ++quad) {
-      FourHalves row[4];
-      for (unsigned r = 0; r < 4; ++r)
-        row[r] = *reinterpret_cast<const FourHalves *>(lds + op.ldsAddress[group + 4 * r + quad]);
-      unsigned lane = group + 4 * quad;
-      for (unsigned i = 0; i < 2; ++i)
-        *reinterpret_cast<EightHalves *>(&to[i][lane]) =
-            __builtin_shufflevector(row[2 * i], row[2 * i + 1], 0, 4, 1, 5, 2, 6, 3, 7);
-    }
+  gatherTransposed16(wave.group->lds, op.ldsAddress, &wave.vgpr[op.destination]);
 }
 
 /// The general transposition: `Bits` bits an element, `Words` words a lane.

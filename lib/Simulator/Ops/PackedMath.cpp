@@ -11,10 +11,10 @@
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-/// op_sel, op_sel_hi and neg of a packed f32 operand say: low from low, high from high, unchanged.
-static bool isStraight(const Operand &operand) {
-  return operand.kind == OperandKind::Vgpr && !operand.opSelect && operand.opSelectHigh &&
-         !operand.modified();
+/// The words of a packed f32 operand that the low and the high result read, if they are registers
+/// as they stand: op_sel and op_sel_hi choose between the two of a pair.
+static bool isUnchanged(const Operand &operand) {
+  return operand.kind == OperandKind::Vgpr && !operand.modified();
 }
 
 template <auto F, class... S>
@@ -39,31 +39,29 @@ __attribute__((noinline)) static void packedFloatGeneral(Wave &wave, const Instr
   blend(wave.vgpr[in.destination + 1], high.lane, wave.exec());
 }
 
+/// The low result waits, since the high one may read the register that it goes to.
 template <auto F, size_t... I>
-HOCKET_SIM_INLINE void packedFloatStraight(Wave &wave, const Instruction &in,
-                                           std::index_sequence<I...>) {
-  u64 mask = wave.exec();
-  for (unsigned word = 0; word < 2; ++word) {
-    const u32 *from[] = {wave.vgpr[in.source[I].reg + word]...};
-    u32 *to = wave.vgpr[in.destination + word];
-    LaneWords result;
-    u32 *target = mask == allLanes ? to : result.lane;
-    HOCKET_LANE_LOOP
-    for (unsigned i = 0; i < 64; ++i)
-      target[i] = bitCast<u32>(F(bitCast<f32>(from[I][i])...));
-    if (mask != allLanes)
-      blend(to, result.lane, mask);
+HOCKET_SIM_INLINE void packedFloatUnchanged(Wave &wave, const Instruction &in,
+                                            std::index_sequence<I...>) {
+  const u32 *lows[] = {wave.vgpr[in.source[I].reg + in.source[I].opSelect]...};
+  const u32 *highs[] = {wave.vgpr[in.source[I].reg + in.source[I].opSelectHigh]...};
+  LaneWords low, high;
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i) {
+    low.lane[i] = bitCast<u32>(F(bitCast<f32>(lows[I][i])...));
+    high.lane[i] = bitCast<u32>(F(bitCast<f32>(highs[I][i])...));
   }
+  blend(wave.vgpr[in.destination], low.lane, wave.exec());
+  blend(wave.vgpr[in.destination + 1], high.lane, wave.exec());
 }
 
-/// Tuples are even-aligned, so a register pair of the result is a source pair or none of it.
 template <auto F, unsigned N> static void packedFloat(Wave &wave, const Instruction &in) {
   constexpr auto indices = std::make_index_sequence<N>();
-  bool straight = !in.clamp && wave.mode.isDefault();
+  bool unchanged = !in.clamp && wave.mode.isDefault();
   for (unsigned i = 0; i < N; ++i)
-    straight &= isStraight(in.source[i]);
-  if (straight) [[likely]]
-    return packedFloatStraight<F>(wave, in, indices);
+    unchanged &= isUnchanged(in.source[i]);
+  if (unchanged) [[likely]]
+    return packedFloatUnchanged<F>(wave, in, indices);
   if (wave.mode.isDefault())
     return packedFloatGeneral<F>(wave, in, indices);
   FloatScope scope(wave, false);

@@ -40,6 +40,57 @@ static HOCKET_SIM_INLINE f32 exp2Of(f32 x) {
   return isNan(x) ? quieted(x) : result;
 }
 
+#if defined(__AVX512F__)
+/// Eight lanes of `exponential` for limited values: the same steps, so the same bits. The compiler
+/// mixes vectors of different widths where f32 and f64 meet and takes twice as long.
+static HOCKET_SIM_INLINE __m256 exponentialOfEight(__m256 x) {
+  auto all = [](f64 value) { return _mm512_set1_pd(value); };
+  auto step = [](__m512d high, __m512d t, __m512d low) { return _mm512_fmadd_pd(high, t, low); };
+  __m512d v = _mm512_cvtps_pd(x), shifted = _mm512_add_pd(v, all(0x1.8p52));
+  __m512d f = _mm512_sub_pd(v, _mm512_sub_pd(shifted, all(0x1.8p52)));
+  __m512d t = _mm512_mul_pd(f, all(0.693147180559945309417)), t2 = _mm512_mul_pd(t, t);
+  __m512d t4 = _mm512_mul_pd(t2, t2);
+  __m512d low = step(step(all(1.0 / 6.0), t, all(0.5)), t2, _mm512_add_pd(t, all(1.0)));
+  __m512d middle = step(step(all(1.0 / 5040.0), t, all(1.0 / 720.0)), t2,
+                        step(all(1.0 / 120.0), t, all(1.0 / 24.0)));
+  __m512d high = step(step(all(1.0 / 39916800.0), t, all(1.0 / 3628800.0)), t2,
+                      step(all(1.0 / 362880.0), t, all(1.0 / 40320.0)));
+  __m512d fraction = step(step(high, t4, middle), t4, low);
+  // The fraction is near 1 and the exponent small: adding to the field is multiplying.
+  __m512i exponent = _mm512_slli_epi64(_mm512_castpd_si512(shifted), 52);
+  return _mm512_cvtpd_ps(
+      _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(fraction), exponent)));
+}
+
+/// exp2Of for all lanes.
+static void exp2OfAll(u32 *to, const u32 *from) {
+  for (unsigned lane = 0; lane < 64; lane += 16) {
+    __m512 x = _mm512_loadu_ps(from + lane);
+    // Limits take the second operand for a NaN.
+    __m512 limited = _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-200)), _mm512_set1_ps(200));
+    __m256 low = exponentialOfEight(_mm512_castps512_ps256(limited));
+    __m256 high = exponentialOfEight(_mm512_extractf32x8_ps(limited, 1));
+    __m512 result = _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+    __mmask16 normal = _mm512_cmp_ps_mask(result, _mm512_set1_ps(0x1p-126f), _CMP_GE_OQ);
+    result = _mm512_maskz_mov_ps(normal, result);
+    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    __m512i quiet = _mm512_or_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x00400000));
+    _mm512_storeu_si512(to + lane, _mm512_mask_mov_epi32(_mm512_castps_si512(result), nan, quiet));
+  }
+}
+#endif
+
+static void exp2OfLanes(Wave &wave, const Instruction &in) {
+#if defined(__AVX512F__)
+  if (in.plain && wave.mode.isDefault()) [[likely]] {
+    LaneWords buffer, result;
+    exp2OfAll(result.lane, readPlain(wave, in.source[0], 0, operandType<f32>, buffer));
+    return blend(wave.vgpr[in.destination], result.lane, wave.exec());
+  }
+#endif
+  lanes<[](f32 x) { return exp2Of(x); }>(wave, in);
+}
+
 /// log2 of a positive, finite, normal value.
 static HOCKET_SIM_INLINE f64 logarithm(f64 x) {
   u64 bits = bitCast<u64>(x);
@@ -105,7 +156,7 @@ static HOCKET_SIM_INLINE f32 cosine(f32 x) { return sineOfTurns(x, 0.25); }
 
 static void registerSingle(OpTable &table) {
   for (const char *name : {"v_exp_f32", "v_exp_legacy_f32"})
-    table.add(name, lanes<[](f32 x) { return exp2Of(x); }>);
+    table.add(name, exp2OfLanes);
   for (const char *name : {"v_log_f32", "v_log_legacy_f32"})
     table.add(name, lanes<[](f32 x) { return log2Of(x); }>);
   for (const char *name : {"v_rcp_f32", "v_rcp_iflag_f32"})

@@ -27,6 +27,46 @@ template <class F, bool Ieee> struct MinMax {
   static constexpr auto med3 = [](F a, F b, F c) { return medianOf<Ieee>(a, b, c); };
 };
 
+/// Minimum and maximum of values that are no NaNs: -0 is below +0.
+static constexpr auto minNumber = [](f32 a, f32 b) {
+  f32 less = b < a ? b : a;
+  return a == b ? bitCast<f32>(bitCast<u32>(a) | bitCast<u32>(b)) : less;
+};
+static constexpr auto maxNumber = [](f32 a, f32 b) {
+  f32 more = a < b ? b : a;
+  return a == b ? bitCast<f32>(bitCast<u32>(a) & bitCast<u32>(b)) : more;
+};
+
+/// v_max_f32 and its relatives of two or three operands, which attention's row maxima are made of:
+/// without a NaN among the lanes, active or not, `Number` is folded over the operands; else
+/// `Exact`, the rule for all values, is executed.
+template <auto Number, ExecuteFunction Exact, unsigned N>
+static void foldNumbers(Wave &wave, const Instruction &in) {
+  if (!in.plain || !wave.mode.isDefault())
+    return Exact(wave, in);
+  LaneWords buffer[3], result;
+  const u32 *a = readPlain(wave, in.source[0], 0, operandType<f32>, buffer[0]);
+  const u32 *b = readPlain(wave, in.source[1], 0, operandType<f32>, buffer[1]);
+  const u32 *c = b;
+  if constexpr (N == 3)
+    c = readPlain(wave, in.source[2], 0, operandType<f32>, buffer[2]);
+  u32 unordered = 0;
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i) {
+    f32 x = bitCast<f32>(a[i]), y = bitCast<f32>(b[i]), z = bitCast<f32>(c[i]);
+    f32 value = Number(x, y);
+    unordered |= __builtin_isunordered(x, y);
+    if constexpr (N == 3) {
+      value = Number(value, z);
+      unordered |= __builtin_isunordered(z, z);
+    }
+    result.lane[i] = bitCast<u32>(value);
+  }
+  if (unordered) [[unlikely]]
+    return Exact(wave, in);
+  blend(wave.vgpr[in.destination], result.lane, wave.exec());
+}
+
 static void registerArithmetic(OpTable &table) {
   table.add("v_add_f32", lanes<[](f32 a, f32 b) { return a + b; }>);
   table.add("v_sub_f32", lanes<[](f32 a, f32 b) { return a - b; }>);
@@ -49,10 +89,10 @@ static void registerArithmetic(OpTable &table) {
 static void registerMinMax(OpTable &table) {
   using A = MinMax<f32, true>;
   using B = MinMax<f32, false>;
-  table.add("v_min_f32", byIeeeMode<A::min, B::min>);
-  table.add("v_max_f32", byIeeeMode<A::max, B::max>);
-  table.add("v_min3_f32", byIeeeMode<A::min3, B::min3>);
-  table.add("v_max3_f32", byIeeeMode<A::max3, B::max3>);
+  table.add("v_min_f32", foldNumbers<minNumber, byIeeeMode<A::min, B::min>, 2>);
+  table.add("v_max_f32", foldNumbers<maxNumber, byIeeeMode<A::max, B::max>, 2>);
+  table.add("v_min3_f32", foldNumbers<minNumber, byIeeeMode<A::min3, B::min3>, 3>);
+  table.add("v_max3_f32", foldNumbers<maxNumber, byIeeeMode<A::max3, B::max3>, 3>);
   table.add("v_med3_f32", byIeeeMode<A::med3, B::med3>);
   table.add("v_min_f64", byIeeeMode<MinMax<f64, true>::min, MinMax<f64, false>::min>);
   table.add("v_max_f64", byIeeeMode<MinMax<f64, true>::max, MinMax<f64, false>::max>);

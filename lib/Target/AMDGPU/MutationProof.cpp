@@ -2,10 +2,11 @@
 //
 // A wait is dominated where fewer operations can be in flight than it allows, or where on every way
 // an equal or stronger wait follows before anything touches what the operations that it no longer
-// covers read or write. A barrier is redundant where one of the two epochs that it separates has
-// nothing in it, so that to join them joins nothing; that the epochs of other waves do not shift
-// against it is for the checked runs to say. A nop is beyond the required distance where the static
-// hazard check finds no more without it.
+// covers read or write; a counter that is full has waited by itself. A barrier is redundant where
+// the epoch that it closes has nothing in it, or the one that it opens nothing with LDS, so that to
+// join the two joins nothing; that the epochs of other waves do not shift against it, and that
+// global memory is not shared, is for the checked runs to say. A nop is beyond the required
+// distance where the static hazard check finds no more without it.
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -35,9 +36,12 @@ public:
       : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
 
   Status build();
-  /// Whether the barrier opens or closes an epoch in which its wave does nothing with memory.
+  /// Whether the barrier closes an epoch in which its wave does nothing with memory, or opens one
+  /// in which it does nothing with LDS.
   bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
+  /// Whether a way leads from the kernel's entry to the instruction.
+  bool reachable(size_t instruction) const;
 
 private:
   struct Node {
@@ -119,6 +123,20 @@ Status Flow::build() {
   return Status::success();
 }
 
+bool Flow::reachable(size_t instruction) const {
+  std::vector<bool> seen(nodes.size(), false);
+  std::vector<size_t> work = {0};
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    work.insert(work.end(), nodes[at].next.begin(), nodes[at].next.end());
+  }
+  return seen[instruction];
+}
+
 /// Whether at most `allowed` operations are in flight whenever `wait` is reached.
 bool Flow::alwaysFewer(size_t wait, Counter counter, unsigned allowed) const {
   constexpr unsigned most = 64;
@@ -153,33 +171,39 @@ std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allow
     size_t at;
     unsigned later; ///< operations of the counter between here and the wait
     unsigned
-        bound; ///< so many later ones behind an operation, and a wait in between has covered it
+        bound;    ///< so many later ones behind an operation, and a wait in between has covered it
+    bool ordered; ///< no scalar load among the later ones: they complete in order
     auto operator<=>(const State &) const = default;
   };
   constexpr unsigned most = 64;
+  // The counter has no place for more: the next operation waits for the oldest.
+  const unsigned capacity = counter == Vector ? 63 : 15;
   std::set<size_t> found;
   std::set<State> seen;
   std::vector<State> work;
   for (size_t previous : nodes[wait].previous)
-    work.push_back({previous, 0, most});
+    work.push_back({previous, 0, most, true});
   while (!work.empty()) {
     State state = work.back();
     work.pop_back();
     if (state.later >= state.bound || !seen.insert(state).second)
       continue;
     const Node &node = nodes[state.at];
+    if (state.ordered && state.later >= capacity && node.kind != InstructionClass::Smem)
+      continue;
     if (state.at != wait)
       state.bound = std::min(state.bound, state.later + node.limit[counter]);
     if (node.counts[counter]) {
       // Scalar loads return in any order: none is certain while others are in flight.
       if (state.later >= allowed || node.kind == InstructionClass::Smem)
         found.insert(state.at);
+      state.ordered &= node.kind != InstructionClass::Smem;
       ++state.later;
       if (!dropped && state.later > allowed)
         continue;
     }
     for (size_t previous : node.previous)
-      work.push_back({previous, state.later, state.bound});
+      work.push_back({previous, state.later, state.bound, state.ordered});
   }
   return {found.begin(), found.end()};
 }
@@ -226,7 +250,8 @@ bool Flow::dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dr
   return true;
 }
 
-/// Whether no way to the next barrier (or the previous one) accesses memory or waits.
+/// Whether no way to the next barrier accesses LDS, or no way to the previous one accesses memory
+/// or waits: what was waited for before a barrier, others may rely on behind it.
 bool Flow::idle(size_t barrier, bool forward) const {
   std::vector<bool> seen(nodes.size(), false);
   auto ways = [&](size_t i) -> const llvm::SmallVector<size_t, 2> & {
@@ -240,7 +265,8 @@ bool Flow::idle(size_t barrier, bool forward) const {
     if (seen[at] || node.kind == InstructionClass::Barrier)
       continue;
     seen[at] = true;
-    if (node.counts[Vector] || node.counts[LdsAndScalar] || node.kind == InstructionClass::Wait)
+    const bool accesses = node.counts[Vector] || node.counts[LdsAndScalar];
+    if (forward ? node.lds : accesses || node.kind == InstructionClass::Wait)
       return false;
     work.insert(work.end(), ways(at).begin(), ways(at).end());
   }
@@ -283,16 +309,20 @@ static Result<std::string> proveWait(const Flow &flow, const KernelCode &kernel,
 
 Result<std::string> amdgpu::proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
                                             const Disassembler &disassembler) {
-  if (mutant.kind == MutationKind::DropNop)
-    return proveNop(kernel, mutant, disassembler);
-  const bool wait =
-      mutant.kind == MutationKind::DropWait || mutant.kind == MutationKind::WeakenWait;
-  if (!wait && mutant.kind != MutationKind::DropBarrier)
-    return std::string();
   Flow flow(kernel, disassembler);
   if (Status built = flow.build(); !built)
     return built.error();
-  if (wait)
+  if (!flow.reachable(mutant.instruction))
+    return std::string("instruction unreachable");
+  switch (mutant.kind) {
+  case MutationKind::DropNop:
+    return proveNop(kernel, mutant, disassembler);
+  case MutationKind::DropWait:
+  case MutationKind::WeakenWait:
     return proveWait(flow, kernel, mutant);
-  return std::string(flow.idleBarrier(mutant.instruction) ? "barrier redundant by epochs" : "");
+  case MutationKind::DropBarrier:
+    return std::string(flow.idleBarrier(mutant.instruction) ? "barrier redundant by epochs" : "");
+  default:
+    return std::string();
+  }
 }

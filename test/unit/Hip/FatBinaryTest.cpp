@@ -3,7 +3,9 @@
 #include "Hip.h"
 
 #include <array>
-#include <optional>
+#include <cstdio>
+#include <span>
+#include <unistd.h>
 
 using namespace hocket;
 
@@ -148,6 +150,36 @@ TEST_F(HipProgram, RefusesOtherFormats) {
   EXPECT_EQ(__hipRegisterFatBinary(nullptr), nullptr);
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("unknown format"));
   __hipUnregisterFatBinary(nullptr);
+}
+
+// A file's size is known: whatever its headers say, nothing is read past it.
+TEST_F(HipProgram, SurvivesDamagedFiles) {
+  const std::vector<std::byte> object = readBytes(HOCKET_TEST_CODE_OBJECT);
+  const std::vector<std::byte> bundled =
+      makeBundle({host, device("hipv4-amdgcn-amd-amdhsa--gfx950")});
+  const std::string path = testing::TempDir() + "/hocket-hip-damaged-" + std::to_string(getpid());
+  auto load = [&](std::span<const std::byte> bytes) {
+    FILE *file = std::fopen(path.c_str(), "wb");
+    EXPECT_TRUE(file && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+    std::fclose(file);
+    void *module = nullptr;
+    return hipModuleLoad(&module, path.c_str());
+  };
+  EXPECT_EQ(load(object), 0);
+  EXPECT_EQ(load(bundled), 0);
+  for (const std::vector<std::byte> &whole : {object, bundled})
+    for (size_t size : {size_t(0), size_t(1), size_t(10), size_t(30), size_t(63), size_t(64),
+                        size_t(100), size_t(200), size_t(1000), whole.size() / 2})
+      EXPECT_EQ(load(std::span(whole).first(size)), invalidImage) << size;
+  for (size_t at = 0; at < 120; at += 3) {
+    std::vector<std::byte> wrong = bundled;
+    wrong[at] = std::byte(0xff);
+    EXPECT_THAT(load(wrong), testing::AnyOf(0, invalidImage, noBinaryForGpu)) << at;
+    wrong = object;
+    wrong[at] ^= std::byte(0xff);
+    EXPECT_THAT(load(wrong), testing::AnyOf(0, invalidImage, noBinaryForGpu)) << at;
+  }
+  std::remove(path.c_str());
 }
 
 TEST_F(HipProgram, KeepsLaunchConfigurations) {

@@ -138,7 +138,7 @@ TEST_F(HipMemory, AnswersQuestions) {
   EXPECT_EQ(bytes, 100u);
   EXPECT_EQ(hipMemGetAddressRange(&base, &bytes, static_cast<char *>(device) + 100), nameNotFound);
 
-  // HIP 5's numbers: host 0, device 1, managed 4.
+  // HIP 5's numbers: host 0, device 1; managed memory is the host's.
   Attributes attributes;
   ASSERT_EQ(hipPointerGetAttributes(&attributes, device), 0);
   EXPECT_EQ(attributes.type, 1);
@@ -147,8 +147,9 @@ TEST_F(HipMemory, AnswersQuestions) {
   ASSERT_EQ(hipPointerGetAttributes(&attributes, pinned), 0);
   EXPECT_EQ(attributes.type, 0);
   EXPECT_EQ(attributes.hostPointer, pinned);
+  EXPECT_EQ(attributes.managed, 0);
   ASSERT_EQ(hipPointerGetAttributes(&attributes, managed), 0);
-  EXPECT_EQ(attributes.type, 4);
+  EXPECT_EQ(attributes.type, 0);
   EXPECT_EQ(attributes.managed, 1);
   EXPECT_EQ(hipPointerGetAttributes(&attributes, &attributes), invalidValue);
   EXPECT_EQ(hipPointerGetAttributes(nullptr, device), invalidValue);

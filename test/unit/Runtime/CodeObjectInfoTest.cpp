@@ -28,6 +28,20 @@ TEST(CodeObjectInfo, ReadsKernelsAndArguments) {
   EXPECT_GT((*sizes)->kernargSize, 8u);
 }
 
+/// AMD's hand-written code objects do not name their target: the ELF header does.
+TEST(CodeObjectInfo, TakesTheProcessorFromTheHeader) {
+  std::vector<std::byte> bytes = testCodeObject();
+  const std::string key = "amdhsa.target";
+  auto same = [](std::byte a, char b) { return a == std::byte(b); };
+  auto at = std::search(bytes.begin(), bytes.end(), key.begin(), key.end(), same);
+  ASSERT_NE(at, bytes.end());
+  *at = std::byte('x');
+  auto info = readCodeObjectInfo(bytes, "fill.co");
+  ASSERT_TRUE(info.ok()) << info.error().message;
+  EXPECT_EQ(info->target, "");
+  EXPECT_EQ(info->architecture, "gfx950");
+}
+
 TEST(CodeObjectInfo, AgreesWithTheSimulatorsReader) {
   std::vector<std::byte> bytes = testCodeObject();
   auto mine = readCodeObjectInfo(bytes, "fill.co");

@@ -3,6 +3,7 @@
 #include "TestSupport.h"
 #include "hocket/Runtime/Arguments.h"
 #include "hocket/Runtime/Registry.h"
+#include "hocket/Runtime/Stream.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 using namespace hocket;
@@ -105,4 +106,60 @@ TEST(SimDevice, OutlivesItsHandleThroughAModule) {
     module = *loaded;
   }
   EXPECT_TRUE(module->kernel("fill").ok());
+}
+
+// A stream has no report to put findings in: they end the launch.
+TEST(SimDevice, FailsCheckedLaunchesOnStreams) {
+  std::shared_ptr<Device> device = openSimulator();
+  auto bytes = readFile(HOCKET_TEST_MIX);
+  ASSERT_TRUE(device && bytes.ok());
+  auto module = device->loadModule(*bytes, "mix.co");
+  ASSERT_TRUE(module.ok());
+  auto race = (*module)->kernel("race"), poke = (*module)->kernel("poke");
+  auto stream = device->createStream();
+  auto memory = device->allocate(512);
+  ASSERT_TRUE(race.ok() && poke.ok() && stream.ok() && memory.ok());
+  const LaunchShape shape = {{1, 1, 1}, {128, 1, 1}, 0};
+  const uint64_t nowhere = 16;
+  std::span<const std::byte> block = std::as_bytes(std::span(&*memory, 1));
+  EXPECT_TRUE((*stream)->launch(**race, shape, block).ok());
+  SimulationOptions checked;
+  checked.check = true;
+  device->setSimulationOptions(checked);
+  Status raced = (*stream)->launch(**race, shape, block);
+  expectError(raced, "kernel 'race': lds-race: ");
+  EXPECT_EQ(raced.error().kind, ErrorKind::Execution);
+  expectError((*stream)->launch(**poke, shape, std::as_bytes(std::span(&nowhere, 1))),
+              "kernel 'poke': ");
+}
+
+// A device that nobody owns could go before its streams.
+TEST(SimDevice, HasStreamsOnlyIfOwned) {
+  struct Unowned final : Device {
+    std::string_view kind() const override { return "unowned"; }
+    const DeviceProperties &properties() const override { return none; }
+    Result<DeviceAddress> allocate(uint64_t, uint64_t, std::string_view) override {
+      return unsupported("none");
+    }
+    Status free(DeviceAddress) override { return Status::success(); }
+    Status copyToDevice(DeviceAddress, std::span<const std::byte>) override {
+      return Status::success();
+    }
+    Status copyFromDevice(std::span<std::byte>, DeviceAddress) override {
+      return Status::success();
+    }
+    Status fill(DeviceAddress, uint8_t, uint64_t) override { return Status::success(); }
+    Result<std::shared_ptr<Module>> loadModule(std::span<const std::byte>,
+                                               std::string_view) override {
+      return unsupported("none");
+    }
+    Result<LaunchReport> launch(Kernel &, const LaunchShape &,
+                                std::span<const std::byte>) override {
+      return unsupported("none");
+    }
+    Status synchronize() override { return Status::success(); }
+    DeviceProperties none;
+  } device;
+  expectError(device.createStream(), "is not owned by a shared pointer");
+  expectError(device.createEvent(), "is not owned by a shared pointer");
 }

@@ -151,6 +151,15 @@ TEST(HipDevice, LeavesTheThreadAsItWas) {
   auto done = (*stream)->isComplete(); // hipErrorNotReady
   EXPECT_TRUE(done.ok() && !*done);
   EXPECT_EQ(getLastError(), 0);
+  auto module = (*opened)->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok());
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok());
+  const std::array<uint32_t, 4> failing = {0, 0, 0xdead, 0};
+  expectError(
+      (*stream)->launch(**kernel, {{1, 1, 1}, {64, 1, 1}, 0}, std::as_bytes(std::span(failing))),
+      "hipModuleLaunchKernel failed");
+  EXPECT_EQ(getLastError(), 0);
   EXPECT_TRUE((*opened)->free(*address).ok());
 }
 

@@ -18,7 +18,7 @@ namespace hocket::runtime {
 /// The metadata of one code object.
 struct CodeObjectInfo {
   std::string name;         ///< the file's name, for messages
-  std::string target;       ///< "amdgcn-amd-amdhsa--gfx950:xnack-"
+  std::string target;       ///< "amdgcn-amd-amdhsa--gfx950:xnack-"; may be empty
   std::string architecture; ///< "gfx950"
   uint32_t version = 0;     ///< code object version: 3 to 6
   std::vector<KernelInfo> kernels;

@@ -29,3 +29,10 @@ __attribute__((amdgpu_kernel)) void mix(GLOBAL const float *in, GLOBAL float *ou
 
 // Writes where the address says, which may be nowhere.
 __attribute__((amdgpu_kernel)) void poke(GLOBAL unsigned *to) { *to = 1; }
+
+// Reads what another wave writes, with no barrier between.
+__attribute__((amdgpu_kernel)) void race(GLOBAL float *out) {
+  unsigned lane = __builtin_amdgcn_workitem_id_x();
+  *(volatile __attribute__((address_space(3))) float *)&shared[lane] = lane;
+  out[lane] = *(volatile __attribute__((address_space(3))) float *)&shared[127 - lane];
+}

@@ -115,6 +115,50 @@ TEST_F(MutationTest, BarriersOfIdleEpochs) {
   EXPECT_EQ(reasons, (std::vector<std::string>{idle, idle, ""}));
 }
 
+/// Behind the last barrier of a kernel results are stored: nothing of it meets another wave's LDS.
+TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
+  const std::string before = "ds_read_b32 v1, v0\ns_waitcnt lgkmcnt(0)\ns_barrier\n",
+                    store = "s_load_dword s6, s[4:5], 0x0\ns_waitcnt lgkmcnt(0)\n"
+                            "global_store_dword v0, v1, s[4:5]\n",
+                    fetch =
+                        "s_mov_b32 m0, 0\ns_nop 0\nbuffer_load_dword v0, s[8:11], 0 offen lds\n";
+  auto reasonOf = [&](const std::string &text) {
+    assemble(text);
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::DropBarrier)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return std::string("no barrier");
+  };
+  EXPECT_EQ(reasonOf(before + store), "barrier redundant by epochs");
+  EXPECT_EQ(reasonOf(before + fetch + store), "");
+  EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v0, v1\nskip:"), "");
+}
+
+TEST_F(MutationTest, UnreachableInstructions) {
+  assemble("s_branch end\nds_read_b32 v1, v0 offset:16\nend:");
+  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "instruction unreachable");
+  assemble("s_cbranch_scc1 end\nds_read_b32 v1, v0 offset:16\nend:");
+  EXPECT_EQ(reason("ds_read_b32 v1, v0 offset:32"), "");
+}
+
+/// With fifteen operations in flight the sixteenth waits for the first.
+TEST_F(MutationTest, FullCountersWaitByThemselves) {
+  auto reads = [](unsigned count, const std::string &between) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += "ds_read_b32 v" + std::to_string(i + 1) + ", v0\n" + (i == 0 ? between : "");
+    return text;
+  };
+  const std::string rest = "s_waitcnt lgkmcnt(14)\nv_mov_b32 v40, v1\ns_waitcnt lgkmcnt(0)\n";
+  assemble(reads(16, "") + rest);
+  EXPECT_EQ(reason("s_nop 0"), dominated);
+  assemble(reads(15, "") + rest);
+  EXPECT_EQ(reason("s_nop 0"), "");
+  // A scalar load may be what made room.
+  assemble(reads(15, "s_load_dword s6, s[4:5], 0x0\n") + rest);
+  EXPECT_EQ(reason("s_nop 0"), "");
+}
+
 TEST_F(MutationTest, CountersAreCarriedFromRoundToRound) {
   assemble("loop:\ns_add_u32 s4, s4, 4\ns_min_u32 s5, s4, 9\ns_add_u32 s5, s5, 4\n"
            "s_cmp_lt_u32 s5, s4\ns_cbranch_scc1 loop");

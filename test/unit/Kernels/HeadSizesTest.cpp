@@ -38,10 +38,10 @@ ForwardProblem withHeads(ForwardProblem problem, const Heads &heads) {
   return problem;
 }
 
-class HeadDims : public testing::TestWithParam<Heads> {};
+class HeadSizes : public testing::TestWithParam<Heads> {};
 } // namespace
 
-TEST_P(HeadDims, Verify) {
+TEST_P(HeadSizes, Verify) {
   const Heads &heads = GetParam();
   const Case cases[] = {
       {"long", withHeads(makeProblem(DataType::BF16, true, 1, 4, 2, 150, 400), heads),
@@ -63,6 +63,6 @@ TEST_P(HeadDims, Verify) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, HeadDims, testing::ValuesIn(heads()), [](const auto &info) {
+INSTANTIATE_TEST_SUITE_P(All, HeadSizes, testing::ValuesIn(heads()), [](const auto &info) {
   return std::to_string(info.param.dim) + "x" + std::to_string(info.param.dimV);
 });
