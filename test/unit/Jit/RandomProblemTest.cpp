@@ -147,7 +147,7 @@ protected:
     if (made.ok())
       planner = *made;
   }
-  uint64_t seed = 20261121, count = 16;
+  uint64_t seed = 20261121, count = 8;
   std::shared_ptr<Planner> planner;
 };
 } // namespace
