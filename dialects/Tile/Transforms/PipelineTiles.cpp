@@ -55,6 +55,8 @@ struct Copy {
   std::function<std::optional<int64_t>(int64_t offset, int64_t depth)> slot;
   /// Whether a step with this offset has a tile.
   std::function<bool(int64_t offset)> valid;
+  /// How many tiles come after that of a step with this offset, at least.
+  std::function<int64_t(int64_t offset)> tilesAfter;
   /// What may stay in flight at the end of a cluster.
   std::function<AllowedInFlight(int64_t cluster)> allowed;
 };
@@ -79,6 +81,7 @@ private:
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
                      bool scheduled = true);
   void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
+  void dropIdleMasks(StepOp clone);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
   void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
@@ -180,6 +183,33 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
   builder.setInsertionPointAfter(clone);
 }
 
+/// Whether `mask` leaves all tiles but the last of `count` alone: it has no diagonal, and the tiles
+/// were counted from where it cuts.
+static bool cutsLastTileAlone(MaskOp mask, Value count) {
+  int64_t rows = mask.getScores().getType().getRows();
+  auto isConstant = [](Value value, int64_t wanted) {
+    APInt found;
+    return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
+  };
+  auto quotient = count.getDefiningOp<arith::DivUIOp>();
+  auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  return !mask.getDiagonal() && sum && isConstant(quotient.getRhs(), rows) &&
+         isConstant(sum.getRhs(), rows - 1) && sum.getLhs() == mask.getBelow();
+}
+
+/// Takes masks out of a tile that no row of it can cut.
+void LoopEmitter::dropIdleMasks(StepOp clone) {
+  SmallVector<MaskOp> idle;
+  clone.walk([&](MaskOp mask) {
+    if (cutsLastTileAlone(mask, loop.getCount()))
+      idle.push_back(mask);
+  });
+  for (MaskOp mask : idle) {
+    mask.replaceAllUsesWith(mask.getScores());
+    mask.erase();
+  }
+}
+
 void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy) {
   IRMapping mapping;
   mapping.map(loop.getTile(), copy.tile(builder, step.offset));
@@ -191,6 +221,8 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
   });
   auto clone = cast<StepOp>(builder.clone(*source, mapping));
   assignSlots(builder, clone, step, copy);
+  if (copy.tilesAfter(step.offset) > 0)
+    dropIdleMasks(clone);
   for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
     versions[{original, step.offset}] = result;
     for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
@@ -269,6 +301,7 @@ SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
   copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return forOp.getInductionVar(); };
   copy.slot = [](int64_t, int64_t) { return std::optional<int64_t>(0); };
   copy.valid = [](int64_t) { return true; };
+  copy.tilesAfter = [](int64_t) { return 0; };
   copy.allowed = [&](int64_t cluster) -> AllowedInFlight {
     if (scheduled)
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
@@ -293,6 +326,9 @@ void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
       return std::optional((iteration + offset) % depth);
     };
     copy.valid = [&](int64_t offset) { return iteration + offset >= 0; };
+    copy.tilesAfter = [&](int64_t offset) {
+      return model.minimumTiles() - 1 - (iteration + offset);
+    };
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(/*tiles=*/model.minimumTiles(), iteration, cluster);
     };
@@ -331,6 +367,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
+    copy.tilesAfter = [&](int64_t offset) { return model.lastOffset() - offset; };
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     emitIteration(builder, clusters, copy);
     advance(/*prune=*/true);
@@ -403,6 +440,7 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
     };
     copy.slot = [](int64_t, int64_t) { return std::nullopt; };
     copy.valid = [&](int64_t offset) { return ahead + offset < 0; };
+    copy.tilesAfter = [&](int64_t offset) { return -1 - (ahead + offset); };
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(tiles, tiles + ahead, cluster);
     };

@@ -1,0 +1,98 @@
+// tile-pipeline leaves masks out of copies of an iteration whose tile they cannot cut: where the tiles were
+// counted from the length that the mask cuts at, only the last one is cut.
+// RUN: hocket-opt %s --tile-pipeline -split-input-file | FileCheck %s
+
+// Each loop becomes, in this order: the steady loop, the epilogue, and the loop for fewer tiles than stages.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @last
+// CHECK: scf.while
+// CHECK-NOT: tile.mask
+// CHECK: scf.condition
+// CHECK: tile.mask
+// CHECK: scf.for
+// CHECK: tile.mask
+// CHECK-NOT: tile.mask
+tile.kernel @last(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %last = arith.constant 63 : i32
+  %rows = arith.constant 64 : i32
+  %up = arith.addi %n, %last : i32
+  %count = arith.divui %up, %rows : i32
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+// A diagonal may cut any tile.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @diagonal
+// CHECK: scf.while
+// CHECK: tile.mask
+// CHECK: scf.condition
+// CHECK: tile.mask
+// CHECK: scf.for
+// CHECK: tile.mask
+tile.kernel @diagonal(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %last = arith.constant 63 : i32
+  %rows = arith.constant 64 : i32
+  %up = arith.addi %n, %last : i32
+  %count = arith.divui %up, %rows : i32
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) diagonal(%n) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+// Tiles that were counted from something else, of another size: nothing is known.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @unknown
+// CHECK: scf.while
+// CHECK: tile.mask
+// CHECK: scf.condition
+tile.kernel @unknown(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %last = arith.constant 31 : i32
+  %rows = arith.constant 32 : i32
+  %up = arith.addi %n, %last : i32
+  %count = arith.divui %up, %rows : i32
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
