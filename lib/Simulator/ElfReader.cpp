@@ -210,7 +210,8 @@ Status Reader::readNotes() {
     for (const ElfFile::Elf_Note &note : elf.notes(header, error)) {
       if (note.getName() != "AMDGPU" || note.getType() != ELF::NT_AMDGPU_METADATA)
         continue;
-      llvm::ArrayRef<uint8_t> blob = note.getDesc(header.p_align);
+      // An alignment of 0 or 1 means 4 to `notes` too.
+      llvm::ArrayRef<uint8_t> blob = note.getDesc(std::max<uint64_t>(header.p_align, 4));
       llvm::consumeError(std::move(error));
       return readKernels({reinterpret_cast<const char *>(blob.data()), blob.size()});
     }

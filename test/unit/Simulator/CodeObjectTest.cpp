@@ -76,6 +76,29 @@ TEST(CodeObject, CorruptBytesDoNotCrash) {
   }
 }
 
+/// The note's descriptor stands at a multiple of the segment's alignment, where 0 and 1 mean 4.
+TEST(CodeObject, TakesEveryAlignmentOfNotes) {
+  const std::string good = makeKernelFile({});
+  auto read = [&](size_t at, auto value) {
+    std::memcpy(&value, good.data() + at, sizeof(value));
+    return value;
+  };
+  const size_t headers = read(32, uint64_t()), count = read(56, uint16_t());
+  size_t note = 0;
+  for (size_t header = headers; header != headers + 56 * count; header += 56)
+    if (read(header, uint32_t()) == 4) // PT_NOTE
+      note = header;
+  ASSERT_NE(note, 0u);
+  auto withAlignment = [&](uint64_t alignment) {
+    std::string bytes = good;
+    std::memcpy(bytes.data() + note + 48, &alignment, sizeof(alignment));
+    return bytes;
+  };
+  for (uint64_t alignment : {0, 1, 4})
+    EXPECT_EQ(loadError(withAlignment(alignment)), "") << alignment;
+  EXPECT_THAT(loadError(withAlignment(48)), HasSubstr("alignment (48) is not 4 or 8"));
+}
+
 TEST(CodeObject, ChecksMetadataAndDescriptor) {
   KernelFile file;
   file.waveSize = 32;
