@@ -30,6 +30,8 @@ static StringRef bindingOf(Value value) {
 }
 
 static std::string nameAfter(Value view, StringRef suffix) {
+  while (auto slice = view.getDefiningOp<SliceRowsOp>())
+    view = slice.getView();
   StringRef binding = bindingOf(view);
   return binding.empty() ? suffix.str() : (binding + "_" + suffix).str();
 }
@@ -73,6 +75,9 @@ void WaveRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResu
 void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "kv_head");
 }
+void SliceRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "slice"));
+}
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "ring"));
 }
@@ -84,9 +89,7 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
-void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "row");
-}
+void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "row"); }
 void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "shifted");

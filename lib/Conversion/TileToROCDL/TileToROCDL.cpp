@@ -1,7 +1,8 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp and Compute.cpp.
+// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Compute.cpp and
+// Combine.cpp.
 #include "Lowering.h"
 
 #include "hocket/Conversion/Passes.h"
@@ -125,6 +126,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
+    populateCombinePatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,
