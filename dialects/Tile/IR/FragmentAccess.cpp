@@ -42,11 +42,18 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag) {
   return LdsUse{LdsInstruction::ReadB128, *access};
 }
 
-Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag) {
+Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch) {
   Result<LinearLayout> layout =
       accumulatorOrderedOperand(panelColumns(frag.getRows()), frag.getColumns());
   if (!layout)
     return layout.error();
+  if (!arch.hasTransposedRead(kElementBits)) {
+    Result<GatheredReads> reads =
+        gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, kReadBytes);
+    if (!reads)
+      return reads.error();
+    return LdsUse{LdsInstruction::ReadB128, reads->access, reads->rows};
+  }
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);
   if (!access)
     return access.error();

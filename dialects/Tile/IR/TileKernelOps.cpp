@@ -272,6 +272,25 @@ LogicalResult ReadTransposedOp::verify() {
   return success();
 }
 
+/// A part is of a tile of `ring`, shared by the kernel's waves.
+static LogicalResult requirePart(Operation *op, PartType part, RingType ring) {
+  if (part.getShape() != ring.getShape() || part.getElementType() != ring.getElementType())
+    return op->emitOpError() << part << " of " << ring
+                             << ", expected the ring's shape and element type";
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (kernel && kernel.getWaves() != static_cast<uint64_t>(part.getWaves()))
+    return op->emitOpError() << part << " is shared by " << part.getWaves()
+                             << " waves, the kernel has " << kernel.getWaves();
+  return success();
+}
+
+LogicalResult LoadPartOp::verify() {
+  return requirePart(*this, getPart().getType(), getRing().getType());
+}
+LogicalResult PutOp::verify() {
+  return requirePart(*this, getPart().getType(), getRing().getType());
+}
+
 LogicalResult WaitOp::verify() {
   if (!getVm() && !getLgkm())
     return emitOpError("waits for nothing; give vm(n), lgkm(n) or both");

@@ -84,9 +84,7 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
-void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "row");
-}
+void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "row"); }
 void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "shifted");
@@ -99,6 +97,7 @@ void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "operand");
 }
+void LoadPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPart(), "part"); }
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "product"); }

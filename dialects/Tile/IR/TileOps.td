@@ -274,6 +274,31 @@ def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
 }
 
+def Tile_LoadPartOp : Tile_Op<"load_part", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "this wave's part of a tile from global memory into registers";
+  let description = [{
+    What `tile.fetch` does where the target has no wide load to LDS, in two: this op loads, and a
+    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile);
+  let results = (outs Tile_Part:$part);
+  let assemblyFormat = "$ring `[` $tile `]` attr-dict `:` type($ring) `->` type($part)";
+  let hasVerifier = 1;
+}
+
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>]> {
+  let summary = "this wave's part of a tile from registers into its ring slot";
+  let description = [{
+    Other waves may read the tile after a wait for LDS accesses and a barrier. In the `clusters`
+    stage `slot` says which slot.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Tile_Part:$part);
+  let assemblyFormat = [{
+    $part `,` $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($part) `,` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_ReadOp : Tile_Op<"read", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "a tile from LDS into a left operand: row = the tile's row, depth = its column";
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
@@ -510,10 +535,11 @@ def Tile_WaitOp : Tile_Op<"wait"> {
 }
 
 def Tile_AwaitOp : Tile_Op<"await"> {
-  let summary = "waits for fetches and LDS reads of this wave, said in tiles";
+  let summary = "waits for fetches and LDS accesses of this wave, said in tiles";
   let description = [{
     `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
-    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads.
+    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads and for all
+    that was put into LDS.
     `tile-synchronize` turns it into a `tile.wait` with instruction counts.
   }];
   let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);

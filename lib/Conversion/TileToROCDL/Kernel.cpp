@@ -48,6 +48,10 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](tile::FragType type, SmallVectorImpl<Type> &types) {
     return std::optional(convertFrag(type, types));
   });
+  converter.addConversion([](tile::PartType type, SmallVectorImpl<Type> &types) {
+    types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
+    return std::optional(success());
+  });
   converter.addConversion([](tile::RowsType type) { return type.getElementType(); });
 }
 

@@ -12,6 +12,7 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
+#include "RowBounds.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "hocket/Layout/FragmentReads.h"
@@ -23,11 +24,11 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Bytes that one lane moves in an LDS DMA, an operand read and a transposed read.
-static constexpr unsigned kDmaBytes = 16, kReadBytes = 16, kTransposedBytes = 8;
+/// Bytes that one lane moves in an operand read and a transposed read.
+static constexpr unsigned kReadBytes = 16, kTransposedBytes = 8;
+using tile::kDmaBytes;
 
-/// A failed layout computation is the op's error, in the layout library's words.
-static LogicalResult layoutError(Operation *op, const Error &error) {
+LogicalResult lowering::layoutError(Operation *op, const Error &error) {
   return op->emitOpError() << "cannot be laid out: " << error.message;
 }
 
@@ -69,6 +70,30 @@ static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
 
+Value lowering::tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                             int64_t rowBytes, Value stride) {
+  auto bytesOf = [&](Value count) {
+    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
+    return emit.add(before, emit.i32(rowBytes));
+  };
+  Value perTile = emit.i32(rows);
+  Value last =
+      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
+  Value whole = bytesOf(perTile);
+  Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
+  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
+  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
+  Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
+  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+
+  auto wide = [&](Value value) {
+    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
+  };
+  Value tileStride = emit.mul(stride, perTile);
+  Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
+  return emit.bufferResource(start, wide(bytes));
+}
+
 namespace {
 struct RingPattern : TilePattern<tile::RingOp> {
   using TilePattern::TilePattern;
@@ -83,27 +108,6 @@ struct RingPattern : TilePattern<tile::RingOp> {
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
-};
-
-/// The bytes of a row that exist, for accesses that may reach behind them.
-class RowBounds {
-public:
-  /// Beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
-  static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
-
-  explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
-
-  /// `offset`, or one that is out of bounds where the piece at byte `laneByte` + `step` of its row
-  /// does not exist. `reach` has every bit that `laneByte` may have.
-  Value within(Emitter &emit, Value offset, Value laneByte, uint64_t reach, int64_t step) const {
-    if (step + static_cast<int64_t>(reach) < rowBytes)
-      return offset;
-    Value exists =
-        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, laneByte, emit.i32(rowBytes - step));
-    return arith::SelectOp::create(emit, exists, offset,
-                                   emit.i32(static_cast<int32_t>(kOutOfBounds)));
-  }
-  const int64_t rowBytes;
 };
 
 /// The pieces that 64 lanes move in one instruction of a global access of rows, of one panel.
@@ -252,33 +256,6 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
 struct FetchPattern : TilePattern<tile::FetchOp> {
   using TilePattern::TilePattern;
 
-  /// The descriptor of tile number `tile`, which is not negative, whose rows beyond the ring's read
-  /// as zero. What does not depend on the tile is written so that it can leave the loop: a whole
-  /// tile's bytes, the last one's, and the stride of tiles (a tile spans less than 2 GiB).
-  static Value tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                            int64_t rowBytes, Value stride) {
-    auto bytesOf = [&](Value count) {
-      Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
-      return emit.add(before, emit.i32(rowBytes));
-    };
-    Value perTile = emit.i32(rows);
-    Value last =
-        arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
-    Value whole = bytesOf(perTile);
-    Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
-    Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
-    Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
-    Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-    Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
-
-    auto wide = [&](Value value) {
-      return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
-    };
-    Value tileStride = emit.mul(stride, perTile);
-    Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
-    return emit.bufferResource(start, wide(bytes));
-  }
-
   LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
@@ -368,6 +345,17 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   return reads;
 }
 
+/// One operand of 16 bytes a lane.
+Value readOperand(Emitter &emit, const LoweringState &state, tile::FragType frag,
+                  const TileReads &reads, uint32_t immediate) {
+  auto type = VectorType::get({kOperandElements}, frag.getElementType());
+  auto load =
+      LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)), kReadBytes);
+  load.setAliasScopesAttr(state.readScope);
+  load.setNoaliasScopesAttr(state.dmaScope);
+  return load;
+}
+
 struct ReadPattern : TilePattern<tile::ReadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ReadOp op, OneToNOpAdaptor adaptor,
@@ -383,16 +371,10 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
                   adaptor.getSlot().front(), state.of(op).lane, use->access);
     if (failed(reads))
       return failure();
-    auto type = VectorType::get({kOperandElements}, frag.getElementType());
     SmallVector<SmallVector<Value>> panels;
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
-      for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates) {
-        auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
-                                         kReadBytes);
-        load.setAliasScopesAttr(state.readScope);
-        load.setNoaliasScopesAttr(state.dmaScope);
-        loads.push_back(load);
-      }
+      for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates)
+        loads.push_back(readOperand(emit, state, frag, *reads, immediate));
     SmallVector<Value> results = joinPanels(panels, frag.getRows() / kBlock);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
@@ -405,7 +387,8 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LdsUse> use = tile::transposedOperandReads(frag);
+    const ArchInfo &arch = *state.of(op).arch;
+    Result<LdsUse> use = tile::transposedOperandReads(frag, arch);
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
@@ -414,9 +397,16 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
                   adaptor.getSlot().front(), state.of(op).lane, use->access);
     if (failed(reads))
       return failure();
-    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     SmallVector<Value> halves, results;
     // Panels lie along the fragment's rows, which are its outermost dimension.
+    if (use->instruction == LdsInstruction::ReadB128) {
+      for (const SmallVector<uint32_t> &immediates : reads->immediates)
+        for (uint32_t immediate : immediates)
+          results.push_back(readOperand(emit, state, frag, *reads, immediate));
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+      return success();
+    }
+    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates)
         halves.push_back(ROCDL::ds_read_tr16_b64::create(

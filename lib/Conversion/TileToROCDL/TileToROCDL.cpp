@@ -75,12 +75,13 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
           "first");
       return WalkResult::interrupt();
     }
-    bool streams = isa<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(op);
-    if (streams && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
+    bool streams = isa<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(op);
+    bool usesRing = streams || isa<tile::LoadPartOp>(op);
+    if (usesRing && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
       op->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
       return WalkResult::interrupt();
     }
-    if (streams && op->getNumOperands() != 3) {
+    if (streams && op->getNumOperands() != (isa<tile::PutOp>(op) ? 4 : 3)) {
       op->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
       return WalkResult::interrupt();
     }
@@ -124,6 +125,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
+    populateStagingPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
