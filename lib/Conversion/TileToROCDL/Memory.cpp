@@ -26,11 +26,6 @@ using namespace hocket::lowering;
 /// Bytes that one lane moves in an LDS DMA, an operand read and a transposed read.
 static constexpr unsigned kDmaBytes = 16, kReadBytes = 16, kTransposedBytes = 8;
 
-/// A failed layout computation is the op's error, in the layout library's words.
-static LogicalResult layoutError(Operation *op, const Error &error) {
-  return op->emitOpError() << "cannot be laid out: " << error.message;
-}
-
 /// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
 /// exist, each `rowBytes` long, or 0 if none does.
 static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
@@ -76,10 +71,17 @@ struct RingPattern : TilePattern<tile::RingOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getIndices()[0].front(), head = adaptor.getIndices()[1].front();
-    SmallVector<Value> values = {elementAddress(emit, view, {batch, emit.i32(0), head}),
-                                 byteStride(emit, view, 1), view.extent(emit, 1),
-                                 emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
+    // The dimensions of rows and of columns, and where the ring's first row is.
+    int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
+    Value first = op.getByColumns() ? adaptor.getIndices()[0].front() : emit.i32(0);
+    SmallVector<Value> indices = {first};
+    if (!op.getByColumns())
+      indices = {adaptor.getIndices()[0].front(), first, adaptor.getIndices()[1].front()};
+    SmallVector<Value> values = {
+        elementAddress(emit, view, indices), byteStride(emit, view, rows),
+        arith::SubIOp::create(emit, view.extent(emit, rows), first),
+        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
+        emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -92,6 +94,8 @@ public:
   static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
 
   explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
+  /// Rows without an end.
+  RowBounds() : rowBytes(std::numeric_limits<int64_t>::max()) {}
 
   /// `offset`, or one that is out of bounds where the piece at byte `laneByte` + `step` of its row
   /// does not exist. `reach` has every bit that `laneByte` may have.
@@ -296,10 +300,12 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    RowBounds bounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride);
-    Value resource = tileResource(emit, ring, adaptor.getTile().front(), type.getShape()[0],
-                                  bounds.rowBytes, stride);
+    bool byColumns = ringOp.getByColumns();
+    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
+    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
+    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
+                               : tileResource(emit, ring, tile, type.getShape()[0],
+                                              bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
@@ -345,7 +351,8 @@ struct TileReads {
 };
 
 FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds,
-                               Value slot, Value lane, const LinearLayout &access) {
+                               Value slot, const KernelValues &kernel,
+                               const LinearLayout &access) {
   Result<LdsTileLayout> layout =
       tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
   if (!layout)
@@ -353,7 +360,10 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   Result<LdsReadPlan> plan = planLdsReads(*layout, access);
   if (!plan)
     return layoutError(op, plan.error());
-  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, lane);
+  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, kernel.lane);
+  if (plan->lanePart.reach(dims::Wave, dims::Offset) != 0)
+    offset = arith::XOrIOp::create(
+        emit, offset, emit.linear(plan->lanePart, dims::Wave, dims::Offset, kernel.wave));
   if (layout->padding != 0) {
     Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout->chunkBytes));
     offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
@@ -374,13 +384,13 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LdsUse> use = tile::operandReads(frag);
+    Result<LdsUse> use = tile::operandReads(frag, tile::wavePartOf(op.getPart()));
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
@@ -393,7 +403,7 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
         load.setNoaliasScopesAttr(state.dmaScope);
         loads.push_back(load);
       }
-    SmallVector<Value> results = joinPanels(panels, frag.getRows() / kBlock);
+    SmallVector<Value> results = joinPanels(panels, frag.getWidth() / kBlock);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -411,7 +421,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
     auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
