@@ -48,6 +48,9 @@ private:
   Status launchOnce(uint64_t seed, ForwardOutputs &outputs);
   Status collect(PlacedTensor &tensor, const std::string &name, std::span<std::byte> to,
                  const std::string &launch);
+  Status inspect();
+  Status resetOutputs();
+  Status collectOutputs(ForwardOutputs &to, const std::string &where);
   Status checkInputs();
   void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
   uint64_t hashOutputs() const;
@@ -70,7 +73,8 @@ private:
   };
   std::vector<Loaded> kernels;
   ForwardInputs inputs;
-  ForwardOutputs outputs; ///< of the first launch
+  ForwardOutputs outputs;   ///< of the first launch
+  ForwardOutputs inspected; ///< of what `inspect` executed; empty if it is not verified
   PlacedTensor q, k, v, o, lse;
   std::unique_ptr<DeviceTensor> workspace;
   uint64_t workspaceBytes = 0;
@@ -228,11 +232,17 @@ Status Runner::collect(PlacedTensor &tensor, const std::string &name, std::span<
   return Status::success();
 }
 
-Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+Status Runner::resetOutputs() {
   for (DeviceTensor *tensor : {o.device.get(), lse.device.get(), workspace.get()})
     if (tensor)
       if (Status status = tensor->uploadGuards(); !status.ok())
         return status;
+  return Status::success();
+}
+
+Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+  if (Status status = resetOutputs(); !status.ok())
+    return status;
   runtime::SimulationOptions simulation;
   simulation.seed = seed;
   simulation.threads = options.threads;
@@ -260,6 +270,10 @@ Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
     report.failures.push_back("the launch did not finish: " + fault + where);
     break;
   }
+  return collectOutputs(to, where);
+}
+
+Status Runner::collectOutputs(ForwardOutputs &to, const std::string &where) {
   to.o.resize(outputs.o.size());
   to.lse.resize(outputs.lse.size());
   if (Status status = collect(o, "o", bytesOf(to.o), where); !status.ok())
@@ -298,11 +312,22 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
-  for (const Loaded &kernel : kernels)
-    if (options.inspect)
-      if (Status status = options.inspect(*kernel.kernel, kernel.binding); !status.ok())
-        return status;
+  if (Status status = inspect(); !status.ok())
+    return status;
   return checkInputs();
+}
+
+Status Runner::inspect() {
+  if (!options.inspect)
+    return Status::success();
+  if (options.verifyInspected)
+    if (Status status = resetOutputs(); !status.ok())
+      return status;
+  for (const Loaded &kernel : kernels)
+    if (Status status = options.inspect(*kernel.kernel, kernel.binding); !status.ok())
+      return status;
+  return options.verifyInspected ? collectOutputs(inspected, " (in the order of the cycle model)")
+                                 : Status::success();
 }
 
 Status Runner::checkInputs() {
@@ -335,10 +360,15 @@ void Runner::verify() {
   start = Clock::now();
   say("comparing");
   report.errors = compareForward(problem, inputs, reference, outputs);
+  if (!inspected.o.empty())
+    report.inspectedErrors = compareForward(problem, inputs, reference, inspected);
   report.compareSeconds = secondsSince(start);
   report.verified = true;
   report.failures.insert(report.failures.begin(), report.errors.failures.begin(),
                          report.errors.failures.end());
+  if (report.inspectedErrors)
+    for (const std::string &failure : report.inspectedErrors->failures)
+      report.failures.push_back("in the order of the cycle model: " + failure);
 }
 
 /// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ struct ForwardOptions {
   /// Called after the launches, before anything is verified, for each kernel in order, with its
   /// arguments in place. May be empty. An error ends the run.
   std::function<Status(runtime::Kernel &, const manifest::Binding &)> inspect;
+  /// `inspect` executes the whole launch once more: verify what it leaves in O and LSE, too.
+  bool verifyInspected = false;
 };
 
 /// One launch of all kernels.
@@ -62,6 +65,7 @@ struct ForwardReport {
   uint64_t workspaceBytes = 0;
   std::vector<ForwardLaunch> launches;
   ForwardErrors errors; ///< of the first launch; empty if not verified
+  std::optional<ForwardErrors> inspectedErrors; ///< of what `inspect` executed
   bool verified = false;
   /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
   uint64_t outputHash = 0;

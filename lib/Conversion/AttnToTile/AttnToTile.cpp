@@ -16,6 +16,7 @@
 #include "TileShape.h"
 
 #include "Attn/IR/Attn.h"
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/Tile.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -47,8 +48,8 @@ static constexpr float kSmallestScale = 0x1p-100f;
 
 /// A workgroup has at most 1024 work-items.
 static constexpr int64_t kMostWaves = 16;
-/// Both halves of a tile are whole accumulator blocks.
-static constexpr int64_t kKeyBlock = 64;
+/// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
+static constexpr int64_t kKeyBlock = 32;
 static constexpr int64_t kMostKeys = 256;
 
 /// Row numbers and their sums stay within 32 bits.
@@ -58,12 +59,12 @@ namespace {
 /// Expands one problem. Members are the types and values that several steps share.
 class ForwardExpander {
 public:
-  ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, StringRef target, int64_t waves,
-                  int64_t kvTile, int64_t xcds)
-      : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile), xcds(xcds),
-        builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()),
-        headDimV(op.getValueHeadDim()), depth(llvm::alignTo(headDim, kHeadBlock)),
-        depthV(llvm::alignTo(headDimV, kHeadBlock)) {
+  ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
+                  int64_t waves, int64_t kvTile)
+      : op(op), schedule(schedule), arch(arch), target(StringRef(arch.name)), waves(waves),
+        kvTile(kvTile), xcds(arch.chip.xcds), builder(op.getLoc(), op),
+        element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
+        depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)) {
     f32 = builder.getF32Type();
     rowsType = tile::RowsType::get(op.getContext(), kWaveRows, f32);
     keyRing = tile::RingType::get(op.getContext(), {kvTile, depth}, element);
@@ -112,7 +113,9 @@ private:
   tile::ForTilesOp createLoop();
   Value firstScores(Value minus);
   SmallVector<Value> settle(Value scores, ValueRange carried);
-  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, Value reference, Value sumBefore);
+  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, int64_t rows, Value reference,
+                                  Value sumBefore);
+  void fetchSteps(Value t);
   void finish(tile::ForTilesOp loop);
 
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
@@ -120,6 +123,7 @@ private:
 
   attn::ForwardOp op;
   FlatSymbolRefAttr schedule;
+  const ArchInfo &arch;
   StringRef target;
   int64_t waves, kvTile, xcds;
   ImplicitLocOpBuilder builder;
@@ -375,18 +379,46 @@ SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
           shifted.getResult(1)};
 }
 
-/// Half a tile's weights, packed, and their sum. The sum is of the f32 weights if its logarithm is
-/// asked for, else of the weights as they are multiplied with V: half the instructions, and their
-/// rounding errors cancel in the quotient.
-SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, Value reference,
-                                                 Value sumBefore) {
-  Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
-  Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
+/// The weights of `rows` keys of a tile, packed, and their sum. The sum is of the f32 weights if
+/// its logarithm is asked for, or where no dot product takes the packed ones; else of the weights
+/// as they are multiplied with V: half the instructions, and their rounding errors cancel in the
+/// quotient.
+SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, int64_t rows,
+                                                 Value reference, Value sumBefore) {
+  Type halfScores = frag(rows, kWaveRows, f32, FragLayout::Acc);
+  Type halfPacked = frag(rows, kWaveRows, element, FragLayout::RhsAcc);
   Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
   Value wide = tile::Exp2Op::create(builder, half, scale, scale ? reference : Value());
   Value packed = tile::PackOp::create(builder, halfPacked, wide);
-  bool exact = op.getLse() && !isFast();
+  bool hasDot = !element.isBF16() || arch.features.bf16Dot;
+  bool exact = (op.getLse() && !isFast()) || !hasDot;
   return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
+}
+
+/// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
+/// parts into registers and one that puts them.
+void ForwardExpander::fetchSteps(Value t) {
+  const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
+  if (arch.hasLdsDma(tile::kDmaBytes)) {
+    for (auto [tensor, ring] : rings)
+      step(("fetch_" + tensor).str(), [&, ring = ring] {
+        tile::FetchOp::create(builder, ring, t, Value());
+        return SmallVector<Value>();
+      });
+    return;
+  }
+  SmallVector<Value> parts;
+  for (auto [tensor, ring] : rings)
+    parts.push_back(step(("fetch_" + tensor).str(), [&, ring = ring]() -> SmallVector<Value> {
+      auto type = cast<tile::RingType>(ring.getType());
+      Type part = tile::PartType::get(op.getContext(), type.getShape(), element, waves);
+      return {tile::LoadPartOp::create(builder, part, ring, t)};
+    })[0]);
+  for (auto [part, entry] : llvm::zip_equal(parts, rings))
+    step(("put_" + entry.first).str(), [&, part = part, ring = entry.second] {
+      tile::PutOp::create(builder, ring, t, Value(), part);
+      return SmallVector<Value>();
+    });
 }
 
 tile::ForTilesOp ForwardExpander::createLoop() {
@@ -407,12 +439,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   ValueRange state = body.getArguments().drop_front(2);
   builder.setInsertionPointToStart(&body);
 
-  auto fetch = [&](Value ring) {
-    tile::FetchOp::create(builder, ring, t, Value());
-    return SmallVector<Value>();
-  };
-  step("fetch_k", [&] { return fetch(keys); });
-  step("fetch_v", [&] { return fetch(values); });
+  fetchSteps(t);
   Value keyTile = step("read_k", [&]() -> SmallVector<Value> {
     Type type = frag(kvTile, depth, element, FragLayout::Lhs);
     return {tile::ReadOp::create(builder, type, keys, t, Value())};
@@ -428,10 +455,14 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value reference = settled[0], factor = settled[2], moved = settled[3], scaledSum = settled[4];
   if (isFast())
     scores = settled[5];
+  int64_t firstRows = llvm::alignTo(kvTile / 2, kKeyBlock);
   ValueRange firstHalf =
-      step("head", [&] { return exponentiate(scores, 0, reference, scaledSum); });
+      step("head", [&] { return exponentiate(scores, 0, firstRows, reference, scaledSum); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
-    SmallVector<Value> secondHalf = exponentiate(scores, kvTile / 2, reference, firstHalf[1]);
+    if (firstRows == kvTile)
+      return firstHalf;
+    SmallVector<Value> secondHalf =
+        exponentiate(scores, firstRows, kvTile - firstRows, reference, firstHalf[1]);
     SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
     return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
@@ -503,7 +534,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                         llvm::alignTo(op.getValueHeadDim(), kHeadBlock), wishes(op, symbol));
     if (failed(verifyShape(op, shape.waves, shape.kvTile)))
       return failure();
-    ForwardExpander(op, symbol, target, shape.waves, shape.kvTile, (*arch)->chip.xcds).expand();
+    ForwardExpander(op, symbol, **arch, shape.waves, shape.kvTile).expand();
     return success();
   }
 

@@ -10,6 +10,10 @@ using namespace hocket::lowering;
 /// Word 3 of a raw buffer descriptor: 32-bit data format, no swizzle (docs/Hardware.md 2.6).
 static constexpr int64_t kRawBufferFlags = 0x00027000;
 
+LogicalResult hocket::lowering::layoutError(Operation *op, const Error &error) {
+  return op->emitOpError() << "cannot be laid out: " << error.message;
+}
+
 Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   if (!ShapedType::isDynamic(type.getShape()[dimension]))
     return emit.i32(type.getShape()[dimension]);
@@ -71,7 +75,27 @@ Value Emitter::bufferResource(Value pointer, Value bytes) {
                                          i32(kRawBufferFlags));
 }
 
-std::pair<Value, Value> Emitter::bothHalves(Value value) {
+Value Emitter::intrinsic(StringRef name, Type type, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(*this, type, getStringAttr(name), operands).getResult(0);
+}
+
+/// By way of the LDS's crossbar, where no vector instruction crosses the halves.
+static std::pair<Value, Value> halvesThroughLds(Emitter &emit, Value lane, Value value) {
+  Type i32 = emit.getI32Type();
+  Value bits = LLVM::BitcastOp::create(emit, i32, value);
+  Value partner = arith::XOrIOp::create(emit, lane, emit.i32(32));
+  Value address = emit.mul(partner, emit.i32(4));
+  Value other = LLVM::BitcastOp::create(
+      emit, value.getType(),
+      emit.intrinsic("llvm.amdgcn.ds.bpermute", i32, ValueRange{address, bits}));
+  Value isLow = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, lane, emit.i32(32));
+  Value low = arith::SelectOp::create(emit, isLow, value, other);
+  return {low, arith::SelectOp::create(emit, isLow, other, value)};
+}
+
+std::pair<Value, Value> Emitter::bothHalves(const KernelValues &kernel, Value value) {
+  if (!kernel.arch->features.permlaneSwap)
+    return halvesThroughLds(*this, kernel.lane, value);
   Type pair = LLVM::LLVMStructType::getLiteral(getContext(), {getI32Type(), getI32Type()});
   Value bits = LLVM::BitcastOp::create(*this, getI32Type(), value);
   Value swapped = ROCDL::Permlane32SwapOp::create(*this, pair, bits, bits, false, false);
