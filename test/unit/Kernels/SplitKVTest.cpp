@@ -59,36 +59,36 @@ TEST_P(SplitKV, Verify) {
   options.seed = 20261121;
   options.interleavings = item.interleavings;
   options.check = true;
-  for (const char *schedule : {"double_buffer", "dual_wave"}) {
-    SCOPED_TRACE(item.problem.describe() + " " + schedule);
-    auto device = sim::createDevice();
-    Result<ForwardReport> report =
-        runForward(*device, launchesFor(item.problem, schedule), item.problem, options);
-    ASSERT_TRUE(report.ok()) << report.error().message;
-    EXPECT_TRUE(report->passed()) << toText(*report);
-    EXPECT_TRUE(report->findings.empty()) << toText(*report);
-    ASSERT_EQ(report->kernels.size(), 2u);
-    for (const ForwardKernelInfo &kernel : report->kernels)
-      EXPECT_EQ(kernel.info.vgprSpills + kernel.info.sgprSpills, 0u) << kernel.name;
-  }
+  const char *schedule = item.problem.causal ? "dual_wave" : "double_buffer";
+  auto device = sim::createDevice();
+  Result<ForwardReport> report =
+      runForward(*device, launchesFor(item.problem, schedule), item.problem, options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->passed()) << toText(*report);
+  EXPECT_TRUE(report->findings.empty()) << toText(*report);
+  ASSERT_EQ(report->kernels.size(), 2u);
+  for (const ForwardKernelInfo &kernel : report->kernels)
+    EXPECT_EQ(kernel.info.vgprSpills + kernel.info.sgprSpills, 0u) << kernel.name;
 }
 
 static std::vector<Case> cases() {
   constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
   constexpr bool none = false, causal = true;
+  // Few kernels serve many cases: compiling is most of the time.
   return {
       {"two", inSlices(makeProblem(bf16, none, 1, 2, 1, 200, 500), 2, 64)},
-      {"three_causal", inSlices(makeProblem(fp16, causal, 2, 4, 2, 150, 700), 3, 64)},
-      {"seven_of_128", inSlices(makeProblem(bf16, causal, 1, 2, 2, 300, 1000), 7, 128)},
-      {"sixteen_one_row", inSlices(makeProblem(fp16, none, 2, 8, 1, 1, 2100, false), 16, 128)},
+      {"three_causal", inSlices(makeProblem(fp16, causal, 2, 4, 2, 100, 300), 3, 64)},
+      {"seven_of_128", inSlices(makeProblem(bf16, causal, 1, 2, 2, 150, 600), 7, 128)},
+      {"sixteen_one_row", inSlices(makeProblem(fp16, none, 1, 4, 1, 1, 1100), 16, 128)},
       {"more_than_tiles", inSlices(makeProblem(bf16, none, 1, 2, 2, 40, 65), 16, 64)},
       {"one_key", inSlices(makeProblem(bf16, causal, 1, 1, 1, 1, 1), 3, 128)},
-      {"rows_without_keys", inSlices(makeProblem(bf16, causal, 1, 1, 1, 400, 60), 2, 64)},
-      {"strided", inSlices(makeProblem(fp16, none, 2, 2, 1, 33, 400, true, Layout::BHSD), 5, 64)},
+      {"rows_without_keys", inSlices(makeProblem(fp16, causal, 1, 1, 1, 400, 60), 2, 64)},
+      {"strided", inSlices(makeProblem(bf16, none, 2, 2, 1, 33, 400, true, Layout::BHSD), 5, 64)},
       {"rising", inSlices(makeProblem(bf16, none, 1, 1, 1, 70, 900), 7, 64), DataKind::Rising},
-      {"large", inSlices(makeProblem(fp16, causal, 1, 1, 1, 200, 600), 3, 128), DataKind::Large},
-      {"onehot", inSlices(makeProblem(bf16, none, 1, 1, 1, 90, 600), 7, 128), DataKind::OneHot},
+      {"large", inSlices(makeProblem(fp16, none, 1, 1, 1, 100, 400), 3, 128), DataKind::Large},
+      {"onehot", inSlices(makeProblem(bf16, causal, 1, 1, 1, 90, 600), 7, 128), DataKind::OneHot},
       {"equal", inSlices(makeProblem(fp16, causal, 1, 1, 1, 130, 300), 2, 64), DataKind::Equal},
+      {"without_lse", inSlices(makeProblem(bf16, none, 1, 1, 1, 50, 300, false), 3, 64)},
       // Nine slices: the combine kernel loads eight at a time. Heads that are no power of two.
       {"nine_odd_head", inSlices(makeProblem(bf16, none, 1, 1, 1, 20, 800), 9, 72)},
   };
@@ -140,15 +140,15 @@ static Outputs runPlan(const ForwardProblem &problem) {
 /// A head of one layout, [batch, head, sequence, dim], so that outputs line up as they are.
 TEST(SplitKVPlans, AgreeWithNoSplitWithinRounding) {
   ForwardProblem problem =
-      inSlices(makeProblem(DataType::BF16, true, 1, 2, 1, 150, 900, true, Layout::BHSD), 1, 64);
+      inSlices(makeProblem(DataType::FP16, true, 1, 2, 1, 60, 500, true, Layout::BHSD), 1, 64);
   Outputs whole = runPlan(problem);
   for (int64_t splits : {2, 3, 7, 16}) {
     problem.numSplits = splits;
     Outputs split = runPlan(problem);
     for (size_t i = 0; i < whole.o.size(); ++i) {
       double a = widen(problem.dtype, whole.o[i]), b = widen(problem.dtype, split.o[i]);
-      // One rounding to bf16 each, of values whose weights were rounded to bf16 before.
-      ASSERT_NEAR(a, b, 0x1p-7 * std::abs(a) + 2e-3) << splits << " slices, element " << i;
+      // One rounding to fp16 each, of values whose weights were rounded to fp16 before.
+      ASSERT_NEAR(a, b, 0x1p-10 * std::abs(a) + 3e-4) << splits << " slices, element " << i;
     }
     for (size_t i = 0; i < whole.lse.size(); ++i)
       ASSERT_NEAR(whole.lse[i], split.lse[i], 1e-5) << splits << " slices, row " << i;
