@@ -87,7 +87,7 @@ static Result<GemmRequest> read(const Options &options) {
   Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);
   if (!count.ok())
     return count.error();
-  Result<std::string> file = options.onlyInput("a code object");
+  Result<std::string> file = options.onlyInput("code object file");
   if (!file.ok())
     return file.error();
   if (!options.has(OPT_manifest))
