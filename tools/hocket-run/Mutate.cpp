@@ -351,6 +351,8 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
   std::vector<std::pair<ForwardProblem, DataKind>> trials;
   ForwardOptions base;
+  std::vector<PlannedLaunch> launches; // one, or two of split KV
+  size_t mutated = 0;                  // which of them is
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options = parseForwardOptions("mutate", kTitle, args);
     if (!options.ok())
@@ -364,24 +366,38 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     if (!own.ok())
       return own.error();
     trials.emplace_back(*problem, own->data);
+    // The kernels are those of the first problem: no heuristic for the others.
+    if (ForwardProblem &added = trials.back().first; added.numSplits == 0)
+      added.numSplits = 1;
     if (trials.size() > 1)
       continue;
     base = *std::move(own);
     Result<uint64_t> count = mutantCount(**options);
     if (!count.ok())
       return count.error();
-    Result<FoundKernel> kernel = getKernel(**options, *problem);
+    Result<FoundKernel> kernel = getKernel(**options, trials.front().first);
     if (!kernel.ok())
       return kernel.error();
-    request.kernel = *kernel->kernel;
+    launches = kernel->launches();
+    Result<size_t> launch = mutatedLaunch(**options);
+    if (!launch.ok())
+      return launch.error();
+    mutated = *launch;
+    if (mutated >= launches.size())
+      return invalidInput("--launch 2 is the kernel that combines slices, but the problem has none; "
+                          "add '--num-splits'");
+    request.kernel = *launches[mutated].compiled;
     request.seed = base.seed, request.count = *count;
     request.interleavings = base.interleavings;
     request.json = jsonPath(**options);
   }
   base.progress = {};
   for (auto &[problem, data] : trials) {
+    if (problem.isSplit() != trials.front().first.isSplit())
+      return invalidInput("'--num-splits' splits some problems and not others, which the same "
+                          "kernel cannot take; give it for all");
     base.data = data;
-    request.trials.emplace_back().run = runnerOf(request.kernel.manifest, problem, base);
+    request.trials.emplace_back().run = runnerOf(launches, mutated, problem, base);
   }
   return std::optional(std::move(request));
 }

@@ -15,17 +15,22 @@ static Options withControls(Options options, const RunControls &controls) {
   return options;
 }
 
-ProblemRunner run::runnerOf(const manifest::Manifest &manifest,
+ProblemRunner run::runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
                             const attention::ForwardProblem &problem,
                             const attention::ForwardOptions &options) {
   return [=](runtime::Device &device, std::span<const std::byte> codeObject,
              const RunControls &controls) -> Result<RunOutcome> {
-    Result<attention::ForwardReport> report = attention::runForward(
-        device, codeObject, manifest, problem, withControls(options, controls));
+    std::vector<attention::PlannedLaunch> all = launches;
+    auto kernel = std::make_shared<attention::CompiledKernel>(*all[changed].compiled);
+    kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()),
+                              codeObject.size());
+    all[changed].compiled = std::move(kernel);
+    Result<attention::ForwardReport> report =
+        attention::runForward(device, all, problem, withControls(options, controls));
     if (!report.ok())
       return report.error();
     return RunOutcome{report->findings, report->failures,
-                      report->launches.front().report.waveInstructions};
+                      report->launches.front().waveInstructions()};
   };
 }
 

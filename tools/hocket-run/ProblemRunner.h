@@ -27,10 +27,12 @@ struct RunOutcome {
 using ProblemRunner = std::function<Result<RunOutcome>(
     runtime::Device &, std::span<const std::byte> codeObject, const RunControls &)>;
 
-/// Runs `problem` as `options` say where the controls do not say otherwise.
-ProblemRunner runnerOf(const manifest::Manifest &manifest,
+/// Runs `problem` as `options` say where the controls do not say otherwise. The code object is that
+/// of launch `changed` of `launches`.
+ProblemRunner runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
                        const attention::ForwardProblem &problem,
                        const attention::ForwardOptions &options);
+/// The same of `manifest`'s kernel.
 ProblemRunner runnerOf(const manifest::Manifest &manifest, const gemm::GemmProblem &problem,
                        const gemm::GemmOptions &options);
 

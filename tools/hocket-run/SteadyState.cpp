@@ -194,6 +194,10 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   Result<ForwardProblem> problem = readProblem(**options);
   if (!problem.ok())
     return problem.error();
+  if (problem->isSplit())
+    return invalidInput("steady-state counts one kernel; '--num-splits " +
+                        std::to_string(problem->numSplits) + "' launches two, leave it out");
+  problem->numSplits = 1;
   Result<ForwardOptions> forward = readForwardOptions(**options);
   if (!forward.ok())
     return forward.error();
@@ -208,7 +212,7 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   if (!found.ok())
     return found.error();
   request.kernel = *found->kernel;
-  request.run = runnerOf(request.kernel.manifest, *problem, *forward);
+  request.run = runnerOf(found->launches(), 0, *problem, *forward);
   return std::optional(std::move(request));
 }
 

@@ -73,11 +73,18 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
   return LdsUse{LdsInstruction::ReadB128, *all};
 }
 
-Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag) {
+Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch) {
   Result<LinearLayout> layout =
       accumulatorOrderedOperand(panelColumns(frag.getRows()), frag.getColumns());
   if (!layout)
     return layout.error();
+  if (!arch.hasTransposedRead(kElementBits)) {
+    Result<GatheredReads> reads =
+        gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, kReadBytes);
+    if (!reads)
+      return reads.error();
+    return LdsUse{LdsInstruction::ReadB128, reads->access, reads->rows};
+  }
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);
   if (!access)
     return access.error();

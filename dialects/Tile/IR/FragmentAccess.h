@@ -5,6 +5,7 @@
 #include "Tile/IR/Tile.h"
 #include "hocket/Layout/LdsSearch.h"
 #include "hocket/Layout/Mfma.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 namespace hocket::tile {
 
@@ -33,8 +34,13 @@ WavePart wavePartOf(mlir::Value part);
 /// others are read alike.
 Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 
-/// The transposed reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's
-/// columns: 8 bytes a lane, two reads for each operand, of one panel.
-Result<LdsUse> transposedOperandReads(FragType frag);
+/// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
+/// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
+/// else plain ones of 16 bytes, for which the ring's layout must gather rows
+/// (hocket/Layout/LdsStaging.h).
+Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch);
+
+/// Bytes that one lane moves in the LDS DMA that rings are filled by.
+inline constexpr unsigned kDmaBytes = 16;
 
 } // namespace hocket::tile

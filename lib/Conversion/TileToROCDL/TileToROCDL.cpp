@@ -1,8 +1,8 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp and Compute.cpp, those
-// of matrices in Grid.cpp and Matrix.cpp.
+// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
+// Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
 #include "Lowering.h"
 
 #include "hocket/Conversion/Passes.h"
@@ -37,7 +37,7 @@ static void inlineStep(tile::StepOp step) {
 /// The slot that an access of a ring names, or nothing.
 static Value slotOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(
+      .Case<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(
           [](auto access) { return access.getSlot(); })
       .Default([](Operation *) { return Value(); });
 }
@@ -85,8 +85,9 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
           "first");
       return WalkResult::interrupt();
     }
-    bool streams = isa<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(op);
-    if (streams && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
+    bool streams = isa<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(op);
+    bool usesRing = streams || isa<tile::LoadPartOp>(op);
+    if (usesRing && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
       op->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
       return WalkResult::interrupt();
     }
@@ -134,7 +135,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
+    populateStagingPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
+    populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
