@@ -20,13 +20,13 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
-  Result<KernelChoice> choice = registry->choose(problem, kArchitecture);
+  Result<KernelChoice> choice = registry->choose(problem, architecture(options));
   if (!choice.ok())
     return choice.error();
   llvm::errs() << choice->explain(problem);
   if (Status status = writeJson(jsonPath(options), choice->toJson(problem)); !status.ok())
     return status.error();
-  Result<const KernelEntry *> selected = registry->select(problem, kArchitecture);
+  Result<const KernelEntry *> selected = registry->select(problem, architecture(options));
   return selected.ok() ? Result<int>(exitRight) : selected.error();
 }
 

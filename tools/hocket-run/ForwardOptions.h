@@ -29,7 +29,9 @@ bool wantsExplanation(const Options &options);
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
 /// --count: 0 is all.
 Result<uint64_t> mutantCount(const Options &options);
-/// --device and --json.
+/// --arch.
+std::string architecture(const Options &options);
+/// --device, as openDevice takes it, and --json.
 std::string deviceName(const Options &options);
 std::string jsonPath(const Options &options);
 

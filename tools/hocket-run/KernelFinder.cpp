@@ -9,8 +9,10 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles) {
+Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
+                                        std::string architecture) {
   KernelFinder finder;
+  finder.architecture = std::move(architecture);
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
@@ -49,7 +51,7 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
 Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
                                              const ForwardProblem &problem) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto kernel = source->get(entry, variantOf(problem), kArchitecture);
+    auto kernel = source->get(entry, variantOf(problem), architecture);
     if (kernel.ok())
       return FoundKernel{*kernel, entry.name};
     if (kernel.error().kind != ErrorKind::NotFound)
@@ -82,17 +84,17 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
   }
   if (choice == "auto") {
-    Result<const KernelEntry *> entry = registry->select(problem, kArchitecture);
+    Result<const KernelEntry *> entry = registry->select(problem, architecture);
     return entry.ok() ? registered(**entry, problem) : Result<FoundKernel>(entry.error());
   }
   Result<const KernelEntry *> entry = registry->find(choice);
   if (!entry.ok()) {
     CompileOptions options;
     options.schedule = choice.str();
+    options.target = architecture;
     return compile(problem, options);
   }
-  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, kArchitecture);
-      !broken.empty())
+  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, architecture); !broken.empty())
     return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
                        problem.describe() + "': " + broken.front().text);
   return registered(**entry, problem);

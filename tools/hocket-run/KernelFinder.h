@@ -11,6 +11,9 @@
 
 namespace hocket::run {
 
+/// The architecture that kernels are chosen for where nobody says.
+inline constexpr llvm::StringLiteral kArchitecture = "gfx950";
+
 /// A kernel and how it was found.
 struct FoundKernel {
   std::shared_ptr<const attention::CompiledKernel> kernel;
@@ -19,8 +22,9 @@ struct FoundKernel {
 
 class KernelFinder {
 public:
-  /// With the cache of the environment, and kernels built ahead of time in `bundles`.
-  static Result<KernelFinder> make(const std::vector<std::string> &bundles = {});
+  /// With the cache of the environment, and kernels built ahead of time in `bundles`, for a chip.
+  static Result<KernelFinder> make(const std::vector<std::string> &bundles = {},
+                                   std::string architecture = kArchitecture.str());
 
   /// "FILE,MANIFEST": a compiled kernel. "auto": what the registry chooses for `problem`. The name
   /// of a registered kernel: that. Anything else: a schedule to compile `problem` with.
@@ -34,6 +38,7 @@ private:
                                  const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;
+  std::string architecture; ///< to choose and compile for
   std::shared_ptr<jit::Jit> compiler;
   std::vector<std::shared_ptr<attention::KernelSource>> sources; ///< bundles, then the compiler
 };
@@ -41,8 +46,5 @@ private:
 /// The compiled kernel in `file` with the manifest in `manifestPath`.
 Result<attention::CompiledKernel> readKernel(const std::string &file,
                                              const std::string &manifestPath);
-
-/// The architecture that kernels are chosen for.
-inline constexpr llvm::StringLiteral kArchitecture = "gfx950";
 
 } // namespace hocket::run

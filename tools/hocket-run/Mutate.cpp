@@ -116,7 +116,8 @@ Status Mutation::measure(Trial &trial) {
   all.verify = false;
   all.check = false;
   sim::ExecutedCode executed;
-  std::shared_ptr<runtime::Device> watched = sim::createDevice(&executed.instrument());
+  std::shared_ptr<runtime::Device> watched =
+      sim::createDevice(&executed.instrument(), kernel.manifest.target);
   Result<ForwardReport> report = runForward(*watched, std::as_bytes(std::span(kernel.codeObject)),
                                             kernel.manifest, trial.problem, all);
   if (!report.ok())
@@ -312,12 +313,13 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
   Result<uint64_t> count = mutantCount(options);
   if (!count.ok())
     return count.error();
-  Result<runtime::OpenedDevice> opened = openDevice("sim");
-  if (!opened.ok())
-    return opened.error();
   Result<FoundKernel> kernel = getKernel(options, trials.front().problem);
   if (!kernel.ok())
     return kernel.error();
+  Result<runtime::OpenedDevice> opened =
+      openDevice(sim::deviceNameFor(kernel->kernel->manifest.target));
+  if (!opened.ok())
+    return opened.error();
   forward->check = true;
   forward->progress = {};
   if (forward->interleavings == 1)

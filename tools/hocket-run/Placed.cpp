@@ -13,7 +13,9 @@ Result<Placed> Placed::make(const CompiledKernel &kernel, const ForwardProblem &
       !status.ok())
     return status.error();
   Placed placed;
-  placed.device = sim::createDevice();
+  placed.device = sim::createDevice(nullptr, kernel.manifest.target);
+  if (!placed.device)
+    return unsupported("there is no simulator of '" + kernel.manifest.target + "'");
   auto module = placed.device->loadModule(std::as_bytes(std::span(kernel.codeObject)),
                                           kernel.manifest.kernel);
   if (!module.ok())

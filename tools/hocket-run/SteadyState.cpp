@@ -178,7 +178,8 @@ static Result<int> runSteadyState(const Options &options) {
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();
-  if (std::string name = deviceName(options); name != "auto" && name != "sim")
+  if (std::string name = deviceName(options);
+      name != "auto" && !llvm::StringRef(name).starts_with("sim"))
     return invalidInput("steady-state counts what the simulator executes; '--device " + name +
                         "' cannot be traced, leave the option out");
   Result<FoundKernel> found = getKernel(options, *problem);
@@ -188,7 +189,8 @@ static Result<int> runSteadyState(const Options &options) {
   std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
   std::iota(all.begin(), all.end(), 0u);
   sim::Tracer tracer(/*workgroup=*/0, all);
-  std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
+  std::shared_ptr<runtime::Device> device =
+      sim::createDevice(&tracer.instrument(), architecture(options));
   Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel.codeObject)),
                                             kernel.manifest, *problem, *forward);
   if (!report.ok())
