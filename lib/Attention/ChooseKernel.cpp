@@ -62,7 +62,7 @@ static int64_t distance(const ForwardProblem &problem, const ForwardProblem &oth
 }
 
 /// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
-/// whose nearest problem has the nearest heads.
+/// whose nearest problem has the nearest heads; among equals the last, the most general.
 static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
                      std::string_view architecture) {
   std::string text =
@@ -76,7 +76,7 @@ static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
         nearestSupported(*candidate.kernel, problem, architecture);
     bool fewer = !nearest || candidate.broken.size() < nearest->broken.size();
     bool nearer =
-        other && (!supported || distance(problem, *other) < distance(problem, *supported));
+        other && (!supported || distance(problem, *other) <= distance(problem, *supported));
     if (!fewer && !nearer)
       continue;
     nearest = &candidate;

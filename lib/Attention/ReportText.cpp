@@ -121,6 +121,9 @@ std::string attention::toJson(const ForwardReport &report) {
       writeFindings(out, report.findings);
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
+    if (report.inspectedErrors)
+      out.attributeObject("model_order_errors",
+                          [&] { writeErrors(out, *report.inspectedErrors); });
     out.attributeObject("host_seconds", [&] {
       out.attribute("upload", finiteValue(report.uploadSeconds));
       out.attribute("reference", finiteValue(report.referenceSeconds));
@@ -158,6 +161,11 @@ static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report)
     line(out, "LSE error",
          decimal("%.3e", errors.worstLse) + " (at most " + decimal("%.1e", errors.lseTolerance) +
              ")");
+  if (report.inspectedErrors)
+    line(out, "model order",
+         decimal("%.3e", report.inspectedErrors->tensorRelative) + " relative L2, worst row " +
+             decimal("%.2f", report.inspectedErrors->worstRowRatio) +
+             " of what is allowed, executed in the order of the cycle model");
 }
 
 std::string attention::toText(const ForwardReport &report) {

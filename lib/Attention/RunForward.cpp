@@ -49,6 +49,9 @@ private:
   Status launchOnce(uint64_t seed, ForwardOutputs &outputs);
   Status collect(PlacedTensor &tensor, const std::string &name, std::span<std::byte> to,
                  const std::string &launch);
+  Status inspect();
+  Status resetOutputs();
+  Status collectOutputs(ForwardOutputs &to, const std::string &where);
   Status checkInputs();
   void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
   uint64_t hashOutputs() const;
@@ -67,7 +70,8 @@ private:
   std::shared_ptr<runtime::Kernel> kernel;
   manifest::Binding binding;
   ForwardInputs inputs;
-  ForwardOutputs outputs; ///< of the first launch
+  ForwardOutputs outputs;   ///< of the first launch
+  ForwardOutputs inspected; ///< of what `inspect` executed; empty if it is not verified
   PlacedTensor q, k, v, o, lse;
   std::unique_ptr<DeviceTensor> workspace;
   uint64_t workspaceBytes = 0;
@@ -204,11 +208,17 @@ Status Runner::collect(PlacedTensor &tensor, const std::string &name, std::span<
   return Status::success();
 }
 
-Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+Status Runner::resetOutputs() {
   for (DeviceTensor *tensor : {o.device.get(), lse.device.get(), workspace.get()})
     if (tensor)
       if (Status status = tensor->uploadGuards(); !status.ok())
         return status;
+  return Status::success();
+}
+
+Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+  if (Status status = resetOutputs(); !status.ok())
+    return status;
   runtime::SimulationOptions simulation;
   simulation.seed = seed;
   simulation.threads = options.threads;
@@ -226,6 +236,10 @@ Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
     faulted = true;
     report.failures.push_back("the launch did not finish: " + launched->fault + where);
   }
+  return collectOutputs(to, where);
+}
+
+Status Runner::collectOutputs(ForwardOutputs &to, const std::string &where) {
   to.o.resize(outputs.o.size());
   to.lse.resize(outputs.lse.size());
   if (Status status = collect(o, "o", bytesOf(to.o), where); !status.ok())
@@ -264,10 +278,21 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
-  if (options.inspect)
-    if (Status status = options.inspect(*kernel, binding); !status.ok())
-      return status;
+  if (Status status = inspect(); !status.ok())
+    return status;
   return checkInputs();
+}
+
+Status Runner::inspect() {
+  if (!options.inspect)
+    return Status::success();
+  if (!options.verifyInspected)
+    return options.inspect(*kernel, binding);
+  if (Status status = resetOutputs(); !status.ok())
+    return status;
+  if (Status status = options.inspect(*kernel, binding); !status.ok())
+    return status;
+  return collectOutputs(inspected, " (in the order of the cycle model)");
 }
 
 Status Runner::checkInputs() {
@@ -300,10 +325,15 @@ void Runner::verify() {
   start = Clock::now();
   say("comparing");
   report.errors = compareForward(problem, inputs, reference, outputs);
+  if (!inspected.o.empty())
+    report.inspectedErrors = compareForward(problem, inputs, reference, inspected);
   report.compareSeconds = secondsSince(start);
   report.verified = true;
   report.failures.insert(report.failures.begin(), report.errors.failures.begin(),
                          report.errors.failures.end());
+  if (report.inspectedErrors)
+    for (const std::string &failure : report.inspectedErrors->failures)
+      report.failures.push_back("in the order of the cycle model: " + failure);
 }
 
 /// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:

@@ -67,6 +67,7 @@ static Result<int> runProblem(const Options &options) {
   if (time->wanted()) {
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     forward->alignment = 256;
+    forward->verifyInspected = time->timesAll();
     forward->inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) {
       return time->run(*opened->device, launched, binding.shape, binding.kernarg);
     };

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <numeric>
+
 using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
@@ -30,9 +32,13 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   std::vector<uint64_t> workgroups;
   for (const std::string &text : options.strings(ids.workgroup)) {
     uint64_t number;
+    if (text == "all") {
+      request.all = true;
+      continue;
+    }
     if (StringRef(text).getAsInteger(10, number))
       return invalidInput("option '--time-workgroup' has the value '" + text +
-                          "', expected the number of a workgroup");
+                          "', expected the number of a workgroup, or 'all'");
     workgroups.push_back(number);
   }
   if (!workgroups.empty())
@@ -47,6 +53,10 @@ static Status write(const std::string &path, const std::string &text) {
 Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   showProgress("timing", 0);
+  if (all) {
+    options.workgroups.resize(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z);
+    std::iota(options.workgroups.begin(), options.workgroups.end(), 0);
+  }
   Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, options);
   if (!run.ok())
     return run.error();

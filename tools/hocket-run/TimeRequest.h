@@ -20,6 +20,8 @@ public:
                                   bool always = false);
 
   bool wanted() const { return enabled; }
+  /// Whether every workgroup is timed, so that the launch's results are there afterwards.
+  bool timesAll() const { return all; }
   const sim::TimingOptions &timing() const { return options; }
   /// Times the launch and writes trace and picture. An error where `device` is not the simulator.
   Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
@@ -32,7 +34,7 @@ public:
   std::string addTo(const std::string &report) const;
 
 private:
-  bool enabled = false, wholeGrid = false;
+  bool enabled = false, wholeGrid = false, all = false;
   sim::TimingOptions options;
   double predicted = 0;
   std::string tracePath, picturePath, textReport, jsonReport, gridReport;

@@ -20,9 +20,19 @@ int64_t panelColumns(int64_t columns);
 /// accumulator of `depth` rows holds it.
 Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth);
 
-/// The reads that make an `lhs` fragment of a tile whose rows are the fragment's rows: 16 bytes a
-/// lane, (register = instruction, lane) -> (row, byte) of one panel; the others are read alike.
-Result<LdsUse> operandReads(FragType frag);
+/// Which part of a tile's rows a wave reads: part `wave / stride % count` of `count` equal ones;
+/// both are powers of two.
+struct WavePart {
+  unsigned count = 1, stride = 1;
+};
+
+/// What `part`, a result of `tile.wave_grid` or nothing, says.
+WavePart wavePartOf(mlir::Value part);
+
+/// The reads that make an `lhs` or `rhs` fragment of a tile whose rows are the fragment's rows or
+/// columns: 16 bytes a lane, (register = instruction, lane, wave) -> (row, byte) of one panel; the
+/// others are read alike.
+Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 
 /// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
 /// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;

@@ -1,5 +1,6 @@
 // Kernels, views and memory: syntax and verifiers.
 #include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -130,7 +131,11 @@ static LogicalResult requireRows(Operation *op, int64_t rows) {
   return op->emitOpError() << "rows(" << rows << "), expected 1 to " << kMostRows;
 }
 
-LogicalResult WaveRowOp::verify() { return requireRows(*this, getRows()); }
+LogicalResult WaveRowOp::verify() {
+  if (failed(requireRows(*this, getRows())))
+    return failure();
+  return requireWavePart(*this, getPart());
+}
 
 LogicalResult BlockIdOp::verify() {
   if (failed(requireRows(*this, getRows())))
@@ -164,14 +169,17 @@ static constexpr int64_t kMostSlots = 1024, kMostLdsBytes = 1 << 20;
 LogicalResult RingOp::verify() {
   ViewType view = getView().getType();
   RingType ring = getRing().getType();
-  if (failed(requireRank4(*this, view)))
+  if (failed(getByColumns() ? requireMatrix(*this, view) : requireRank4(*this, view)))
     return failure();
-  if (getIndices().size() != 2)
+  if (getByColumns() && getIndices().size() != 1)
+    return emitOpError() << "has " << getIndices().size()
+                         << " indices, expected one with by_columns: the first row";
+  if (!getByColumns() && getIndices().size() != 2)
     return emitOpError() << "has " << getIndices().size() << " indices, expected batch and head";
   if (view.getElementType() != ring.getElementType())
     return emitOpError() << "ring of " << ring.getElementType() << " over a view of "
                          << view.getElementType();
-  if (!coversColumns(ring.getShape()[1], view))
+  if (!getByColumns() && !coversColumns(ring.getShape()[1], view))
     return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                          << view.getShape()[3] << kColumnsHint;
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
@@ -244,18 +252,6 @@ LogicalResult StoreRowsOp::verify() {
   ViewType view = getView().getType();
   if (view.getRank() != 3 || !view.getElementType().isF32())
     return emitOpError() << "stores to " << view << ", expected a (batch, head, row) view of f32";
-  return success();
-}
-
-LogicalResult ReadOp::verify() {
-  RingType ring = getRing().getType();
-  FragType frag = getResult().getType();
-  if (frag.getLayout() != FragLayout::Lhs)
-    return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
-                         << ", expected lhs";
-  if (frag.getShape() != ring.getShape() || frag.getElementType() != ring.getElementType())
-    return emitOpError() << "reads " << frag << " from " << ring
-                         << ", expected the ring's shape and element type";
   return success();
 }
 

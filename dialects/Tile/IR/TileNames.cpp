@@ -70,6 +70,14 @@ void DimOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), extentName(*this));
 }
 void WaveRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "wave_row"); }
+void BlockTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getRow(), "row");
+  setName(getColumn(), "column");
+}
+void WaveGridOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getRow(), "wave_i");
+  setName(getColumn(), "wave_j");
+}
 void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "kv_head");
 }
@@ -101,6 +109,10 @@ void LoadPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPar
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "product"); }
+void MaskDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "masked");
+}
+void SliceDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "masked"); }
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }
 void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }

@@ -83,9 +83,16 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
 
 def Tile_WaveRowOp : Tile_Op<"wave_row", [NamedResults, Pure]> {
   let summary = "the first row of this wave: the workgroup's, plus `rows` for each wave before it";
-  let arguments = (ins I32:$block_row, I64Attr:$rows);
+  let description = [{
+    Where waves stand in a grid, `part` is this wave's place along one side of it (a result of
+    `tile.wave_grid`), and only waves before it along that side count.
+  }];
+  let arguments = (ins I32:$block_row, I64Attr:$rows, Optional<I32>:$part);
   let results = (outs I32:$row);
-  let assemblyFormat = "$block_row `rows` `(` $rows `)` attr-dict";
+  let assemblyFormat = "$block_row `rows` `(` $rows `)` (`part` `(` $part^ `)`)? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$blockRow, "int64_t":$rows), [{
+    build($_builder, $_state, blockRow, rows, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -105,13 +112,26 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   let description = [{
     `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
     stage and set in the `clusters` stage.
+
+    With `by_columns` the view is a matrix and the tiles follow one another along its rows: tile t
+    of a ring of R x C has rows `index` to `index` + R - 1 and columns tC to tC + C - 1. Rows at or
+    beyond the view's extent arrive as zero; what arrives for columns at or beyond it is not
+    specified, since only a copy element by element could tell (`tile.mask_depth` makes them zero).
+
+    `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
+    must then be avoided by the order of rows and by XOR swizzles alone.
+
+    ```mlir
+    %a_ring = tile.ring %a[%row] by_columns unpadded : <?x?xbf16> -> <256x64xbf16>
+    ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$depth,
-      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout);
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout,
+      UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)?
-    (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
+    $view `[` $indices `]` (`by_columns` $by_columns^)? (`unpadded` $unpadded^)? (`depth` `(` $depth^ `)`)?
+    (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -299,13 +319,31 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_ReadOp : Tile_Op<"read", [NamedResults, MemoryEffects<[MemRead]>]> {
-  let summary = "a tile from LDS into a left operand: row = the tile's row, depth = its column";
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+def Tile_ReadOp : Tile_Op<"read", [
+    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from LDS into an operand whose depth runs along the tile's columns";
+  let description = [{
+    As `lhs`, the fragment's rows are the tile's rows; as `rhs`, its columns are.
+
+    With `part`, this wave's place along one side of a grid of waves (a result of `tile.wave_grid`),
+    the wave reads only its part of the tile's rows: of a side of n waves, wave i reads the i-th of
+    n equal parts. `tile-allocate-lds` looks for a layout in which no wave's reads have conflicts.
+
+    ```mlir
+    %lhs = tile.read %b_ring[%t] part(%i) : <256x64xbf16> -> <128x64xbf16, lhs>
+    %rhs = tile.read %a_ring[%t] part(%j) : <256x64xbf16> -> <64x64xbf16, rhs>
+    ```
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
+    $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict
+    `:` type($ring) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ring,
+      "::mlir::Value":$tile, "::mlir::Value":$slot), [{
+    build($_builder, $_state, result, ring, tile, slot, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -523,6 +561,8 @@ def Tile_LogSumOp : Tile_Op<"log_sum", [NamedResults, Pure, AllTypesMatch<["sum"
   let results = (outs Tile_Rows:$result);
   let assemblyFormat = "$sum `reference` `(` $reference `)` attr-dict `:` type($sum)";
 }
+
+include "Tile/IR/TileMatrixOps.td"
 
 //===-- The clusters stage -----------------------------------------------------------------------===//
 

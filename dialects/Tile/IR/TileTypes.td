@@ -47,6 +47,12 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
+    /// Of an operand: its extent along the depth of the product, and along the other dimension.
+    int64_t getDepth() const { return getShape()[isLeft() ? 1 : 0]; }
+    int64_t getWidth() const { return getShape()[isLeft() ? 0 : 1]; }
+    bool isLeft() const {
+      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::LhsAcc;
+    }
   }];
 }
 

@@ -35,8 +35,9 @@ static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch
     if (!isa<ReadOp, ReadTransposedOp>(user))
       continue;
     auto frag = cast<FragType>(user->getResult(0).getType());
-    Result<LdsUse> use =
-        isa<ReadOp>(user) ? operandReads(frag) : transposedOperandReads(frag, arch);
+    auto read = dyn_cast<ReadOp>(user);
+    Result<LdsUse> use = read ? operandReads(frag, wavePartOf(read.getPart()))
+                              : transposedOperandReads(frag, arch);
     if (!use)
       return use.error();
     bool known = llvm::any_of(uses, [&](const LdsUse &other) {
@@ -83,6 +84,8 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
   request.uses = *uses;
   request.dmaWaves = waves;
+  if (ring.getUnpadded())
+    request.maxPadding = 0;
   return passesRegisters(ring) ? findStagedLdsLayout(request, arch.lds.access)
                                : findLdsLayout(request, arch.lds.access);
 }

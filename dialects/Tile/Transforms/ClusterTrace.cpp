@@ -88,7 +88,7 @@ static Value findWaveSource(Value start) {
     Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
-    if (value.getDefiningOp<WaveRowOp>())
+    if (isa_and_nonnull<WaveRowOp, WaveGridOp>(value.getDefiningOp()))
       return value;
     llvm::append_range(worklist, sourcesOf(value));
   }

@@ -192,30 +192,42 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
   builder.setInsertionPointAfter(clone);
 }
 
-/// Whether `mask` leaves all tiles but the last of `count` alone: it has no diagonal, and the tiles
-/// were counted from where it cuts.
-static bool cutsLastTileAlone(MaskOp mask, Value count) {
-  int64_t rows = mask.getScores().getType().getRows();
+/// Whether a mask of tiles of `extent` that keeps what is below `below` leaves all tiles but the
+/// last of `count` alone: the tiles were counted from where it cuts.
+static bool cutsLastTileAlone(Value below, int64_t extent, Value count) {
   auto isConstant = [](Value value, int64_t wanted) {
     APInt found;
     return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
   };
   auto quotient = count.getDefiningOp<arith::DivUIOp>();
   auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  return !mask.getDiagonal() && sum && isConstant(quotient.getRhs(), rows) &&
-         isConstant(sum.getRhs(), rows - 1) && sum.getLhs() == mask.getBelow();
+  return sum && isConstant(quotient.getRhs(), extent) && isConstant(sum.getRhs(), extent - 1) &&
+         sum.getLhs() == below;
+}
+
+/// What `op` masks, if it is a mask that leaves all tiles but the last of `count` alone.
+static Value idleOutsideLastTile(Operation *op, Value count) {
+  if (auto mask = dyn_cast<MaskOp>(op)) {
+    bool idle = !mask.getDiagonal() &&
+                cutsLastTileAlone(mask.getBelow(), mask.getScores().getType().getRows(), count);
+    return idle ? mask.getScores() : Value();
+  }
+  auto mask = dyn_cast<MaskDepthOp>(op);
+  bool idle =
+      mask && cutsLastTileAlone(mask.getBelow(), mask.getSource().getType().getDepth(), count);
+  return idle ? mask.getSource() : Value();
 }
 
 /// Takes masks out of a tile that no row of it can cut.
 void LoopEmitter::dropIdleMasks(StepOp clone) {
-  SmallVector<MaskOp> idle;
-  clone.walk([&](MaskOp mask) {
-    if (cutsLastTileAlone(mask, loop.getCount()))
-      idle.push_back(mask);
+  SmallVector<std::pair<Operation *, Value>> idle;
+  clone.walk([&](Operation *op) {
+    if (Value source = idleOutsideLastTile(op, loop.getCount()))
+      idle.emplace_back(op, source);
   });
-  for (MaskOp mask : idle) {
-    mask.replaceAllUsesWith(mask.getScores());
-    mask.erase();
+  for (auto [mask, source] : idle) {
+    mask->getResult(0).replaceAllUsesWith(source);
+    mask->erase();
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,6 +32,8 @@ struct ForwardOptions {
   /// Called after the launches, before anything is verified, with the kernel and its arguments in
   /// place. May be empty. An error ends the run.
   std::function<Status(runtime::Kernel &, const manifest::Binding &)> inspect;
+  /// `inspect` executes the whole launch once more: verify what it leaves in O and LSE, too.
+  bool verifyInspected = false;
 };
 
 /// One launch of the kernel.
@@ -48,6 +51,7 @@ struct ForwardReport {
   runtime::KernelInfo kernelInfo;
   std::vector<ForwardLaunch> launches;
   ForwardErrors errors; ///< of the first launch; empty if not verified
+  std::optional<ForwardErrors> inspectedErrors; ///< of what `inspect` executed
   bool verified = false;
   /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
   uint64_t outputHash = 0;

@@ -10,6 +10,10 @@ using namespace hocket::lowering;
 /// Word 3 of a raw buffer descriptor: 32-bit data format, no swizzle (docs/Hardware.md 2.6).
 static constexpr int64_t kRawBufferFlags = 0x00027000;
 
+LogicalResult hocket::lowering::layoutError(Operation *op, const Error &error) {
+  return op->emitOpError() << "cannot be laid out: " << error.message;
+}
+
 Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   if (!ShapedType::isDynamic(type.getShape()[dimension]))
     return emit.i32(type.getShape()[dimension]);

@@ -25,7 +25,8 @@ static LogicalResult convertView(tile::ViewType type, SmallVectorImpl<Type> &typ
 static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &types) {
   MLIRContext *context = type.getContext();
   types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
-                IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds)});
+                IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds),
+                IntegerType::get(context, 32)});
   return success();
 }
 
@@ -201,7 +202,8 @@ struct WaveRowPattern : TilePattern<tile::WaveRowOp> {
   LogicalResult matchAndRewrite(tile::WaveRowOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Value offset = emit.mul(state.of(op).wave, emit.i32(op.getRows()));
+    Value place = adaptor.getPart() ? adaptor.getPart() : state.of(op).wave;
+    Value offset = emit.mul(place, emit.i32(op.getRows()));
     rewriter.replaceOp(op, emit.add(adaptor.getBlockRow(), offset));
     return success();
   }

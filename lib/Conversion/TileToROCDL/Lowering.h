@@ -2,10 +2,11 @@
 // small helpers that emit code.
 //
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
-// extents (i32); a ring the pointer to its head's first row, the row stride in bytes (i64), the
-// number of rows (i32) and the ring's first LDS byte (ptr<3>); a fragment one vector for each
-// operand or accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; a part
-// its 32-bit registers, by panel and load; row values one f32.
+// extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
+// rows from there (i32), the ring's first LDS byte (ptr<3>) and the bytes of a row that exist
+// (i32, as unsigned); a fragment one vector for each operand or accumulator of the matrix
+// instruction, in the order of hocket/Layout/Mfma.h; a part its 32-bit registers, by panel and
+// load; row values one f32.
 //
 // Operands are laid out for 32x32x16, 16 bytes a lane, on every chip. One whose instruction is less
 // deep takes an operand in pieces: which keys a piece sums does not matter as long as both operands
@@ -78,8 +79,21 @@ void populateStagingPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateComputePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          LoweringState &state);
+void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
 
 class Emitter;
+struct RingValues;
+
+/// A failed layout computation is the op's error, in the layout library's words.
+mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
+
+/// The descriptor of tile number `tile` of a ring that advances by columns: it begins with the
+/// tile's first column and ends with the last row that exists.
+mlir::Value columnTileResource(Emitter &emit, const RingValues &ring, tile::RingType type,
+                               mlir::Value tile);
 
 /// A view's converted values, by name.
 class ViewValues {
@@ -99,9 +113,10 @@ private:
 
 /// A ring's converted values, by name.
 struct RingValues {
-  mlir::Value pointer, rowStride, rows, lds;
+  mlir::Value pointer, rowStride, rows, lds, rowBytes;
   explicit RingValues(mlir::ValueRange values)
-      : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]) {}
+      : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
+        rowBytes(values[4]) {}
 };
 
 /// Emits ops at one place and location.

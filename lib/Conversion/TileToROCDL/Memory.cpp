@@ -28,10 +28,6 @@ using namespace hocket::lowering;
 static constexpr unsigned kReadBytes = 16, kTransposedBytes = 8;
 using tile::kDmaBytes;
 
-LogicalResult lowering::layoutError(Operation *op, const Error &error) {
-  return op->emitOpError() << "cannot be laid out: " << error.message;
-}
-
 /// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
 /// exist, each `rowBytes` long, or 0 if none does.
 static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
@@ -101,10 +97,17 @@ struct RingPattern : TilePattern<tile::RingOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getIndices()[0].front(), head = adaptor.getIndices()[1].front();
-    SmallVector<Value> values = {elementAddress(emit, view, {batch, emit.i32(0), head}),
-                                 byteStride(emit, view, 1), view.extent(emit, 1),
-                                 emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
+    // The dimensions of rows and of columns, and where the ring's first row is.
+    int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
+    Value first = op.getByColumns() ? adaptor.getIndices()[0].front() : emit.i32(0);
+    SmallVector<Value> indices = {first};
+    if (!op.getByColumns())
+      indices = {adaptor.getIndices()[0].front(), first, adaptor.getIndices()[1].front()};
+    SmallVector<Value> values = {
+        elementAddress(emit, view, indices), byteStride(emit, view, rows),
+        arith::SubIOp::create(emit, view.extent(emit, rows), first),
+        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
+        emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -273,10 +276,12 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    RowBounds bounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride);
-    Value resource = tileResource(emit, ring, adaptor.getTile().front(), type.getShape()[0],
-                                  bounds.rowBytes, stride);
+    bool byColumns = ringOp.getByColumns();
+    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
+    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
+    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
+                               : tileResource(emit, ring, tile, type.getShape()[0],
+                                              bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
@@ -322,7 +327,8 @@ struct TileReads {
 };
 
 FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds,
-                               Value slot, Value lane, const LinearLayout &access) {
+                               Value slot, const KernelValues &kernel,
+                               const LinearLayout &access) {
   Result<LdsTileLayout> layout =
       tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
   if (!layout)
@@ -330,7 +336,10 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   Result<LdsReadPlan> plan = planLdsReads(*layout, access);
   if (!plan)
     return layoutError(op, plan.error());
-  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, lane);
+  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, kernel.lane);
+  if (plan->lanePart.reach(dims::Wave, dims::Offset) != 0)
+    offset = arith::XOrIOp::create(
+        emit, offset, emit.linear(plan->lanePart, dims::Wave, dims::Offset, kernel.wave));
   if (layout->padding != 0) {
     Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout->chunkBytes));
     offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
@@ -362,20 +371,20 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LdsUse> use = tile::operandReads(frag);
+    Result<LdsUse> use = tile::operandReads(frag, tile::wavePartOf(op.getPart()));
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
     SmallVector<SmallVector<Value>> panels;
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates)
         loads.push_back(readOperand(emit, state, frag, *reads, immediate));
-    SmallVector<Value> results = joinPanels(panels, frag.getRows() / kBlock);
+    SmallVector<Value> results = joinPanels(panels, frag.getWidth() / kBlock);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -394,7 +403,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
     SmallVector<Value> halves, results;

@@ -2,6 +2,8 @@
 // offsets of columns that do not exist are moved beyond every descriptor.
 #pragma once
 
+#include <limits>
+
 #include "Lowering.h"
 
 namespace hocket::lowering {
@@ -13,6 +15,8 @@ public:
   static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
 
   explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
+  /// Rows without an end.
+  RowBounds() : rowBytes(std::numeric_limits<int64_t>::max()) {}
 
   /// `offset`, or one that is out of bounds where the piece at byte `laneByte` + `step` of its row
   /// does not exist. `reach` has every bit that `laneByte` may have.

@@ -5,88 +5,41 @@
 // on the hardware, f32 inputs and results below the normal range are zero (docs/Hardware.md 2.5 for
 // exp; LLVM's expansions assume it for the others). f64 reciprocals and roots, where the hardware
 // gives some 28 bits, are exact here; f16 results are exact and keep denormals.
+#include "Exponential.h"
 #include "Families.h"
 #include "FloatMath.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
-/// 2^f for |f| <= 0.5: the Taylor series in f * ln 2, relative error below 1e-12. Summed in pairs
-/// of pairs, since a chain of dependent steps is what takes time.
-static HOCKET_SIM_INLINE f64 powerOfTwoFraction(f64 f) {
-  auto step = [](f64 high, f64 x, f64 low) { return fusedMultiplyAdd(high, x, low); };
-  f64 t = f * 0.693147180559945309417, t2 = t * t, t4 = t2 * t2;
-  f64 low = step(step(1.0 / 6.0, t, 0.5), t2, t + 1.0);
-  f64 middle = step(step(1.0 / 5040.0, t, 1.0 / 720.0), t2, step(1.0 / 120.0, t, 1.0 / 24.0));
-  f64 high =
-      step(step(1.0 / 39916800.0, t, 1.0 / 3628800.0), t2, step(1.0 / 362880.0, t, 1.0 / 40320.0));
-  return step(step(high, t4, middle), t4, low);
-}
-
-/// 2^x without the flush of small results.
-static HOCKET_SIM_INLINE f64 exponential(f32 x) {
-  // Limits keep the power of two in range; results there are 0 and infinity as f32.
-  f64 v = x < -200.0f ? -200.0 : x > 200.0f ? 200.0 : static_cast<f64>(x);
-  v = isNan(x) ? 0.0 : v;
-  // Adding 1.5 * 2^52 rounds to an integer and leaves it in the low bits.
-  f64 shifted = v + 0x1.8p52;
-  f64 whole = shifted - 0x1.8p52;
-  u64 exponent = (bitCast<u64>(shifted) + 1023) << 52;
-  return powerOfTwoFraction(v - whole) * bitCast<f64>(exponent);
-}
-
-static HOCKET_SIM_INLINE f32 exp2Of(f32 x) {
-  f32 result = static_cast<f32>(exponential(x));
-  result = magnitudeBits(result) < 0x00800000 ? 0.0f : result;
-  return isNan(x) ? quieted(x) : result;
-}
-
 #if defined(__AVX512F__)
-/// Eight lanes of `exponential` for limited values: the same steps, so the same bits. The compiler
-/// mixes vectors of different widths where f32 and f64 meet and takes twice as long.
-static HOCKET_SIM_INLINE __m256 exponentialOfEight(__m256 x) {
-  auto all = [](f64 value) { return _mm512_set1_pd(value); };
-  auto step = [](__m512d high, __m512d t, __m512d low) { return _mm512_fmadd_pd(high, t, low); };
-  __m512d v = _mm512_cvtps_pd(x), shifted = _mm512_add_pd(v, all(0x1.8p52));
-  __m512d f = _mm512_sub_pd(v, _mm512_sub_pd(shifted, all(0x1.8p52)));
-  __m512d t = _mm512_mul_pd(f, all(0.693147180559945309417)), t2 = _mm512_mul_pd(t, t);
-  __m512d t4 = _mm512_mul_pd(t2, t2);
-  __m512d low = step(step(all(1.0 / 6.0), t, all(0.5)), t2, _mm512_add_pd(t, all(1.0)));
-  __m512d middle = step(step(all(1.0 / 5040.0), t, all(1.0 / 720.0)), t2,
-                        step(all(1.0 / 120.0), t, all(1.0 / 24.0)));
-  __m512d high = step(step(all(1.0 / 39916800.0), t, all(1.0 / 3628800.0)), t2,
-                      step(all(1.0 / 362880.0), t, all(1.0 / 40320.0)));
-  __m512d fraction = step(step(high, t4, middle), t4, low);
-  // The fraction is near 1 and the exponent small: adding to the field is multiplying.
-  __m512i exponent = _mm512_slli_epi64(_mm512_castpd_si512(shifted), 52);
-  return _mm512_cvtpd_ps(
-      _mm512_castsi512_pd(_mm512_add_epi64(_mm512_castpd_si512(fraction), exponent)));
+/// The lanes of `uncertain` of `to`, sixteen at a time.
+__attribute__((noinline)) static void correctExponentials(FourVectors &to, const u32 *from,
+                                                          u64 uncertain) {
+  for (unsigned i = 0; i < 4; ++i)
+    if (uncertain >> (16 * i) & 0xffff)
+      to.part[i] = exp2OfSixteen(_mm512_loadu_ps(from + 16 * i));
 }
 
-/// exp2Of for all lanes.
-static void exp2OfAll(u32 *to, const u32 *from) {
-  for (unsigned lane = 0; lane < 64; lane += 16) {
-    __m512 x = _mm512_loadu_ps(from + lane);
-    // Limits take the second operand for a NaN.
-    __m512 limited = _mm512_min_ps(_mm512_max_ps(x, _mm512_set1_ps(-200)), _mm512_set1_ps(200));
-    __m256 low = exponentialOfEight(_mm512_castps512_ps256(limited));
-    __m256 high = exponentialOfEight(_mm512_extractf32x8_ps(limited, 1));
-    __m512 result = _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-    __mmask16 normal = _mm512_cmp_ps_mask(result, _mm512_set1_ps(0x1p-126f), _CMP_GE_OQ);
-    result = _mm512_maskz_mov_ps(normal, result);
-    __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
-    __m512i quiet = _mm512_or_si512(_mm512_castps_si512(x), _mm512_set1_epi32(0x00400000));
-    _mm512_storeu_si512(to + lane, _mm512_mask_mov_epi32(_mm512_castps_si512(result), nan, quiet));
-  }
+static void exp2OfRegister(Wave &wave, const Instruction &in) {
+  LaneWords buffer;
+  const u32 *from = readPlain(wave, in.source[0], 0, operandType<f32>, buffer);
+  FourVectors x, result;
+  for (unsigned i = 0; i < 4; ++i)
+    x.part[i] = _mm512_loadu_ps(from + 16 * i);
+  u64 uncertain = exp2OfAll(result, x);
+  if (uncertain) [[unlikely]]
+    correctExponentials(result, from, uncertain);
+  u32 *to = wave.vgpr[in.destination];
+  u64 mask = wave.exec();
+  for (unsigned i = 0; i < 4; ++i)
+    _mm512_mask_storeu_ps(to + 16 * i, static_cast<__mmask16>(mask >> (16 * i)), result.part[i]);
 }
 #endif
 
 static void exp2OfLanes(Wave &wave, const Instruction &in) {
 #if defined(__AVX512F__)
-  if (in.plain && wave.mode.isDefault()) [[likely]] {
-    LaneWords buffer, result;
-    exp2OfAll(result.lane, readPlain(wave, in.source[0], 0, operandType<f32>, buffer));
-    return blend(wave.vgpr[in.destination], result.lane, wave.exec());
-  }
+  if (in.plain && wave.mode.isDefault()) [[likely]]
+    return exp2OfRegister(wave, in);
 #endif
   lanes<[](f32 x) { return exp2Of(x); }>(wave, in);
 }
