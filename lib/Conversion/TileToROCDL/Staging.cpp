@@ -56,10 +56,13 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     const LdsStagingPlan &plan = staged->plan;
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    RowBounds bounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride);
-    Value resource = tileResource(emit, ring, adaptor.getTile().front(),
-                                  op.getRing().getType().getShape()[0], bounds.rowBytes, stride);
+    tile::RingType type = op.getRing().getType();
+    bool byColumns = ringOp.getByColumns();
+    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
+    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
+    Value resource =
+        byColumns ? columnTileResource(emit, ring, type, tile)
+                  : tileResource(emit, ring, tile, type.getShape()[0], bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) -> Value {
       Value lane = emit.linear(plan.source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan.source, dims::Wave, dim, kernel.wave);
