@@ -12,10 +12,10 @@
 // CHECK: tile.step @put_v
 // One block of keys is the first half; the second only hands on. Without a dot product of bf16 the sum is of
 // the f32 weights.
-// CHECK: %[[HEAD:.*]]:2 = tile.step @head
+// CHECK: %[[WEIGHTS:.*]], %[[SUM:.*]] = tile.step @head
 // CHECK: tile.row_sum %{{.*}} : <32x32xf32, acc>
 // CHECK: tile.step @tail
-// CHECK-NEXT: tile.yield %[[HEAD]]#0, %[[HEAD]]#1
+// CHECK-NEXT: tile.yield %[[WEIGHTS]], %[[SUM]] :
 attn.forward @small element_type(bf16) head_dim(128)
 
 // CHECK-LABEL: tile.kernel @f16

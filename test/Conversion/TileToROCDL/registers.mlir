@@ -78,9 +78,11 @@ tile.kernel @values(%v: !tile.view<?x?x?x128xf16>, %o: !tile.view<?x?x?x128xf16>
 // CHECK-LABEL: llvm.func @pack
 // CHECK-DAG: %[[HALF:.*]] = arith.constant 32767 : i32
 // CHECK-DAG: %[[UPPER:.*]] = arith.constant 117834498 : i32
-// CHECK: %[[ODD:.*]] = arith.andi
+// CHECK: %[[BITS:.*]] = llvm.bitcast %{{.*}} : f32 to i32
+// CHECK: %[[UPWARD:.*]] = arith.shrui %[[BITS]],
+// CHECK: %[[ODD:.*]] = arith.andi %[[UPWARD]],
 // CHECK: %[[BIAS:.*]] = arith.addi %[[ODD]], %[[HALF]]
-// CHECK: arith.addi %{{.*}}, %[[BIAS]]
+// CHECK: arith.addi %[[BITS]], %[[BIAS]]
 // CHECK: llvm.call_intrinsic "llvm.amdgcn.perm"(%{{.*}}, %{{.*}}, %[[UPPER]])
 // CHECK-NOT: fptrunc
 // A row's sum of what is packed: there is no dot product of bf16.

@@ -124,13 +124,3 @@ tile.kernel @part_waves(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx942"
   // expected-error @below {{is shared by 2 waves, the kernel has 4}}
   %part = tile.load_part %ring[%n] : !tile.ring<32x128xbf16> -> !tile.part<32x128xbf16, 2>
 }
-
-// -----
-
-// expected-error @below {{part of a tile shared by 3 waves, expected 1, 2, 4, 8 or 16}}
-func.func private @three() -> !tile.part<32x128xbf16, 3>
-
-// -----
-
-// expected-error @below {{part of a tile of 32x32, which has less than 4 bytes for each lane of 16 waves; use fewer waves or a larger tile}}
-func.func private @narrow() -> !tile.part<32x32xbf16, 16>
