@@ -33,6 +33,8 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
   Candidate *best = nullptr, *fallback = nullptr;
   choice.candidates.reserve(entries.size());
   for (const KernelEntry &entry : entries) {
+    if (entry.role == KernelRole::Combine)
+      continue;
     Candidate &candidate = choice.candidates.emplace_back();
     candidate.kernel = &entry;
     candidate.broken = brokenRules(entry, problem, architecture);
@@ -103,6 +105,21 @@ Result<const KernelEntry *> KernelRegistry::select(const ForwardProblem &problem
   if (!choice->kernel)
     return refusal(*choice, problem, architecture);
   return choice->kernel;
+}
+
+Result<const KernelEntry *> KernelRegistry::selectCombine(const ForwardProblem &problem,
+                                                          std::string_view architecture) const {
+  std::string why = "the registry has none";
+  for (const KernelEntry &entry : entries) {
+    if (entry.role != KernelRole::Combine)
+      continue;
+    std::vector<BrokenRule> broken = brokenRules(entry, problem, architecture);
+    if (broken.empty())
+      return &entry;
+    why = broken.front().text;
+  }
+  return unsupported("no kernel combines the slices of the problem '" + problem.describe() +
+                     "' on " + std::string(architecture) + ": " + why + "; use num-splits 1");
 }
 
 std::string KernelChoice::explain(const ForwardProblem &problem) const {

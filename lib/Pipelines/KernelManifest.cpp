@@ -37,6 +37,8 @@ public:
       result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
     if (Status status = setGrid(); !status)
       return status.error();
+    if (Status status = setWorkspace(); !status)
+      return status.error();
     if (Status status = addRequirements(); !status)
       return status.error();
     return result;
@@ -58,7 +60,9 @@ private:
   }
 
   Status addView(unsigned index, tile::ViewType view, StringRef binding) {
-    if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, binding.str()); !status)
+    auto given = kernel.getArgAttrOfType<StringAttr>(index, "tile.address");
+    std::string address = given ? given.str() : binding.str();
+    if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, address); !status)
       return status;
     result.arguments.back().align = kTensorAlignment;
     Result<std::vector<std::string>> strides =
@@ -179,6 +183,19 @@ private:
     if (!expression)
       return expression.error();
     result.grid[dimension] = *expression;
+    return Status::success();
+  }
+
+  /// `tile.workspace` of the kernel: bytes of device memory, an expression.
+  Status setWorkspace() {
+    auto bytes = kernel->getAttrOfType<StringAttr>("tile.workspace");
+    if (!bytes)
+      return Status::success();
+    Result<manifest::Expression> expression = manifest::Expression::parse(bytes.str());
+    if (!expression)
+      return invalidInput("kernel '" + result.kernel +
+                          "': 'tile.workspace': " + expression.error().message);
+    result.workspace = *expression;
     return Status::success();
   }
 

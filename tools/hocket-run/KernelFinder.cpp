@@ -4,15 +4,42 @@
 
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
-                                        std::string architecture) {
+static unsigned wholeChip(const std::string &architecture) {
+  Result<const ArchInfo *> arch = findArch(architecture);
+  return arch ? (*arch)->chip.computeUnits : 0;
+}
+
+Result<SelectedKernels> run::selectRegistered(const ForwardProblem &problem,
+                                              const ChosenChip &chip) {
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  if (!registry.ok())
+    return internalError(registry.error().message);
+  return selectKernels(*registry, problem, chip.architecture,
+                       chip.computeUnits != 0 ? chip.computeUnits : wholeChip(chip.architecture));
+}
+
+std::vector<PlannedLaunch> FoundKernel::launches() const {
+  std::vector<PlannedLaunch> list = {{registered, kernel}};
+  if (combine.compiled)
+    list.push_back(combine);
+  return list;
+}
+
+ForwardProblem FoundKernel::adapt(ForwardProblem problem) const {
+  if (splits != 0)
+    problem.numSplits = splits;
+  return problem;
+}
+
+Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles, ChosenChip chip) {
   KernelFinder finder;
-  finder.architecture = std::move(architecture);
+  finder.chip = std::move(chip);
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
@@ -48,16 +75,35 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
   return kernel;
 }
 
-Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
-                                             const ForwardProblem &problem) {
+Result<std::shared_ptr<const CompiledKernel>>
+KernelFinder::fromSources(const KernelEntry &entry, const ForwardProblem &problem) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto kernel = source->get(entry, variantOf(problem), architecture);
-    if (kernel.ok())
-      return FoundKernel{*kernel, entry.name};
-    if (kernel.error().kind != ErrorKind::NotFound)
-      return kernel.error();
+    auto kernel = source->get(entry, variantOf(entry, problem), chip.architecture);
+    if (kernel.ok() || kernel.error().kind != ErrorKind::NotFound)
+      return kernel;
   }
   return internalError("the compiler does not have kernel '" + entry.name + "'");
+}
+
+Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
+                                             const ForwardProblem &problem) {
+  auto kernel = fromSources(entry, problem);
+  if (!kernel.ok())
+    return kernel.error();
+  return complete({*kernel, entry.name}, problem);
+}
+
+Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
+  if (!problem.isSplit())
+    return found;
+  Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);
+  if (!entry.ok())
+    return entry.error();
+  auto kernel = fromSources(**entry, problem);
+  if (!kernel.ok())
+    return kernel.error();
+  found.combine = {(*entry)->name, *kernel};
+  return found;
 }
 
 Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
@@ -73,7 +119,7 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
   if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
       !status.ok())
     return status.error();
-  return FoundKernel{*kernel, ""};
+  return complete({*kernel, ""}, problem);
 }
 
 Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProblem &problem) {
@@ -84,17 +130,23 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
   }
   if (choice == "auto") {
-    Result<const KernelEntry *> entry = registry->select(problem, architecture);
-    return entry.ok() ? registered(**entry, problem) : Result<FoundKernel>(entry.error());
+    Result<SelectedKernels> selected = selectRegistered(problem, chip);
+    if (!selected.ok())
+      return selected.error();
+    Result<FoundKernel> found = registered(*selected->kernels.front(), selected->problem);
+    if (found.ok())
+      found->splits = selected->problem.numSplits;
+    return found;
   }
   Result<const KernelEntry *> entry = registry->find(choice);
   if (!entry.ok()) {
     CompileOptions options;
     options.schedule = choice.str();
-    options.target = architecture;
+    options.target = chip.architecture;
     return compile(problem, options);
   }
-  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, architecture); !broken.empty())
+  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, chip.architecture);
+      !broken.empty())
     return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
                        problem.describe() + "': " + broken.front().text);
   return registered(**entry, problem);

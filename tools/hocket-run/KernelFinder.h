@@ -14,20 +14,33 @@ namespace hocket::run {
 /// The architecture that kernels are chosen for where nobody says.
 inline constexpr llvm::StringLiteral kArchitecture = "gfx950";
 
+/// What kernels are chosen and compiled for.
+struct ChosenChip {
+  std::string architecture = kArchitecture.str();
+  unsigned computeUnits = 0; ///< of the device, for split KV: 0 are those of the whole chip
+};
+
 /// A kernel and how it was found.
 struct FoundKernel {
-  std::shared_ptr<const attention::CompiledKernel> kernel;
-  std::string registered; ///< its name in the registry; "" if it is not from there
+  std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer
+  std::string registered;                ///< its name in the registry; "" if it is not from there
+  attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
+  int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
+
+  std::vector<attention::PlannedLaunch> launches() const;
+  /// `problem` with the number of splits.
+  attention::ForwardProblem adapt(attention::ForwardProblem problem) const;
 };
 
 class KernelFinder {
 public:
-  /// With the cache of the environment, and kernels built ahead of time in `bundles`, for a chip.
+  /// With the cache of the environment, and kernels built ahead of time in `bundles`.
   static Result<KernelFinder> make(const std::vector<std::string> &bundles = {},
-                                   std::string architecture = kArchitecture.str());
+                                   ChosenChip chip = {});
 
   /// "FILE,MANIFEST": a compiled kernel. "auto": what the registry chooses for `problem`. The name
-  /// of a registered kernel: that. Anything else: a schedule to compile `problem` with.
+  /// of a registered kernel: that. Anything else: a schedule to compile `problem` with. Keys are
+  /// split where `problem` asks for it, and where the registry's heuristic does.
   Result<FoundKernel> find(llvm::StringRef choice, const attention::ForwardProblem &problem);
   /// Compiles `problem` with `options`, the registry not asked.
   Result<FoundKernel> compile(const attention::ForwardProblem &problem,
@@ -36,9 +49,13 @@ public:
 private:
   Result<FoundKernel> registered(const attention::KernelEntry &entry,
                                  const attention::ForwardProblem &problem);
+  Result<std::shared_ptr<const attention::CompiledKernel>>
+  fromSources(const attention::KernelEntry &entry, const attention::ForwardProblem &problem);
+  /// Adds the second launch where `problem` is split.
+  Result<FoundKernel> complete(FoundKernel found, const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;
-  std::string architecture; ///< to choose and compile for
+  ChosenChip chip;
   std::shared_ptr<jit::Jit> compiler;
   std::vector<std::shared_ptr<attention::KernelSource>> sources; ///< bundles, then the compiler
 };
@@ -46,5 +63,9 @@ private:
 /// The compiled kernel in `file` with the manifest in `manifestPath`.
 Result<attention::CompiledKernel> readKernel(const std::string &file,
                                              const std::string &manifestPath);
+
+/// The kernels of the registry for `problem`, and why its keys are split or not.
+Result<attention::SelectedKernels> selectRegistered(const attention::ForwardProblem &problem,
+                                                    const ChosenChip &chip = {});
 
 } // namespace hocket::run

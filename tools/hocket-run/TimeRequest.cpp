@@ -61,16 +61,23 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   if (!run.ok())
     return run.error();
   sim::TimingSummary summary = sim::summarize(*run);
-  textReport = sim::toText(*run, summary);
-  jsonReport = sim::toJson(*run, summary);
+  const bool first = jsonReport.empty();
+  textReport += sim::toText(*run, summary);
+  if (first)
+    jsonReport = sim::toJson(*run, summary);
   if (wholeGrid) {
     Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, options);
     if (!grid.ok())
       return grid.error();
     textReport += sim::toText(*grid);
-    gridReport = sim::toJson(*grid);
-    predicted = grid->microseconds;
+    if (first)
+      gridReport = sim::toJson(*grid);
+    else
+      furtherGrids.push_back(sim::toJson(*grid));
+    predicted += grid->microseconds;
   }
+  if (!first)
+    return Status::success();
   if (!tracePath.empty())
     if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
       return status;
@@ -87,5 +94,9 @@ std::string TimeRequest::addTo(const std::string &report) const {
   std::string result = (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim()).str();
   if (!gridReport.empty())
     result += (",\n  \"grid\": " + StringRef(gridReport).rtrim()).str();
+  if (!furtherGrids.empty())
+    result += ",\n  \"further_grids\": [" + llvm::join(furtherGrids, ",") + "]";
+  if (!furtherGrids.empty())
+    result += ",\n  \"predicted_us\": " + std::to_string(predicted);
   return result + "\n}\n";
 }

@@ -149,6 +149,16 @@ LogicalResult GroupHeadOp::verify() {
   return requireRank4(*this, getKv().getType());
 }
 
+LogicalResult SliceRowsOp::verify() {
+  ViewType view = getView().getType();
+  if (failed(requireRank4(*this, view)))
+    return failure();
+  if (!ShapedType::isDynamic(view.getShape()[1]))
+    return emitOpError() << "needs a view with a run-time number of rows, found " << view
+                         << "; write '?' for its second extent";
+  return success();
+}
+
 /// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
 static constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
 static constexpr StringLiteral kColumnsHint =
@@ -198,7 +208,10 @@ LogicalResult RingOp::verify() {
 }
 
 std::string RingOp::getBindingName() {
-  auto argument = dyn_cast<BlockArgument>(getView());
+  Value whole = getView();
+  while (auto slice = whole.getDefiningOp<SliceRowsOp>())
+    whole = slice.getView();
+  auto argument = dyn_cast<BlockArgument>(whole);
   auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
   if (!kernel)
     return "ring";
@@ -243,8 +256,6 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
                          << view.getShape()[3] << " columns; rows of the accumulator become columns"
                          << kColumnsHint;
-  if (view.getElementType().isF32())
-    return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
   return success();
 }
 
@@ -252,6 +263,33 @@ LogicalResult StoreRowsOp::verify() {
   ViewType view = getView().getType();
   if (view.getRank() != 3 || !view.getElementType().isF32())
     return emitOpError() << "stores to " << view << ", expected a (batch, head, row) view of f32";
+  return success();
+}
+
+/// Widest rows that lanes of one wave cover.
+static constexpr int64_t kMostCombined = 64 * CombineOp::kElementsOfLane;
+
+LogicalResult CombineOp::verify() {
+  ViewType partial = getPartial().getType(), o = getO().getType();
+  if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
+    return failure();
+  if (!partial.getElementType().isF32() || o.getElementType().isF32())
+    return emitOpError() << "folds " << partial << " into " << o
+                         << ", expected partial results in f32 and an output of bf16 or f16";
+  if (partial.getShape()[3] != getColumns())
+    return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
+                         << getColumns() << ", expected the same number";
+  if (getColumns() % kColumnsOfLoad != 0 || getColumns() > kMostCombined)
+    return emitOpError() << "folds rows of " << getColumns() << " elements, expected a multiple of "
+                         << kColumnsOfLoad << " up to " << kMostCombined;
+  for (Value view : {getPartialLse(), getLse()})
+    if (auto type = view ? cast<ViewType>(view.getType()) : ViewType();
+        type && (type.getRank() != 3 || !type.getElementType().isF32()))
+      return emitOpError() << "has LSE in " << type
+                           << ", expected a (batch, head, row) view of f32";
+  if (static_cast<int64_t>(getRows()) != rowsOfWave(getColumns()))
+    return emitOpError() << "rows(" << getRows() << "), a wave folds " << rowsOfWave(getColumns())
+                         << " rows of " << getColumns() << " elements at a time";
   return success();
 }
 

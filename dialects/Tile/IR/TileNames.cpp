@@ -30,6 +30,8 @@ static StringRef bindingOf(Value value) {
 }
 
 static std::string nameAfter(Value view, StringRef suffix) {
+  while (auto slice = view.getDefiningOp<SliceRowsOp>())
+    view = slice.getView();
   StringRef binding = bindingOf(view);
   return binding.empty() ? suffix.str() : (binding + "_" + suffix).str();
 }
@@ -80,6 +82,9 @@ void WaveGridOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "kv_head");
+}
+void SliceRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "slice"));
 }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "ring"));

@@ -107,6 +107,36 @@ def Tile_GroupHeadOp : Tile_Op<"group_head", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
+  let summary = "quotient and remainder of numbers that are the same in all lanes";
+  let description = [{ Neither is negative, and `divisor` is not 0. The results stay in scalar registers. }];
+  let arguments = (ins I32:$dividend, I32:$divisor);
+  let results = (outs I32:$quotient, I32:$remainder);
+  let assemblyFormat = "$dividend `by` $divisor attr-dict";
+}
+
+def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
+  let summary = "a view of some of the rows: `size` from row `first` on, or as many as there are";
+  let description = [{
+    Dimension 1 counts the rows. Row 0 of the result is row `first` of `view`; its extent ends at the
+    end of `view`, and is 0 where `first` lies beyond it. Offsets are 64 bits wide. A ring of a view
+    without rows must not be fetched.
+
+    ```mlir
+    tile.kernel @second_half(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
+      %rows = tile.dim %k, 1 : <?x?x?x128xbf16>
+      %two = arith.constant 2 : i32
+      %half, %odd = tile.divmod %rows by %two
+      %upper = tile.slice_rows %k from %half size %rows : <?x?x?x128xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, I32:$first, I32:$size);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = "$view `from` $first `size` $size attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
 def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
@@ -282,6 +312,48 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
     $value `,` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` type($value) `,` type($view)
   }];
   let hasVerifier = 1;
+}
+
+def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "folds the partial results of split KV into rows of O, and of LSE";
+  let description = [{
+    `partial` is (batch and slice, row, head, element) and `partial_lse` (batch and slice, head, row),
+    with `splits` slices of each batch one after the other. Rows `row` to `row` + `rows` - 1 of one
+    head become the mean of the slices' rows, weighted by exp(LSE); with `lse` the logarithm of the
+    sum of the weights is written too. Slices whose LSE is -inf count nothing; a row without others
+    is 0, with LSE -inf. Slices are added in their order, whatever the timing.
+
+    A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave.
+
+    ```mlir
+    tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,
+        %o: !tile.view<?x?x?x64xbf16>, %splits: i32) target("gfx950") waves(4) {
+      %batch, %head, %first = tile.block_id %o rows(16) : <?x?x?x64xbf16>
+      %row = tile.wave_row %first rows(4)
+      tile.combine %partial, %partial_lse splits(%splits) into %o[%batch, %row, %head] rows(4)
+          : <?x?x?x64xf32>, <?x?x?xf32>, <?x?x?x64xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$partial, Tile_View:$partial_lse, I32:$splits, Tile_View:$o,
+      Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows);
+  let assemblyFormat = [{
+    $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
+    `rows` `(` $rows `)` attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o) (`,` type($lse)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements that a lane holds of its row: a load of 16 bytes.
+    static constexpr int64_t kElementsOfLane = 4;
+    /// Lanes side by side in a row of `columns` elements, a power of two; and the rows of a wave.
+    static int64_t lanesOfRow(int64_t columns) {
+      return ::llvm::PowerOf2Ceil((columns + kElementsOfLane - 1) / kElementsOfLane);
+    }
+    static int64_t rowsOfWave(int64_t columns) { return 64 / lanesOfRow(columns); }
+    int64_t getLanesOfRow() { return lanesOfRow(getColumns()); }
+    /// Elements of a row.
+    int64_t getColumns() { return getO().getType().getShape()[3]; }
+  }];
 }
 
 def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -114,3 +114,23 @@ Value Emitter::element(Value vector, int64_t index) {
 Value Emitter::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(*this, type, scalar);
 }
+
+Value hocket::lowering::bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count,
+                                    Value rowStride, int64_t rowBytes) {
+  Value left = arith::SubIOp::create(emit, extent, row);
+  Value rows = arith::MinSIOp::create(emit, left, emit.i32(count));
+  Value before = emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1)));
+  Value bytes = emit.add(emit.mul(before, rowStride), emit.i64(rowBytes));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
+  return arith::SelectOp::create(emit, any, bytes, emit.i64(0));
+}
+
+Value hocket::lowering::elementAddress(Emitter &emit, const ViewValues &view,
+                                       ArrayRef<Value> indices) {
+  Value elements;
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    Value part = emit.mul(emit.toI64(index), view.stride(dimension));
+    elements = elements ? emit.add(elements, part) : part;
+  }
+  return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
+}

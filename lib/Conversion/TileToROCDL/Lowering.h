@@ -84,6 +84,9 @@ void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
 
+void populateCombinePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
+
 class Emitter;
 struct RingValues;
 
@@ -147,5 +150,16 @@ public:
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
+
+/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
+/// exist, each `rowBytes` long, or 0 if none does. `rowStride` is in bytes (i64).
+mlir::Value bytesOfRows(Emitter &emit, mlir::Value extent, mlir::Value row, int64_t count,
+                        mlir::Value rowStride, int64_t rowBytes);
+/// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
+mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
+                           mlir::ArrayRef<mlir::Value> indices);
+
+/// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
+inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;
 
 } // namespace hocket::lowering

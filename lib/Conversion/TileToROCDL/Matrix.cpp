@@ -128,8 +128,6 @@ struct BlockStore {
 struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   using TilePattern::TilePattern;
 
-  /// Beyond any descriptor's size.
-  static constexpr int64_t kOutOfBounds = std::numeric_limits<int32_t>::min();
   /// Registers of four consecutive columns, and the eight that two lanes exchange.
   static constexpr int64_t kRun = 4, kPair = 8;
 
@@ -240,7 +238,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
         for (size_t index = columnBlock; index < elements.size(); index += store.columnBlocks) {
           Value offset =
               arith::SelectOp::create(emit, exists, store.laneOffset(emit, index, column),
-                                      emit.i32(kOutOfBounds));
+                                      emit.i32(static_cast<int32_t>(kOutOfBounds)));
           storeWord(emit, emit.element(elements[index], i), store.resource, offset);
         }
       }

@@ -28,28 +28,6 @@ using namespace hocket::lowering;
 static constexpr unsigned kReadBytes = 16, kTransposedBytes = 8;
 using tile::kDmaBytes;
 
-/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
-/// exist, each `rowBytes` long, or 0 if none does.
-static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
-                         int64_t rowBytes) {
-  Value left = arith::SubIOp::create(emit, extent, row);
-  Value rows = arith::MinSIOp::create(emit, left, emit.i32(count));
-  Value before = emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1)));
-  Value bytes = emit.add(emit.mul(before, rowStride), emit.i64(rowBytes));
-  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
-  return arith::SelectOp::create(emit, any, bytes, emit.i64(0));
-}
-
-/// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
-static Value elementAddress(Emitter &emit, const ViewValues &view, ArrayRef<Value> indices) {
-  Value elements;
-  for (auto [dimension, index] : llvm::enumerate(indices)) {
-    Value part = emit.mul(emit.toI64(index), view.stride(dimension));
-    elements = elements ? emit.add(elements, part) : part;
-  }
-  return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
-}
-
 /// `vectors` of each panel, in the order of the whole fragment: its `blocks` blocks along the other
 /// dimension are outermost, then come the panels.
 static SmallVector<Value> joinPanels(ArrayRef<SmallVector<Value>> panels, int64_t blocks) {
@@ -196,13 +174,16 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
     if (!layout)
       return layoutError(op, layout.error());
+    // Four elements a lane: 8 bytes when they are rounded to 16 bits, 16 as they are.
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    int64_t elementBytes = view.elementBytes();
+    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
     Result<LinearLayout> writes =
-        directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
+        directReads(*layout, {dims::Col, dims::Row}, 8 * elementBytes, perStore * elementBytes);
     if (!writes)
       return layoutError(op, writes.error());
     RowAccess access{*writes, RowBounds(op.getView().getType())};
 
-    ViewValues view(op.getView().getType(), adaptor.getView());
     Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
           head = adaptor.getHead().front();
     Value stride = byteStride(emit, view, 1);
@@ -210,17 +191,18 @@ struct StorePattern : TilePattern<tile::StoreOp> {
                               access.bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
     SmallVector<SmallVector<Value>> offsets = access.offsets(
-        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * kElementBytes);
+        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * elementBytes);
 
     Type element = op.getView().getType().getElementType();
-    auto words = VectorType::get({2}, emit.getI32Type());
-    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
+    auto words = VectorType::get({elementBytes}, emit.getI32Type());
     constexpr int64_t perBlock = kAccRegisters / perStore;
     for (auto [i, offset] : llvm::enumerate(joinPanels(offsets, frag.getColumns() / kBlock))) {
       Value block = adaptor.getValue()[i / perBlock];
       Value part =
           vector::ExtractStridedSliceOp::create(emit, block, i % perBlock * perStore, perStore, 1);
-      Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
+      Value rounded = part;
+      if (!element.isF32())
+        rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
       ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded),
                                          resource, offset, emit.i32(0), emit.i32(0), ArrayAttr(),
                                          ArrayAttr(), ArrayAttr());

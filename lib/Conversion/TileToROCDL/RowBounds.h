@@ -2,19 +2,17 @@
 // offsets of columns that do not exist are moved beyond every descriptor.
 #pragma once
 
-#include <limits>
-
 #include "Lowering.h"
+
+#include <limits>
 
 namespace hocket::lowering {
 
 /// The bytes of a row that exist, for accesses that may reach behind them.
 class RowBounds {
 public:
-  /// Beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
-  static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
-
-  explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
+  explicit RowBounds(tile::ViewType view)
+      : rowBytes(view.getShape().back() * view.getElementType().getIntOrFloatBitWidth() / 8) {}
   /// Rows without an end.
   RowBounds() : rowBytes(std::numeric_limits<int64_t>::max()) {}
 

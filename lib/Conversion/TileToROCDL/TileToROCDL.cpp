@@ -1,8 +1,8 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp and Compute.cpp, those
-// of matrices in Grid.cpp and Matrix.cpp.
+// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
+// Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
 #include "Lowering.h"
 
 #include "hocket/Conversion/Passes.h"
@@ -137,6 +137,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateMemoryPatterns(converter, patterns, state);
     populateStagingPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
+    populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
