@@ -54,7 +54,7 @@ private:
   unsigned bankBits = 0; ///< positions below this select a bank
   std::optional<LdsTileChoice> best;
   std::tuple<unsigned, unsigned, unsigned> bestRank;
-  std::optional<Error> refusal;
+  std::optional<Error> refusal, storeRefusal; ///< the last of the reads and of the stores
   unsigned tried = 0;
 };
 } // namespace
@@ -120,7 +120,7 @@ void StagedSearch::consider(const LdsTileLayout &layout, unsigned swizzles) {
   }
   Result<LdsStagingPlan> plan = planLdsStaging(layout, request.dmaWaves, model);
   if (!plan) {
-    refusal = plan.error();
+    storeRefusal = plan.error();
     return;
   }
   choice.costs.push_back(plan->cost);
@@ -178,6 +178,8 @@ Result<LdsTileChoice> StagedSearch::run() {
     best->candidates = tried;
     return *std::move(best);
   }
+  if (storeRefusal)
+    return *storeRefusal;
   if (refusal)
     return *refusal;
   return unsupported("no LDS layout fits a tile of " + std::to_string(request.rows) + " x " +

@@ -7,6 +7,8 @@
 
 #include "LaunchSetup.h"
 
+#include "hocket/Target/Arch/ArchInfo.h"
+
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
 
 #include <algorithm>
@@ -22,7 +24,8 @@ using runtime::LaunchShape;
 namespace hsa = llvm::amdhsa;
 
 uint32_t sim::maxLdsBytes(std::string_view architecture) {
-  return architecture == "gfx950" ? 163840 : 65536;
+  Result<const ArchInfo *> arch = findArch(architecture);
+  return arch ? (*arch)->lds.bytesPerWorkgroup : 0;
 }
 
 static std::string show(const runtime::Dim3 &d) {

@@ -9,6 +9,7 @@
 #include "hocket/Runtime/Stream.h"
 #include "hocket/Simulator/Check.h"
 #include "hocket/Simulator/Simulator.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 #include <mutex>
 
@@ -47,7 +48,7 @@ private:
 
 class SimDevice final : public runtime::Device {
 public:
-  explicit SimDevice(Instrument *instrument);
+  SimDevice(Instrument *instrument, const ArchInfo &arch);
   std::string_view kind() const override { return "sim"; }
   const runtime::DeviceProperties &properties() const override { return deviceProperties; }
 
@@ -100,14 +101,13 @@ private:
 };
 } // namespace
 
-/// The MI355X's figures (docs/Hardware.md 1).
-SimDevice::SimDevice(Instrument *instrument) : instrument(instrument) {
-  deviceProperties.name = "gfx950 simulator";
-  deviceProperties.architecture = "gfx950";
+SimDevice::SimDevice(Instrument *instrument, const ArchInfo &arch) : instrument(instrument) {
+  deviceProperties.name = std::string(arch.name) + " simulator";
+  deviceProperties.architecture = arch.name;
   deviceProperties.totalMemory = memory.limitBytes();
-  deviceProperties.computeUnits = 256;
-  deviceProperties.waveSize = 64;
-  deviceProperties.maxLdsPerWorkgroup = maxLdsBytes(deviceProperties.architecture);
+  deviceProperties.computeUnits = arch.chip.computeUnits;
+  deviceProperties.waveSize = arch.waves.waveSize;
+  deviceProperties.maxLdsPerWorkgroup = arch.lds.bytesPerWorkgroup;
 }
 
 SimModule::SimModule(std::shared_ptr<SimDevice> owner, std::unique_ptr<Program> loaded)
@@ -184,13 +184,22 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);
 }
 
-std::shared_ptr<runtime::Device> sim::createDevice(Instrument *instrument) {
-  return std::make_shared<SimDevice>(instrument);
+std::shared_ptr<runtime::Device> sim::createDevice(Instrument *instrument,
+                                                   std::string_view architecture) {
+  Result<const ArchInfo *> arch = findArch(architecture);
+  return arch ? std::make_shared<SimDevice>(instrument, **arch) : nullptr;
+}
+
+std::string sim::deviceNameFor(std::string_view architecture) {
+  return architecture == knownArchs().front() ? "sim" : "sim:" + std::string(architecture);
 }
 
 void sim::registerSimulator() {
-  runtime::registerDevice(
-      "sim", []() -> Result<std::shared_ptr<runtime::Device>> { return createDevice(); });
+  for (std::string_view architecture : knownArchs())
+    runtime::registerDevice(deviceNameFor(architecture),
+                            [architecture]() -> Result<std::shared_ptr<runtime::Device>> {
+                              return createDevice(nullptr, architecture);
+                            });
 }
 
 void hocket_register_simulator(void) { sim::registerSimulator(); }

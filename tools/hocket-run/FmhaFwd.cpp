@@ -42,7 +42,7 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
-  Result<KernelChoice> choice = registry->choose(problem, kArchitecture);
+  Result<KernelChoice> choice = registry->choose(problem, architecture(options));
   if (!choice.ok())
     return choice.error();
   llvm::errs() << choice->explain(problem);
@@ -50,7 +50,7 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   if (!opened.ok())
     return opened.error();
   Result<SelectedKernels> selected =
-      selectRegistered(problem, opened->device->properties().computeUnits);
+      selectRegistered(problem, {architecture(options), opened->device->properties().computeUnits});
   std::string json = choice->toJson(problem);
   if (selected.ok()) {
     llvm::errs() << "keys     " << selected->split.reason << '\n';

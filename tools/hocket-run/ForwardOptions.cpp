@@ -4,6 +4,9 @@
 #include "OptionTable.h"
 #include "Output.h"
 
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -80,6 +83,8 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
 }
 
 Result<ForwardProblem> run::readProblem(const Options &options) {
+  if (Result<const ArchInfo *> arch = findArch(architecture(options)); !arch.ok())
+    return invalidInput("option '--arch': " + arch.error().message);
   ForwardProblem problem;
   if (Status status = readExtents(options, problem); !status.ok())
     return status.error();
@@ -148,6 +153,7 @@ static Result<std::optional<CompileOptions>> readCompileOptions(const Options &o
   }
   if (options.has(OPT_block_order))
     result.blockOrder = options.string(OPT_block_order);
+  result.target = architecture(options);
   bool any = result.schedule || result.waves || result.kvTile || result.blockOrder;
   return any ? std::optional(result) : std::nullopt;
 }
@@ -191,7 +197,8 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
   Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
   if (!compile.ok())
     return compile.error();
-  Result<KernelFinder> finder = KernelFinder::make(options.strings(OPT_bundle), computeUnits);
+  Result<KernelFinder> finder =
+      KernelFinder::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
   if (!finder.ok())
     return finder.error();
   showProgress("compiling", 0);
@@ -221,7 +228,15 @@ Result<uint64_t> run::mutantCount(const Options &options) {
   return static_cast<uint64_t>(*count);
 }
 
-std::string run::deviceName(const Options &options) { return options.string(OPT_device, "auto"); }
+std::string run::architecture(const Options &options) {
+  return options.string(OPT_arch, kArchitecture.str());
+}
+
+std::string run::deviceName(const Options &options) {
+  std::string device = options.string(OPT_device, "auto"), chip = architecture(options);
+  bool simulated = chip != kArchitecture && (device == "auto" || device == "sim");
+  return simulated ? sim::deviceNameFor(chip) : device;
+}
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
 
 Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {

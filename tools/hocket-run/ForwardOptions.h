@@ -33,7 +33,9 @@ Result<TimeRequest> readTimeRequest(const Options &options, bool always = false)
 Result<size_t> mutatedLaunch(const Options &options);
 /// --count: 0 is all.
 Result<uint64_t> mutantCount(const Options &options);
-/// --device and --json.
+/// --arch.
+std::string architecture(const Options &options);
+/// --device, as openDevice takes it, and --json.
 std::string deviceName(const Options &options);
 std::string jsonPath(const Options &options);
 

@@ -10,15 +10,18 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-static unsigned wholeChip() { return (*findArch(kArchitecture))->chip.computeUnits; }
+static unsigned wholeChip(const std::string &architecture) {
+  Result<const ArchInfo *> arch = findArch(architecture);
+  return arch ? (*arch)->chip.computeUnits : 0;
+}
 
 Result<SelectedKernels> run::selectRegistered(const ForwardProblem &problem,
-                                              unsigned computeUnits) {
+                                              const ChosenChip &chip) {
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
-  return selectKernels(*registry, problem, kArchitecture,
-                       computeUnits != 0 ? computeUnits : wholeChip());
+  return selectKernels(*registry, problem, chip.architecture,
+                       chip.computeUnits != 0 ? chip.computeUnits : wholeChip(chip.architecture));
 }
 
 std::vector<PlannedLaunch> FoundKernel::launches() const {
@@ -34,10 +37,9 @@ ForwardProblem FoundKernel::adapt(ForwardProblem problem) const {
   return problem;
 }
 
-Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
-                                        unsigned computeUnits) {
+Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles, ChosenChip chip) {
   KernelFinder finder;
-  finder.units = computeUnits;
+  finder.chip = std::move(chip);
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
@@ -76,7 +78,7 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
 Result<std::shared_ptr<const CompiledKernel>>
 KernelFinder::fromSources(const KernelEntry &entry, const ForwardProblem &problem) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto kernel = source->get(entry, variantOf(entry, problem), kArchitecture);
+    auto kernel = source->get(entry, variantOf(entry, problem), chip.architecture);
     if (kernel.ok() || kernel.error().kind != ErrorKind::NotFound)
       return kernel;
   }
@@ -94,7 +96,7 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
   if (!problem.isSplit())
     return found;
-  Result<const KernelEntry *> entry = registry->selectCombine(problem, kArchitecture);
+  Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);
   if (!entry.ok())
     return entry.error();
   auto kernel = fromSources(**entry, problem);
@@ -128,7 +130,7 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
   }
   if (choice == "auto") {
-    Result<SelectedKernels> selected = selectRegistered(problem, units);
+    Result<SelectedKernels> selected = selectRegistered(problem, chip);
     if (!selected.ok())
       return selected.error();
     Result<FoundKernel> found = registered(*selected->kernels.front(), selected->problem);
@@ -140,9 +142,10 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
   if (!entry.ok()) {
     CompileOptions options;
     options.schedule = choice.str();
+    options.target = chip.architecture;
     return compile(problem, options);
   }
-  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, kArchitecture);
+  if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, chip.architecture);
       !broken.empty())
     return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
                        problem.describe() + "': " + broken.front().text);

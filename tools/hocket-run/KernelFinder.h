@@ -11,6 +11,15 @@
 
 namespace hocket::run {
 
+/// The architecture that kernels are chosen for where nobody says.
+inline constexpr llvm::StringLiteral kArchitecture = "gfx950";
+
+/// What kernels are chosen and compiled for.
+struct ChosenChip {
+  std::string architecture = kArchitecture.str();
+  unsigned computeUnits = 0; ///< of the device, for split KV: 0 are those of the whole chip
+};
+
 /// A kernel and how it was found.
 struct FoundKernel {
   std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer
@@ -26,9 +35,8 @@ struct FoundKernel {
 class KernelFinder {
 public:
   /// With the cache of the environment, and kernels built ahead of time in `bundles`.
-  /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
   static Result<KernelFinder> make(const std::vector<std::string> &bundles = {},
-                                   unsigned computeUnits = 0);
+                                   ChosenChip chip = {});
 
   /// "FILE,MANIFEST": a compiled kernel. "auto": what the registry chooses for `problem`. The name
   /// of a registered kernel: that. Anything else: a schedule to compile `problem` with. Keys are
@@ -47,7 +55,7 @@ private:
   Result<FoundKernel> complete(FoundKernel found, const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;
-  unsigned units = 0;
+  ChosenChip chip;
   std::shared_ptr<jit::Jit> compiler;
   std::vector<std::shared_ptr<attention::KernelSource>> sources; ///< bundles, then the compiler
 };
@@ -56,12 +64,8 @@ private:
 Result<attention::CompiledKernel> readKernel(const std::string &file,
                                              const std::string &manifestPath);
 
-/// The kernels of the registry for `problem`, and why its keys are split or not. `computeUnits`: 0
-/// are those of the whole chip.
+/// The kernels of the registry for `problem`, and why its keys are split or not.
 Result<attention::SelectedKernels> selectRegistered(const attention::ForwardProblem &problem,
-                                                    unsigned computeUnits = 0);
-
-/// The architecture that kernels are chosen for.
-inline constexpr llvm::StringLiteral kArchitecture = "gfx950";
+                                                    const ChosenChip &chip = {});
 
 } // namespace hocket::run

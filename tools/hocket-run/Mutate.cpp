@@ -128,7 +128,8 @@ Status Mutation::measure(Trial &trial) {
   all.verify = false;
   all.check = false;
   sim::ExecutedCode executed;
-  std::shared_ptr<runtime::Device> watched = sim::createDevice(&executed.instrument());
+  std::shared_ptr<runtime::Device> watched =
+      sim::createDevice(&executed.instrument(), kernel.manifest.target);
   Result<RunOutcome> outcome =
       trial.run(*watched, std::as_bytes(std::span(kernel.codeObject)), all);
   if (!outcome.ok())
@@ -306,7 +307,8 @@ void Mutation::printSummary() const {
 }
 
 static Result<int> mutate(MutationRequest request) {
-  Result<runtime::OpenedDevice> opened = openDevice("sim");
+  Result<runtime::OpenedDevice> opened =
+      openDevice(sim::deviceNameFor(request.kernel.manifest.target));
   if (!opened.ok())
     return opened.error();
   uint64_t count = request.count;
@@ -384,8 +386,9 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
       return launch.error();
     mutated = *launch;
     if (mutated >= launches.size())
-      return invalidInput("--launch 2 is the kernel that combines slices, but the problem has none; "
-                          "add '--num-splits'");
+      return invalidInput(
+          "--launch 2 is the kernel that combines slices, but the problem has none; "
+          "add '--num-splits'");
     request.kernel = *launches[mutated].compiled;
     request.seed = base.seed, request.count = *count;
     request.interleavings = base.interleavings;

@@ -29,7 +29,10 @@ static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedL
 Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
                             const ForwardProblem &problem) {
   Placed placed;
-  placed.device = sim::createDevice();
+  const std::string &chip = launches.front().compiled->manifest.target;
+  placed.device = sim::createDevice(nullptr, chip);
+  if (!placed.device)
+    return unsupported("there is no simulator of '" + chip + "'");
   ForwardPointers pointers;
   uint64_t workspace = 0;
   for (const PlannedLaunch &planned : launches) {

@@ -132,10 +132,9 @@ static void print(llvm::raw_ostream &out, const Steady &steady) {
       << " bytes of LDS\n";
 }
 
-/// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done for
-/// each query row (or element of a product).
-static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest,
-                      double perRow) {
+/// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done
+/// for each query row (or element of a product).
+static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest, double perRow) {
   if (manifest.tileKeys == 0 || manifest.waveRows == 0)
     return 0;
   return double(state.total.matrixMultiplies) / perRow / manifest.waveRows / manifest.tileKeys;
@@ -184,6 +183,9 @@ struct SteadyRequest {
 };
 } // namespace
 
+/// Whether a device of this name, as given to --device, is or may be the simulator.
+static bool isSimulator(llvm::StringRef name) { return name == "auto" || name.starts_with("sim"); }
+
 static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const char *> args) {
   Result<std::optional<Options>> options = parseForwardOptions(
       "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args);
@@ -206,7 +208,7 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   request.json = jsonPath(**options);
   request.controls = {forward->seed, forward->interleavings, forward->check, forward->verify, 0};
   request.perRow = double(problem->headDim + problem->headDimV);
-  if (request.device != "auto" && request.device != "sim")
+  if (!isSimulator(request.device))
     return std::optional(std::move(request)); // refused before anything is compiled
   Result<FoundKernel> found = getKernel(**options, *problem);
   if (!found.ok())
@@ -217,10 +219,9 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
 }
 
 static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const char *> args) {
-  Result<std::optional<GemmRequest>> gemm =
-      parseGemmRequest("steady-state gemm",
-                       "Counts what a kernel for C = A B^T executes in one turn of its hot loop",
-                       args);
+  Result<std::optional<GemmRequest>> gemm = parseGemmRequest(
+      "steady-state gemm",
+      "Counts what a kernel for C = A B^T executes in one turn of its hot loop", args);
   if (!gemm.ok())
     return gemm.error();
   if (!*gemm)
@@ -236,15 +237,16 @@ static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const cha
 }
 
 static Result<int> runSteadyState(const SteadyRequest &request) {
-  if (request.device != "auto" && request.device != "sim")
+  if (!isSimulator(request.device))
     return invalidInput("steady-state counts what the simulator executes; '--device " +
                         request.device + "' cannot be traced, leave the option out");
   std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
   std::iota(all.begin(), all.end(), 0u);
   sim::Tracer tracer(/*workgroup=*/0, all);
-  std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
-  Result<RunOutcome> outcome = request.run(
-      *device, std::as_bytes(std::span(request.kernel.codeObject)), request.controls);
+  std::shared_ptr<runtime::Device> device =
+      sim::createDevice(&tracer.instrument(), request.kernel.manifest.target);
+  Result<RunOutcome> outcome =
+      request.run(*device, std::as_bytes(std::span(request.kernel.codeObject)), request.controls);
   if (!outcome.ok())
     return outcome.error();
   Result<Steady> steady = count(request.kernel, request.perRow, tracer.traces());

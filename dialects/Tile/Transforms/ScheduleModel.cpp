@@ -50,13 +50,35 @@ static StepOp loaderOfPuts(StepOp step) {
   return loader;
 }
 
-/// Steps that only put what another loads need no place: they end the cluster that loads it.
+/// The last position at which a tile 0 may be put into the rings of `step`'s puts so that their
+/// reads find it.
+int64_t ScheduleModel::latestPut(StepOp step) const {
+  int64_t latest = std::numeric_limits<int64_t>::max();
+  step.walk([&](PutOp put) {
+    for (const Placement &place : placements)
+      StepOp(place.step).walk([&](Operation *op) {
+        if (isa<ReadOp, ReadTransposedOp>(op) && op->getOperand(0) == put.getRing())
+          latest = std::min(latest, position(place, 0) - 1 - lag());
+      });
+  });
+  return latest;
+}
+
+/// Steps that only put what another loads need no place: they end the last cluster from which the
+/// tile is complete for its reads. Until then it waits in registers, and LDS is free for others.
 void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     StepOp loader = steps.contains(step.getSymName()) ? loaderOfPuts(step) : StepOp();
     if (!loader || steps.contains(loader.getSymName()))
       continue;
     Placement place = of(loader.getSymName());
+    // Too late for the reads, or never read: with the load, where the rules of rings will see it.
+    int64_t latest = latestPut(step);
+    if (latest >= position(place, 0) && latest != std::numeric_limits<int64_t>::max()) {
+      place.offset = -llvm::divideFloorSigned(latest, clusterCount);
+      place.clusterIndex = latest + place.offset * clusterCount;
+      place.cluster = clusterOps[place.clusterIndex];
+    }
     place.step = step;
     place.order = placements.size();
     placements.push_back(place);

@@ -84,6 +84,7 @@ public:
 
 private:
   mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
+  int64_t latestPut(StepOp step) const;
   void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
   mlir::LogicalResult collectRings();

@@ -1,4 +1,5 @@
-/* The simulator as a device of the runtime: `sim`, a gfx950 with 256 compute units.
+/* The simulator as a device of the runtime: `sim`, a gfx950 with 256 compute units, and one more
+ * device for every other chip of the architecture table, `sim:gfx942`.
  *
  * The runtime does not know the simulator; a program that wants it registers it once. Usable from
  * C.
@@ -11,19 +12,25 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 
 namespace hocket::sim {
 class Instrument;
 class Program;
 
-/// Makes `sim` known to `runtime::openDevice`. Every opening gives a new device with memory of its
-/// own. May be called more than once, from any thread.
+/// What the simulator of a chip is called: "sim" for gfx950, "sim:gfx942".
+std::string deviceNameFor(std::string_view architecture);
+/// Makes `sim` and the other chips' simulators known to `runtime::openDevice`. Every opening gives
+/// a new device with memory of its own. May be called more than once, from any thread.
 void registerSimulator();
 /// A simulator device all of whose launches `instrument` watches (null: none); it must outlive the
-/// device.
-std::shared_ptr<runtime::Device> createDevice(Instrument *instrument = nullptr);
-/// Calls `use` with the program that `kernel` belongs to and its number there, while no launch runs.
-/// Errors: `device` is not the simulator (Unsupported), or `kernel` is not of this device.
+/// device. It presents itself as the chip `architecture`; null if the architecture table has no
+/// such chip. Code objects of all chips run on it, by the rules of their own.
+std::shared_ptr<runtime::Device> createDevice(Instrument *instrument = nullptr,
+                                              std::string_view architecture = "gfx950");
+/// Calls `use` with the program that `kernel` belongs to and its number there, while no launch
+/// runs. Errors: `device` is not the simulator (Unsupported), or `kernel` is not of this device.
 Status withProgram(runtime::Device &device, runtime::Kernel &kernel,
                    const std::function<void(Program &, size_t)> &use);
 } // namespace hocket::sim

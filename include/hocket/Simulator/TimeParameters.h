@@ -6,6 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+namespace hocket {
+struct ArchInfo;
+}
 
 namespace hocket::sim {
 
@@ -18,6 +23,14 @@ struct TimeParameters {
   /// Sets one parameter from "key=value". Errors: no such key (the message lists all of them), a
   /// value that is not a number from 0 to 1e9.
   Status set(std::string_view assignment);
+
+  /// The parameters for `arch`. The table's values are gfx950's: those that the architecture table
+  /// knows of each chip (transcendental rate, clocks, memory bandwidth) are replaced by the chip's,
+  /// unless they were set.
+  TimeParameters on(const ArchInfo &arch) const;
+
+private:
+  std::vector<std::string_view> given; ///< keys that were set
 };
 
 /// One line of the table.

@@ -555,11 +555,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     if (waves < 1 || waves > kMostWaves)
       return op.emitOpError() << "'" << op.getSymName() << "' has " << waves
                               << " waves, expected 1 to " << kMostWaves;
-    if (keys >= kKeyBlock && keys <= kMostKeys && keys % kKeyBlock == 0)
+    if (keys >= kKeyBlock && keys <= kMostKeys && llvm::isPowerOf2_64(keys))
       return success();
     return op.emitOpError() << "'" << op.getSymName() << "' has tiles of " << keys
-                            << " keys, expected a multiple of " << kKeyBlock << " up to "
-                            << kMostKeys;
+                            << " keys, expected " << kKeyBlock << ", 64, 128 or " << kMostKeys;
   }
 
   void runOnOperation() override {

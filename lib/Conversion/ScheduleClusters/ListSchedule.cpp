@@ -19,9 +19,11 @@ static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 
 /// Cycles from issue until another vector instruction can use the result without waiting.
 static constexpr unsigned kValuLatency = 8, kTransLatency = 16;
 
-static bool isDotProduct(Operation *op) {
+/// Vector instructions without an op of their own.
+static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
-  return call && call.getIntrin().starts_with("llvm.amdgcn.fdot2");
+  return call && (call.getIntrin().starts_with("llvm.amdgcn.fdot2") ||
+                  call.getIntrin() == "llvm.amdgcn.perm");
 }
 
 static bool isMfma(Operation *op) { return op->getName().getStringRef().starts_with("rocdl.mfma"); }
@@ -29,7 +31,7 @@ static bool isMfma(Operation *op) { return op->getName().getStringRef().starts_w
 bool hocket::scheduling::isSchedulable(Operation *op) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isDotProduct(op) || isMemoryEffectFree(op);
+  return isMfma(op) || isVectorIntrinsic(op) || isMemoryEffectFree(op);
 }
 
 IssueKind hocket::scheduling::issueKind(Operation *op) {

@@ -56,13 +56,13 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     const LdsStagingPlan &plan = staged->plan;
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
+    tile::RingType type = op.getRing().getType();
     bool byColumns = ringOp.getByColumns();
     RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
-    tile::RingType type = op.getRing().getType();
     Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
-    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
-                               : tileResource(emit, ring, tile, type.getShape()[0],
-                                              bounds.rowBytes, stride);
+    Value resource =
+        byColumns ? columnTileResource(emit, ring, type, tile)
+                  : tileResource(emit, ring, tile, type.getShape()[0], bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) -> Value {
       Value lane = emit.linear(plan.source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan.source, dims::Wave, dim, kernel.wave);

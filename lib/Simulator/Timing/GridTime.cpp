@@ -85,7 +85,7 @@ private:
   size_t kernel;
   const runtime::LaunchShape &shape;
   std::span<const std::byte> kernarg;
-  const TimingOptions &options;
+  TimingOptions options;
   KindCache ownCache;
   KindCache &cache;
   KindRule rule;
@@ -216,6 +216,7 @@ Result<GridTime> Predictor::run() {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
+  options.parameters = options.parameters.on(**arch);
   grid.workgroups = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
   const TimeParameters &p = options.parameters;
   Result<unsigned> resident = residentWorkgroups(program, kernel, shape);

@@ -1,10 +1,13 @@
 // The parameter table as data: overriding from the command line, and the page that documents it.
 #include "hocket/Simulator/TimeParameters.h"
 
+#include "hocket/Target/Arch/ArchInfo.h"
+
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace hocket;
@@ -30,6 +33,7 @@ Status TimeParameters::set(std::string_view assignment) {
                           "', expected a number from 0 to 1e9 as in '" + key.str() + "=" +
                           llvm::StringRef(std::to_string(info.value)).str() + "'");
     this->*info.field = value;
+    given.push_back(info.key);
     return Status::success();
   }
   std::string known;
@@ -38,13 +42,34 @@ Status TimeParameters::set(std::string_view assignment) {
   return invalidInput("there is no time parameter '" + key.str() + "'; known are " + known);
 }
 
+TimeParameters TimeParameters::on(const ArchInfo &arch) const {
+  constexpr double tablePeakMHz = 2400;
+  TimeParameters result = *this;
+  auto replace = [&](double TimeParameters::*field, double value) {
+    auto info = std::ranges::find(table, field, &TimeParameterInfo::field);
+    if (std::ranges::find(given, info->key) == given.end())
+      result.*field = value;
+  };
+  replace(&TimeParameters::transCycles, arch.issue.trans);
+  replace(&TimeParameters::transLatency, arch.issue.trans);
+  replace(&TimeParameters::clockFull, arch.chip.busyClockMHz / 1000.0);
+  // Half of the units busy: the same share of the peak clock as on gfx950.
+  replace(&TimeParameters::clockHalf,
+          TimeParameters().clockHalf * (arch.chip.peakClockMHz / tablePeakMHz));
+  replace(&TimeParameters::clockEighth, arch.chip.peakClockMHz / 1000.0);
+  replace(&TimeParameters::memoryPeak, double(arch.chip.memoryBytesPerSecond) / 1e12);
+  return result;
+}
+
 std::string sim::timeParameterPage() {
   std::string page;
   llvm::raw_string_ostream out(page);
   out << "# Parameters of the cycle model\n\n"
          "Generated from include/hocket/Simulator/TimeParameters.def. Override one with "
          "`--time-param KEY=VALUE`. Sections are those of docs/Hardware.md; \"published\" is what "
-         "published measurements pin down under a model of this kind.\n\n"
+         "published measurements pin down under a model of this kind. Values are gfx950's; for "
+         "another "
+         "chip `trans.*`, `clock.*` and `grid.memory_tbs` come from the architecture table.\n\n"
          "| key | value | unit | meaning | source | confidence |\n"
          "| --- | --- | --- | --- | --- | --- |\n";
   for (const TimeParameterInfo &info : table)

@@ -204,11 +204,12 @@ static double threadSeconds() {
 
 Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
                                   const runtime::LaunchShape &shape,
-                                  std::span<const std::byte> kernarg,
-                                  const TimingOptions &options) {
+                                  std::span<const std::byte> kernarg, const TimingOptions &given) {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
+  TimingOptions options = given;
+  options.parameters = given.parameters.on(**arch);
   auto timer = InstructionTimer::create((*arch)->name, options.parameters);
   if (!timer.ok())
     return timer.error();

@@ -159,3 +159,13 @@
 
 // expected-error @below {{offset -2 of a bit, a number from 0 is needed}}
 "some.op"() {a = #tile.lds_layout<panel 4, chunk 1024, pad 0, rows [2], bytes [1, -2]>} : () -> ()
+
+// -----
+
+// expected-error @below {{part of a tile shared by 3 waves, expected 1, 2, 4, 8 or 16}}
+"some.op"() {type = !tile.part<32x128xbf16, 3>} : () -> ()
+
+// -----
+
+// expected-error @below {{part of a tile of 32x32, which has less than 4 bytes for each lane of 16 waves; use fewer waves or a larger tile}}
+"some.op"() {type = !tile.part<32x32xbf16, 16>} : () -> ()

@@ -11,15 +11,17 @@ using namespace hocket::attention;
 using test::Case;
 
 const Result<ForwardKernel> &test::kernelFor(const ForwardProblem &problem,
-                                             const std::string &schedule) {
+                                             const std::string &schedule,
+                                             const std::string &target) {
   static std::mutex mutex;
   static std::map<std::string, Result<ForwardKernel>> kernels;
   std::lock_guard lock(mutex);
-  std::string key = describeForward(problem) + schedule;
+  std::string key = describeForward(problem) + schedule + target;
   auto found = kernels.find(key);
   if (found != kernels.end())
     return found->second;
   CompileOptions options;
+  options.target = target;
   if (!schedule.empty())
     options.schedule = schedule;
   return kernels.emplace(key, compileForward(problem, options)).first->second;
@@ -108,12 +110,12 @@ std::vector<Case> test::featureCases() {
 
 Result<ForwardReport> test::runCase(const Case &item, const std::string &schedule,
                                     runtime::Device *device) {
-  const Result<ForwardKernel> &kernel = kernelFor(item.problem, schedule);
+  const Result<ForwardKernel> &kernel = kernelFor(item.problem, schedule, item.target);
   if (!kernel.ok())
     return kernel.error();
   std::shared_ptr<runtime::Device> own;
   if (!device) {
-    own = sim::createDevice();
+    own = sim::createDevice(nullptr, item.target);
     device = own.get();
   }
   ForwardOptions options;

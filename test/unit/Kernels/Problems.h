@@ -15,12 +15,14 @@ struct Case {
   attention::DataKind data = attention::DataKind::Normal;
   unsigned interleavings = 2;
   bool check = false; ///< in checked execution, which must find no error
+  std::string target = "gfx950";
 };
 
-/// The kernel for `problem` with a shipped schedule ("": the default). Kernels are the same for
-/// many problems: each is compiled once per process.
+/// The kernel for `problem` and `target` with a shipped schedule ("": the default). Kernels are the
+/// same for many problems: each is compiled once per process.
 const Result<ForwardKernel> &kernelFor(const attention::ForwardProblem &problem,
-                                       const std::string &schedule);
+                                       const std::string &schedule,
+                                       const std::string &target = "gfx950");
 
 /// A problem in one line.
 attention::ForwardProblem makeProblem(attention::DataType dtype, bool causal, int64_t batch,

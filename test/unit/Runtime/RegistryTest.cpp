@@ -19,7 +19,8 @@ TEST(Registry, KnowsHipAndWhatIsRegistered) {
 
 TEST(Registry, ListsTheNamesForAnUnknownOne) {
   sim::registerSimulator();
-  expectError(openDevice("cuda"), "unknown device 'cuda'; known are 'auto', 'hip', 'sim'");
+  expectError(openDevice("cuda"),
+              "unknown device 'cuda'; known are 'auto', 'hip', 'sim', 'sim:gfx942'");
 }
 
 TEST(Registry, FallsBackToTheSimulatorAndSaysSo) {
