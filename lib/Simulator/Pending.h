@@ -65,13 +65,9 @@ struct PendingQueues {
   PendingQueue scalar;       ///< lgkmcnt, any order
 };
 
-/// Starts an operation: returns a slot with `instruction`, `mask` (exec) and `land` set. Then fill
-/// in the rest and hand it to one of the issue functions.
-PendingOp &beginPending(Wave &wave, const Instruction &instruction, LandFunction land);
-/// Queues `op` under vmcnt. May land older operations.
+/// Queues `op`, which `beginPending` (PendingIssue.h) has started, under vmcnt. May land older
+/// operations.
 void issueVectorMemory(Wave &wave, PendingOp &op);
-/// Queues `op` under lgkmcnt as an LDS operation. May land older ones.
-void issueLds(Wave &wave, PendingOp &op);
 /// Queues `op` under lgkmcnt as a scalar operation. May land older ones.
 void issueScalar(Wave &wave, PendingOp &op);
 /// Queues `op` under both counters. Its access keeps its place among the vector memory operations;
