@@ -33,6 +33,8 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
   Candidate *best = nullptr, *fallback = nullptr;
   choice.candidates.reserve(entries.size());
   for (const KernelEntry &entry : entries) {
+    if (entry.role == KernelRole::Combine)
+      continue;
     Candidate &candidate = choice.candidates.emplace_back();
     candidate.kernel = &entry;
     candidate.broken = brokenRules(entry, problem, architecture);
@@ -62,7 +64,7 @@ static int64_t distance(const ForwardProblem &problem, const ForwardProblem &oth
 }
 
 /// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
-/// whose nearest problem has the nearest heads.
+/// whose nearest problem has the nearest heads; among equals the last, the most general.
 static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
                      std::string_view architecture) {
   std::string text =
@@ -76,7 +78,7 @@ static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
         nearestSupported(*candidate.kernel, problem, architecture);
     bool fewer = !nearest || candidate.broken.size() < nearest->broken.size();
     bool nearer =
-        other && (!supported || distance(problem, *other) < distance(problem, *supported));
+        other && (!supported || distance(problem, *other) <= distance(problem, *supported));
     if (!fewer && !nearer)
       continue;
     nearest = &candidate;
@@ -103,6 +105,21 @@ Result<const KernelEntry *> KernelRegistry::select(const ForwardProblem &problem
   if (!choice->kernel)
     return refusal(*choice, problem, architecture);
   return choice->kernel;
+}
+
+Result<const KernelEntry *> KernelRegistry::selectCombine(const ForwardProblem &problem,
+                                                          std::string_view architecture) const {
+  std::string why = "the registry has none";
+  for (const KernelEntry &entry : entries) {
+    if (entry.role != KernelRole::Combine)
+      continue;
+    std::vector<BrokenRule> broken = brokenRules(entry, problem, architecture);
+    if (broken.empty())
+      return &entry;
+    why = broken.front().text;
+  }
+  return unsupported("no kernel combines the slices of the problem '" + problem.describe() +
+                     "' on " + std::string(architecture) + ": " + why + "; use num-splits 1");
 }
 
 std::string KernelChoice::explain(const ForwardProblem &problem) const {

@@ -188,13 +188,17 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
     if (auto known = plans.find(key); known != plans.end())
       return known->second;
   }
-  Result<const KernelEntry *> entry = kernels.select(problem, architecture);
-  if (!entry.ok())
-    return entry.error();
-  auto kernel = find(**entry, variantOf(problem));
-  if (!kernel.ok())
-    return kernel.error();
-  auto plan = ForwardPlan::make(problem, {{(*entry)->name, *std::move(kernel)}});
+  Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, units);
+  if (!selected.ok())
+    return selected.error();
+  std::vector<PlannedLaunch> launches;
+  for (const KernelEntry *entry : selected->kernels) {
+    auto kernel = find(*entry, variantOf(*entry, selected->problem));
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({entry->name, *std::move(kernel)});
+  }
+  auto plan = ForwardPlan::make(selected->problem, std::move(launches));
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);

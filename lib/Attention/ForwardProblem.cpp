@@ -117,6 +117,8 @@ std::string ForwardProblem::describe() const {
     text += " scale=" + shortest(*scale);
   text += wantLse ? " lse" : "";
   text += fastScale ? " fast-scale" : "";
+  if (numSplits != 0)
+    text += " splits" + std::to_string(numSplits);
   return text;
 }
 
@@ -145,6 +147,10 @@ static Status checkExtents(const ForwardProblem &problem) {
                         "); every KV head serves the same number of query heads");
   if (problem.scale && !std::isfinite(*problem.scale))
     return invalidInput("scale is not a finite number; leave it out to take 1 / sqrt(head-dim)");
+  if (problem.numSplits < 0 || problem.numSplits > mostSplits)
+    return invalidInput("num-splits is " + std::to_string(problem.numSplits) +
+                        ", it must be 0 to " + std::to_string(mostSplits) +
+                        ": 0 to let the heuristic choose, 1 for none");
   return Status::success();
 }
 
@@ -252,6 +258,7 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
+      {"num_splits", Value::integer(std::max<int64_t>(problem.numSplits, 1))},
       {"element_bytes", Value::integer(elementBytes)},
       {"want_lse", Value::integer(problem.wantLse)},
       {"lse_stride_b", Value::integer(problem.heads * problem.seqQ)},

@@ -31,9 +31,12 @@ public:
     checkOption("dtype", problem.dtype, entry.dtypes,
                 [](DataType type) { return std::string(toString(type)); });
     checkHeadDims();
-    checkOption("causal", problem.causal, entry.causal, yesNo);
+    checkSplits();
+    if (entry.role != KernelRole::Combine)
+      checkOption("causal", problem.causal, entry.causal, yesNo);
     checkOption("lse", problem.wantLse, entry.lse, yesNo);
-    checkOption("fast-scale", problem.fastScale, entry.fastScale, yesNo);
+    if (entry.role != KernelRole::Combine)
+      checkOption("fast-scale", problem.fastScale, entry.fastScale, yesNo);
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
@@ -72,8 +75,19 @@ private:
     value = taken.front();
   }
 
+  /// Whole kernels split nothing, the others nothing else.
+  void checkSplits() {
+    bool whole = entry.role == KernelRole::Whole;
+    if (whole ? problem.numSplits <= 1 : problem.numSplits > 1)
+      return;
+    fail("num-splits", std::to_string(problem.numSplits), whole ? "1" : "2 or more");
+    problem.numSplits = whole ? 1 : 2;
+  }
+
   void checkHeadDims() {
     HeadDims found{problem.headDim, problem.headDimV};
+    if (entry.role == KernelRole::Combine)
+      found.qk = found.v;
     if (entry.takes(found))
       return;
     HeadDims nearest = nearestDims(found);

@@ -14,6 +14,23 @@ KernelVariant attention::variantOf(const ForwardProblem &problem) {
           problem.fastScale};
 }
 
+KernelVariant attention::variantOf(const KernelEntry &entry, const ForwardProblem &problem) {
+  KernelVariant variant = variantOf(problem);
+  if (entry.role == KernelRole::Combine)
+    variant = {problem.dtype, {problem.headDimV, problem.headDimV}, false, problem.wantLse, false};
+  return variant;
+}
+
+std::string_view attention::toString(KernelRole role) {
+  constexpr std::string_view names[] = {"whole", "slices", "combine"};
+  return names[static_cast<size_t>(role)];
+}
+
+const KernelCost *KernelEntry::costOf(HeadDims dims) const {
+  auto found = llvm::find_if(costs, [&](const KernelCost &cost) { return cost.headDims == dims; });
+  return found == costs.end() ? nullptr : &*found;
+}
+
 ForwardProblem attention::exampleOf(const KernelVariant &variant) {
   ForwardProblem problem;
   problem.dtype = variant.dtype;

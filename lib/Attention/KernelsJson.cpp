@@ -57,6 +57,25 @@ static bool fromJSON(const json::Value &value, HeadDims &dims, json::Path path) 
   return true;
 }
 
+static bool fromJSON(const json::Value &value, KernelRole &role, json::Path path) {
+  std::string_view text = value.getAsString().value_or("");
+  for (KernelRole known : {KernelRole::Whole, KernelRole::Slices, KernelRole::Combine})
+    if (text == toString(known)) {
+      role = known;
+      return true;
+    }
+  path.report("expected \"whole\", \"slices\" or \"combine\"");
+  return false;
+}
+
+static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
+         map.map("keys", cost.keys) && map.map("resident", cost.resident) &&
+         map.map("start", cost.start) && map.map("tile", cost.tile) &&
+         map.map("shared", cost.shared);
+}
+
 /// A list of two-valued options under `key`, which may be absent: masks ("none", "causal"), or
 /// flags (false, true).
 static bool readFlags(const json::Object &object, StringRef key, std::vector<bool> &flags,
@@ -111,19 +130,25 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
     return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
     return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
+  for (const KernelCost &cost : entry.costs)
+    if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1)
+      return fail("costs", "rows, keys and resident must be at least 1");
   return true;
 }
 
 static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path path) {
-  if (!checkKeys(value,
-                 {"name", "summary", "arch", "dtypes", "head_dims", "head_dim_multiple",
-                  "head_dim_max", "masks", "lse", "fast_scale", "max_sequence", "stride_multiple",
-                  "schedule", "waves", "kv_tile", "block_order", "priority", "pays", "because"},
+  if (!checkKeys(value, {"name",         "summary",         "role",      "costs",
+                         "arch",         "dtypes",          "head_dims", "head_dim_multiple",
+                         "head_dim_max", "masks",           "lse",       "fast_scale",
+                         "max_sequence", "stride_multiple", "schedule",  "waves",
+                         "kv_tile",      "block_order",     "priority",  "pays",
+                         "because"},
                  path))
     return false;
   json::ObjectMapper map(value, path);
   const json::Object &object = *value.getAsObject();
   return map && map.map("name", entry.name) && map.map("summary", entry.summary) &&
+         map.mapOptional("role", entry.role) && map.mapOptional("costs", entry.costs) &&
          map.map("arch", entry.architectures) && map.map("dtypes", entry.dtypes) &&
          map.map("head_dims", entry.headDims) &&
          map.mapOptional("head_dim_multiple", entry.headDimMultiple) &&
@@ -225,6 +250,7 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
     headDims.push_back(json::Array{dims.qk, dims.v});
   out.attribute("name", entry.name);
   out.attribute("summary", entry.summary);
+  out.attribute("role", StringRef(toString(entry.role)));
   out.attribute("arch", json::Array(entry.architectures));
   out.attribute("dtypes", names(entry.dtypes));
   out.attribute("head_dims", std::move(headDims));
@@ -244,6 +270,19 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   out.attribute("priority", entry.priority);
   out.attribute("pays", entry.pays.text());
   out.attribute("because", entry.because);
+  if (!entry.costs.empty())
+    out.attributeArray("costs", [&] {
+      for (const KernelCost &cost : entry.costs)
+        out.object([&] {
+          out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
+          out.attribute("rows", cost.rows);
+          out.attribute("keys", cost.keys);
+          out.attribute("resident", cost.resident);
+          out.attribute("start", cost.start);
+          out.attribute("tile", cost.tile);
+          out.attribute("shared", cost.shared);
+        });
+    });
   out.attributeArray("variants", [&] {
     for (const KernelVariant &variant : entry.variants())
       out.value(entry.variantName(variant));

@@ -69,17 +69,18 @@ static void writeErrors(json::OStream &out, const ForwardErrors &errors) {
   out.attribute("wrong_empty_rows", errors.wrongEmptyRows);
 }
 
-static void writeKernel(json::OStream &out, const ForwardReport &report) {
-  out.attribute("name", report.kernel);
-  writeDim(out, "grid", report.shape.grid);
-  writeDim(out, "block", report.shape.block);
-  out.attribute("static_lds", report.kernelInfo.staticLds);
-  out.attribute("dynamic_lds", report.shape.dynamicLds);
-  out.attribute("vgprs", report.kernelInfo.vgprs);
-  out.attribute("agprs", report.kernelInfo.agprs);
-  out.attribute("sgprs", report.kernelInfo.sgprs);
-  out.attribute("spills", report.kernelInfo.vgprSpills + report.kernelInfo.sgprSpills);
-  out.attribute("kernarg_bytes", report.kernargBytes);
+static void writeKernel(json::OStream &out, const ForwardReport &report,
+                        const ForwardKernelInfo &kernel) {
+  out.attribute("name", kernel.name);
+  writeDim(out, "grid", kernel.shape.grid);
+  writeDim(out, "block", kernel.shape.block);
+  out.attribute("static_lds", kernel.info.staticLds);
+  out.attribute("dynamic_lds", kernel.shape.dynamicLds);
+  out.attribute("vgprs", kernel.info.vgprs);
+  out.attribute("agprs", kernel.info.agprs);
+  out.attribute("sgprs", kernel.info.sgprs);
+  out.attribute("spills", kernel.info.vgprSpills + kernel.info.sgprSpills);
+  out.attribute("kernarg_bytes", kernel.kernargBytes);
   out.attribute("workspace_bytes", report.workspaceBytes);
 }
 
@@ -87,11 +88,11 @@ static void writeLaunches(json::OStream &out, const ForwardReport &report) {
   for (const ForwardLaunch &launch : report.launches)
     out.object([&] {
       out.attribute("seed", launch.seed);
-      out.attribute("seconds", finiteValue(launch.report.seconds));
+      out.attribute("seconds", finiteValue(launch.seconds()));
       if (report.device != "sim")
         return;
-      out.attribute("wave_instructions", launch.report.waveInstructions);
-      out.attribute("workgroups", launch.report.workgroups);
+      out.attribute("wave_instructions", launch.waveInstructions());
+      out.attribute("workgroups", launch.workgroups());
     });
 }
 
@@ -113,7 +114,14 @@ std::string attention::toJson(const ForwardReport &report) {
       out.attribute("name", report.deviceName);
       out.attribute("architecture", report.architecture);
     });
-    out.attributeObject("kernel", [&] { writeKernel(out, report); });
+    const std::span<const ForwardKernelInfo> kernels = report.kernels;
+    if (!kernels.empty())
+      out.attributeObject("kernel", [&] { writeKernel(out, report, kernels.front()); });
+    if (kernels.size() > 1)
+      out.attributeArray("further_kernels", [&] {
+        for (const ForwardKernelInfo &kernel : kernels.subspan(1))
+          out.object([&] { writeKernel(out, report, kernel); });
+      });
     out.attribute("data", StringRef(toString(report.options.data)));
     out.attribute("seed", report.options.seed);
     out.attributeArray("launches", [&] { writeLaunches(out, report); });
@@ -121,6 +129,9 @@ std::string attention::toJson(const ForwardReport &report) {
       writeFindings(out, report.findings);
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
+    if (report.inspectedErrors)
+      out.attributeObject("model_order_errors",
+                          [&] { writeErrors(out, *report.inspectedErrors); });
     out.attributeObject("host_seconds", [&] {
       out.attribute("upload", finiteValue(report.uploadSeconds));
       out.attribute("reference", finiteValue(report.referenceSeconds));
@@ -158,6 +169,11 @@ static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report)
     line(out, "LSE error",
          decimal("%.3e", errors.worstLse) + " (at most " + decimal("%.1e", errors.lseTolerance) +
              ")");
+  if (report.inspectedErrors)
+    line(out, "model order",
+         decimal("%.3e", report.inspectedErrors->tensorRelative) + " relative L2, worst row " +
+             decimal("%.2f", report.inspectedErrors->worstRowRatio) +
+             " of what is allowed, executed in the order of the cycle model");
 }
 
 std::string attention::toText(const ForwardReport &report) {
@@ -168,18 +184,19 @@ std::string attention::toText(const ForwardReport &report) {
        std::string(toString(report.options.data)) + ", seed " +
            std::to_string(report.options.seed));
   line(out, "device", report.device + " (" + report.deviceName + ", " + report.architecture + ")");
-  line(out, "kernel",
-       report.kernel + ", grid " + show(report.shape.grid) + ", block " + show(report.shape.block));
-  line(out, "resources",
-       std::to_string(report.kernelInfo.vgprs) + " VGPRs, " +
-           std::to_string(report.kernelInfo.sgprs) + " SGPRs, " +
-           std::to_string(report.kernelInfo.staticLds + report.shape.dynamicLds) +
-           " bytes of LDS, " +
-           std::to_string(report.kernelInfo.vgprSpills + report.kernelInfo.sgprSpills) + " spills");
+  for (const ForwardKernelInfo &kernel : report.kernels) {
+    line(out, "kernel",
+         kernel.name + ", grid " + show(kernel.shape.grid) + ", block " + show(kernel.shape.block));
+    line(out, "resources",
+         std::to_string(kernel.info.vgprs) + " VGPRs, " + std::to_string(kernel.info.sgprs) +
+             " SGPRs, " + std::to_string(kernel.info.staticLds + kernel.shape.dynamicLds) +
+             " bytes of LDS, " + std::to_string(kernel.info.vgprSpills + kernel.info.sgprSpills) +
+             " spills");
+  }
   for (const ForwardLaunch &launch : report.launches) {
-    std::string time = decimal("%.6f", launch.report.seconds) + " s";
+    std::string time = decimal("%.6f", launch.seconds()) + " s";
     if (report.device == "sim")
-      time += " of host time, " + std::to_string(launch.report.waveInstructions) +
+      time += " of host time, " + std::to_string(launch.waveInstructions()) +
               " wave-instructions, interleaving seed " + std::to_string(launch.seed);
     line(out, "launch", time);
   }

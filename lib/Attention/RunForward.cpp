@@ -33,13 +33,12 @@ struct PlacedTensor {
 /// The state of one `runForward`.
 class Runner {
 public:
-  Runner(runtime::Device &device, const manifest::Manifest &manifest, const ForwardProblem &problem,
-         const ForwardOptions &options)
-      : device(device), manifest(manifest), problem(problem), options(options) {}
-  Result<ForwardReport> run(std::span<const std::byte> codeObject);
+  Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
+      : device(device), problem(problem), options(options) {}
+  Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
-  Status load(std::span<const std::byte> codeObject);
+  Status load(const PlannedLaunch &launch);
   Status placeInputs();
   Status placeOutputs();
   Status placeTensor(TensorName name, std::vector<uint16_t> &data);
@@ -49,6 +48,9 @@ private:
   Status launchOnce(uint64_t seed, ForwardOutputs &outputs);
   Status collect(PlacedTensor &tensor, const std::string &name, std::span<std::byte> to,
                  const std::string &launch);
+  Status inspect();
+  Status resetOutputs();
+  Status collectOutputs(ForwardOutputs &to, const std::string &where);
   Status checkInputs();
   void compareInterleavings(const ForwardOutputs &other, uint64_t seed);
   uint64_t hashOutputs() const;
@@ -59,15 +61,20 @@ private:
   }
 
   runtime::Device &device;
-  const manifest::Manifest &manifest;
   const ForwardProblem &problem;
   const ForwardOptions &options;
 
-  std::shared_ptr<runtime::Module> module;
-  std::shared_ptr<runtime::Kernel> kernel;
-  manifest::Binding binding;
+  /// A kernel of the run, with its arguments.
+  struct Loaded {
+    const manifest::Manifest *manifest;
+    std::shared_ptr<runtime::Module> module;
+    std::shared_ptr<runtime::Kernel> kernel;
+    manifest::Binding binding = {};
+  };
+  std::vector<Loaded> kernels;
   ForwardInputs inputs;
-  ForwardOutputs outputs; ///< of the first launch
+  ForwardOutputs outputs;   ///< of the first launch
+  ForwardOutputs inspected; ///< of what `inspect` executed; empty if it is not verified
   PlacedTensor q, k, v, o, lse;
   std::unique_ptr<DeviceTensor> workspace;
   uint64_t workspaceBytes = 0;
@@ -94,7 +101,24 @@ static std::vector<uint64_t> rowOffsets(const ForwardProblem &problem, TensorNam
   return offsets;
 }
 
-Status Runner::load(std::span<const std::byte> codeObject) {
+template <typename T>
+static T sumOver(const ForwardLaunch &launch, T runtime::LaunchReport::*member) {
+  T sum = launch.report.*member;
+  for (const runtime::LaunchReport &next : launch.further)
+    sum += next.*member;
+  return sum;
+}
+
+double ForwardLaunch::seconds() const { return sumOver(*this, &runtime::LaunchReport::seconds); }
+uint64_t ForwardLaunch::waveInstructions() const {
+  return sumOver(*this, &runtime::LaunchReport::waveInstructions);
+}
+uint64_t ForwardLaunch::workgroups() const {
+  return sumOver(*this, &runtime::LaunchReport::workgroups);
+}
+
+Status Runner::load(const PlannedLaunch &launch) {
+  const manifest::Manifest &manifest = launch.compiled->manifest;
   if (manifest.target != device.properties().architecture)
     return unsupported("manifest of kernel '" + manifest.kernel + "' is for " + manifest.target +
                        ", device '" + device.properties().name + "' is a " +
@@ -102,15 +126,15 @@ Status Runner::load(std::span<const std::byte> codeObject) {
   if (Status status = manifest::checkRequirements(manifest, problemVariables(problem));
       !status.ok())
     return status;
-  Result<std::shared_ptr<runtime::Module>> loaded = device.loadModule(codeObject, manifest.kernel);
+  Result<std::shared_ptr<runtime::Module>> loaded =
+      device.loadModule(std::as_bytes(std::span(launch.compiled->codeObject)), manifest.kernel);
   if (!loaded.ok())
     return loaded.error();
-  module = *loaded;
-  Result<std::shared_ptr<runtime::Kernel>> found = module->kernel(manifest.kernel);
+  Result<std::shared_ptr<runtime::Kernel>> found = (*loaded)->kernel(manifest.kernel);
   if (!found.ok())
     return found.error();
-  kernel = *found;
-  return manifest::checkKernel(manifest, kernel->info());
+  kernels.push_back({&manifest, *loaded, *found});
+  return manifest::checkKernel(manifest, (*found)->info());
 }
 
 Status Runner::placeTensor(TensorName name, std::vector<uint16_t> &data) {
@@ -161,10 +185,12 @@ Status Runner::placeOutputs() {
 }
 
 Status Runner::placeWorkspace() {
-  Result<uint64_t> bytes = manifest::workspaceBytes(manifest, problemVariables(problem));
-  if (!bytes.ok())
-    return bytes.error();
-  workspaceBytes = *bytes;
+  for (const Loaded &kernel : kernels) {
+    Result<uint64_t> bytes = manifest::workspaceBytes(*kernel.manifest, problemVariables(problem));
+    if (!bytes.ok())
+      return bytes.error();
+    workspaceBytes = std::max(workspaceBytes, *bytes);
+  }
   if (workspaceBytes == 0)
     return Status::success();
   Result<std::unique_ptr<DeviceTensor>> tensor =
@@ -183,11 +209,13 @@ Status Runner::bindArguments() {
   pointers.o = o.device->address();
   pointers.lse = lse.device ? lse.device->address() : 0;
   pointers.workspace = workspace ? workspace->address() : 0;
-  Result<manifest::Binding> bound =
-      manifest::bindLaunch(manifest, problemVariables(problem, &pointers));
-  if (!bound.ok())
-    return bound.error();
-  binding = *std::move(bound);
+  for (Loaded &kernel : kernels) {
+    Result<manifest::Binding> bound =
+        manifest::bindLaunch(*kernel.manifest, problemVariables(problem, &pointers));
+    if (!bound.ok())
+      return bound.error();
+    kernel.binding = *std::move(bound);
+  }
   return Status::success();
 }
 
@@ -204,28 +232,48 @@ Status Runner::collect(PlacedTensor &tensor, const std::string &name, std::span<
   return Status::success();
 }
 
-Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+Status Runner::resetOutputs() {
   for (DeviceTensor *tensor : {o.device.get(), lse.device.get(), workspace.get()})
     if (tensor)
       if (Status status = tensor->uploadGuards(); !status.ok())
         return status;
+  return Status::success();
+}
+
+Status Runner::launchOnce(uint64_t seed, ForwardOutputs &to) {
+  if (Status status = resetOutputs(); !status.ok())
+    return status;
   runtime::SimulationOptions simulation;
   simulation.seed = seed;
   simulation.threads = options.threads;
   simulation.check = options.check;
   simulation.maxWaveInstructions = options.instructionLimit;
   device.setSimulationOptions(simulation);
-  Result<runtime::LaunchReport> launched = device.launch(*kernel, binding.shape, binding.kernarg);
   std::string where =
       device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
-  if (!launched.ok())
-    return Error{launched.error().kind, launched.error().message + where};
-  mergeFindings(report.findings, launched->findings);
-  report.launches.push_back({seed, *launched});
-  if (!launched->fault.empty()) {
+  ForwardLaunch &launch = report.launches.emplace_back();
+  launch.seed = seed;
+  for (const Loaded &kernel : kernels) {
+    Result<runtime::LaunchReport> launched =
+        device.launch(*kernel.kernel, kernel.binding.shape, kernel.binding.kernarg);
+    if (!launched.ok())
+      return Error{launched.error().kind, launched.error().message + where};
+    mergeFindings(report.findings, launched->findings);
+    const std::string fault = launched->fault;
+    if (&kernel == &kernels.front())
+      launch.report = *std::move(launched);
+    else
+      launch.further.push_back(*std::move(launched));
+    if (fault.empty())
+      continue;
     faulted = true;
-    report.failures.push_back("the launch did not finish: " + launched->fault + where);
+    report.failures.push_back("the launch did not finish: " + fault + where);
+    break;
   }
+  return collectOutputs(to, where);
+}
+
+Status Runner::collectOutputs(ForwardOutputs &to, const std::string &where) {
   to.o.resize(outputs.o.size());
   to.lse.resize(outputs.lse.size());
   if (Status status = collect(o, "o", bytesOf(to.o), where); !status.ok())
@@ -264,10 +312,22 @@ Status Runner::launchAll() {
     if (i != 0)
       compareInterleavings(other, options.seed + i);
   }
-  if (options.inspect)
-    if (Status status = options.inspect(*kernel, binding); !status.ok())
-      return status;
+  if (Status status = inspect(); !status.ok())
+    return status;
   return checkInputs();
+}
+
+Status Runner::inspect() {
+  if (!options.inspect)
+    return Status::success();
+  if (options.verifyInspected)
+    if (Status status = resetOutputs(); !status.ok())
+      return status;
+  for (const Loaded &kernel : kernels)
+    if (Status status = options.inspect(*kernel.kernel, kernel.binding); !status.ok())
+      return status;
+  return options.verifyInspected ? collectOutputs(inspected, " (in the order of the cycle model)")
+                                 : Status::success();
 }
 
 Status Runner::checkInputs() {
@@ -300,10 +360,15 @@ void Runner::verify() {
   start = Clock::now();
   say("comparing");
   report.errors = compareForward(problem, inputs, reference, outputs);
+  if (!inspected.o.empty())
+    report.inspectedErrors = compareForward(problem, inputs, reference, inspected);
   report.compareSeconds = secondsSince(start);
   report.verified = true;
   report.failures.insert(report.failures.begin(), report.errors.failures.begin(),
                          report.errors.failures.end());
+  if (report.inspectedErrors)
+    for (const std::string &failure : report.inspectedErrors->failures)
+      report.failures.push_back("in the order of the cycle model: " + failure);
 }
 
 /// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:
@@ -323,7 +388,7 @@ static Status checkHostMemory(const ForwardProblem &problem) {
                    " GiB; use a smaller batch, fewer heads or shorter sequences");
 }
 
-Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
+Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
   if (Status status = checkHostMemory(problem); !status.ok())
@@ -331,8 +396,9 @@ Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
   Status (Runner::*const steps[])() = {&Runner::placeWorkspace, &Runner::placeInputs,
                                        &Runner::placeOutputs, &Runner::bindArguments,
                                        &Runner::launchAll};
-  if (Status status = load(codeObject); !status.ok())
-    return status.error();
+  for (const PlannedLaunch &launch : launches)
+    if (Status status = load(launch); !status.ok())
+      return status.error();
   for (auto step : steps)
     if (Status status = (this->*step)(); !status.ok())
       return status.error();
@@ -343,15 +409,23 @@ Result<ForwardReport> Runner::run(std::span<const std::byte> codeObject) {
     report.failures.push_back("checked execution found errors");
   report.problem = problem;
   report.options = options;
-  report.kernel = manifest.kernel;
   report.device = device.kind();
   report.deviceName = device.properties().name;
   report.architecture = device.properties().architecture;
-  report.shape = binding.shape;
-  report.kernargBytes = binding.kernarg.size();
+  for (const Loaded &kernel : kernels)
+    report.kernels.push_back({kernel.manifest->kernel, kernel.binding.shape,
+                              kernel.binding.kernarg.size(), kernel.kernel->info()});
   report.workspaceBytes = workspaceBytes;
-  report.kernelInfo = kernel->info();
   return std::move(report);
+}
+
+Result<ForwardReport> attention::runForward(runtime::Device &device,
+                                            std::span<const PlannedLaunch> launches,
+                                            const ForwardProblem &problem,
+                                            const ForwardOptions &options) {
+  if (launches.empty())
+    return invalidInput("a run needs a kernel at least");
+  return Runner(device, problem, options).run(launches);
 }
 
 Result<ForwardReport> attention::runForward(runtime::Device &device,
@@ -359,5 +433,9 @@ Result<ForwardReport> attention::runForward(runtime::Device &device,
                                             const manifest::Manifest &manifest,
                                             const ForwardProblem &problem,
                                             const ForwardOptions &options) {
-  return Runner(device, manifest, problem, options).run(codeObject);
+  auto kernel = std::make_shared<CompiledKernel>();
+  kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()), codeObject.size());
+  kernel->manifest = manifest;
+  const PlannedLaunch launch{manifest.kernel, std::move(kernel)};
+  return runForward(device, std::span(&launch, 1), problem, options);
 }

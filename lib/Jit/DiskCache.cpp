@@ -120,12 +120,30 @@ static Result<std::string> writeTemporary(const std::string &directory, StringRe
   return hostError("cannot write to cache directory '" + directory + "': " + code.message());
 }
 
+static Status makeDirectory(const std::string &directory) {
+  if (std::error_code code = fs::create_directories(directory, true, fs::owner_all))
+    return hostError("cannot create cache directory '" + directory + "': " + code.message() +
+                     "; name one that can be written to, or set HOCKET_CACHE=off");
+  return Status::success();
+}
+
+Status DiskCache::checkWritable() const {
+  if (!enabled())
+    return Status::success();
+  if (Status made = makeDirectory(settings.directory); !made.ok())
+    return made;
+  Result<std::string> probe = writeTemporary(settings.directory, "");
+  if (!probe.ok())
+    return probe.error();
+  (void)fs::remove(*probe);
+  return Status::success();
+}
+
 Status DiskCache::store(const CacheEntry &entry) const {
   if (!enabled())
     return Status::success();
-  if (std::error_code code = fs::create_directories(settings.directory, true, fs::owner_all))
-    return hostError("cannot create cache directory '" + settings.directory +
-                     "': " + code.message());
+  if (Status made = makeDirectory(settings.directory); !made.ok())
+    return made;
   Result<std::string> temporary = writeTemporary(settings.directory, encodeEntry(entry));
   if (!temporary.ok())
     return temporary.error();

@@ -93,6 +93,8 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
                                    std::string_view architecture) {
   CompileOptions options;
   options.target = architecture;
+  if (entry.role == attention::KernelRole::Combine)
+    return options;
   options.schedule = entry.schedule;
   if (entry.waves != 0)
     options.waves = entry.waves;
@@ -102,9 +104,13 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
   return options;
 }
 
-std::string jit::describeVariant(const attention::KernelEntry &,
+std::string jit::describeVariant(const attention::KernelEntry &entry,
                                  const attention::KernelVariant &variant) {
-  return describeForward(attention::exampleOf(variant));
+  attention::ForwardProblem problem = attention::exampleOf(variant);
+  if (entry.role == attention::KernelRole::Combine)
+    return describeCombine(problem);
+  problem.numSplits = entry.role == attention::KernelRole::Slices ? 2 : 1;
+  return describeForward(problem);
 }
 
 Result<std::shared_ptr<const CompiledKernel>> Jit::get(const attention::KernelEntry &entry,
@@ -118,8 +124,10 @@ Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOption
   const Result<attention::KernelRegistry> &registry = attention::KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
-  if (Result<const ArchInfo *> arch = findArch(options.architecture); !arch.ok())
+  Result<const ArchInfo *> arch = findArch(options.architecture);
+  if (!arch.ok())
     return arch.error();
+  unsigned units = options.computeUnits != 0 ? options.computeUnits : (*arch)->chip.computeUnits;
   std::vector<std::shared_ptr<attention::KernelSource>> sources;
   for (const std::string &directory : options.bundles) {
     Result<std::shared_ptr<attention::KernelBundle>> bundle =
@@ -136,5 +144,6 @@ Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOption
       return compiler.error();
     sources.push_back(*compiler);
   }
-  return std::make_shared<attention::Planner>(*registry, std::move(sources), options.architecture);
+  return std::make_shared<attention::Planner>(*registry, std::move(sources), options.architecture,
+                                              units);
 }

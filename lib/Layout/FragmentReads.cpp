@@ -72,6 +72,26 @@ Result<LinearLayout> hocket::directReads(const LinearLayout &fragment, const Fra
   return withoutElement(*split, elementBits);
 }
 
+Result<GatheredReads> hocket::gatheredReads(const LinearLayout &fragment, const FragmentDims &names,
+                                            unsigned elementBits, unsigned bytes) {
+  if (elementBits == 0)
+    return invalidInput("elements have 0 bits");
+  Result<LinearLayout> split = byInstruction(fragment, names, elementBits, bytes * 8 / elementBits);
+  if (!split)
+    return split.error();
+  GatheredReads reads;
+  for (unsigned bit = 0; bit < split->inputBits(Element); ++bit) {
+    uint64_t row = split->basis(Element, bit, dims::Row);
+    if (!std::has_single_bit(row) || split->basis(Element, bit, dims::Byte) != 0)
+      return unsupported("the elements that one LDS read gives a lane do not lie in one column of "
+                         "this fragment; use another fragment layout");
+    reads.rows.push_back(log2(row));
+  }
+  reads.access =
+      split->sublayout({dims::Register, dims::Lane, dims::Wave}, {dims::Row, dims::Byte});
+  return reads;
+}
+
 Result<LinearLayout> hocket::transposedReads(const LinearLayout &fragment,
                                              const FragmentDims &names, unsigned elementBits) {
   Result<LinearLayout> map = transposedReadMap(elementBits);

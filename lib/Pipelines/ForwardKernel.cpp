@@ -8,7 +8,7 @@ static std::string kernelName(const attention::ForwardProblem &problem) {
   if (problem.headDimV != problem.headDim)
     dims += "x" + std::to_string(problem.headDimV);
   return "fmha_fwd_d" + dims + "_" + std::string(attention::toString(problem.dtype)) +
-         (problem.causal ? "_causal" : "_none");
+         (problem.causal ? "_causal" : "_none") + (problem.isSplit() ? "_split" : "");
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {
@@ -19,7 +19,15 @@ std::string hocket::describeForward(const attention::ForwardProblem &problem) {
               ? " head_dim_v(" + std::to_string(problem.headDimV) + ")"
               : "") +
          " mask(" + (problem.causal ? "causal" : "none") + ")" + (problem.wantLse ? " lse" : "") +
-         (problem.fastScale ? " fast_scale" : "") + "\n";
+         (problem.fastScale ? " fast_scale" : "") + (problem.isSplit() ? " split" : "") + "\n";
+}
+
+std::string hocket::describeCombine(const attention::ForwardProblem &problem) {
+  std::string dim = std::to_string(problem.headDimV);
+  std::string_view dtype = attention::toString(problem.dtype);
+  std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
+  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(dtype) + " element_type(" +
+         element + ") head_dim(" + dim + ")" + (problem.wantLse ? " lse" : "") + "\n";
 }
 
 Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &problem,

@@ -29,12 +29,15 @@ public:
       if (Status status = addArgument(index); !status)
         return status.error();
     result.kernargSize = offset;
-    // The tiles that pass through LDS have a row for each key.
+    // The tiles that pass through LDS have a row for each key, or a column for each step in depth.
     for (tile::RingOp ring : kernel.getBody().getOps<tile::RingOp>())
-      result.tileKeys = static_cast<uint32_t>(cast<tile::RingType>(ring.getType()).getShape()[0]);
+      result.tileKeys =
+          static_cast<uint32_t>(ring.getRing().getType().getShape()[ring.getByColumns() ? 1 : 0]);
     for (tile::BlockIdOp block : kernel.getBody().getOps<tile::BlockIdOp>())
       result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
     if (Status status = setGrid(); !status)
+      return status.error();
+    if (Status status = setWorkspace(); !status)
       return status.error();
     if (Status status = addRequirements(); !status)
       return status.error();
@@ -57,7 +60,9 @@ private:
   }
 
   Status addView(unsigned index, tile::ViewType view, StringRef binding) {
-    if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, binding.str()); !status)
+    auto given = kernel.getArgAttrOfType<StringAttr>(index, "tile.address");
+    std::string address = given ? given.str() : binding.str();
+    if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, address); !status)
       return status;
     result.arguments.back().align = kTensorAlignment;
     Result<std::vector<std::string>> strides =
@@ -79,17 +84,21 @@ private:
           !status)
         return status;
     viewSizes[kernel.getArgument(index)] = *sizes;
-    return requireView(view, binding);
+    return requireView(index, view, binding);
   }
 
   /// What the views themselves ask of a problem: their element type, and that an optional output is
   /// wanted (a kernel that writes LSE does so through a pointer that must not be null).
-  Status requireView(tile::ViewType view, StringRef binding) {
+  Status requireView(unsigned index, tile::ViewType view, StringRef binding) {
     if (binding == "lse")
       return require("want_lse", "the kernel writes LSE, which must be asked for");
-    if (binding == "q" && view.getElementType().isBF16())
+    // All have the type of the first: Q of attention, A of a product.
+    ArrayRef<Type> before = kernel.getFunctionType().getInputs().take_front(index);
+    if (llvm::any_of(before, llvm::IsaPred<tile::ViewType>))
+      return Status::success();
+    if (view.getElementType().isBF16())
       return require("is_bf16", "the kernel's tensors are bf16");
-    if (binding == "q" && view.getElementType().isF16())
+    if (view.getElementType().isF16())
       return require("is_fp16", "the kernel's tensors are fp16");
     return Status::success();
   }
@@ -129,7 +138,10 @@ private:
   }
 
   Status setGrid() {
+    SmallVector<tile::BlockTileOp> tiles(kernel.getBody().getOps<tile::BlockTileOp>());
     SmallVector<tile::BlockIdOp> blocks(kernel.getBody().getOps<tile::BlockIdOp>());
+    if (!tiles.empty() && blocks.empty())
+      return setMatrixGrid(tiles);
     if (blocks.empty())
       return Status::success();
     auto sizes = viewSizes.find(blocks.front().getView());
@@ -145,12 +157,45 @@ private:
     std::string grid[3] = {"ceildiv(" + sequence + ", " + rows + ") * (" + heads + ")",
                            "min(" + batch + ", " + perZ + ")",
                            "ceildiv(" + batch + ", " + perZ + ")"};
-    for (unsigned dimension = 0; dimension != 3; ++dimension) {
-      Result<manifest::Expression> expression = manifest::Expression::parse(grid[dimension]);
-      if (!expression)
-        return expression.error();
-      result.grid[dimension] = *expression;
-    }
+    for (unsigned dimension = 0; dimension != 3; ++dimension)
+      if (Status status = setGridDimension(dimension, grid[dimension]); !status)
+        return status;
+    return Status::success();
+  }
+
+  /// One workgroup for each block of a matrix, all along x.
+  Status setMatrixGrid(ArrayRef<tile::BlockTileOp> tiles) {
+    tile::BlockTileOp tile = tiles.front();
+    auto sizes = viewSizes.find(tile.getView());
+    if (tiles.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 2)
+      return invalidInput("kernel '" + result.kernel +
+                          "': the grid follows from one 'tile.block_tile' of a matrix with "
+                          "run-time rows and columns, which is an argument");
+    auto blocks = [&](const std::string &extent, int64_t size) {
+      return "ceildiv(" + extent + ", " + std::to_string(size) + ")";
+    };
+    return setGridDimension(0, blocks(sizes->second[0], tile.getRows()) + " * " +
+                                   blocks(sizes->second[1], tile.getColumns()));
+  }
+
+  Status setGridDimension(unsigned dimension, const std::string &text) {
+    Result<manifest::Expression> expression = manifest::Expression::parse(text);
+    if (!expression)
+      return expression.error();
+    result.grid[dimension] = *expression;
+    return Status::success();
+  }
+
+  /// `tile.workspace` of the kernel: bytes of device memory, an expression.
+  Status setWorkspace() {
+    auto bytes = kernel->getAttrOfType<StringAttr>("tile.workspace");
+    if (!bytes)
+      return Status::success();
+    Result<manifest::Expression> expression = manifest::Expression::parse(bytes.str());
+    if (!expression)
+      return invalidInput("kernel '" + result.kernel +
+                          "': 'tile.workspace': " + expression.error().message);
+    result.workspace = *expression;
     return Status::success();
   }
 

@@ -310,9 +310,16 @@ static void addImplicitSources(Instruction &in, StringRef mnemonic) {
   }
 }
 
+/// Whether a vector instruction leaves its result in scalar registers.
+static bool hasScalarResult(StringRef mnemonic) {
+  return mnemonic.starts_with("v_cmp") || mnemonic == "v_readlane_b32" ||
+         mnemonic == "v_readfirstlane_b32";
+}
+
 bool hocket::sim::decodeFields(Instruction &in, std::string_view name) {
   StringRef mnemonic(name.data(), name.size());
   uint32_t w = in.words[0];
+  in.scalarResult = hasScalarResult(mnemonic);
   if (!bit(w, 31)) {
     decodeVector32(in);
     addImplicitSources(in, mnemonic);

@@ -265,6 +265,10 @@ Status Reader::readDescriptor(const std::string &symbol, runtime::KernelInfo &in
   // The descriptor is what the hardware sees; the metadata must not promise less.
   info.staticLds = std::max(info.staticLds, kernel.descriptor.groupSegment);
   info.privateSegment = std::max(info.privateSegment, kernel.descriptor.privateSegment);
+  // Metadata of hand-written kernels may count accumulation registers without naming them.
+  unsigned architectural = ((kernel.descriptor.rsrc3 & 63) + 1) * 4;
+  if (info.agprs == 0 && info.vgprs > architectural)
+    info.agprs = info.vgprs - architectural;
   image->kernelImages.push_back(kernel);
   return Status::success();
 }

@@ -101,6 +101,8 @@ struct alignas(64) Instruction {
   /// The same, but operands may have neg and abs.
   bool simple = true;
   Extension extension = Extension::None;
+  /// Of a vector encoding: `destination` is a scalar register nevertheless (compares, lane reads).
+  bool scalarResult = false;
   uint8_t scalarDestination = 0; ///< VOP3B and SDWA compares: SGPR pair of the carry or mask
   Operand source[3];
   uint16_t immediate = 0;               ///< SOPK, SOPP

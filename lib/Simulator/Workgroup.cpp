@@ -101,7 +101,7 @@ static void executeIndexed(Wave &wave, const Instruction &instruction) {
   };
   for (unsigned i = 0; i < 3; ++i)
     move(moved.source[i].reg, (enabled >> i & 1) && moved.source[i].kind == OperandKind::Vgpr);
-  move(moved.destination, (enabled & 8) && moved.encoding != Encoding::VOPC);
+  move(moved.destination, (enabled & 8) && !moved.scalarResult);
   if (outside)
     failWave(wave, instruction, "indexes a register beyond v255");
   else

@@ -9,7 +9,6 @@
 #include "Bench.h"
 #include "OptionTable.h"
 #include "Output.h"
-#include "Placed.h"
 #include "Subcommands.h"
 
 #include "hocket/Runtime/File.h"
@@ -73,7 +72,14 @@ Status Bench::readKernels(const Options &options) {
       return invalidInput("option '--kernel' has the value '" + kernel +
                           "', expected NAME=CO,MANIFEST or NAME=SCHEDULE");
     bool published = llvm::is_contained(table.kernels, name.str());
-    kernels.push_back({name.str(), choice.str(), published, {}});
+    auto [what, splits] = choice.rsplit(':');
+    int64_t number = 0;
+    if (splits.getAsInteger(10, number))
+      what = choice;
+    if (number < 0 || number > attention::mostSplits)
+      return invalidInput("option '--kernel' has the value '" + kernel + "', expected 0 to " +
+                          std::to_string(attention::mostSplits) + " slices behind the colon");
+    kernels.push_back({name.str(), what.str(), published, number, {}});
   }
   Result<KernelFinder> made = KernelFinder::make();
   if (!made.ok())
@@ -169,14 +175,12 @@ static Result<attention::ForwardProblem> fitProblem(const attention::CompiledKer
   return status.error();
 }
 
-Status Bench::predict(BenchKernel &kernel, const attention::CompiledKernel &compiled,
-                      const PublishedRow &row, BenchCell &cell) {
-  Result<Placed> placed = Placed::make(compiled, row.problem);
+Status Bench::predict(BenchKernel &kernel, const std::vector<attention::PlannedLaunch> &launches,
+                      const attention::ForwardProblem &problem, BenchCell &cell) {
+  Result<Placed> placed = Placed::make(launches, problem);
   if (!placed.ok())
     return placed.error();
-  Result<sim::GridTime> grid =
-      sim::predictGrid(*placed->device, *placed->kernel, placed->binding.shape,
-                       placed->binding.kernarg, timing, &kernel.caches[compiled.codeObject]);
+  Result<sim::GridTime> grid = predictLaunches(*placed, timing, kernel.caches);
   if (!grid.ok())
     return grid.error();
   cell.grid = *std::move(grid);
@@ -185,11 +189,13 @@ Status Bench::predict(BenchKernel &kernel, const attention::CompiledKernel &comp
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
-  Result<FoundKernel> found = finder->find(kernel.choice, row.problem);
+  attention::ForwardProblem asked = row.problem;
+  asked.numSplits = kernel.splits;
+  Result<FoundKernel> found = finder->find(kernel.choice, asked);
   if (!found.ok() && found.error().kind != ErrorKind::Unsupported)
     return found.error();
   Result<attention::ForwardProblem> problem =
-      found.ok() ? fitProblem(*found->kernel, row.problem) : found.error();
+      found.ok() ? fitProblem(*found->kernel, found->adapt(asked)) : found.error();
   if (!problem.ok()) {
     if (problem.error().kind != ErrorKind::Unsupported)
       return problem.error();
@@ -197,14 +203,12 @@ Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
     return std::move(cell);
   }
   cell.registered = found->registered;
-  PublishedRow fitted = row;
-  fitted.problem = *problem;
+  cell.splits = std::max<int64_t>(problem->numSplits, 1);
   if (!device) {
-    if (Status status = predict(kernel, *found->kernel, fitted, cell); !status.ok())
+    if (Status status = predict(kernel, found->launches(), *problem, cell); !status.ok())
       return status.error();
   } else {
-    Result<Measurement> measured =
-        measureKernel(*device, *found->kernel, fitted.problem, measuring);
+    Result<Measurement> measured = measureKernel(*device, found->launches(), *problem, measuring);
     if (!measured.ok())
       return measured.error();
     cell.measured = *measured;

@@ -5,6 +5,7 @@
 #include "KernelFinder.h"
 #include "Measure.h"
 #include "Options.h"
+#include "Placed.h"
 #include "PublishedTable.h"
 
 #include "hocket/Simulator/GridTime.h"
@@ -22,8 +23,8 @@ namespace hocket::run {
 struct BenchKernel {
   std::string name, choice;
   bool published = false; ///< a column of the file of measurements
-  /// Cycles of the kinds of workgroups seen, by the code that they are of.
-  std::map<std::string, sim::KindCache> caches;
+  int64_t splits = 0;     ///< of split KV: 0 as the heuristic says
+  KindCaches caches;
 };
 
 /// What came of one kernel on one problem.
@@ -31,6 +32,7 @@ struct BenchCell {
   bool done = false;
   std::string refusal;    ///< why not
   std::string registered; ///< which registered kernel it was, if any
+  int64_t splits = 1;     ///< slices of the keys
   sim::GridTime grid;     ///< predicted
   std::optional<Measurement> measured;
 };
@@ -57,8 +59,8 @@ private:
   Status readMeasuring(const Options &options);
   Status readBaseline(const Options &options);
   Result<BenchCell> runOne(BenchKernel &kernel, const PublishedRow &row);
-  Status predict(BenchKernel &kernel, const attention::CompiledKernel &compiled,
-                 const PublishedRow &row, BenchCell &cell);
+  Status predict(BenchKernel &kernel, const std::vector<attention::PlannedLaunch> &launches,
+                 const attention::ForwardProblem &problem, BenchCell &cell);
   /// The prediction after calibration, or the median.
   double microseconds(const BenchCell &cell) const {
     return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);

@@ -136,6 +136,8 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
     return;
   if (!cell.registered.empty())
     out.attribute("registered", cell.registered);
+  if (cell.splits > 1)
+    out.attribute("splits", cell.splits);
   out.attribute("us", microseconds(cell));
   out.attribute("tflops", tflops(table.rows[row], cell));
   if (std::optional<double> old = before(row, kernel))

@@ -87,6 +87,8 @@ static std::string hashOf(const attention::CompiledKernel &kernel) {
 }
 
 Status Stress::prepare() {
+  if (Status writable = cache.checkWritable(); !writable.ok())
+    return writable;
   Result<unsigned> cleared = cache.clear();
   if (!cleared.ok())
     return cleared.error();

@@ -46,7 +46,6 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
   Result<FoundKernel> found = finder.find(choice, problem);
   if (!found.ok())
     return found.error();
-  const CompiledKernel &kernel = *found->kernel;
   std::shared_ptr<runtime::Device> device = sim::createDevice();
   options.alignment = 256;
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
@@ -54,11 +53,12 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
         sim::timeWorkgroups(*device, launched, binding.shape, binding.kernarg, timing);
     if (!run.ok())
       return run.error();
-    side.run = *std::move(run);
+    if (side.run.groups.empty()) // of split KV, the producer
+      side.run = *std::move(run);
     return Status::success();
   };
-  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel.codeObject)),
-                                            kernel.manifest, problem, options);
+  Result<ForwardReport> report =
+      runForward(*device, found->launches(), found->adapt(problem), options);
   if (!report.ok())
     return report.error();
   side.failures = report->failures;

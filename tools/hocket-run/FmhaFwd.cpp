@@ -15,6 +15,28 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
+/// `report`, a JSON object, with the member "split": into how many slices the keys are split, by
+/// which kernels, and what the heuristic expects of each number.
+static std::string addSplit(const std::string &report, const SelectedKernels &selected) {
+  llvm::StringRef body = llvm::StringRef(report).rtrim();
+  if (!body.consume_back("}"))
+    return report;
+  llvm::json::Array kernels, estimates;
+  for (const KernelEntry *kernel : selected.kernels)
+    kernels.push_back(kernel->name);
+  for (const SplitEstimate &estimate : selected.split.estimates)
+    estimates.push_back(llvm::json::Object{{"splits", estimate.splits},
+                                           {"slices_us", estimate.slices},
+                                           {"combine_us", estimate.combine}});
+  llvm::json::Object split{{"splits", selected.split.splits},
+                           {"reason", selected.split.reason},
+                           {"kernels", std::move(kernels)},
+                           {"estimates", std::move(estimates)}};
+  return (body.rtrim() + ",\n  \"split\": " +
+          llvm::formatv("{0}", llvm::json::Value(std::move(split))).str() + "\n}\n")
+      .str();
+}
+
 /// --explain: the choice, to standard error and as JSON.
 static Result<int> explain(const Options &options, const ForwardProblem &problem) {
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
@@ -24,9 +46,21 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   if (!choice.ok())
     return choice.error();
   llvm::errs() << choice->explain(problem);
-  if (Status status = writeJson(jsonPath(options), choice->toJson(problem)); !status.ok())
+  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  if (!opened.ok())
+    return opened.error();
+  Result<SelectedKernels> selected =
+      selectRegistered(problem, opened->device->properties().computeUnits);
+  std::string json = choice->toJson(problem);
+  if (selected.ok()) {
+    llvm::errs() << "keys     " << selected->split.reason << '\n';
+    if (selected->problem.isSplit())
+      llvm::errs() << "kernels  " << selected->kernels[0]->name << ", then "
+                   << selected->kernels[1]->name << '\n';
+    json = addSplit(json, *selected);
+  }
+  if (Status status = writeJson(jsonPath(options), json); !status.ok())
     return status.error();
-  Result<const KernelEntry *> selected = registry->select(problem, kArchitecture);
   return selected.ok() ? Result<int>(exitRight) : selected.error();
 }
 
@@ -38,6 +72,8 @@ static std::string addChoice(const std::string &report, const FoundKernel &found
   llvm::json::Object choice{{"registered", found.registered},
                             {"origin", llvm::StringRef(toString(found.kernel->origin))},
                             {"compile_seconds", found.kernel->seconds}};
+  if (found.combine.compiled)
+    choice["combine"] = found.combine.kernel;
   return (body.rtrim() + ",\n  \"choice\": " +
           llvm::formatv("{0}", llvm::json::Value(std::move(choice))).str() + "\n}\n")
       .str();
@@ -60,28 +96,32 @@ static Result<int> runProblem(const Options &options) {
     return opened.error();
   if (forward->check && opened->device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
-  Result<FoundKernel> found = getKernel(options, *problem);
+  Result<FoundKernel> found =
+      getKernel(options, *problem, opened->device->properties().computeUnits);
   if (!found.ok())
     return found.error();
   const CompiledKernel &kernel = *found->kernel;
+  *problem = found->adapt(*problem);
   if (time->wanted()) {
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     forward->alignment = 256;
+    forward->verifyInspected = time->timesAll();
     forward->inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) {
       return time->run(*opened->device, launched, binding.shape, binding.kernarg);
     };
   }
-  Result<ForwardReport> report =
-      runForward(*opened->device, std::as_bytes(std::span(kernel.codeObject)), kernel.manifest,
-                 *problem, *forward);
+  Result<ForwardReport> report = runForward(*opened->device, found->launches(), *problem, *forward);
   if (!report.ok())
     return report.error();
   clearProgress();
   llvm::errs() << toText(*report);
   if (!found->registered.empty())
-    llvm::errs() << "registered    " << found->registered << '\n';
+    llvm::errs() << "registered    " << found->registered
+                 << (found->combine.compiled ? ", " + found->combine.kernel : "") << '\n';
+  double seconds =
+      kernel.seconds + (found->combine.compiled ? found->combine.compiled->seconds : 0);
   if (kernel.origin == KernelOrigin::Compiled)
-    llvm::errs() << llvm::format("compiled in   %.3f s\n", kernel.seconds);
+    llvm::errs() << llvm::format("compiled in   %.3f s\n", seconds);
   if (kernel.origin == KernelOrigin::Disk)
     llvm::errs() << "compiled      earlier, taken from the cache\n";
   llvm::errs() << time->text();

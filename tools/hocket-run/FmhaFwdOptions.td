@@ -14,6 +14,7 @@ def causal : Switch<"causal", "Query i sees key j when j <= i + seq-kv - seq-q">
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
 def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
 def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before the product: faster, less accurate">;
+defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of their own: 0 as the heuristic says, 1 none (default: 0)">;
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
@@ -31,6 +32,7 @@ defm seed : Value<"seed", "N", "Seed of the data, and of the first interleaving 
 defm interleavings : Value<"interleavings", "N", "Launches with different orders of waves in the simulator; results must agree (default: 1)">;
 defm check_rows : Value<"check-rows", "N", "Verify at most N rows, a seeded sample (default: what takes about a minute of one core)">;
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/Simulator.md)">;
+defm launch : Value<"launch", "N", "mutate only: which kernel, of split KV: 1 the producer, 2 the one that combines (default: 1)">;
 defm count : Value<"count", "N", "mutate only: a seeded sample of N mutants (default: all)">;
 def no_verify : Switch<"no-verify", "Do not compare with the float64 reference">;
 defm json : Value<"json", "FILE", "Write the JSON report there, - for standard output (the default unless that is a terminal)">;

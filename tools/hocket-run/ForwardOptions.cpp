@@ -56,6 +56,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
     return status;
+  if (Status status = read(OPT_num_splits, problem.numSplits, 0); !status.ok())
+    return status;
   return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
 }
 
@@ -171,9 +173,14 @@ static Status checkKernelOptions(const Options &options) {
   return Status::success();
 }
 
-Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem) {
+Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem,
+                                   unsigned computeUnits) {
   if (Status status = checkKernelOptions(options); !status.ok())
     return status.error();
+  if (options.has(OPT_code_object) && problem.isSplit())
+    return invalidInput(
+        "--num-splits has no effect on a --code-object, which computes everything in "
+        "one launch; leave it out");
   if (options.has(OPT_code_object)) {
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));
@@ -184,7 +191,7 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
   Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
   if (!compile.ok())
     return compile.error();
-  Result<KernelFinder> finder = KernelFinder::make(options.strings(OPT_bundle));
+  Result<KernelFinder> finder = KernelFinder::make(options.strings(OPT_bundle), computeUnits);
   if (!finder.ok())
     return finder.error();
   showProgress("compiling", 0);
@@ -199,6 +206,13 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
 }
 
 bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
+
+Result<size_t> run::mutatedLaunch(const Options &options) {
+  Result<int64_t> number = options.integer(OPT_launch, 1, 1, 2);
+  if (!number.ok())
+    return number.error();
+  return static_cast<size_t>(*number - 1);
+}
 
 Result<uint64_t> run::mutantCount(const Options &options) {
   Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);

@@ -22,11 +22,15 @@ Result<attention::ForwardProblem> readProblem(const Options &options);
 Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// The kernel to run: read from --code-object and --manifest, compiled as --schedule and its like
 /// say, named by --kernel, or chosen by the registry.
-Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem);
+/// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
+Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem,
+                              unsigned computeUnits = 0);
 /// --explain.
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
+/// --launch, counted from 0.
+Result<size_t> mutatedLaunch(const Options &options);
 /// --count: 0 is all.
 Result<uint64_t> mutantCount(const Options &options);
 /// --device and --json.

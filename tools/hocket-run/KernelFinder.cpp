@@ -4,13 +4,40 @@
 
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles) {
+static unsigned wholeChip() { return (*findArch(kArchitecture))->chip.computeUnits; }
+
+Result<SelectedKernels> run::selectRegistered(const ForwardProblem &problem,
+                                              unsigned computeUnits) {
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  if (!registry.ok())
+    return internalError(registry.error().message);
+  return selectKernels(*registry, problem, kArchitecture,
+                       computeUnits != 0 ? computeUnits : wholeChip());
+}
+
+std::vector<PlannedLaunch> FoundKernel::launches() const {
+  std::vector<PlannedLaunch> list = {{registered, kernel}};
+  if (combine.compiled)
+    list.push_back(combine);
+  return list;
+}
+
+ForwardProblem FoundKernel::adapt(ForwardProblem problem) const {
+  if (splits != 0)
+    problem.numSplits = splits;
+  return problem;
+}
+
+Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
+                                        unsigned computeUnits) {
   KernelFinder finder;
+  finder.units = computeUnits;
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
     return internalError(registry.error().message);
@@ -46,16 +73,35 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
   return kernel;
 }
 
-Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
-                                             const ForwardProblem &problem) {
+Result<std::shared_ptr<const CompiledKernel>>
+KernelFinder::fromSources(const KernelEntry &entry, const ForwardProblem &problem) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto kernel = source->get(entry, variantOf(problem), kArchitecture);
-    if (kernel.ok())
-      return FoundKernel{*kernel, entry.name};
-    if (kernel.error().kind != ErrorKind::NotFound)
-      return kernel.error();
+    auto kernel = source->get(entry, variantOf(entry, problem), kArchitecture);
+    if (kernel.ok() || kernel.error().kind != ErrorKind::NotFound)
+      return kernel;
   }
   return internalError("the compiler does not have kernel '" + entry.name + "'");
+}
+
+Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
+                                             const ForwardProblem &problem) {
+  auto kernel = fromSources(entry, problem);
+  if (!kernel.ok())
+    return kernel.error();
+  return complete({*kernel, entry.name}, problem);
+}
+
+Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
+  if (!problem.isSplit())
+    return found;
+  Result<const KernelEntry *> entry = registry->selectCombine(problem, kArchitecture);
+  if (!entry.ok())
+    return entry.error();
+  auto kernel = fromSources(**entry, problem);
+  if (!kernel.ok())
+    return kernel.error();
+  found.combine = {(*entry)->name, *kernel};
+  return found;
 }
 
 Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
@@ -71,7 +117,7 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
   if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
       !status.ok())
     return status.error();
-  return FoundKernel{*kernel, ""};
+  return complete({*kernel, ""}, problem);
 }
 
 Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProblem &problem) {
@@ -82,8 +128,13 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
   }
   if (choice == "auto") {
-    Result<const KernelEntry *> entry = registry->select(problem, kArchitecture);
-    return entry.ok() ? registered(**entry, problem) : Result<FoundKernel>(entry.error());
+    Result<SelectedKernels> selected = selectRegistered(problem, units);
+    if (!selected.ok())
+      return selected.error();
+    Result<FoundKernel> found = registered(*selected->kernels.front(), selected->problem);
+    if (found.ok())
+      found->splits = selected->problem.numSplits;
+    return found;
   }
   Result<const KernelEntry *> entry = registry->find(choice);
   if (!entry.ok()) {

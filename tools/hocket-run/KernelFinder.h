@@ -13,17 +13,26 @@ namespace hocket::run {
 
 /// A kernel and how it was found.
 struct FoundKernel {
-  std::shared_ptr<const attention::CompiledKernel> kernel;
-  std::string registered; ///< its name in the registry; "" if it is not from there
+  std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer
+  std::string registered;                ///< its name in the registry; "" if it is not from there
+  attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
+  int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
+
+  std::vector<attention::PlannedLaunch> launches() const;
+  /// `problem` with the number of splits.
+  attention::ForwardProblem adapt(attention::ForwardProblem problem) const;
 };
 
 class KernelFinder {
 public:
   /// With the cache of the environment, and kernels built ahead of time in `bundles`.
-  static Result<KernelFinder> make(const std::vector<std::string> &bundles = {});
+  /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
+  static Result<KernelFinder> make(const std::vector<std::string> &bundles = {},
+                                   unsigned computeUnits = 0);
 
   /// "FILE,MANIFEST": a compiled kernel. "auto": what the registry chooses for `problem`. The name
-  /// of a registered kernel: that. Anything else: a schedule to compile `problem` with.
+  /// of a registered kernel: that. Anything else: a schedule to compile `problem` with. Keys are
+  /// split where `problem` asks for it, and where the registry's heuristic does.
   Result<FoundKernel> find(llvm::StringRef choice, const attention::ForwardProblem &problem);
   /// Compiles `problem` with `options`, the registry not asked.
   Result<FoundKernel> compile(const attention::ForwardProblem &problem,
@@ -32,8 +41,13 @@ public:
 private:
   Result<FoundKernel> registered(const attention::KernelEntry &entry,
                                  const attention::ForwardProblem &problem);
+  Result<std::shared_ptr<const attention::CompiledKernel>>
+  fromSources(const attention::KernelEntry &entry, const attention::ForwardProblem &problem);
+  /// Adds the second launch where `problem` is split.
+  Result<FoundKernel> complete(FoundKernel found, const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;
+  unsigned units = 0;
   std::shared_ptr<jit::Jit> compiler;
   std::vector<std::shared_ptr<attention::KernelSource>> sources; ///< bundles, then the compiler
 };
@@ -41,6 +55,11 @@ private:
 /// The compiled kernel in `file` with the manifest in `manifestPath`.
 Result<attention::CompiledKernel> readKernel(const std::string &file,
                                              const std::string &manifestPath);
+
+/// The kernels of the registry for `problem`, and why its keys are split or not. `computeUnits`: 0
+/// are those of the whole chip.
+Result<attention::SelectedKernels> selectRegistered(const attention::ForwardProblem &problem,
+                                                    unsigned computeUnits = 0);
 
 /// The architecture that kernels are chosen for.
 inline constexpr llvm::StringLiteral kArchitecture = "gfx950";

@@ -45,11 +45,11 @@ private:
 };
 } // namespace
 
-Result<Measurement> run::measureKernel(runtime::Device &device, const CompiledKernel &kernel,
+Result<Measurement> run::measureKernel(runtime::Device &device,
+                                       const std::vector<PlannedLaunch> &launches,
                                        const ForwardProblem &problem,
                                        const MeasureOptions &options) {
-  auto plan = ForwardPlan::make(
-      problem, {{kernel.manifest.kernel, std::make_shared<CompiledKernel>(kernel)}});
+  auto plan = ForwardPlan::make(problem, launches);
   if (!plan.ok())
     return plan.error();
   Memory memory(device);

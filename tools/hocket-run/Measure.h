@@ -20,9 +20,10 @@ struct Measurement {
 /// The order statistics of `times`, which must not be empty.
 Measurement summarize(std::vector<double> times);
 
-/// Launches `kernel` on `problem` with tensors of zeros. Device time on HIP; host time elsewhere,
+/// Launches `launches` on `problem` with tensors of zeros. Device time on HIP; host time elsewhere,
 /// which says nothing about a GPU.
-Result<Measurement> measureKernel(runtime::Device &device, const attention::CompiledKernel &kernel,
+Result<Measurement> measureKernel(runtime::Device &device,
+                                  const std::vector<attention::PlannedLaunch> &launches,
                                   const attention::ForwardProblem &problem,
                                   const MeasureOptions &options);
 

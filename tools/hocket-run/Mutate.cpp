@@ -48,9 +48,10 @@ struct Trial {
 
 class Mutation {
 public:
-  Mutation(runtime::Device &device, CompiledKernel kernel, std::vector<Trial> trials,
-           const ForwardOptions &options)
-      : device(device), kernel(std::move(kernel)), trials(std::move(trials)), options(options) {}
+  Mutation(runtime::Device &device, std::vector<PlannedLaunch> launches, size_t mutated,
+           std::vector<Trial> trials, const ForwardOptions &options)
+      : device(device), launches(std::move(launches)), mutated(mutated),
+        kernel(*this->launches[mutated].compiled), trials(std::move(trials)), options(options) {}
 
   Status prepare(uint64_t count);
   Status judgeAll();
@@ -70,8 +71,12 @@ private:
   std::vector<const Trial *> trialsThatReach(const Mutant &mutant) const;
   Result<Outcome> judge(const Mutant &mutant);
 
+  std::vector<PlannedLaunch> withCode(const std::string &codeObject) const;
+
   runtime::Device &device;
-  CompiledKernel kernel;
+  std::vector<PlannedLaunch> launches; ///< one, or two of split KV
+  size_t mutated;                      ///< which of them is
+  CompiledKernel kernel;               ///< that one
   std::vector<Trial> trials;
   ForwardOptions options;
   amdgpu::KernelCode code; ///< points into `kernel.codeObject`
@@ -82,6 +87,15 @@ private:
 };
 } // namespace
 
+/// The launches with the mutated kernel's code replaced.
+std::vector<PlannedLaunch> Mutation::withCode(const std::string &codeObject) const {
+  std::vector<PlannedLaunch> result = launches;
+  auto changed = std::make_shared<CompiledKernel>(kernel);
+  changed->codeObject = codeObject;
+  result[mutated].compiled = std::move(changed);
+  return result;
+}
+
 /// Runs the problem; "" if all is right, else what is not.
 std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
                               unsigned interleaving) {
@@ -90,8 +104,7 @@ std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
   once.seed = options.seed + interleaving;
   once.interleavings = 1;
   once.instructionLimit = trial.instructionLimit;
-  Result<ForwardReport> report = runForward(device, std::as_bytes(std::span(codeObject)),
-                                            kernel.manifest, trial.problem, once);
+  Result<ForwardReport> report = runForward(device, withCode(codeObject), trial.problem, once);
   if (!report.ok())
     return "error";
   if (!report->findings.empty())
@@ -117,11 +130,10 @@ Status Mutation::measure(Trial &trial) {
   all.check = false;
   sim::ExecutedCode executed;
   std::shared_ptr<runtime::Device> watched = sim::createDevice(&executed.instrument());
-  Result<ForwardReport> report = runForward(*watched, std::as_bytes(std::span(kernel.codeObject)),
-                                            kernel.manifest, trial.problem, all);
+  Result<ForwardReport> report = runForward(*watched, launches, trial.problem, all);
   if (!report.ok())
     return report.error();
-  trial.instructions = report->launches.front().report.waveInstructions;
+  trial.instructions = report->launches.front().waveInstructions();
   trial.instructionLimit = 2 * trial.instructions + 10000;
   trial.executed = executed.addresses();
   return Status::success();
@@ -305,6 +317,9 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
       return own.error();
     trials.emplace_back().problem = *std::move(problem);
     trials.back().data = own->data;
+    // The kernels are those of the first problem: no heuristic for the others.
+    if (trials.back().problem.numSplits == 0)
+      trials.back().problem.numSplits = 1;
   }
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
@@ -322,7 +337,18 @@ static Result<int> mutate(llvm::ArrayRef<Options> problems) {
   forward->progress = {};
   if (forward->interleavings == 1)
     forward->interleavings = defaultInterleavings;
-  Mutation mutation(*opened->device, CompiledKernel(*kernel->kernel), std::move(trials), *forward);
+  Result<size_t> mutated = mutatedLaunch(options);
+  if (!mutated.ok())
+    return mutated.error();
+  std::vector<PlannedLaunch> launches = kernel->launches();
+  if (*mutated >= launches.size())
+    return invalidInput("--launch 2 is the kernel that combines slices, but the problem has none; "
+                        "add '--num-splits'");
+  for (Trial &trial : trials)
+    if (trial.problem.isSplit() != trials.front().problem.isSplit())
+      return invalidInput("'--num-splits' splits some problems and not others, which the same "
+                          "kernel cannot take; give it for all");
+  Mutation mutation(*opened->device, std::move(launches), *mutated, std::move(trials), *forward);
   if (Status status = mutation.prepare(*count); !status.ok())
     return status.error();
   if (Status status = mutation.judgeAll(); !status.ok())

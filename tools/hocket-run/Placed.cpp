@@ -8,34 +8,48 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-Result<Placed> Placed::make(const CompiledKernel &kernel, const ForwardProblem &problem) {
-  if (Status status = manifest::checkRequirements(kernel.manifest, problemVariables(problem));
+static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedLaunch &launch,
+                                         const ForwardProblem &problem) {
+  const manifest::Manifest &manifest = launch.compiled->manifest;
+  if (Status status = manifest::checkRequirements(manifest, problemVariables(problem));
       !status.ok())
     return status.error();
-  Placed placed;
-  placed.device = sim::createDevice();
-  auto module = placed.device->loadModule(std::as_bytes(std::span(kernel.codeObject)),
-                                          kernel.manifest.kernel);
+  auto module =
+      device.loadModule(std::as_bytes(std::span(launch.compiled->codeObject)), manifest.kernel);
   if (!module.ok())
     return module.error();
-  placed.module = *module;
-  auto found = placed.module->kernel(kernel.manifest.kernel);
+  auto found = (*module)->kernel(manifest.kernel);
   if (!found.ok())
     return found.error();
-  placed.kernel = *found;
-  if (Status status = manifest::checkKernel(kernel.manifest, placed.kernel->info()); !status.ok())
+  if (Status status = manifest::checkKernel(manifest, (*found)->info()); !status.ok())
     return status.error();
+  return Placed::Launch{launch.compiled, *module, *found, {}};
+}
+
+Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
+                            const ForwardProblem &problem) {
+  Placed placed;
+  placed.device = sim::createDevice();
   ForwardPointers pointers;
-  Result<uint64_t> workspace = manifest::workspaceBytes(kernel.manifest, problemVariables(problem));
-  if (!workspace.ok())
-    return workspace.error();
+  uint64_t workspace = 0;
+  for (const PlannedLaunch &planned : launches) {
+    Result<Launch> launch = loadLaunch(*placed.device, planned, problem);
+    if (!launch.ok())
+      return launch.error();
+    Result<uint64_t> bytes =
+        manifest::workspaceBytes(planned.compiled->manifest, problemVariables(problem));
+    if (!bytes.ok())
+      return bytes.error();
+    workspace = std::max(workspace, *bytes);
+    placed.launches.push_back(*std::move(launch));
+  }
   uint64_t lse = problem.wantLse ? 4 * uint64_t(problem.shape(TensorName::O).rows()) : 0;
   const std::pair<uint64_t *, uint64_t> places[] = {{&pointers.q, problem.spanBytes(TensorName::Q)},
                                                     {&pointers.k, problem.spanBytes(TensorName::K)},
                                                     {&pointers.v, problem.spanBytes(TensorName::V)},
                                                     {&pointers.o, problem.spanBytes(TensorName::O)},
                                                     {&pointers.lse, lse},
-                                                    {&pointers.workspace, *workspace}};
+                                                    {&pointers.workspace, workspace}};
   for (auto [pointer, bytes] : places) {
     if (bytes == 0)
       continue;
@@ -44,9 +58,33 @@ Result<Placed> Placed::make(const CompiledKernel &kernel, const ForwardProblem &
       return address.error();
     *pointer = *address;
   }
-  auto bound = manifest::bindLaunch(kernel.manifest, problemVariables(problem, &pointers));
-  if (!bound.ok())
-    return bound.error();
-  placed.binding = *std::move(bound);
+  for (Launch &launch : placed.launches) {
+    auto bound =
+        manifest::bindLaunch(launch.compiled->manifest, problemVariables(problem, &pointers));
+    if (!bound.ok())
+      return bound.error();
+    launch.binding = *std::move(bound);
+  }
   return std::move(placed);
+}
+
+Result<sim::GridTime> run::predictLaunches(Placed &placed, const sim::TimingOptions &timing,
+                                           KindCaches &caches) {
+  std::optional<sim::GridTime> total;
+  for (Placed::Launch &launch : placed.launches) {
+    Result<sim::GridTime> grid =
+        sim::predictGrid(*placed.device, *launch.kernel, launch.binding.shape,
+                         launch.binding.kernarg, timing, &caches[launch.compiled->codeObject]);
+    if (!grid.ok())
+      return grid.error();
+    if (!total) {
+      total = *std::move(grid);
+      continue;
+    }
+    // What a launch costs beside its execution counts for each.
+    total->executeMicroseconds += grid->microseconds;
+    total->memoryMicroseconds += grid->memoryMicroseconds;
+    total->microseconds += grid->microseconds;
+  }
+  return *std::move(total);
 }

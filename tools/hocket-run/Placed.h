@@ -1,22 +1,36 @@
-// A forward kernel with its tensors on a simulator of its own, ready to be timed but not verified.
+// The kernels of a forward with their tensors on a simulator of its own, ready to be timed but not
+// verified.
 #pragma once
 
 #include "hocket/Attention/KernelSource.h"
 #include "hocket/Runtime/Device.h"
+#include "hocket/Simulator/GridTime.h"
 
 #include <memory>
+#include <vector>
 
 namespace hocket::run {
 
 /// The tensors hold zeros and take no host memory until the kernel touches them.
 struct Placed {
-  static Result<Placed> make(const attention::CompiledKernel &kernel,
+  static Result<Placed> make(const std::vector<attention::PlannedLaunch> &launches,
                              const attention::ForwardProblem &problem);
 
+  struct Launch {
+    std::shared_ptr<const attention::CompiledKernel> compiled;
+    std::shared_ptr<runtime::Module> module;
+    std::shared_ptr<runtime::Kernel> kernel;
+    manifest::Binding binding;
+  };
   std::shared_ptr<runtime::Device> device;
-  std::shared_ptr<runtime::Module> module;
-  std::shared_ptr<runtime::Kernel> kernel;
-  manifest::Binding binding;
+  std::vector<Launch> launches;
 };
+
+/// Cycles of the kinds of workgroups seen, by the code that they are of.
+using KindCaches = std::map<std::string, sim::KindCache>;
+
+/// Predicts the launches one after the other: the first one's report, with the times of all.
+Result<sim::GridTime> predictLaunches(Placed &placed, const sim::TimingOptions &timing,
+                                      KindCaches &caches);
 
 } // namespace hocket::run

@@ -175,6 +175,10 @@ static Result<int> runSteadyState(const Options &options) {
   Result<ForwardProblem> problem = readProblem(options);
   if (!problem.ok())
     return problem.error();
+  if (problem->isSplit())
+    return invalidInput("steady-state counts one kernel; '--num-splits " +
+                        std::to_string(problem->numSplits) + "' launches two, leave it out");
+  problem->numSplits = 1;
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();

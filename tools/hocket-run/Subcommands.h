@@ -28,6 +28,8 @@ Result<int> cacheCommand(llvm::ArrayRef<const char *> args);
 Result<int> steadyStateCommand(llvm::ArrayRef<const char *> args);
 /// Predicts published measurements.
 Result<int> benchCommand(llvm::ArrayRef<const char *> args);
+/// Checks the heuristic of split KV against predictions.
+Result<int> splitsCommand(llvm::ArrayRef<const char *> args);
 /// Sets two kernels side by side.
 Result<int> compareCommand(llvm::ArrayRef<const char *> args);
 /// Prints the cycle model's parameters.

@@ -7,6 +7,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 
+#include <numeric>
+
 using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
@@ -30,9 +32,13 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   std::vector<uint64_t> workgroups;
   for (const std::string &text : options.strings(ids.workgroup)) {
     uint64_t number;
+    if (text == "all") {
+      request.all = true;
+      continue;
+    }
     if (StringRef(text).getAsInteger(10, number))
       return invalidInput("option '--time-workgroup' has the value '" + text +
-                          "', expected the number of a workgroup");
+                          "', expected the number of a workgroup, or 'all'");
     workgroups.push_back(number);
   }
   if (!workgroups.empty())
@@ -47,20 +53,31 @@ static Status write(const std::string &path, const std::string &text) {
 Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   showProgress("timing", 0);
+  if (all) {
+    options.workgroups.resize(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z);
+    std::iota(options.workgroups.begin(), options.workgroups.end(), 0);
+  }
   Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, options);
   if (!run.ok())
     return run.error();
   sim::TimingSummary summary = sim::summarize(*run);
-  textReport = sim::toText(*run, summary);
-  jsonReport = sim::toJson(*run, summary);
+  const bool first = jsonReport.empty();
+  textReport += sim::toText(*run, summary);
+  if (first)
+    jsonReport = sim::toJson(*run, summary);
   if (wholeGrid) {
     Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, options);
     if (!grid.ok())
       return grid.error();
     textReport += sim::toText(*grid);
-    gridReport = sim::toJson(*grid);
-    predicted = grid->microseconds;
+    if (first)
+      gridReport = sim::toJson(*grid);
+    else
+      furtherGrids.push_back(sim::toJson(*grid));
+    predicted += grid->microseconds;
   }
+  if (!first)
+    return Status::success();
   if (!tracePath.empty())
     if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
       return status;
@@ -77,5 +94,9 @@ std::string TimeRequest::addTo(const std::string &report) const {
   std::string result = (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim()).str();
   if (!gridReport.empty())
     result += (",\n  \"grid\": " + StringRef(gridReport).rtrim()).str();
+  if (!furtherGrids.empty())
+    result += ",\n  \"further_grids\": [" + llvm::join(furtherGrids, ",") + "]";
+  if (!furtherGrids.empty())
+    result += ",\n  \"predicted_us\": " + std::to_string(predicted);
   return result + "\n}\n";
 }

@@ -20,8 +20,11 @@ public:
                                   bool always = false);
 
   bool wanted() const { return enabled; }
+  /// Whether every workgroup is timed, so that the launch's results are there afterwards.
+  bool timesAll() const { return all; }
   const sim::TimingOptions &timing() const { return options; }
-  /// Times the launch and writes trace and picture. An error where `device` is not the simulator.
+  /// Times the launch and writes trace and picture (of the first one). Times of several launches
+  /// add up. An error where `device` is not the simulator.
   Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
              std::span<const std::byte> kernarg);
   /// Microseconds predicted for the whole grid; 0: not asked for.
@@ -32,10 +35,11 @@ public:
   std::string addTo(const std::string &report) const;
 
 private:
-  bool enabled = false, wholeGrid = false;
+  bool enabled = false, wholeGrid = false, all = false;
   sim::TimingOptions options;
   double predicted = 0;
   std::string tracePath, picturePath, textReport, jsonReport, gridReport;
+  std::vector<std::string> furtherGrids; ///< of the launches behind the first
 };
 
 } // namespace hocket::run

@@ -29,6 +29,7 @@ constexpr Subcommand subcommands[] = {
     {"isa", "list the instructions that the simulator implements", isaCommand},
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},
     {"bench", "measure or predict kernels over a list of problems", benchCommand},
+    {"splits", "check the heuristic of split KV against the cycle model", splitsCommand},
     {"time-parameters", "print the parameters of the cycle model", timeParametersCommand},
     {"difftest", "compare random C on the host and in the simulator", difftestCommand},
 };

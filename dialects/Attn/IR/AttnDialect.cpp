@@ -37,10 +37,24 @@ static LogicalResult verifyModification(ForwardOp op, Region &region, StringRef 
   return success();
 }
 
+static LogicalResult verifyElement(Operation *op, Type element) {
+  if (element.isBF16() || element.isF16())
+    return success();
+  return op->emitOpError() << "element type " << element << " is not supported, use bf16 or f16";
+}
+
+LogicalResult CombineOp::verify() {
+  if (failed(verifyElement(*this, getElementType())))
+    return failure();
+  if (static_cast<int64_t>(getHeadDim()) < 1)
+    return emitOpError() << "head_dim(" << static_cast<int64_t>(getHeadDim())
+                         << "), a positive number is needed";
+  return success();
+}
+
 LogicalResult ForwardOp::verifyRegions() {
-  Type element = getElementType();
-  if (!element.isBF16() && !element.isF16())
-    return emitOpError() << "element type " << element << " is not supported, use bf16 or f16";
+  if (failed(verifyElement(*this, getElementType())))
+    return failure();
   for (auto [name, dim] : getHeadDims())
     if (dim < 1)
       return emitOpError() << name << "(" << dim << "), a positive number is needed";

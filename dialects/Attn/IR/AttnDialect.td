@@ -46,6 +46,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     a tile (default 64). `block_order(heavy_first)`, the default, starts the blocks of rows with most
     visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
+    With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
+    rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
+    its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
+
     `score_mod` maps each scaled score, `mask_mod` says whether a query sees a key; both take the
     batch, the query head, the query's and the key's position (i32) as well.
 
@@ -61,14 +65,14 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
       OptionalAttr<I64Attr>:$head_dim_v,
       DefaultValuedAttr<Attn_Mask, "::hocket::attn::Mask::None">:$mask, UnitAttr:$lse,
-      UnitAttr:$fast_scale, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
+      UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     (`head_dim_v` `(` $head_dim_v^ `)`)?
-    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`fast_scale` $fast_scale^)?
+    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`fast_scale` $fast_scale^)? (`split` $split^)?
     (`waves` `(` $waves^ `)`)? (`kv_tile` `(` $kv_tile^ `)`)?
     (`block_order` `(` $block_order^ `)`)? (`schedule` `(` $schedule^ `)`)?
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
@@ -82,6 +86,26 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
     }
   }];
+}
+
+def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "O, and LSE, of the partial results that producers of split KV left in the workspace";
+  let description = [{
+    The second launch of split KV (docs/SplitKV.md). `head_dim` is that of V and O; `waves` the waves
+    of a workgroup, which work on rows of their own. A row that no slice gave a visible key gets O = 0
+    and LSE = -inf.
+
+    ```mlir
+    attn.combine @fold element_type(bf16) head_dim(64) lse
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
+      UnitAttr:$lse, DefaultValuedAttr<I64Attr, "4">:$waves);
+  let assemblyFormat = [{
+    $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)` (`lse` $lse^)?
+    (`waves` `(` $waves^ `)`)? attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
 }
 
 def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {

@@ -5,6 +5,7 @@
 #include "Tile/IR/Tile.h"
 #include "hocket/Layout/LdsSearch.h"
 #include "hocket/Layout/Mfma.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
 namespace hocket::tile {
 
@@ -19,12 +20,27 @@ int64_t panelColumns(int64_t columns);
 /// accumulator of `depth` rows holds it.
 Result<LinearLayout> accumulatorOrderedOperand(int64_t rows, int64_t depth);
 
-/// The reads that make an `lhs` fragment of a tile whose rows are the fragment's rows: 16 bytes a
-/// lane, (register = instruction, lane) -> (row, byte) of one panel; the others are read alike.
-Result<LdsUse> operandReads(FragType frag);
+/// Which part of a tile's rows a wave reads: part `wave / stride % count` of `count` equal ones;
+/// both are powers of two.
+struct WavePart {
+  unsigned count = 1, stride = 1;
+};
 
-/// The transposed reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's
-/// columns: 8 bytes a lane, two reads for each operand, of one panel.
-Result<LdsUse> transposedOperandReads(FragType frag);
+/// What `part`, a result of `tile.wave_grid` or nothing, says.
+WavePart wavePartOf(mlir::Value part);
+
+/// The reads that make an `lhs` or `rhs` fragment of a tile whose rows are the fragment's rows or
+/// columns: 16 bytes a lane, (register = instruction, lane, wave) -> (row, byte) of one panel; the
+/// others are read alike.
+Result<LdsUse> operandReads(FragType frag, WavePart part = {});
+
+/// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
+/// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
+/// else plain ones of 16 bytes, for which the ring's layout must gather rows
+/// (hocket/Layout/LdsStaging.h).
+Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch);
+
+/// Bytes that one lane moves in the LDS DMA that rings are filled by.
+inline constexpr unsigned kDmaBytes = 16;
 
 } // namespace hocket::tile

@@ -55,6 +55,10 @@ Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType
   return layout;
 }
 
+bool hocket::tile::passesRegisters(RingOp ring) {
+  return llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<PutOp>);
+}
+
 LdsLayoutAttr hocket::tile::toAttr(MLIRContext *context, const LdsTileLayout &layout) {
   auto bases = [&](std::string_view dim) {
     SmallVector<int64_t> result;

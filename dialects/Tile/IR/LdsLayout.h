@@ -10,6 +10,9 @@ namespace hocket::tile {
 /// the layout is not a bijection of the tile's bytes.
 Result<LdsTileLayout> toLdsTileLayout(LdsLayoutAttr attr, RingType ring);
 
+/// Whether the ring's tiles pass through registers: something is put into it.
+bool passesRegisters(RingOp ring);
+
 /// The attribute that says what `layout` says.
 LdsLayoutAttr toAttr(mlir::MLIRContext *context, const LdsTileLayout &layout);
 

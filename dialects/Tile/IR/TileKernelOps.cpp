@@ -1,5 +1,6 @@
 // Kernels, views and memory: syntax and verifiers.
 #include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
@@ -130,7 +131,11 @@ static LogicalResult requireRows(Operation *op, int64_t rows) {
   return op->emitOpError() << "rows(" << rows << "), expected 1 to " << kMostRows;
 }
 
-LogicalResult WaveRowOp::verify() { return requireRows(*this, getRows()); }
+LogicalResult WaveRowOp::verify() {
+  if (failed(requireRows(*this, getRows())))
+    return failure();
+  return requireWavePart(*this, getPart());
+}
 
 LogicalResult BlockIdOp::verify() {
   if (failed(requireRows(*this, getRows())))
@@ -142,6 +147,16 @@ LogicalResult GroupHeadOp::verify() {
   if (failed(requireRank4(*this, getQuery().getType())))
     return failure();
   return requireRank4(*this, getKv().getType());
+}
+
+LogicalResult SliceRowsOp::verify() {
+  ViewType view = getView().getType();
+  if (failed(requireRank4(*this, view)))
+    return failure();
+  if (!ShapedType::isDynamic(view.getShape()[1]))
+    return emitOpError() << "needs a view with a run-time number of rows, found " << view
+                         << "; write '?' for its second extent";
+  return success();
 }
 
 /// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
@@ -164,14 +179,17 @@ static constexpr int64_t kMostSlots = 1024, kMostLdsBytes = 1 << 20;
 LogicalResult RingOp::verify() {
   ViewType view = getView().getType();
   RingType ring = getRing().getType();
-  if (failed(requireRank4(*this, view)))
+  if (failed(getByColumns() ? requireMatrix(*this, view) : requireRank4(*this, view)))
     return failure();
-  if (getIndices().size() != 2)
+  if (getByColumns() && getIndices().size() != 1)
+    return emitOpError() << "has " << getIndices().size()
+                         << " indices, expected one with by_columns: the first row";
+  if (!getByColumns() && getIndices().size() != 2)
     return emitOpError() << "has " << getIndices().size() << " indices, expected batch and head";
   if (view.getElementType() != ring.getElementType())
     return emitOpError() << "ring of " << ring.getElementType() << " over a view of "
                          << view.getElementType();
-  if (!coversColumns(ring.getShape()[1], view))
+  if (!getByColumns() && !coversColumns(ring.getShape()[1], view))
     return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                          << view.getShape()[3] << kColumnsHint;
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
@@ -190,7 +208,10 @@ LogicalResult RingOp::verify() {
 }
 
 std::string RingOp::getBindingName() {
-  auto argument = dyn_cast<BlockArgument>(getView());
+  Value whole = getView();
+  while (auto slice = whole.getDefiningOp<SliceRowsOp>())
+    whole = slice.getView();
+  auto argument = dyn_cast<BlockArgument>(whole);
   auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
   if (!kernel)
     return "ring";
@@ -235,8 +256,6 @@ LogicalResult StoreOp::verify() {
     return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
                          << view.getShape()[3] << " columns; rows of the accumulator become columns"
                          << kColumnsHint;
-  if (view.getElementType().isF32())
-    return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
   return success();
 }
 
@@ -247,15 +266,30 @@ LogicalResult StoreRowsOp::verify() {
   return success();
 }
 
-LogicalResult ReadOp::verify() {
-  RingType ring = getRing().getType();
-  FragType frag = getResult().getType();
-  if (frag.getLayout() != FragLayout::Lhs)
-    return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
-                         << ", expected lhs";
-  if (frag.getShape() != ring.getShape() || frag.getElementType() != ring.getElementType())
-    return emitOpError() << "reads " << frag << " from " << ring
-                         << ", expected the ring's shape and element type";
+/// Widest rows that lanes of one wave cover.
+static constexpr int64_t kMostCombined = 64 * CombineOp::kElementsOfLane;
+
+LogicalResult CombineOp::verify() {
+  ViewType partial = getPartial().getType(), o = getO().getType();
+  if (failed(requireRank4(*this, partial)) || failed(requireRank4(*this, o)))
+    return failure();
+  if (!partial.getElementType().isF32() || o.getElementType().isF32())
+    return emitOpError() << "folds " << partial << " into " << o
+                         << ", expected partial results in f32 and an output of bf16 or f16";
+  if (partial.getShape()[3] != getColumns())
+    return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
+                         << getColumns() << ", expected the same number";
+  if (getColumns() % kColumnsOfLoad != 0 || getColumns() > kMostCombined)
+    return emitOpError() << "folds rows of " << getColumns() << " elements, expected a multiple of "
+                         << kColumnsOfLoad << " up to " << kMostCombined;
+  for (Value view : {getPartialLse(), getLse()})
+    if (auto type = view ? cast<ViewType>(view.getType()) : ViewType();
+        type && (type.getRank() != 3 || !type.getElementType().isF32()))
+      return emitOpError() << "has LSE in " << type
+                           << ", expected a (batch, head, row) view of f32";
+  if (static_cast<int64_t>(getRows()) != rowsOfWave(getColumns()))
+    return emitOpError() << "rows(" << getRows() << "), a wave folds " << rowsOfWave(getColumns())
+                         << " rows of " << getColumns() << " elements at a time";
   return success();
 }
 
@@ -270,6 +304,25 @@ LogicalResult ReadTransposedOp::verify() {
     return emitOpError() << "reads " << frag << " from " << ring
                          << ", expected the transposed shape and the same element type";
   return success();
+}
+
+/// A part is of a tile of `ring`, shared by the kernel's waves.
+static LogicalResult requirePart(Operation *op, PartType part, RingType ring) {
+  if (part.getShape() != ring.getShape() || part.getElementType() != ring.getElementType())
+    return op->emitOpError() << part << " of " << ring
+                             << ", expected the ring's shape and element type";
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (kernel && kernel.getWaves() != static_cast<uint64_t>(part.getWaves()))
+    return op->emitOpError() << part << " is shared by " << part.getWaves()
+                             << " waves, the kernel has " << kernel.getWaves();
+  return success();
+}
+
+LogicalResult LoadPartOp::verify() {
+  return requirePart(*this, getPart().getType(), getRing().getType());
+}
+LogicalResult PutOp::verify() {
+  return requirePart(*this, getPart().getType(), getRing().getType());
 }
 
 LogicalResult WaitOp::verify() {

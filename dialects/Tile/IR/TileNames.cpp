@@ -30,6 +30,8 @@ static StringRef bindingOf(Value value) {
 }
 
 static std::string nameAfter(Value view, StringRef suffix) {
+  while (auto slice = view.getDefiningOp<SliceRowsOp>())
+    view = slice.getView();
   StringRef binding = bindingOf(view);
   return binding.empty() ? suffix.str() : (binding + "_" + suffix).str();
 }
@@ -70,8 +72,19 @@ void DimOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), extentName(*this));
 }
 void WaveRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "wave_row"); }
+void BlockTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getRow(), "row");
+  setName(getColumn(), "column");
+}
+void WaveGridOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getRow(), "wave_i");
+  setName(getColumn(), "wave_j");
+}
 void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "kv_head");
+}
+void SliceRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "slice"));
 }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "ring"));
@@ -84,9 +97,7 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
-void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "row");
-}
+void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "row"); }
 void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "shifted");
@@ -99,9 +110,14 @@ void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "operand");
 }
+void LoadPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPart(), "part"); }
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }
 void MmaOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "product"); }
+void MaskDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "masked");
+}
+void SliceDepthOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void MaskOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "masked"); }
 void RowMaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "max"); }
 void RowSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sum"); }

@@ -83,9 +83,16 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
 
 def Tile_WaveRowOp : Tile_Op<"wave_row", [NamedResults, Pure]> {
   let summary = "the first row of this wave: the workgroup's, plus `rows` for each wave before it";
-  let arguments = (ins I32:$block_row, I64Attr:$rows);
+  let description = [{
+    Where waves stand in a grid, `part` is this wave's place along one side of it (a result of
+    `tile.wave_grid`), and only waves before it along that side count.
+  }];
+  let arguments = (ins I32:$block_row, I64Attr:$rows, Optional<I32>:$part);
   let results = (outs I32:$row);
-  let assemblyFormat = "$block_row `rows` `(` $rows `)` attr-dict";
+  let assemblyFormat = "$block_row `rows` `(` $rows `)` (`part` `(` $part^ `)`)? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::Value":$blockRow, "int64_t":$rows), [{
+    build($_builder, $_state, blockRow, rows, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -100,18 +107,61 @@ def Tile_GroupHeadOp : Tile_Op<"group_head", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
+  let summary = "quotient and remainder of numbers that are the same in all lanes";
+  let description = [{ Neither is negative, and `divisor` is not 0. The results stay in scalar registers. }];
+  let arguments = (ins I32:$dividend, I32:$divisor);
+  let results = (outs I32:$quotient, I32:$remainder);
+  let assemblyFormat = "$dividend `by` $divisor attr-dict";
+}
+
+def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
+  let summary = "a view of some of the rows: `size` from row `first` on, or as many as there are";
+  let description = [{
+    Dimension 1 counts the rows. Row 0 of the result is row `first` of `view`; its extent ends at the
+    end of `view`, and is 0 where `first` lies beyond it. Offsets are 64 bits wide. A ring of a view
+    without rows must not be fetched.
+
+    ```mlir
+    tile.kernel @second_half(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
+      %rows = tile.dim %k, 1 : <?x?x?x128xbf16>
+      %two = arith.constant 2 : i32
+      %half, %odd = tile.divmod %rows by %two
+      %upper = tile.slice_rows %k from %half size %rows : <?x?x?x128xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, I32:$first, I32:$size);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = "$view `from` $first `size` $size attr-dict `:` type($view)";
+  let hasVerifier = 1;
+}
+
 def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
     `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
     stage and set in the `clusters` stage.
+
+    With `by_columns` the view is a matrix and the tiles follow one another along its rows: tile t
+    of a ring of R x C has rows `index` to `index` + R - 1 and columns tC to tC + C - 1. Rows at or
+    beyond the view's extent arrive as zero; what arrives for columns at or beyond it is not
+    specified, since only a copy element by element could tell (`tile.mask_depth` makes them zero).
+
+    `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
+    must then be avoided by the order of rows and by XOR swizzles alone.
+
+    ```mlir
+    %a_ring = tile.ring %a[%row] by_columns unpadded : <?x?xbf16> -> <256x64xbf16>
+    ```
   }];
   let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$depth,
-      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout);
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout,
+      UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)?
-    (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
+    $view `[` $indices `]` (`by_columns` $by_columns^)? (`unpadded` $unpadded^)? (`depth` `(` $depth^ `)`)?
+    (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -264,6 +314,48 @@ def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "folds the partial results of split KV into rows of O, and of LSE";
+  let description = [{
+    `partial` is (batch and slice, row, head, element) and `partial_lse` (batch and slice, head, row),
+    with `splits` slices of each batch one after the other. Rows `row` to `row` + `rows` - 1 of one
+    head become the mean of the slices' rows, weighted by exp(LSE); with `lse` the logarithm of the
+    sum of the weights is written too. Slices whose LSE is -inf count nothing; a row without others
+    is 0, with LSE -inf. Slices are added in their order, whatever the timing.
+
+    A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave.
+
+    ```mlir
+    tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,
+        %o: !tile.view<?x?x?x64xbf16>, %splits: i32) target("gfx950") waves(4) {
+      %batch, %head, %first = tile.block_id %o rows(16) : <?x?x?x64xbf16>
+      %row = tile.wave_row %first rows(4)
+      tile.combine %partial, %partial_lse splits(%splits) into %o[%batch, %row, %head] rows(4)
+          : <?x?x?x64xf32>, <?x?x?xf32>, <?x?x?x64xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$partial, Tile_View:$partial_lse, I32:$splits, Tile_View:$o,
+      Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows);
+  let assemblyFormat = [{
+    $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
+    `rows` `(` $rows `)` attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o) (`,` type($lse)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Elements that a lane holds of its row: a load of 16 bytes.
+    static constexpr int64_t kElementsOfLane = 4;
+    /// Lanes side by side in a row of `columns` elements, a power of two; and the rows of a wave.
+    static int64_t lanesOfRow(int64_t columns) {
+      return ::llvm::PowerOf2Ceil((columns + kElementsOfLane - 1) / kElementsOfLane);
+    }
+    static int64_t rowsOfWave(int64_t columns) { return 64 / lanesOfRow(columns); }
+    int64_t getLanesOfRow() { return lanesOfRow(getColumns()); }
+    /// Elements of a row.
+    int64_t getColumns() { return getO().getType().getShape()[3]; }
+  }];
+}
+
 def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "starts the asynchronous copy of a tile from global memory into its ring slot";
   let description = [{
@@ -274,13 +366,56 @@ def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
 }
 
-def Tile_ReadOp : Tile_Op<"read", [NamedResults, MemoryEffects<[MemRead]>]> {
-  let summary = "a tile from LDS into a left operand: row = the tile's row, depth = its column";
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+def Tile_LoadPartOp : Tile_Op<"load_part", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "this wave's part of a tile from global memory into registers";
+  let description = [{
+    What `tile.fetch` does where the target has no wide load to LDS, in two: this op loads, and a
+    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile);
+  let results = (outs Tile_Part:$part);
+  let assemblyFormat = "$ring `[` $tile `]` attr-dict `:` type($ring) `->` type($part)";
+  let hasVerifier = 1;
+}
+
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>]> {
+  let summary = "this wave's part of a tile from registers into its ring slot";
+  let description = [{
+    Other waves may read the tile after a wait for LDS accesses and a barrier. In the `clusters`
+    stage `slot` says which slot.
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Tile_Part:$part);
+  let assemblyFormat = [{
+    $part `,` $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($part) `,` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_ReadOp : Tile_Op<"read", [
+    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "a tile from LDS into an operand whose depth runs along the tile's columns";
+  let description = [{
+    As `lhs`, the fragment's rows are the tile's rows; as `rhs`, its columns are.
+
+    With `part`, this wave's place along one side of a grid of waves (a result of `tile.wave_grid`),
+    the wave reads only its part of the tile's rows: of a side of n waves, wave i reads the i-th of
+    n equal parts. `tile-allocate-lds` looks for a layout in which no wave's reads have conflicts.
+
+    ```mlir
+    %lhs = tile.read %b_ring[%t] part(%i) : <256x64xbf16> -> <128x64xbf16, lhs>
+    %rhs = tile.read %a_ring[%t] part(%j) : <256x64xbf16> -> <64x64xbf16, rhs>
+    ```
+  }];
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
+    $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict
+    `:` type($ring) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ring,
+      "::mlir::Value":$tile, "::mlir::Value":$slot), [{
+    build($_builder, $_state, result, ring, tile, slot, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -499,6 +634,8 @@ def Tile_LogSumOp : Tile_Op<"log_sum", [NamedResults, Pure, AllTypesMatch<["sum"
   let assemblyFormat = "$sum `reference` `(` $reference `)` attr-dict `:` type($sum)";
 }
 
+include "Tile/IR/TileMatrixOps.td"
+
 //===-- The clusters stage -----------------------------------------------------------------------===//
 
 def Tile_WaitOp : Tile_Op<"wait"> {
@@ -510,10 +647,11 @@ def Tile_WaitOp : Tile_Op<"wait"> {
 }
 
 def Tile_AwaitOp : Tile_Op<"await"> {
-  let summary = "waits for fetches and LDS reads of this wave, said in tiles";
+  let summary = "waits for fetches and LDS accesses of this wave, said in tiles";
   let description = [{
     `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
-    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads.
+    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads and for all
+    that was put into LDS.
     `tile-synchronize` turns it into a `tile.wait` with instruction counts.
   }];
   let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);

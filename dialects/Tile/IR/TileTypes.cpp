@@ -159,6 +159,48 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+// PartType
+
+Type PartType::parse(AsmParser &parser) {
+  SmallVector<int64_t> shape;
+  Type element;
+  int64_t waves = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
+      parser.parseComma() || parser.parseInteger(waves) || parser.parseGreater())
+    return {};
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element,
+                    waves);
+}
+
+void PartType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printShape(printer, getShape(), getElementType());
+  printer << ", " << getWaves() << ">";
+}
+
+/// Lanes of a wave, bytes of a register.
+static constexpr int64_t kLanes = 64, kRegisterBytes = 4;
+
+LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> shape, Type element, int64_t waves) {
+  if (failed(RingType::verify(emitError, shape, element)))
+    return failure();
+  if (waves < 1 || waves > 16 || !llvm::isPowerOf2_64(waves))
+    return emitError() << "part of a tile shared by " << waves
+                       << " waves, expected 1, 2, 4, 8 or 16";
+  if (tileBytes(shape, element, kLargestTileBytes) < waves * kLanes * kRegisterBytes)
+    return emitError() << "part of a tile of " << shape[0] << "x" << shape[1]
+                       << ", which has less than " << kRegisterBytes << " bytes for each lane of "
+                       << waves << " waves; use fewer waves or a larger tile";
+  return success();
+}
+
+int64_t PartType::getRegisters() const {
+  int64_t bytes = getShape()[0] * getShape()[1] * (getElementType().getIntOrFloatBitWidth() / 8);
+  return bytes / (getWaves() * kLanes * kRegisterBytes);
+}
+
 // RowsType
 
 Type RowsType::parse(AsmParser &parser) {

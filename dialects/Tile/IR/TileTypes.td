@@ -47,6 +47,12 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
   let extraClassDeclaration = [{
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
+    /// Of an operand: its extent along the depth of the product, and along the other dimension.
+    int64_t getDepth() const { return getShape()[isLeft() ? 1 : 0]; }
+    int64_t getWidth() const { return getShape()[isLeft() ? 0 : 1]; }
+    bool isLeft() const {
+      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::LhsAcc;
+    }
   }];
 }
 
@@ -59,6 +65,22 @@ def Tile_Rows : Tile_Type<"Rows", "rows"> {
   }];
   let parameters = (ins "int64_t":$size, "::mlir::Type":$elementType);
   let hasCustomAssemblyFormat = 1;
+}
+
+def Tile_Part : Tile_Type<"Part", "part"> {
+  let summary = "a wave's part of a tile on its way to LDS";
+  let description = [{
+    Rows x columns of the tile, and how many waves share it. Which elements a lane holds is settled
+    with the ring's layout; `tile.put` knows. `!tile.part<32x128xbf16, 4>` is 8 registers of 4 bytes
+    in each lane of four waves.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+      "int64_t":$waves);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// 32-bit registers of one lane.
+    int64_t getRegisters() const;
+  }];
 }
 
 #endif // HOCKET_TILE_TYPES_TD

@@ -1,13 +1,15 @@
 // tile-allocate-lds: where each ring lies in LDS, and in which layout.
 //
-// The layout is found, not typed in: the layout library searches what the LDS DMA can write for the
-// one that the kernel's own reads hit with the fewest bank conflicts.
+// The layout is found, not typed in: the layout library searches what the LDS DMA can write (or, of
+// a ring whose tiles pass through registers, what stores can) for the one that the kernel's own
+// accesses hit with the fewest bank conflicts.
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 
 #include "hocket/Layout/LdsSearch.h"
+#include "hocket/Layout/LdsStaging.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -27,13 +29,15 @@ using namespace hocket::tile;
 static constexpr int64_t kRingAlignment = 1024;
 
 /// Every way in which the ring is read, once.
-static Result<std::vector<LdsUse>> collectUses(RingOp ring) {
+static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch) {
   std::vector<LdsUse> uses;
   for (Operation *user : ring.getRing().getUsers()) {
     if (!isa<ReadOp, ReadTransposedOp>(user))
       continue;
     auto frag = cast<FragType>(user->getResult(0).getType());
-    Result<LdsUse> use = isa<ReadOp>(user) ? operandReads(frag) : transposedOperandReads(frag);
+    auto read = dyn_cast<ReadOp>(user);
+    Result<LdsUse> use = read ? operandReads(frag, wavePartOf(read.getPart()))
+                              : transposedOperandReads(frag, arch);
     if (!use)
       return use.error();
     bool known = llvm::any_of(uses, [&](const LdsUse &other) {
@@ -45,8 +49,31 @@ static Result<std::vector<LdsUse>> collectUses(RingOp ring) {
   return uses;
 }
 
+/// Whether all that is written to the ring can be written by the target, in one way.
+static LogicalResult verifyWriters(RingOp ring, const ArchInfo &arch) {
+  FetchOp fetch;
+  PutOp put;
+  for (Operation *user : ring.getRing().getUsers()) {
+    if (auto op = dyn_cast<FetchOp>(user))
+      fetch = op;
+    if (auto op = dyn_cast<PutOp>(user))
+      put = op;
+  }
+  if (fetch && put) {
+    auto diagnostic = put.emitOpError() << "puts into ring '" << ring.getBindingName()
+                                        << "', which is fetched into too; use one of both";
+    diagnostic.attachNote(fetch.getLoc()) << "the fetch is here";
+    return diagnostic;
+  }
+  if (fetch && !arch.hasLdsDma(kDmaBytes))
+    return fetch.emitOpError() << "needs loads of " << kDmaBytes << " bytes to LDS, which "
+                               << arch.name
+                               << " does not have; use 'tile.load_part' and 'tile.put'";
+  return success();
+}
+
 static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const ArchInfo &arch) {
-  Result<std::vector<LdsUse>> uses = collectUses(ring);
+  Result<std::vector<LdsUse>> uses = collectUses(ring, arch);
   if (!uses)
     return uses.error();
   if (uses->empty())
@@ -57,7 +84,10 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
   request.uses = *uses;
   request.dmaWaves = waves;
-  return findLdsLayout(request, arch.lds.access);
+  if (ring.getUnpadded())
+    request.maxPadding = 0;
+  return passesRegisters(ring) ? findStagedLdsLayout(request, arch.lds.access)
+                               : findLdsLayout(request, arch.lds.access);
 }
 
 namespace {
@@ -98,6 +128,8 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
   for (RingOp ring : rings) {
     if (!ring.getDepth())
       return ring.emitOpError("has no depth; run 'tile-pipeline' first");
+    if (failed(verifyWriters(ring, **arch)))
+      return failure();
     if (!ring.getLayout() && !llvm::isPowerOf2_64(kernel.getWaves()))
       return ring.emitOpError() << "cannot be fetched by " << kernel.getWaves()
                                 << " waves, which do not share a tile's "
@@ -110,7 +142,8 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
       ring.setLayoutAttr(toAttr(kernel.getContext(), choice->layout));
       if (remarks)
         ring.emitRemark() << choice->layout.bytes() << " bytes a tile, " << choice->conflicts()
-                          << " cycles of bank conflicts in one wave's reads of it";
+                          << " cycles of bank conflicts in one wave's "
+                          << (passesRegisters(ring) ? "accesses to it" : "reads of it");
     }
     if (!ring.getLdsOffset())
       ring.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kRingAlignment)));

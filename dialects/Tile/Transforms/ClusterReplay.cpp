@@ -15,6 +15,7 @@ namespace {
 /// Barriers that wave group 0 and 1 have passed.
 using Epochs = std::array<int64_t, 2>;
 
+/// What brought a slot its content: a fetch, or a put.
 struct Fetch {
   const ClusterEvent *event;
   Epochs issued;
@@ -22,6 +23,8 @@ struct Fetch {
   Epochs completed = {};
   Operation *wait = nullptr;     ///< that completed it, or the last that did not
   int64_t newerInstructions = 0; ///< of this wave, when `wait` stood
+
+  bool isPut() const { return isa<PutOp>(event->op); }
 };
 
 struct Read {
@@ -54,6 +57,7 @@ private:
                                int64_t reader, int64_t writer);
   LogicalResult read(const ClusterEvent &event);
   LogicalResult verifyComplete(const Slot &slot, const ClusterEvent &event);
+  void completeLdsAccesses(WaitOp op);
   void wait(WaitOp op);
   void barrier(BarrierOp op);
   LogicalResult end();
@@ -120,11 +124,12 @@ FailureOr<Slot *> Replay::slotOf(const ClusterEvent &event) {
   return &place->second;
 }
 
-/// "fetches tile 4 of ring 'v' over tile 2".
+/// "fetches tile 4 of ring 'v' over tile 2"; "puts" where it does that.
 std::string Replay::overwriting(const Slot &slot, const ClusterEvent &event, int64_t tile) const {
   const std::string &name = rings.find(RingOp(event.ring))->second.name;
-  std::string text = "fetches tile " + std::to_string(event.tile) + " of ring '" + name +
-                     "' over tile " + std::to_string(tile);
+  std::string text = isa<PutOp>(event.op) ? "puts" : "fetches";
+  text += " tile " + std::to_string(event.tile) + " of ring '" + name + "' over tile " +
+          std::to_string(tile);
   return slot.ring->name == name ? text : text + " of ring '" + slot.ring->name + "'";
 }
 
@@ -133,7 +138,8 @@ LogicalResult Replay::overwrite(Slot &slot, const ClusterEvent &event) {
   if (slot.content && !slot.content->complete) {
     const Fetch &fetch = *slot.content;
     InFlightDiagnostic diagnostic = error(event) << overwriting(slot, event, fetch.event->tile)
-                                                 << ", which is still being fetched";
+                                                 << ", which is still being "
+                                                 << (fetch.isPut() ? "put" : "fetched");
     diagnostic.attachNote(fetch.event->op->getLoc())
         << "by " << stepOf(fetch.event->op) << " (" << when(fetch.issued)
         << "); wait for it and read it first, or use another slot";
@@ -161,8 +167,9 @@ LogicalResult Replay::overwritesRead(const Slot &slot, const ClusterEvent &event
   else if (event.ring != read.event->ring)
     note << "the read is here; give the rings LDS of their own";
   else
-    note << "the read is here; fetch one cluster later, read one cluster earlier, or give ring '"
-         << slot.ring->name << "' one more slot";
+    note << "the read is here; " << (isa<PutOp>(event.op) ? "put" : "fetch")
+         << " one cluster later, read one cluster earlier, or give ring '" << slot.ring->name
+         << "' one more slot";
   return diagnostic;
 }
 
@@ -180,7 +187,8 @@ LogicalResult Replay::fetch(const ClusterEvent &event) {
   }
   (*target)->content = Fetch{&event, epochs};
   (*target)->clobber = nullptr;
-  inFlight.push_back({RingOp(event.ring), event.slot});
+  if (!isa<PutOp>(event.op))
+    inFlight.push_back({RingOp(event.ring), event.slot});
   return success();
 }
 
@@ -209,7 +217,8 @@ LogicalResult Replay::read(const ClusterEvent &event) {
                                     << slot.ring->name << "' from slot " << event.slot
                                     << ", which holds tile " << slot.content->event->tile;
     diagnostic.attachNote(slot.content->event->op->getLoc())
-        << stepOf(slot.content->event->op) << " fetched that here (" << when(slot.content->issued)
+        << stepOf(slot.content->event->op) << (slot.content->isPut() ? " put" : " fetched")
+        << " that here (" << when(slot.content->issued)
         << "); the slot of a tile is the tile modulo the ring's depth, " << slot.ring->depth;
     return diagnostic;
   }
@@ -225,8 +234,12 @@ LogicalResult Replay::verifyComplete(const Slot &slot, const ClusterEvent &event
   std::string what = "reads tile " + std::to_string(event.tile) + " of ring '" + slot.ring->name +
                      "', which " + stepOf(fetch.event->op) + " (" + when(fetch.issued) + ")";
   if (!fetch.complete) {
-    InFlightDiagnostic diagnostic = error(event) << what << " may still be fetching";
-    if (fetch.wait)
+    InFlightDiagnostic diagnostic = error(event) << what << " may still be "
+                                                 << (fetch.isPut() ? "putting" : "fetching");
+    if (fetch.isPut())
+      diagnostic.attachNote(fetch.event->op->getLoc())
+          << "it was put here and no wait follows; put 'tile.wait lgkm(0)' in front of the barrier";
+    else if (fetch.wait)
       diagnostic.attachNote(fetch.wait->getLoc())
           << "this wait leaves " << *cast<WaitOp>(fetch.wait).getVm()
           << " loads in flight; at most vm(" << fetch.newerInstructions << ") completes the fetch";
@@ -239,10 +252,10 @@ LogicalResult Replay::verifyComplete(const Slot &slot, const ClusterEvent &event
     for (int64_t reader = 0; reader != groups; ++reader) {
       if (fetch.completed[writer] < epochs[reader])
         continue;
-      InFlightDiagnostic diagnostic = error(event)
-                                      << what << " fetched, with no barrier between the wait ("
-                                      << when(fetch.completed, writer) << ") and the read ("
-                                      << when(epochs, reader) << ")";
+      InFlightDiagnostic diagnostic =
+          error(event) << what << (fetch.isPut() ? " put" : " fetched")
+                       << ", with no barrier between the wait (" << when(fetch.completed, writer)
+                       << ") and the read (" << when(epochs, reader) << ")";
       diagnostic.attachNote(fetch.wait->getLoc())
           << "the wait is here; wait one cluster earlier or read one cluster later";
       return diagnostic;
@@ -254,12 +267,21 @@ LogicalResult Replay::verifyComplete(const Slot &slot, const ClusterEvent &event
 //===-- Waits and barriers
 //-----------------------------------------------------------------------===//
 
+void Replay::completeLdsAccesses(WaitOp op) {
+  for (auto &[key, slot] : slots) {
+    for (Read &read : slot.reads)
+      if (!read.complete)
+        read.complete = true, read.completed = epochs;
+    if (slot.content && slot.content->isPut() && !slot.content->complete) {
+      slot.content->complete = true, slot.content->completed = epochs;
+      slot.content->wait = op;
+    }
+  }
+}
+
 void Replay::wait(WaitOp op) {
   if (op.getLgkm() == 0)
-    for (auto &[key, slot] : slots)
-      for (Read &read : slot.reads)
-        if (!read.complete)
-          read.complete = true, read.completed = epochs;
+    completeLdsAccesses(op);
   if (!op.getVm())
     return;
   // Loads complete in order: all but the newest `vm` instructions.
@@ -314,13 +336,13 @@ LogicalResult Replay::end() {
 LogicalResult Replay::run(const ClusterTrace &trace) {
   for (const ClusterEvent &event : trace.events) {
     LogicalResult result = success();
-    if (isa<FetchOp>(event.op))
+    if (isa<FetchOp, PutOp>(event.op))
       result = fetch(event);
     else if (auto op = dyn_cast<WaitOp>(event.op))
       wait(op);
     else if (auto op = dyn_cast<BarrierOp>(event.op))
       barrier(op);
-    else
+    else if (isa<ReadOp, ReadTransposedOp>(event.op))
       result = read(event);
     if (failed(result))
       return failure();
@@ -337,10 +359,13 @@ FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
       return WalkResult::interrupt();
     }
     Result<LdsTileLayout> layout = toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
-    Result<LdsDmaPlan> plan =
-        layout ? planLdsDma(*layout, kernel.getWaves()) : Result<LdsDmaPlan>(layout.error());
-    if (!plan) {
-      ring.emitOpError() << "cannot be fetched: " << plan.error().message;
+    bool staged = passesRegisters(ring);
+    Result<LdsDmaPlan> plan = staged   ? LdsDmaPlan()
+                              : layout ? planLdsDma(*layout, kernel.getWaves())
+                                       : Result<LdsDmaPlan>(layout.error());
+    if (!layout || !plan) {
+      ring.emitOpError() << "cannot be fetched: "
+                         << (layout ? plan.error().message : layout.error().message);
       return WalkResult::interrupt();
     }
     RingInfo &info = rings[ring];
@@ -348,7 +373,8 @@ FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
     info.begin = *ring.getLdsOffset();
     info.slotBytes = layout->bytes();
     info.depth = *ring.getDepth();
-    info.fetchInstructions = static_cast<int64_t>(plan->instructions) * layout->panels();
+    info.fetchInstructions =
+        staged ? 0 : static_cast<int64_t>(plan->instructions) * layout->panels();
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())

@@ -12,8 +12,10 @@ using namespace hocket::tile;
 /// Ops that a run may execute before it is said not to end.
 static constexpr int64_t kMostVisits = 1 << 22;
 
-static bool isAccess(Operation *op) { return isa<FetchOp, ReadOp, ReadTransposedOp>(op); }
-static bool isEvent(Operation *op) { return isAccess(op) || isa<WaitOp, BarrierOp>(op); }
+static bool isAccess(Operation *op) { return isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op); }
+static bool isEvent(Operation *op) {
+  return isAccess(op) || isa<LoadPartOp, WaitOp, BarrierOp>(op);
+}
 
 //===-- What a value depends on
 //------------------------------------------------------------------===//
@@ -53,6 +55,9 @@ static SmallVector<Value> sourcesOf(Value value) {
     return {loop.getConditionOp().getCondition(), loop.getConditionOp().getArgs()[index]};
   if (auto step = dyn_cast<StepOp>(op))
     return {step.getBody().front().getTerminator()->getOperand(index)};
+  // What a part holds is the tile that it was loaded from.
+  if (auto load = dyn_cast<LoadPartOp>(op))
+    return {load.getTile()};
   return {};
 }
 
@@ -83,7 +88,7 @@ static Value findWaveSource(Value start) {
     Value value = worklist.pop_back_val();
     if (!seen.insert(value).second)
       continue;
-    if (value.getDefiningOp<WaveRowOp>())
+    if (isa_and_nonnull<WaveRowOp, WaveGridOp>(value.getDefiningOp()))
       return value;
     llvm::append_range(worklist, sourcesOf(value));
   }
@@ -115,7 +120,8 @@ LogicalResult ClusterProgram::collectEvents() {
       return WalkResult::interrupt();
     }
     bool usesRing = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
-    if (usesRing && (!isAccess(op) || !op->getOperand(0).getDefiningOp<RingOp>())) {
+    bool followed = isAccess(op) || isa<LoadPartOp>(op);
+    if (usesRing && (!followed || !op->getOperand(0).getDefiningOp<RingOp>())) {
       op->emitOpError("uses a ring in a way that 'tile-verify-clusters' cannot follow; use "
                       "'tile.fetch' and 'tile.read' on the result of a 'tile.ring'");
       return WalkResult::interrupt();
@@ -141,12 +147,15 @@ LogicalResult ClusterProgram::collectEvents() {
 /// The values that must be numbers for `op` to be followed.
 static SmallVector<Value> demandsOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<FetchOp, ReadOp, ReadTransposedOp>([](auto access) {
+      .Case<FetchOp, PutOp, ReadOp, ReadTransposedOp>([](auto access) {
         SmallVector<Value> values = {access.getTile()};
         if (Value slot = access.getSlot())
           values.push_back(slot);
+        if constexpr (std::is_same_v<decltype(access), PutOp>)
+          values.push_back(access.getPart());
         return values;
       })
+      .Case([](LoadPartOp load) { return SmallVector<Value>{load.getTile()}; })
       .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
       .Case([](scf::ForOp loop) {
         return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
@@ -223,6 +232,7 @@ private:
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult record(Operation &op);
+  LogicalResult verifyPart(PutOp put, int64_t tile) const;
   void fold(Operation &op);
   void assign(ValueRange targets, ValueRange sources);
   Attribute known(Value value) const;
@@ -366,19 +376,42 @@ LogicalResult Interpreter::visitWhile(scf::WhileOp loop) {
   }
 }
 
+/// Whether the part that is put was loaded from this tile, of this ring's view.
+LogicalResult Interpreter::verifyPart(PutOp put, int64_t tile) const {
+  FailureOr<int64_t> loaded = number(put.getPart(), put, "a part");
+  if (failed(loaded))
+    return failure();
+  if (*loaded == tile)
+    return success();
+  InFlightDiagnostic diagnostic = put.emitOpError() << "puts a part of tile " << *loaded
+                                                    << " where tile " << tile << " belongs";
+  diagnostic.attachNote(put.getPart().getLoc())
+      << "the part comes from here; load and put the same tile";
+  return diagnostic;
+}
+
 LogicalResult Interpreter::record(Operation &op) {
   ClusterEvent event;
   event.op = &op;
   if (isAccess(&op)) {
     event.ring = op.getOperand(0).getDefiningOp<RingOp>();
     SmallVector<Value> demands = demandsOf(&op);
-    if (demands.size() != 2)
+    auto put = dyn_cast<PutOp>(op);
+    if (demands.size() != (put ? 3 : 2))
       return op.emitOpError("has no slot; run 'tile-pipeline' before 'tile-verify-clusters'");
     FailureOr<int64_t> tile = number(demands[0], &op, "a tile"),
                        slot = number(demands[1], &op, "a slot");
     if (failed(tile) || failed(slot))
       return failure();
     event.tile = *tile, event.slot = *slot;
+    if (put && failed(verifyPart(put, *tile)))
+      return failure();
+  }
+  if (auto load = dyn_cast<LoadPartOp>(op)) {
+    FailureOr<int64_t> tile = number(load.getTile(), &op, "a tile");
+    if (failed(tile))
+      return failure();
+    env[load.getPart()] = IntegerAttr::get(load.getTile().getType(), *tile);
   }
   trace.events.push_back(event);
   return success();

@@ -14,13 +14,13 @@
 
 namespace hocket::tile {
 
-/// One thing that a wave does: a fetch, a read, a wait or a barrier - or, on request, a landmark:
-/// the beginning of a step or of a cluster.
+/// One thing that a wave does: a fetch, a part loaded or put, a read, a wait or a barrier - or, on
+/// request, a landmark: the beginning of a step or of a cluster.
 struct ClusterEvent {
   mlir::Operation *op = nullptr;
-  RingOp ring;      ///< of a fetch or read
-  int64_t slot = 0; ///< of a fetch or read
-  int64_t tile = 0; ///< of a fetch or read
+  RingOp ring;      ///< of a fetch, put or read
+  int64_t slot = 0; ///< of a fetch, put or read
+  int64_t tile = 0; ///< of a fetch, put or read
 };
 
 struct ClusterTrace {

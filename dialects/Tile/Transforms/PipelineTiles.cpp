@@ -108,6 +108,15 @@ private:
 };
 } // namespace
 
+/// Whether the step holds one of these ops.
+template <typename... Ops> static bool contains(StepOp step) {
+  return step
+      .walk([](Operation *op) {
+        return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 Clusters LoopEmitter::scheduledClusters() const {
   Clusters clusters(model.clusters());
   for (const Placement &place : model.places())
@@ -115,11 +124,11 @@ Clusters LoopEmitter::scheduledClusters() const {
   return clusters;
 }
 
-/// Fetches, then everything else as it is written: legal for every algorithm.
+/// What brings tiles to LDS, then everything else as it is written: legal for every algorithm.
 Clusters LoopEmitter::plainClusters() {
   Clusters clusters(2);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
-    bool fetches = step.walk([](FetchOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    bool fetches = contains<FetchOp, LoadPartOp, PutOp>(step);
     clusters[fetches ? 0 : 1].push_back({step, 0});
   }
   return clusters;
@@ -171,42 +180,54 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
   };
   SmallVector<Operation *> accesses;
   clone.walk([&](Operation *op) {
-    if (isa<FetchOp, ReadOp, ReadTransposedOp>(op))
+    if (isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op))
       accesses.push_back(op);
   });
   for (Operation *op : accesses) {
     builder.setInsertionPoint(clone);
     Value slot = slotOf(op->getOperand(0));
-    llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, ReadOp, ReadTransposedOp>(
+    llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, PutOp, ReadOp, ReadTransposedOp>(
         [&](auto access) { access.getSlotMutable().assign(slot); });
   }
   builder.setInsertionPointAfter(clone);
 }
 
-/// Whether `mask` leaves all tiles but the last of `count` alone: it has no diagonal, and the tiles
-/// were counted from where it cuts.
-static bool cutsLastTileAlone(MaskOp mask, Value count) {
-  int64_t rows = mask.getScores().getType().getRows();
+/// Whether a mask of tiles of `extent` that keeps what is below `below` leaves all tiles but the
+/// last of `count` alone: the tiles were counted from where it cuts.
+static bool cutsLastTileAlone(Value below, int64_t extent, Value count) {
   auto isConstant = [](Value value, int64_t wanted) {
     APInt found;
     return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
   };
   auto quotient = count.getDefiningOp<arith::DivUIOp>();
   auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  return !mask.getDiagonal() && sum && isConstant(quotient.getRhs(), rows) &&
-         isConstant(sum.getRhs(), rows - 1) && sum.getLhs() == mask.getBelow();
+  return sum && isConstant(quotient.getRhs(), extent) && isConstant(sum.getRhs(), extent - 1) &&
+         sum.getLhs() == below;
+}
+
+/// What `op` masks, if it is a mask that leaves all tiles but the last of `count` alone.
+static Value idleOutsideLastTile(Operation *op, Value count) {
+  if (auto mask = dyn_cast<MaskOp>(op)) {
+    bool idle = !mask.getDiagonal() &&
+                cutsLastTileAlone(mask.getBelow(), mask.getScores().getType().getRows(), count);
+    return idle ? mask.getScores() : Value();
+  }
+  auto mask = dyn_cast<MaskDepthOp>(op);
+  bool idle =
+      mask && cutsLastTileAlone(mask.getBelow(), mask.getSource().getType().getDepth(), count);
+  return idle ? mask.getSource() : Value();
 }
 
 /// Takes masks out of a tile that no row of it can cut.
 void LoopEmitter::dropIdleMasks(StepOp clone) {
-  SmallVector<MaskOp> idle;
-  clone.walk([&](MaskOp mask) {
-    if (cutsLastTileAlone(mask, loop.getCount()))
-      idle.push_back(mask);
+  SmallVector<std::pair<Operation *, Value>> idle;
+  clone.walk([&](Operation *op) {
+    if (Value source = idleOutsideLastTile(op, loop.getCount()))
+      idle.emplace_back(op, source);
   });
-  for (MaskOp mask : idle) {
-    mask.replaceAllUsesWith(mask.getScores());
-    mask.erase();
+  for (auto [mask, source] : idle) {
+    mask->getResult(0).replaceAllUsesWith(source);
+    mask->erase();
   }
 }
 
@@ -234,13 +255,7 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
 void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const Copy &copy) {
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
-    return copy.valid(step.offset) && StepOp(step.op)
-                                          .walk([](Operation *op) {
-                                            return isa<ReadOp, ReadTransposedOp>(op)
-                                                       ? WalkResult::interrupt()
-                                                       : WalkResult::advance();
-                                          })
-                                          .wasInterrupted();
+    return copy.valid(step.offset) && contains<PutOp, ReadOp, ReadTransposedOp>(step.op);
   });
   AllowedInFlight allowed = copy.allowed(cluster);
   if (reads || allowed) {
@@ -305,7 +320,7 @@ SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
   copy.allowed = [&](int64_t cluster) -> AllowedInFlight {
     if (scheduled)
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
-    return cluster == 0 ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
+    return cluster == 0 && model.fetches() ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
   };
   emitIteration(builder, clusters, copy, scheduled);
   SmallVector<Value> next;

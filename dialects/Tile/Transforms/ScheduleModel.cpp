@@ -37,6 +37,33 @@ const RingUse *ScheduleModel::ringOf(Value ring) const {
   return found == ringUses.end() ? nullptr : &*found;
 }
 
+/// The step that loads the parts which `step` puts, if it does nothing else.
+static StepOp loaderOfPuts(StepOp step) {
+  StepOp loader;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    auto put = dyn_cast<PutOp>(op);
+    auto from = put ? put.getPart().getDefiningOp<StepOp>() : StepOp();
+    if (!from || (loader && loader != from))
+      return StepOp();
+    loader = from;
+  }
+  return loader;
+}
+
+/// Steps that only put what another loads need no place: they end the cluster that loads it.
+void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
+  for (StepOp step : loop.getBody().getOps<StepOp>()) {
+    StepOp loader = steps.contains(step.getSymName()) ? loaderOfPuts(step) : StepOp();
+    if (!loader || steps.contains(loader.getSymName()))
+      continue;
+    Placement place = of(loader.getSymName());
+    place.step = step;
+    place.order = placements.size();
+    placements.push_back(place);
+    steps.erase(step.getSymName());
+  }
+}
+
 /// Matches the loop's steps with the schedule's places; each must occur in both, once.
 LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   unrollFactor = schedule.getUnroll();
@@ -64,6 +91,7 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
     clusterOps.push_back(cluster);
   }
   clusterCount = clusterOps.size();
+  placePuts(loop, steps);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     if (!steps.contains(step.getSymName()))
       continue;
@@ -143,20 +171,21 @@ LogicalResult ScheduleModel::collectRings() {
   for (const Placement &place : placements) {
     WalkResult walk = StepOp(place.step).walk([&](Operation *op) {
       // Waits are counted, so every access must run once whenever its step does.
-      if (isa<FetchOp, ReadOp, ReadTransposedOp>(op) && op->getParentOp() != place.step) {
+      if (isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op) && op->getParentOp() != place.step) {
         op->emitOpError() << "stands in '" << op->getParentOp()->getName()
                           << "', where waits cannot be counted; put it directly into step '"
                           << StepOp(place.step).getSymName() << "'";
         return WalkResult::interrupt();
       }
-      if (auto fetch = dyn_cast<FetchOp>(op)) {
-        RingUse &use = uses[fetch.getRing()];
+      if (isa<FetchOp, PutOp>(op)) {
+        RingUse &use = uses[op->getOperand(0)];
         if (use.fetch) {
-          fetch.emitOpError() << "is the second fetch into ring '" << ringName(fetch.getRing())
-                              << "' in one iteration; a tile is fetched once";
+          op->emitOpError() << "is the second fetch into ring '" << ringName(op->getOperand(0))
+                            << "' in one iteration; a tile is fetched once";
           return WalkResult::interrupt();
         }
         use.fetch = &place;
+        use.put = isa<PutOp>(op);
       }
       if (isa<ReadOp, ReadTransposedOp>(op))
         uses[op->getOperand(0)].reads.push_back(&place);
@@ -191,7 +220,8 @@ LogicalResult ScheduleModel::verifyRing(RingUse &use) const {
       auto diagnostic = cluster.emitOpError()
                         << "reads ring '" << name << "' in " << describe(*read)
                         << " before the tile that " << describe(*use.fetch)
-                        << " fetches is complete for all waves: a wait and "
+                        << (use.put ? " puts" : " fetches")
+                        << " is complete for all waves: a wait and "
                         << (lag() ? "two barriers, one for each wave group," : "a barrier")
                         << " must lie between them";
       diagnostic.attachNote(use.fetch->cluster->getLoc())
@@ -244,7 +274,7 @@ AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
       if (tile < 0 || tile >= tiles || (i == iteration && place.clusterIndex > cluster))
         continue;
       for (const RingUse &use : ringUses)
-        if (use.fetch == &place)
+        if (use.fetch == &place && !use.put)
           fetches.emplace_back(&use, tile);
     }
   }

@@ -20,6 +20,7 @@
 #include "Tile/IR/Tile.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace hocket::tile {
 
@@ -32,10 +33,11 @@ struct Placement {
   int64_t order = 0;  ///< among all places of the schedule, as written
 };
 
-/// A ring's users: one step fetches into it, others read it.
+/// A ring's users: one step fetches into it (or puts), others read it.
 struct RingUse {
   mlir::Value ring;
   const Placement *fetch = nullptr;
+  bool put = false; ///< `fetch` puts what another step loaded: complete with the LDS accesses
   llvm::SmallVector<const Placement *> reads;
   int64_t depth = 1;
 };
@@ -73,11 +75,16 @@ public:
   /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop
   /// over `tiles` tiles, from a simulation of one wave's fetches in order.
   AllowedInFlight allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const;
+  /// Whether the loop fetches: there are waits for it.
+  bool fetches() const {
+    return llvm::any_of(ringUses, [](const RingUse &use) { return use.fetch && !use.put; });
+  }
   /// Whether LDS reads must be complete at the end of this cluster: it reads a ring.
   bool readsRings(int64_t cluster) const;
 
 private:
   mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
+  void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
   mlir::LogicalResult collectRings();
   mlir::LogicalResult verifyRing(RingUse &use) const;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "hocket/Attention/KernelSource.h"
+#include "hocket/Attention/SplitKV.h"
 #include "hocket/Runtime/Stream.h"
 
 #include <cstdint>
@@ -34,12 +35,6 @@ struct ForwardBuffers {
 
 /// Bytes that the buffer of LSE needs: 0 if `problem` does not want it.
 uint64_t lseBytes(const ForwardProblem &problem);
-
-/// One kernel launch of a plan.
-struct PlannedLaunch {
-  std::string kernel; ///< of the registry
-  std::shared_ptr<const CompiledKernel> compiled;
-};
 
 class ForwardPlan {
 public:
@@ -100,14 +95,17 @@ private:
 class Planner {
 public:
   /// Kernels of `registry`, which must outlive the planner, for `architecture`. Sources are asked
-  /// in order until one has the kernel.
+  /// in order until one has the kernel. `computeUnits` are those of the device that plans are to
+  /// run on, which decide whether keys are split; 0: never split unless a problem asks for it.
   Planner(const KernelRegistry &registry, std::vector<std::shared_ptr<KernelSource>> sources,
-          std::string architecture = "gfx950")
-      : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)) {}
+          std::string architecture = "gfx950", unsigned computeUnits = 0)
+      : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)),
+        units(computeUnits) {}
 
-  /// The plan for `problem`. Errors: `KernelRegistry::select`; NotFound if no source has the
-  /// kernel; what compiling it says. The same problem gives the same plan; threads that ask at once
-  /// wait for one another only while the kernel is being made.
+  /// The plan for `problem`: one launch, or two where its keys are split. `ForwardPlan::problem`
+  /// then says into how many slices. Errors: `selectKernels`; NotFound if no source has the kernel;
+  /// what compiling it says. The same problem gives the same plan; threads that ask at once wait
+  /// for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
@@ -120,6 +118,7 @@ private:
   const KernelRegistry &kernels;
   std::vector<std::shared_ptr<KernelSource>> sources;
   std::string architecture;
+  unsigned units;
   std::mutex mutex; ///< of `plans`
   std::unordered_map<std::string, std::shared_ptr<const ForwardPlan>> plans;
 };

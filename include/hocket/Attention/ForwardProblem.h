@@ -49,6 +49,9 @@ std::string_view toString(TensorName tensor);
 inline constexpr int64_t queryTileRows = 256;
 inline constexpr int64_t keyTileRows = 256;
 
+/// The most slices that keys may be split into: each has a result of its own in the workspace.
+inline constexpr int64_t mostSplits = 1024;
+
 struct ForwardProblem {
   DataType dtype = DataType::BF16;
   int64_t batch = 1;
@@ -64,10 +67,14 @@ struct ForwardProblem {
   /// Q may be multiplied by the scale and rounded again before the product: faster, and less
   /// accurate (docs/Accuracy.md).
   bool fastScale = false;
+  /// Slices of the keys that workgroups of their own work on (docs/SplitKV.md): 0 as the heuristic
+  /// says, 1 for none, more: so many.
+  int64_t numSplits = 0;
   Layout layout = Layout::BSHD;
   /// Explicit strides per tensor, instead of those of the dense `layout`.
   std::optional<TensorStrides> strides[4] = {};
 
+  bool isSplit() const { return numSplits > 1; }
   double effectiveScale() const;
   TensorShape shape(TensorName tensor) const;
   TensorStrides stridesOf(TensorName tensor) const;
@@ -76,13 +83,14 @@ struct ForwardProblem {
   /// Keys that query `row` sees: 0 to seqKv.
   int64_t visibleKeys(int64_t row) const;
   /// One line that says everything: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd lse"; strides
-  /// ("k=32768,128,4096": batch, sequence, head) and scale only where they are given.
+  /// ("k=32768,128,4096": batch, sequence, head), scale and splits only where they are given.
   std::string describe() const;
 };
 
 /// Checks what no kernel takes: an extent below 1, a head ratio that is not whole, a scale that is
-/// not finite, a negative or overflowing stride, rows of O that overlap, a tile of 2 GiB or more.
-/// InvalidInput; the message names the field as hocket-run spells it, without dashes.
+/// not finite, a number of splits out of range, a negative or overflowing stride, rows of O that
+/// overlap, a tile of 2 GiB or more. InvalidInput; the message names the field as hocket-run spells
+/// it, without dashes.
 Status validate(const ForwardProblem &problem);
 
 /// Device addresses of a problem's tensors; `lse` and `workspace` may be 0.

@@ -31,6 +31,12 @@ struct CompiledKernel {
   KernelOrigin origin = KernelOrigin::Compiled;
 };
 
+/// One kernel launch of a plan.
+struct PlannedLaunch {
+  std::string kernel; ///< of the registry
+  std::shared_ptr<const CompiledKernel> compiled;
+};
+
 class KernelSource {
 public:
   virtual ~KernelSource();

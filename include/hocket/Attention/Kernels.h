@@ -33,15 +33,39 @@ struct KernelVariant {
   bool operator==(const KernelVariant &) const = default;
 };
 
-/// The variant that `problem` needs.
+struct KernelEntry;
+
+/// The variant that `problem` needs; of `entry`, which may depend on less of the problem.
 KernelVariant variantOf(const ForwardProblem &problem);
+KernelVariant variantOf(const KernelEntry &entry, const ForwardProblem &problem);
 /// The problem with extents of 1 that needs `variant`.
 ForwardProblem exampleOf(const KernelVariant &variant);
+
+/// What part of a plan a kernel is.
+enum class KernelRole {
+  Whole,   ///< computes O alone
+  Slices,  ///< the producer of split KV: partial results into the workspace
+  Combine, ///< what makes O of them
+};
+/// "whole", "slices", "combine".
+std::string_view toString(KernelRole role);
+
+/// What a workgroup costs, for the heuristic of split KV (docs/SplitKV.md), in cycles of the model.
+struct KernelCost {
+  HeadDims headDims;
+  int64_t rows = 0;     ///< query rows of a workgroup
+  int64_t keys = 0;     ///< of a tile
+  int64_t resident = 1; ///< workgroups that a compute unit holds at a time
+  double start = 0;     ///< of a workgroup, whatever it does
+  double tile = 0;      ///< of each tile of keys, alone on its compute unit
+  double shared = 0;    ///< the same beside as many others as fit
+};
 
 /// A registered kernel.
 struct KernelEntry {
   std::string name;    ///< unique; letters, digits and underscores
   std::string summary; ///< one sentence
+  KernelRole role = KernelRole::Whole;
   // What it takes.
   std::vector<std::string> architectures; ///< LLVM's processor names
   std::vector<DataType> dtypes;
@@ -55,16 +79,19 @@ struct KernelEntry {
   int64_t maxSequence = 0;     ///< of seqQ and of seqKv
   int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
   // How it is made.
-  std::string schedule;   ///< of kernels/schedules
-  int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
-  int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
-  std::string blockOrder; ///< "heavy_first" or "linear"
+  std::string schedule;          ///< of kernels/schedules
+  int64_t waves = 0;             ///< of a workgroup, 32 query rows each; 0: as the head size wants
+  int64_t kvTile = 0;            ///< keys of a tile; 0: as the head size wants
+  std::string blockOrder;        ///< "heavy_first" or "linear"
+  std::vector<KernelCost> costs; ///< of head dimensions for which it is known
   // When it is the one to take.
   int64_t priority = 0;      ///< higher is asked first; no two entries have the same
   manifest::Expression pays; ///< over the problem's variables (docs/Manifest.md); not 0: it pays
   std::string because;       ///< where the threshold in `pays` comes from
 
   bool takes(HeadDims dims) const;
+  /// What a workgroup costs; null: not known.
+  const KernelCost *costOf(HeadDims dims) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.
@@ -122,9 +149,9 @@ public:
   Result<const KernelEntry *> find(std::string_view kernel) const;
   Result<const KernelProfile *> findProfile(std::string_view profile) const;
 
-  /// Goes through all entries: chosen is the first that takes the problem and pays, or else the
-  /// last that takes it (the one of lowest priority is the one that always works). `problem` must
-  /// be valid. An error is an expression that cannot be evaluated.
+  /// Goes through all entries but those that combine: chosen is the first that takes the problem
+  /// and pays, or else the last that takes it (the one of lowest priority is the one that always
+  /// works). `problem` must be valid. An error is an expression that cannot be evaluated.
   Result<KernelChoice> choose(const ForwardProblem &problem, std::string_view architecture) const;
 
   /// `choose`, with errors: InvalidInput for a problem that `validate` refuses; Unsupported for one
@@ -132,6 +159,10 @@ public:
   /// against it, the nearest problem that it takes.
   Result<const KernelEntry *> select(const ForwardProblem &problem,
                                      std::string_view architecture) const;
+
+  /// The kernel that folds the slices of `problem`, which is split. Unsupported if there is none.
+  Result<const KernelEntry *> selectCombine(const ForwardProblem &problem,
+                                            std::string_view architecture) const;
 
   /// The registry as JSON, with the variants of each kernel and profile.
   std::string toJson() const;

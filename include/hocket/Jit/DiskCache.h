@@ -62,6 +62,9 @@ public:
   /// takes nothing from the kernel's usability.
   Status store(const CacheEntry &entry) const;
 
+  /// Whether entries could be stored: makes the directory if need be. Host error if not.
+  Status checkWritable() const;
+
   /// Held while one process makes what others are waiting for; gone with the process.
   class WorkLock {
   public:

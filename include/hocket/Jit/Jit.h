@@ -46,6 +46,9 @@ std::string describeVariant(const attention::KernelEntry &entry,
 /// What a planner is made of.
 struct PlannerOptions {
   std::string architecture = "gfx950";
+  /// Of the device that plans are to run on (`runtime::DeviceProperties::computeUnits`), for the
+  /// heuristic of split KV. 0: those of a whole chip of the architecture.
+  unsigned computeUnits = 0;
   /// Directories made by `hocketc --all`, asked first, in this order.
   std::vector<std::string> bundles;
   /// Whether kernels that no bundle has are compiled.

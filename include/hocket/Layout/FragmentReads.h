@@ -38,6 +38,17 @@ struct FragmentDims {
 Result<LinearLayout> directReads(const LinearLayout &fragment, const FragmentDims &names,
                                  unsigned elementBits, unsigned bytes);
 
+/// Reads of `bytes` bytes a lane whose elements run over rows instead of columns.
+struct GatheredReads {
+  LinearLayout access;        ///< (register, lane, ...) -> (row, byte) of the first element
+  std::vector<unsigned> rows; ///< the bits of the row that count the elements, from the lowest
+};
+
+/// As directReads, for a fragment whose consecutive elements lie in different rows of one column:
+/// an LDS layout must put those rows next to each other. An error if they do not.
+Result<GatheredReads> gatheredReads(const LinearLayout &fragment, const FragmentDims &names,
+                                    unsigned elementBits, unsigned bytes);
+
 /// The same for transposing reads of 8 bytes a lane: (row, byte) is what each lane passes as its
 /// address.
 Result<LinearLayout> transposedReads(const LinearLayout &fragment, const FragmentDims &names,

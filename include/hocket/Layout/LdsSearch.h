@@ -31,6 +31,9 @@ namespace hocket {
 struct LdsUse {
   LdsInstruction instruction = LdsInstruction::ReadB128;
   LinearLayout access;
+  /// Bits of the row over which the elements of one access run, from the lowest, if they do not run
+  /// along the row: (row, byte) is then the first element's (LdsStaging.h).
+  std::vector<unsigned> gatheredRows = {};
 };
 
 struct LdsTileRequest {

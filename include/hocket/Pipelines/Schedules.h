@@ -20,6 +20,7 @@ namespace hocket {
 /// One file of kernels/schedules.
 struct ShippedSchedule {
   std::string_view name; ///< the file's name without extension, which is the schedule's symbol
+  std::string_view algorithm; ///< whose steps it places: "fmha_fwd", or the file's folder
   std::string_view text;
 };
 

@@ -7,11 +7,16 @@
 // Scores are computed transposed (keys x queries), so that a query is one lane's column in every
 // fragment: row maxima and sums are chains within a lane, and the packed score accumulator is the
 // second product's right operand as it lies.
+//
+// The producer of split KV is the same kernel on a slice of the keys: only the views of K and V and
+// where the result goes differ. What folds the slices is in Combine.cpp.
 #include "hocket/Conversion/Passes.h"
 
+#include "Combine.h"
 #include "TileShape.h"
 
 #include "Attn/IR/Attn.h"
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/Tile.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -43,8 +48,8 @@ static constexpr float kSmallestScale = 0x1p-100f;
 
 /// A workgroup has at most 1024 work-items.
 static constexpr int64_t kMostWaves = 16;
-/// Both halves of a tile are whole accumulator blocks.
-static constexpr int64_t kKeyBlock = 64;
+/// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
+static constexpr int64_t kKeyBlock = 32;
 static constexpr int64_t kMostKeys = 256;
 
 /// Row numbers and their sums stay within 32 bits.
@@ -54,12 +59,12 @@ namespace {
 /// Expands one problem. Members are the types and values that several steps share.
 class ForwardExpander {
 public:
-  ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, StringRef target, int64_t waves,
-                  int64_t kvTile, int64_t xcds)
-      : op(op), schedule(schedule), target(target), waves(waves), kvTile(kvTile), xcds(xcds),
-        builder(op.getLoc(), op), element(op.getElementType()), headDim(op.getHeadDim()),
-        headDimV(op.getValueHeadDim()), depth(llvm::alignTo(headDim, kHeadBlock)),
-        depthV(llvm::alignTo(headDimV, kHeadBlock)) {
+  ForwardExpander(attn::ForwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
+                  int64_t waves, int64_t kvTile)
+      : op(op), schedule(schedule), arch(arch), target(StringRef(arch.name)), waves(waves),
+        kvTile(kvTile), xcds(arch.chip.xcds), builder(op.getLoc(), op),
+        element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
+        depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)) {
     f32 = builder.getF32Type();
     rowsType = tile::RowsType::get(op.getContext(), kWaveRows, f32);
     keyRing = tile::RingType::get(op.getContext(), {kvTile, depth}, element);
@@ -82,6 +87,7 @@ private:
     return tile::FragType::get(op.getContext(), {rows, columns}, type, layout);
   }
   bool isFast() { return op.getFastScale(); }
+  bool isSplit() { return op.getSplit(); }
   bool isCausal() { return op.getMask() == attn::Mask::Causal; }
   Value constant(int64_t value) {
     return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
@@ -94,15 +100,22 @@ private:
   }
 
   void createKernel();
+  SmallVector<std::pair<Type, Tensor>> tensors();
   ArrayAttr requirements();
   void prepare();
   void prepareScale();
   void prepareFastScale();
-  void prepareTileCount();
+  void prepareLength();
+  void prepareSlice();
+  void prepareKeys();
+  Value visibleEnd();
+  Value tilesUpTo(Value end);
   tile::ForTilesOp createLoop();
   Value firstScores(Value minus);
   SmallVector<Value> settle(Value scores, ValueRange carried);
-  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, Value reference, Value sumBefore);
+  SmallVector<Value> exponentiate(Value scores, int64_t firstRow, int64_t rows, Value reference,
+                                  Value sumBefore);
+  void fetchSteps(Value t);
   void finish(tile::ForTilesOp loop);
 
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
@@ -110,6 +123,7 @@ private:
 
   attn::ForwardOp op;
   FlatSymbolRefAttr schedule;
+  const ArchInfo &arch;
   StringRef target;
   int64_t waves, kvTile, xcds;
   ImplicitLocOpBuilder builder;
@@ -122,57 +136,66 @@ private:
   tile::FragType scoresType, packedType, outputType;
 
   // Kernel arguments.
-  Value q, k, v, o, lse, userScale;
+  Value q, k, v, o, lse, userScale, splits;
   // Values of the workgroup and the wave.
-  Value batch, head, blockRow, row, sequenceKv, diagonal, scale, count, query, keys, values;
+  Value batch, head, blockRow, row, sequenceKv, shift, diagonal, scale, count, query, keys, values;
+  /// The batch of what is written: with split KV there is one for each slice of each batch.
+  Value outputBatch;
+  Value slice; ///< the number of the workgroup's slice of the keys, if they are split
   Value noScores;
 };
 } // namespace
 
-namespace {
-/// A tensor of the problem: its name there, and its strides and sizes as manifest expressions.
-struct Tensor {
-  StringRef name;
-  SmallVector<StringRef, 3> strides, sizes;
-};
-} // namespace
-
-void ForwardExpander::createKernel() {
+SmallVector<std::pair<Type, Tensor>> ForwardExpander::tensors() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
-  auto viewOf = [&](int64_t dim) -> Type {
-    return tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, dim}, element);
+  auto viewOf = [&](int64_t dim, Type type) -> Type {
+    return tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, dim}, type);
   };
-  Type view = viewOf(headDim), valueView = viewOf(headDimV);
+  Type view = viewOf(headDim, element), valueView = viewOf(headDimV, element);
   Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
   SmallVector<std::pair<Type, Tensor>> tensors = {
       {view, {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}}},
       {view, {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
       {valueView,
-       {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}},
-      {valueView, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}}};
+       {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}}}};
+  if (isSplit()) {
+    tensors.push_back({viewOf(headDimV, f32), partialTensor()});
+    tensors.push_back({rows, partialLseTensor()});
+    return tensors;
+  }
+  tensors.push_back(
+      {valueView, {"o", {"o_stride_b", "o_stride_s", "o_stride_h"}, {"batch", "seq_q", "heads"}}});
   if (op.getLse())
     tensors.push_back({rows, {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}}});
+  return tensors;
+}
 
+void ForwardExpander::createKernel() {
+  SmallVector<std::pair<Type, Tensor>> views = tensors();
   SmallVector<Type> types;
-  for (auto &[type, tensor] : tensors)
+  for (auto &[type, tensor] : views)
     types.push_back(type);
   types.push_back(f32);
+  if (isSplit())
+    types.push_back(builder.getI32Type());
   auto kernel = tile::KernelOp::create(builder, op.getSymName(), builder.getFunctionType(types, {}),
                                        target, waves, ArrayAttr(), ArrayAttr());
   kernel->setAttr("tile.requires", requirements());
   Block &body = kernel.getBody().emplaceBlock();
   for (Type type : types)
     body.addArgument(type, op.getLoc());
-  for (auto [index, entry] : llvm::enumerate(tensors)) {
-    kernel.setArgAttr(index, "tile.bind", builder.getStringAttr(entry.second.name));
-    kernel.setArgAttr(index, "tile.strides", builder.getStrArrayAttr(entry.second.strides));
-    kernel.setArgAttr(index, "tile.sizes", builder.getStrArrayAttr(entry.second.sizes));
-  }
-  kernel.setArgAttr(tensors.size(), "tile.bind", builder.getStringAttr("scale"));
+  for (auto [index, entry] : llvm::enumerate(views))
+    bindTensor(kernel, index, entry.second);
+  kernel.setArgAttr(views.size(), "tile.bind", builder.getStringAttr("scale"));
   q = body.getArgument(0), k = body.getArgument(1), v = body.getArgument(2),
   o = body.getArgument(3);
-  lse = op.getLse() ? body.getArgument(4) : Value();
-  userScale = body.getArguments().back();
+  lse = op.getLse() || isSplit() ? body.getArgument(4) : Value();
+  userScale = body.getArgument(views.size());
+  if (isSplit()) {
+    kernel.setArgAttr(views.size() + 1, "tile.bind", builder.getStringAttr("num_splits"));
+    kernel->setAttr("tile.workspace", builder.getStringAttr(kPartialBytes));
+    splits = body.getArguments().back();
+  }
   builder.setInsertionPointToStart(&body);
 }
 
@@ -222,40 +245,83 @@ void ForwardExpander::prepareFastScale() {
   query = tile::ScaleOp::create(builder, loaded, inLog2);
 }
 
-/// The tiles that hold a key which some row of the workgroup sees.
-void ForwardExpander::prepareTileCount() {
+/// The keys of `k`; under a causal mask row i of the whole sees those up to i + `shift`.
+void ForwardExpander::prepareLength() {
   sequenceKv = tile::DimOp::create(builder, k, 1);
-  Value end = sequenceKv;
-  if (isCausal()) {
-    Value sequenceQ = tile::DimOp::create(builder, q, 1);
-    Value shift = arith::SubIOp::create(builder, sequenceKv, sequenceQ);
-    diagonal = arith::AddIOp::create(builder, row, shift);
-    Value blockEnd = arith::AddIOp::create(builder, blockRow, constant(waves * kWaveRows));
-    Value visible = arith::AddIOp::create(builder, blockEnd, shift);
-    Value atLeastZero = arith::MaxSIOp::create(builder, visible, constant(int64_t(0)));
-    end = arith::MinSIOp::create(builder, atLeastZero, sequenceKv);
-  }
+  if (!isCausal() || shift)
+    return;
+  Value sequenceQ = tile::DimOp::create(builder, q, 1);
+  shift = arith::SubIOp::create(builder, sequenceKv, sequenceQ);
+}
+
+/// Behind the last of the keys of `k` that some row of the workgroup sees.
+Value ForwardExpander::visibleEnd() {
+  if (!isCausal())
+    return sequenceKv;
+  Value blockEnd = arith::AddIOp::create(builder, blockRow, constant(waves * kWaveRows));
+  Value visible = arith::AddIOp::create(builder, blockEnd, shift);
+  Value atLeastZero = arith::MaxSIOp::create(builder, visible, constant(int64_t(0)));
+  return arith::MinSIOp::create(builder, atLeastZero, sequenceKv);
+}
+
+Value ForwardExpander::tilesUpTo(Value end) {
   Value roundedUp = arith::AddIOp::create(builder, end, constant(kvTile - 1));
-  count = arith::DivUIOp::create(builder, roundedUp, constant(kvTile));
+  return arith::DivUIOp::create(builder, roundedUp, constant(kvTile));
+}
+
+/// Leaves of K and V what this workgroup works on: the tiles that hold a key which some row sees,
+/// dealt to the slices so that none has more than one tile more than another.
+void ForwardExpander::prepareSlice() {
+  prepareLength();
+  Value tiles = tilesUpTo(visibleEnd());
+  auto share = tile::DivModOp::create(builder, tiles, splits);
+  Value longer = share.getRemainder();
+  Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
+  Value own =
+      arith::AddIOp::create(builder, share.getQuotient(),
+                            arith::ExtUIOp::create(builder, builder.getI32Type(), isLonger));
+  Value even = arith::MulIOp::create(builder, slice, share.getQuotient());
+  Value firstTile =
+      arith::AddIOp::create(builder, even, arith::MinSIOp::create(builder, slice, longer));
+  Value firstKey = arith::MulIOp::create(builder, firstTile, constant(kvTile));
+  Value size = arith::MulIOp::create(builder, own, constant(kvTile));
+  k = tile::SliceRowsOp::create(builder, k, firstKey, size);
+  v = tile::SliceRowsOp::create(builder, v, firstKey, size);
+  if (isCausal())
+    shift = arith::SubIOp::create(builder, shift, firstKey);
+}
+
+/// The keys to work on, and which of them a row sees.
+void ForwardExpander::prepareKeys() {
+  prepareLength();
+  if (isCausal())
+    diagonal = arith::AddIOp::create(builder, row, shift);
+  count = tilesUpTo(visibleEnd());
 }
 
 void ForwardExpander::prepare() {
   bool heavyFirst = op.getBlockOrder() == attn::BlockOrder::HeavyFirst;
   auto block = tile::BlockIdOp::create(
-      builder, q, waves * kWaveRows, /*last_rows_first=*/heavyFirst && isCausal(),
+      builder, isSplit() ? o : q, waves * kWaveRows, /*last_rows_first=*/heavyFirst && isCausal(),
       heavyFirst && xcds > 1 ? builder.getI64IntegerAttr(xcds) : IntegerAttr());
-  batch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
+  batch = outputBatch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
+  if (isSplit()) {
+    auto place = tile::DivModOp::create(builder, outputBatch, splits);
+    batch = place.getQuotient(), slice = place.getRemainder();
+  }
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value kvHead = tile::GroupHeadOp::create(builder, head, q, k);
-  SmallVector<Value> slice = {batch, kvHead};
-  keys = tile::RingOp::create(builder, keyRing, k, slice, IntegerAttr(), IntegerAttr(), nullptr);
+  if (isSplit())
+    prepareSlice();
+  SmallVector<Value> indices = {batch, kvHead};
+  keys = tile::RingOp::create(builder, keyRing, k, indices, IntegerAttr(), IntegerAttr(), nullptr);
   values =
-      tile::RingOp::create(builder, valueRing, v, slice, IntegerAttr(), IntegerAttr(), nullptr);
+      tile::RingOp::create(builder, valueRing, v, indices, IntegerAttr(), IntegerAttr(), nullptr);
   if (isFast())
     prepareFastScale();
   else
     prepareScale();
-  prepareTileCount();
+  prepareKeys();
 }
 
 ValueRange ForwardExpander::step(StringRef name, function_ref<SmallVector<Value>()> body) {
@@ -313,18 +379,46 @@ SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
           shifted.getResult(1)};
 }
 
-/// Half a tile's weights, packed, and their sum. The sum is of the f32 weights if its logarithm is
-/// asked for, else of the weights as they are multiplied with V: half the instructions, and their
-/// rounding errors cancel in the quotient.
-SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, Value reference,
-                                                 Value sumBefore) {
-  Type halfScores = frag(kvTile / 2, kWaveRows, f32, FragLayout::Acc);
-  Type halfPacked = frag(kvTile / 2, kWaveRows, element, FragLayout::RhsAcc);
+/// The weights of `rows` keys of a tile, packed, and their sum. The sum is of the f32 weights if
+/// its logarithm is asked for, or where no dot product takes the packed ones; else of the weights
+/// as they are multiplied with V: half the instructions, and their rounding errors cancel in the
+/// quotient.
+SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, int64_t rows,
+                                                 Value reference, Value sumBefore) {
+  Type halfScores = frag(rows, kWaveRows, f32, FragLayout::Acc);
+  Type halfPacked = frag(rows, kWaveRows, element, FragLayout::RhsAcc);
   Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
   Value wide = tile::Exp2Op::create(builder, half, scale, scale ? reference : Value());
   Value packed = tile::PackOp::create(builder, halfPacked, wide);
-  bool exact = op.getLse() && !isFast();
+  bool hasDot = !element.isBF16() || arch.features.bf16Dot;
+  bool exact = (op.getLse() && !isFast()) || !hasDot;
   return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
+}
+
+/// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
+/// parts into registers and one that puts them.
+void ForwardExpander::fetchSteps(Value t) {
+  const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
+  if (arch.hasLdsDma(tile::kDmaBytes)) {
+    for (auto [tensor, ring] : rings)
+      step(("fetch_" + tensor).str(), [&, ring = ring] {
+        tile::FetchOp::create(builder, ring, t, Value());
+        return SmallVector<Value>();
+      });
+    return;
+  }
+  SmallVector<Value> parts;
+  for (auto [tensor, ring] : rings)
+    parts.push_back(step(("fetch_" + tensor).str(), [&, ring = ring]() -> SmallVector<Value> {
+      auto type = cast<tile::RingType>(ring.getType());
+      Type part = tile::PartType::get(op.getContext(), type.getShape(), element, waves);
+      return {tile::LoadPartOp::create(builder, part, ring, t)};
+    })[0]);
+  for (auto [part, entry] : llvm::zip_equal(parts, rings))
+    step(("put_" + entry.first).str(), [&, part = part, ring = entry.second] {
+      tile::PutOp::create(builder, ring, t, Value(), part);
+      return SmallVector<Value>();
+    });
 }
 
 tile::ForTilesOp ForwardExpander::createLoop() {
@@ -345,12 +439,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   ValueRange state = body.getArguments().drop_front(2);
   builder.setInsertionPointToStart(&body);
 
-  auto fetch = [&](Value ring) {
-    tile::FetchOp::create(builder, ring, t, Value());
-    return SmallVector<Value>();
-  };
-  step("fetch_k", [&] { return fetch(keys); });
-  step("fetch_v", [&] { return fetch(values); });
+  fetchSteps(t);
   Value keyTile = step("read_k", [&]() -> SmallVector<Value> {
     Type type = frag(kvTile, depth, element, FragLayout::Lhs);
     return {tile::ReadOp::create(builder, type, keys, t, Value())};
@@ -366,10 +455,14 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value reference = settled[0], factor = settled[2], moved = settled[3], scaledSum = settled[4];
   if (isFast())
     scores = settled[5];
+  int64_t firstRows = llvm::alignTo(kvTile / 2, kKeyBlock);
   ValueRange firstHalf =
-      step("head", [&] { return exponentiate(scores, 0, reference, scaledSum); });
+      step("head", [&] { return exponentiate(scores, 0, firstRows, reference, scaledSum); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
-    SmallVector<Value> secondHalf = exponentiate(scores, kvTile / 2, reference, firstHalf[1]);
+    if (firstRows == kvTile)
+      return firstHalf;
+    SmallVector<Value> secondHalf =
+        exponentiate(scores, firstRows, kvTile - firstRows, reference, firstHalf[1]);
     SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
     return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
   });
@@ -393,13 +486,13 @@ tile::ForTilesOp ForwardExpander::createLoop() {
 void ForwardExpander::finish(tile::ForTilesOp loop) {
   Value sum = tile::UnifyOp::create(builder, loop.getResult(3));
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
-  tile::StoreOp::create(builder, output, o, batch, row, head);
+  tile::StoreOp::create(builder, output, o, outputBatch, row, head);
   if (lse) {
     Value reference = loop.getResult(1);
     if (isFast())
       reference = tile::NegatedRowOp::create(builder, rowsType, reference);
     Value logSum = tile::LogSumOp::create(builder, sum, reference);
-    tile::StoreRowsOp::create(builder, logSum, lse, batch, head, row);
+    tile::StoreRowsOp::create(builder, logSum, lse, outputBatch, head, row);
   }
   tile::ReturnOp::create(builder);
 }
@@ -441,7 +534,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                         llvm::alignTo(op.getValueHeadDim(), kHeadBlock), wishes(op, symbol));
     if (failed(verifyShape(op, shape.waves, shape.kvTile)))
       return failure();
-    ForwardExpander(op, symbol, target, shape.waves, shape.kvTile, (*arch)->chip.xcds).expand();
+    ForwardExpander(op, symbol, **arch, shape.waves, shape.kvTile).expand();
     return success();
   }
 
@@ -473,6 +566,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::ForwardOp> problems(getOperation().getOps<attn::ForwardOp>());
     for (attn::ForwardOp problem : problems)
       if (failed(expand(problem)))
+        return signalPassFailure();
+    SmallVector<attn::CombineOp> combines(getOperation().getOps<attn::CombineOp>());
+    for (attn::CombineOp combine : combines)
+      if (failed(expandCombine(combine, target)))
         return signalPassFailure();
   }
 };

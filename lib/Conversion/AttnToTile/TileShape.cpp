@@ -1,6 +1,7 @@
 // The rule of TileShape.h, in registers of one lane.
 #include "TileShape.h"
 
+#include "Tile/IR/FragmentAccess.h"
 #include "hocket/Layout/LdsTile.h"
 #include "hocket/Target/Arch/Occupancy.h"
 
@@ -9,7 +10,7 @@
 using namespace hocket;
 
 static constexpr int64_t kWaves = 8, kFewWaves = 4;
-static constexpr int64_t kKeys = 64, kManyKeys = 128;
+static constexpr int64_t kFewKeys = 32, kKeys = 64, kManyKeys = 128;
 static constexpr int64_t kWaveRows = 32, kElementBytes = 2;
 /// Addresses, softmax state, exponentials on their way: what the shipped kernels were seen to need.
 static constexpr int64_t kOtherRegisters = 40;
@@ -41,6 +42,8 @@ static int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV,
 
 TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
                                   const TileShapeWishes &wishes) {
+  if (!arch.hasLdsDma(tile::kDmaBytes))
+    return {wishes.waves.value_or(kFewWaves), wishes.kvTile.value_or(kFewKeys)};
   TileShape shape{wishes.waves.value_or(kWaves), wishes.kvTile.value_or(kKeys)};
   if (!wishes.waves && !fits(arch, depth, depthV, shape))
     shape.waves = kFewWaves;

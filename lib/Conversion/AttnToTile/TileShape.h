@@ -1,13 +1,15 @@
 // How many waves a workgroup has and how many keys a tile, where nobody says.
 //
-// A rule of three steps, from what the fragments of one iteration take:
-//  1. Waves: eight, two on a SIMD, if O, Q, and the larger of (a K tile, its scores) and (a V tile,
+// A rule of four steps, from what the fragments of one iteration take:
+//  1. Where tiles pass through registers (no wide load to LDS): four waves and 32 keys. The part of
+//     the next tile that waits in registers, and its LDS, stay small enough for two workgroups on a
+//     compute unit.
+//  2. Waves: eight, two on a SIMD, if O, Q, and the larger of (a K tile, its scores) and (a V tile,
 //     the packed weights) fit into a wave's registers beside some for addresses and the softmax;
 //     else four, with all registers of a SIMD each.
-//  2. Fewer, where a panel of a tile (hocket/Layout/LdsTile.h) is less than what they write with
-//  one
-//     LDS DMA instruction each.
-//  3. Keys: 64, or 128 where eight waves have the registers for it: per key the same work, but half
+//  3. Fewer, where a panel of a tile (hocket/Layout/LdsTile.h) is less than what they write with
+//     one LDS DMA instruction each.
+//  4. Keys: 64, or 128 where eight waves have the registers for it: per key the same work, but half
 //     the waits, barriers and maxima that are gathered.
 // docs/HeadSizes.md shows what it chooses.
 #pragma once

@@ -124,12 +124,34 @@ struct ScalePattern : TilePattern<tile::ScaleOp> {
 
 struct MmaPattern : TilePattern<tile::MmaOp> {
   using TilePattern::TilePattern;
-  static Value multiply(Emitter &emit, Value lhs, Value rhs, Value acc) {
+  static Value multiply(Emitter &emit, unsigned depth, Value lhs, Value rhs, Value acc) {
     Value zero = emit.i32(0);
+    bool bf16 = cast<VectorType>(lhs.getType()).getElementType().isBF16();
+    if (depth == 8 && bf16) {
+      auto bits = VectorType::get({4}, emit.getI16Type());
+      lhs = LLVM::BitcastOp::create(emit, bits, lhs);
+      rhs = LLVM::BitcastOp::create(emit, bits, rhs);
+    }
     SmallVector<Value> operands = {lhs, rhs, acc, zero, zero, zero};
-    if (cast<VectorType>(lhs.getType()).getElementType().isBF16())
-      return ROCDL::mfma_f32_32x32x16_bf16::create(emit, acc.getType(), operands);
-    return ROCDL::mfma_f32_32x32x16_f16::create(emit, acc.getType(), operands);
+    Type type = acc.getType();
+    if (depth == 8)
+      return bf16 ? ROCDL::mfma_f32_32x32x8bf16_1k::create(emit, type, operands).getResult()
+                  : ROCDL::mfma_f32_32x32x8f16::create(emit, type, operands).getResult();
+    return bf16 ? ROCDL::mfma_f32_32x32x16_bf16::create(emit, type, operands).getResult()
+                : ROCDL::mfma_f32_32x32x16_f16::create(emit, type, operands).getResult();
+  }
+
+  /// One step of the depth: a piece of both operands for each instruction that the chip needs.
+  static Value multiplyStep(Emitter &emit, unsigned depth, Value lhs, Value rhs, Value acc) {
+    int64_t elements = kOperandElements * depth / kShape.k;
+    if (elements == kOperandElements)
+      return multiply(emit, depth, lhs, rhs, acc);
+    auto piece = [&](Value operand, int64_t first) -> Value {
+      return vector::ExtractStridedSliceOp::create(emit, operand, first, elements, 1);
+    };
+    for (int64_t first = 0; first != kOperandElements; first += elements)
+      acc = multiply(emit, depth, piece(lhs, first), piece(rhs, first), acc);
+    return acc;
   }
 
   LogicalResult matchAndRewrite(tile::MmaOp op, OneToNOpAdaptor adaptor,
@@ -138,14 +160,20 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
     int64_t rows = op.getAcc().getType().getRows() / kBlock;
     int64_t columns = op.getAcc().getType().getColumns() / kBlock;
     int64_t steps = op.getLhs().getType().getColumns() / kShape.k;
+    bool bf16 = op.getLhs().getType().getElementType().isBF16();
+    const MfmaInfo *mfma =
+        state.of(op).arch->findMfma(bf16 ? MfmaType::BF16 : MfmaType::F16, kShape.m, kShape.n);
+    if (!mfma || (mfma->shape.k != 8 && mfma->shape.k != kShape.k))
+      return op.emitOpError() << "needs a matrix instruction of 32x32x8 or 32x32x16, which "
+                              << state.of(op).arch->name << " does not have";
     SmallVector<Value> acc(adaptor.getAcc());
     // Steps outermost: neighbours then accumulate into different registers.
     for (int64_t step = 0; step != steps; ++step)
       for (int64_t column = 0; column != columns; ++column)
         for (int64_t row = 0; row != rows; ++row) {
           Value &block = acc[column * rows + row];
-          block = multiply(emit, adaptor.getLhs()[row * steps + step],
-                           adaptor.getRhs()[column * steps + step], block);
+          block = multiplyStep(emit, mfma->shape.k, adaptor.getLhs()[row * steps + step],
+                               adaptor.getRhs()[column * steps + step], block);
         }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{acc});
     return success();
@@ -182,7 +210,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
   /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
   /// once, and would leave out those of the way around the mask if the way through it looked short.
   static void waitForMatrixResults(Emitter &emit, const ArchInfo &arch, Type scores) {
-    const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n, kShape.k);
+    const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
     const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
     int64_t states = hazard ? hazard->resultToUse : 0;
     for (; states > 0; states -= arch.maxNop)
@@ -291,14 +319,35 @@ struct RowSumPattern : TilePattern<tile::RowSumOp> {
     Emitter emit(op.getLoc(), rewriter);
     bool packed = op.getSource().getType().getLayout() == tile::FragLayout::RhsAcc;
     Value init = adaptor.getInit().front();
-    rewriter.replaceOp(op, packed ? sumPacked(emit, adaptor.getSource(), init)
-                                  : sumWide(emit, adaptor.getSource(), init));
+    bool hasDot =
+        state.of(op).arch->features.bf16Dot || !op.getSource().getType().getElementType().isBF16();
+    ValueRange source = adaptor.getSource();
+    rewriter.replaceOp(op, !packed  ? sumWide(emit, source, init)
+                           : hasDot ? sumPacked(emit, source, init)
+                                    : sumWidened(emit, source, init));
     return success();
   }
 
   static Value sumWide(Emitter &emit, ValueRange source, Value sum) {
     for (Value element : elements(emit, source))
       sum = arith::AddFOp::create(emit, sum, element);
+    return sum;
+  }
+
+  /// Packed bf16 where no dot product takes them: a bf16 is the upper half of an f32.
+  static Value sumWidened(Emitter &emit, ValueRange source, Value sum) {
+    auto words = VectorType::get({kOperandElements / 2}, emit.getI32Type());
+    for (Value packed : source) {
+      Value bits = LLVM::BitcastOp::create(emit, words, packed);
+      for (int64_t i = 0; i != kOperandElements / 2; ++i) {
+        Value word = emit.element(bits, i);
+        Value low = arith::ShLIOp::create(emit, word, emit.i32(16));
+        Value high = arith::AndIOp::create(emit, word, emit.i32(int32_t(0xffff0000)));
+        for (Value part : {low, high})
+          sum = arith::AddFOp::create(emit, sum,
+                                      LLVM::BitcastOp::create(emit, emit.getF32Type(), part));
+      }
+    }
     return sum;
   }
 
@@ -353,7 +402,7 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(emit, move(emit, op, adaptor));
+      scf::YieldOp::create(emit, move(emit, state.of(op), op, adaptor));
       emit.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(emit, ValueRange{reference, bound, emit.f32(1.0f)});
     }
@@ -362,10 +411,11 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   }
 
   /// The rare case: new reference, bound and factor of rows that moved; others keep theirs.
-  static SmallVector<Value> move(Emitter &emit, tile::SettleOp op, OpAdaptor adaptor) {
+  static SmallVector<Value> move(Emitter &emit, const KernelValues &kernel, tile::SettleOp op,
+                                 OpAdaptor adaptor) {
     Value reference = adaptor.getReference(), bound = adaptor.getBound(),
           scale = adaptor.getScale();
-    auto [low, high] = emit.bothHalves(adaptor.getMax());
+    auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     Value wanted = LLVM::FCeilOp::create(emit, arith::MulFOp::create(emit, max, scale));
@@ -469,7 +519,7 @@ struct SettleRelativePattern : TilePattern<tile::SettleRelativeOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      auto [low, high] = emit.bothHalves(max);
+      auto [low, high] = emit.bothHalves(state.of(op), max);
       Value whole = maximum(emit, low, high);
       Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, whole, bound);
       Value zero = emit.f32(0.0f);
@@ -521,21 +571,42 @@ struct PackPattern : TilePattern<tile::PackOp> {
     SmallVector<Value> results;
     for (Value block : adaptor.getSource())
       for (int64_t first = 0; first != kAccRegisters; first += kOperandElements)
-        results.push_back(operand(emit, op.getResult().getType().getElementType(), block, first));
+        results.push_back(operand(emit, op.getResult().getType().getElementType(),
+                                  state.of(op).arch->features.bf16Conversion, block, first));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
 
+  /// Two f32 to bf16, to nearest even, in integer instructions: half of what LLVM needs, which
+  /// keeps every NaN one. The NaNs that come here do not need it: they have zeros, or a product's
+  /// own pattern, in the lower half, so that nothing carries into the sign.
+  static Value roundToBf16(Emitter &emit, VectorType narrow, Value two) {
+    SmallVector<Value> rounded;
+    for (int64_t i : {0, 1}) {
+      Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), emit.element(two, i));
+      Value odd = arith::AndIOp::create(emit, arith::ShRUIOp::create(emit, bits, emit.i32(16)),
+                                        emit.i32(1));
+      Value bias = emit.add(odd, emit.i32(0x7fff));
+      rounded.push_back(emit.add(bits, bias));
+    }
+    // The upper halves of both, the second on top.
+    Value pair = emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(),
+                                ValueRange{rounded[1], rounded[0], emit.i32(0x07060302)});
+    return LLVM::BitcastOp::create(emit, narrow, pair);
+  }
+
   /// One operand of the matrix instruction from elements `first` on, pair by pair: each pair is one
   /// instruction that can be scheduled alone.
-  static Value operand(Emitter &emit, Type element, Value block, int64_t first) {
+  static Value operand(Emitter &emit, Type element, bool convertsBf16, Value block, int64_t first) {
     Value result = LLVM::PoisonOp::create(emit, VectorType::get({kOperandElements}, element));
     auto wide = VectorType::get({2}, emit.getF32Type()), narrow = VectorType::get({2}, element);
     for (int64_t i = 0; i != kOperandElements; i += 2) {
       Value two = vector::FromElementsOp::create(
           emit, wide,
           ValueRange{emit.element(block, first + i), emit.element(block, first + i + 1)});
-      Value packed = LLVM::FPTruncOp::create(emit, narrow, two);
+      Value packed = element.isBF16() && !convertsBf16
+                         ? roundToBf16(emit, narrow, two)
+                         : LLVM::FPTruncOp::create(emit, narrow, two).getResult();
       result = vector::InsertStridedSliceOp::create(emit, packed, result, i, /*strides=*/1);
     }
     return result;
@@ -547,7 +618,7 @@ struct UnifyPattern : TilePattern<tile::UnifyOp> {
   LogicalResult matchAndRewrite(tile::UnifyOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    auto [low, high] = emit.bothHalves(adaptor.getSource());
+    auto [low, high] = emit.bothHalves(state.of(op), adaptor.getSource());
     rewriter.replaceOpWithNewOp<arith::AddFOp>(op, low, high);
     return success();
   }

@@ -10,6 +10,10 @@ using namespace hocket::lowering;
 /// Word 3 of a raw buffer descriptor: 32-bit data format, no swizzle (docs/Hardware.md 2.6).
 static constexpr int64_t kRawBufferFlags = 0x00027000;
 
+LogicalResult hocket::lowering::layoutError(Operation *op, const Error &error) {
+  return op->emitOpError() << "cannot be laid out: " << error.message;
+}
+
 Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   if (!ShapedType::isDynamic(type.getShape()[dimension]))
     return emit.i32(type.getShape()[dimension]);
@@ -71,7 +75,27 @@ Value Emitter::bufferResource(Value pointer, Value bytes) {
                                          i32(kRawBufferFlags));
 }
 
-std::pair<Value, Value> Emitter::bothHalves(Value value) {
+Value Emitter::intrinsic(StringRef name, Type type, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(*this, type, getStringAttr(name), operands).getResult(0);
+}
+
+/// By way of the LDS's crossbar, where no vector instruction crosses the halves.
+static std::pair<Value, Value> halvesThroughLds(Emitter &emit, Value lane, Value value) {
+  Type i32 = emit.getI32Type();
+  Value bits = LLVM::BitcastOp::create(emit, i32, value);
+  Value partner = arith::XOrIOp::create(emit, lane, emit.i32(32));
+  Value address = emit.mul(partner, emit.i32(4));
+  Value other = LLVM::BitcastOp::create(
+      emit, value.getType(),
+      emit.intrinsic("llvm.amdgcn.ds.bpermute", i32, ValueRange{address, bits}));
+  Value isLow = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, lane, emit.i32(32));
+  Value low = arith::SelectOp::create(emit, isLow, value, other);
+  return {low, arith::SelectOp::create(emit, isLow, other, value)};
+}
+
+std::pair<Value, Value> Emitter::bothHalves(const KernelValues &kernel, Value value) {
+  if (!kernel.arch->features.permlaneSwap)
+    return halvesThroughLds(*this, kernel.lane, value);
   Type pair = LLVM::LLVMStructType::getLiteral(getContext(), {getI32Type(), getI32Type()});
   Value bits = LLVM::BitcastOp::create(*this, getI32Type(), value);
   Value swapped = ROCDL::Permlane32SwapOp::create(*this, pair, bits, bits, false, false);
@@ -89,4 +113,24 @@ Value Emitter::element(Value vector, int64_t index) {
 
 Value Emitter::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(*this, type, scalar);
+}
+
+Value hocket::lowering::bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count,
+                                    Value rowStride, int64_t rowBytes) {
+  Value left = arith::SubIOp::create(emit, extent, row);
+  Value rows = arith::MinSIOp::create(emit, left, emit.i32(count));
+  Value before = emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1)));
+  Value bytes = emit.add(emit.mul(before, rowStride), emit.i64(rowBytes));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
+  return arith::SelectOp::create(emit, any, bytes, emit.i64(0));
+}
+
+Value hocket::lowering::elementAddress(Emitter &emit, const ViewValues &view,
+                                       ArrayRef<Value> indices) {
+  Value elements;
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    Value part = emit.mul(emit.toI64(index), view.stride(dimension));
+    elements = elements ? emit.add(elements, part) : part;
+  }
+  return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
 }

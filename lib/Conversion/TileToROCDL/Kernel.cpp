@@ -25,7 +25,8 @@ static LogicalResult convertView(tile::ViewType type, SmallVectorImpl<Type> &typ
 static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &types) {
   MLIRContext *context = type.getContext();
   types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
-                IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds)});
+                IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds),
+                IntegerType::get(context, 32)});
   return success();
 }
 
@@ -47,6 +48,10 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
   });
   converter.addConversion([](tile::FragType type, SmallVectorImpl<Type> &types) {
     return std::optional(convertFrag(type, types));
+  });
+  converter.addConversion([](tile::PartType type, SmallVectorImpl<Type> &types) {
+    types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
+    return std::optional(success());
   });
   converter.addConversion([](tile::RowsType type) { return type.getElementType(); });
 }
@@ -143,6 +148,43 @@ struct DimPattern : TilePattern<tile::DimOp> {
   }
 };
 
+struct DivModPattern : TilePattern<tile::DivModOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::DivModOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value quotient =
+        emit.uniform(arith::DivUIOp::create(emit, adaptor.getDividend(), adaptor.getDivisor()));
+    Value whole = emit.mul(quotient, adaptor.getDivisor());
+    Value remainder = arith::SubIOp::create(emit, adaptor.getDividend(), whole);
+    rewriter.replaceOp(op, {quotient, remainder});
+    return success();
+  }
+};
+
+/// The pointer moves to the first row, and the extent shrinks to what is left of the view.
+struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SliceRowsOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::ViewType type = op.getView().getType();
+    ViewValues view(type, adaptor.getView());
+    Value first = adaptor.getFirst().front(), size = adaptor.getSize().front();
+    Value stride = emit.mul(view.stride(1), emit.i64(view.elementBytes()));
+    Value left = arith::SubIOp::create(emit, view.extent(emit, 1), first);
+    Value rows =
+        arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, size), emit.i32(0));
+    SmallVector<Value> values(adaptor.getView());
+    values[0] = emit.offset(view.pointer(), emit.mul(emit.toI64(first), stride));
+    // Extents follow the pointer and the strides, for dimensions that are not constant.
+    size_t extent = type.getRank() + ShapedType::isDynamic(type.getShape()[0]);
+    values[extent] = rows;
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
 /// Grid: x = row blocks x heads, heads fastest, so that consecutive workgroups, which the hardware
 /// deals to consecutive XCDs, share no K and V, and a head always lands on the same XCD when their
 /// number is a multiple of the XCDs'. y and z count batches.
@@ -197,7 +239,8 @@ struct WaveRowPattern : TilePattern<tile::WaveRowOp> {
   LogicalResult matchAndRewrite(tile::WaveRowOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Value offset = emit.mul(state.of(op).wave, emit.i32(op.getRows()));
+    Value place = adaptor.getPart() ? adaptor.getPart() : state.of(op).wave;
+    Value offset = emit.mul(place, emit.i32(op.getRows()));
     rewriter.replaceOp(op, emit.add(adaptor.getBlockRow(), offset));
     return success();
   }
@@ -221,6 +264,7 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
 
 void hocket::lowering::populateKernelPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<KernelPattern, ReturnPattern, DimPattern, BlockIdPattern, WaveRowPattern,
-               GroupHeadPattern>(converter, patterns.getContext(), state);
+  patterns.add<KernelPattern, ReturnPattern, DimPattern, DivModPattern, SliceRowsPattern,
+               BlockIdPattern, WaveRowPattern, GroupHeadPattern>(converter, patterns.getContext(),
+                                                                 state);
 }

@@ -2,10 +2,15 @@
 // small helpers that emit code.
 //
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
-// extents (i32); a ring the pointer to its head's first row, the row stride in bytes (i64), the
-// number of rows (i32) and the ring's first LDS byte (ptr<3>); a fragment one vector for each
-// operand or accumulator of the matrix instruction, in the order of hocket/Layout/Mfma.h; row
-// values one f32.
+// extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
+// rows from there (i32), the ring's first LDS byte (ptr<3>) and the bytes of a row that exist
+// (i32, as unsigned); a fragment one vector for each operand or accumulator of the matrix
+// instruction, in the order of hocket/Layout/Mfma.h; a part its 32-bit registers, by panel and
+// load; row values one f32.
+//
+// Operands are laid out for 32x32x16, 16 bytes a lane, on every chip. One whose instruction is less
+// deep takes an operand in pieces: which keys a piece sums does not matter as long as both operands
+// agree.
 #pragma once
 
 #include "Tile/IR/FragmentAccess.h"
@@ -34,7 +39,7 @@ inline constexpr int64_t kOperandElements = 8; ///< of a lane, in one operand of
 inline constexpr int64_t kAccRegisters = 16;   ///< of a lane, in one 32x32 accumulator
 inline constexpr int64_t kBlock = 32;          ///< rows and columns of an accumulator
 
-/// The matrix instruction that fragments are laid out for.
+/// The matrix product that fragments are laid out for.
 inline constexpr MfmaShape kShape = tile::kFragmentShape;
 
 /// Values that a kernel computes once, at its entry.
@@ -70,10 +75,28 @@ void populateKernelPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
+void populateStagingPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateComputePatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          LoweringState &state);
+void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+
+void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
 class Emitter;
+struct RingValues;
+
+/// A failed layout computation is the op's error, in the layout library's words.
+mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
+
+/// The descriptor of tile number `tile` of a ring that advances by columns: it begins with the
+/// tile's first column and ends with the last row that exists.
+mlir::Value columnTileResource(Emitter &emit, const RingValues &ring, tile::RingType type,
+                               mlir::Value tile);
 
 /// A view's converted values, by name.
 class ViewValues {
@@ -93,9 +116,10 @@ private:
 
 /// A ring's converted values, by name.
 struct RingValues {
-  mlir::Value pointer, rowStride, rows, lds;
+  mlir::Value pointer, rowStride, rows, lds, rowBytes;
   explicit RingValues(mlir::ValueRange values)
-      : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]) {}
+      : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
+        rowBytes(values[4]) {}
 };
 
 /// Emits ops at one place and location.
@@ -120,9 +144,22 @@ public:
   /// A raw buffer descriptor of `bytes` (i64) bytes from `pointer`.
   mlir::Value bufferResource(mlir::Value pointer, mlir::Value bytes);
   /// The two values that a lane and its partner 32 lanes away hold, in the same order in both.
-  std::pair<mlir::Value, mlir::Value> bothHalves(mlir::Value value);
+  std::pair<mlir::Value, mlir::Value> bothHalves(const KernelValues &kernel, mlir::Value value);
+  /// The result (i32 or f32) of an LLVM intrinsic without an op of its own.
+  mlir::Value intrinsic(mlir::StringRef name, mlir::Type type, mlir::ValueRange operands);
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
+
+/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
+/// exist, each `rowBytes` long, or 0 if none does. `rowStride` is in bytes (i64).
+mlir::Value bytesOfRows(Emitter &emit, mlir::Value extent, mlir::Value row, int64_t count,
+                        mlir::Value rowStride, int64_t rowBytes);
+/// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
+mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
+                           mlir::ArrayRef<mlir::Value> indices);
+
+/// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
+inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;
 
 } // namespace hocket::lowering

@@ -12,6 +12,7 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
+#include "RowBounds.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "hocket/Layout/FragmentReads.h"
@@ -23,35 +24,9 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Bytes that one lane moves in an LDS DMA, an operand read and a transposed read.
-static constexpr unsigned kDmaBytes = 16, kReadBytes = 16, kTransposedBytes = 8;
-
-/// A failed layout computation is the op's error, in the layout library's words.
-static LogicalResult layoutError(Operation *op, const Error &error) {
-  return op->emitOpError() << "cannot be laid out: " << error.message;
-}
-
-/// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
-/// exist, each `rowBytes` long, or 0 if none does.
-static Value bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count, Value rowStride,
-                         int64_t rowBytes) {
-  Value left = arith::SubIOp::create(emit, extent, row);
-  Value rows = arith::MinSIOp::create(emit, left, emit.i32(count));
-  Value before = emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1)));
-  Value bytes = emit.add(emit.mul(before, rowStride), emit.i64(rowBytes));
-  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
-  return arith::SelectOp::create(emit, any, bytes, emit.i64(0));
-}
-
-/// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
-static Value elementAddress(Emitter &emit, const ViewValues &view, ArrayRef<Value> indices) {
-  Value elements;
-  for (auto [dimension, index] : llvm::enumerate(indices)) {
-    Value part = emit.mul(emit.toI64(index), view.stride(dimension));
-    elements = elements ? emit.add(elements, part) : part;
-  }
-  return emit.offset(view.pointer(), emit.mul(elements, emit.i64(view.elementBytes())));
-}
+/// Bytes that one lane moves in an operand read and a transposed read.
+static constexpr unsigned kReadBytes = 16, kTransposedBytes = 8;
+using tile::kDmaBytes;
 
 /// `vectors` of each panel, in the order of the whole fragment: its `blocks` blocks along the other
 /// dimension are outermost, then come the panels.
@@ -69,6 +44,30 @@ static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
 
+Value lowering::tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                             int64_t rowBytes, Value stride) {
+  auto bytesOf = [&](Value count) {
+    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
+    return emit.add(before, emit.i32(rowBytes));
+  };
+  Value perTile = emit.i32(rows);
+  Value last =
+      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
+  Value whole = bytesOf(perTile);
+  Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
+  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
+  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
+  Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
+  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+
+  auto wide = [&](Value value) {
+    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
+  };
+  Value tileStride = emit.mul(stride, perTile);
+  Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
+  return emit.bufferResource(start, wide(bytes));
+}
+
 namespace {
 struct RingPattern : TilePattern<tile::RingOp> {
   using TilePattern::TilePattern;
@@ -76,34 +75,20 @@ struct RingPattern : TilePattern<tile::RingOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getIndices()[0].front(), head = adaptor.getIndices()[1].front();
-    SmallVector<Value> values = {elementAddress(emit, view, {batch, emit.i32(0), head}),
-                                 byteStride(emit, view, 1), view.extent(emit, 1),
-                                 emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()))};
+    // The dimensions of rows and of columns, and where the ring's first row is.
+    int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
+    Value first = op.getByColumns() ? adaptor.getIndices()[0].front() : emit.i32(0);
+    SmallVector<Value> indices = {first};
+    if (!op.getByColumns())
+      indices = {adaptor.getIndices()[0].front(), first, adaptor.getIndices()[1].front()};
+    SmallVector<Value> values = {
+        elementAddress(emit, view, indices), byteStride(emit, view, rows),
+        arith::SubIOp::create(emit, view.extent(emit, rows), first),
+        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
+        emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
-};
-
-/// The bytes of a row that exist, for accesses that may reach behind them.
-class RowBounds {
-public:
-  /// Beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
-  static constexpr int64_t kOutOfBounds = int64_t(1) << 31;
-
-  explicit RowBounds(tile::ViewType view) : rowBytes(view.getShape().back() * kElementBytes) {}
-
-  /// `offset`, or one that is out of bounds where the piece at byte `laneByte` + `step` of its row
-  /// does not exist. `reach` has every bit that `laneByte` may have.
-  Value within(Emitter &emit, Value offset, Value laneByte, uint64_t reach, int64_t step) const {
-    if (step + static_cast<int64_t>(reach) < rowBytes)
-      return offset;
-    Value exists =
-        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, laneByte, emit.i32(rowBytes - step));
-    return arith::SelectOp::create(emit, exists, offset,
-                                   emit.i32(static_cast<int32_t>(kOutOfBounds)));
-  }
-  const int64_t rowBytes;
 };
 
 /// The pieces that 64 lanes move in one instruction of a global access of rows, of one panel.
@@ -189,13 +174,16 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
     if (!layout)
       return layoutError(op, layout.error());
+    // Four elements a lane: 8 bytes when they are rounded to 16 bits, 16 as they are.
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    int64_t elementBytes = view.elementBytes();
+    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
     Result<LinearLayout> writes =
-        directReads(*layout, {dims::Col, dims::Row}, 16, kTransposedBytes);
+        directReads(*layout, {dims::Col, dims::Row}, 8 * elementBytes, perStore * elementBytes);
     if (!writes)
       return layoutError(op, writes.error());
     RowAccess access{*writes, RowBounds(op.getView().getType())};
 
-    ViewValues view(op.getView().getType(), adaptor.getView());
     Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
           head = adaptor.getHead().front();
     Value stride = byteStride(emit, view, 1);
@@ -203,17 +191,18 @@ struct StorePattern : TilePattern<tile::StoreOp> {
                               access.bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
     SmallVector<SmallVector<Value>> offsets = access.offsets(
-        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * kElementBytes);
+        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * elementBytes);
 
     Type element = op.getView().getType().getElementType();
-    auto words = VectorType::get({2}, emit.getI32Type());
-    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
+    auto words = VectorType::get({elementBytes}, emit.getI32Type());
     constexpr int64_t perBlock = kAccRegisters / perStore;
     for (auto [i, offset] : llvm::enumerate(joinPanels(offsets, frag.getColumns() / kBlock))) {
       Value block = adaptor.getValue()[i / perBlock];
       Value part =
           vector::ExtractStridedSliceOp::create(emit, block, i % perBlock * perStore, perStore, 1);
-      Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
+      Value rounded = part;
+      if (!element.isF32())
+        rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
       ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded),
                                          resource, offset, emit.i32(0), emit.i32(0), ArrayAttr(),
                                          ArrayAttr(), ArrayAttr());
@@ -252,33 +241,6 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
 struct FetchPattern : TilePattern<tile::FetchOp> {
   using TilePattern::TilePattern;
 
-  /// The descriptor of tile number `tile`, which is not negative, whose rows beyond the ring's read
-  /// as zero. What does not depend on the tile is written so that it can leave the loop: a whole
-  /// tile's bytes, the last one's, and the stride of tiles (a tile spans less than 2 GiB).
-  static Value tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                            int64_t rowBytes, Value stride) {
-    auto bytesOf = [&](Value count) {
-      Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
-      return emit.add(before, emit.i32(rowBytes));
-    };
-    Value perTile = emit.i32(rows);
-    Value last =
-        arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
-    Value whole = bytesOf(perTile);
-    Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
-    Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
-    Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
-    Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-    Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
-
-    auto wide = [&](Value value) {
-      return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
-    };
-    Value tileStride = emit.mul(stride, perTile);
-    Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
-    return emit.bufferResource(start, wide(bytes));
-  }
-
   LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
@@ -296,10 +258,12 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    RowBounds bounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride);
-    Value resource = tileResource(emit, ring, adaptor.getTile().front(), type.getShape()[0],
-                                  bounds.rowBytes, stride);
+    bool byColumns = ringOp.getByColumns();
+    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
+    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
+    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
+                               : tileResource(emit, ring, tile, type.getShape()[0],
+                                              bounds.rowBytes, stride);
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
@@ -345,7 +309,8 @@ struct TileReads {
 };
 
 FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp, Value lds,
-                               Value slot, Value lane, const LinearLayout &access) {
+                               Value slot, const KernelValues &kernel,
+                               const LinearLayout &access) {
   Result<LdsTileLayout> layout =
       tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
   if (!layout)
@@ -353,7 +318,10 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   Result<LdsReadPlan> plan = planLdsReads(*layout, access);
   if (!plan)
     return layoutError(op, plan.error());
-  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, lane);
+  Value offset = emit.linear(plan->lanePart, dims::Lane, dims::Offset, kernel.lane);
+  if (plan->lanePart.reach(dims::Wave, dims::Offset) != 0)
+    offset = arith::XOrIOp::create(
+        emit, offset, emit.linear(plan->lanePart, dims::Wave, dims::Offset, kernel.wave));
   if (layout->padding != 0) {
     Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout->chunkBytes));
     offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
@@ -368,32 +336,37 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   return reads;
 }
 
+/// One operand of 16 bytes a lane.
+Value readOperand(Emitter &emit, const LoweringState &state, tile::FragType frag,
+                  const TileReads &reads, uint32_t immediate) {
+  auto type = VectorType::get({kOperandElements}, frag.getElementType());
+  auto load =
+      LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)), kReadBytes);
+  load.setAliasScopesAttr(state.readScope);
+  load.setNoaliasScopesAttr(state.dmaScope);
+  return load;
+}
+
 struct ReadPattern : TilePattern<tile::ReadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ReadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LdsUse> use = tile::operandReads(frag);
+    Result<LdsUse> use = tile::operandReads(frag, tile::wavePartOf(op.getPart()));
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
-    auto type = VectorType::get({kOperandElements}, frag.getElementType());
     SmallVector<SmallVector<Value>> panels;
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
-      for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates) {
-        auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads->base, emit.i32(immediate)),
-                                         kReadBytes);
-        load.setAliasScopesAttr(state.readScope);
-        load.setNoaliasScopesAttr(state.dmaScope);
-        loads.push_back(load);
-      }
-    SmallVector<Value> results = joinPanels(panels, frag.getRows() / kBlock);
+      for (SmallVector<Value> &loads = panels.emplace_back(); uint32_t immediate : immediates)
+        loads.push_back(readOperand(emit, state, frag, *reads, immediate));
+    SmallVector<Value> results = joinPanels(panels, frag.getWidth() / kBlock);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
@@ -405,18 +378,26 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
-    Result<LdsUse> use = tile::transposedOperandReads(frag);
+    const ArchInfo &arch = *state.of(op).arch;
+    Result<LdsUse> use = tile::transposedOperandReads(frag, arch);
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
     FailureOr<TileReads> reads =
         planReads(emit, op, op.getRing().getDefiningOp<tile::RingOp>(), ring.lds,
-                  adaptor.getSlot().front(), state.of(op).lane, use->access);
+                  adaptor.getSlot().front(), state.of(op), use->access);
     if (failed(reads))
       return failure();
-    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     SmallVector<Value> halves, results;
     // Panels lie along the fragment's rows, which are its outermost dimension.
+    if (use->instruction == LdsInstruction::ReadB128) {
+      for (const SmallVector<uint32_t> &immediates : reads->immediates)
+        for (uint32_t immediate : immediates)
+          results.push_back(readOperand(emit, state, frag, *reads, immediate));
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+      return success();
+    }
+    auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates)
         halves.push_back(ROCDL::ds_read_tr16_b64::create(

@@ -1,7 +1,8 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp and Compute.cpp.
+// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
+// Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
 #include "Lowering.h"
 
 #include "hocket/Conversion/Passes.h"
@@ -11,6 +12,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
@@ -32,11 +34,19 @@ static void inlineStep(tile::StepOp step) {
   step.erase();
 }
 
+/// The slot that an access of a ring names, or nothing.
+static Value slotOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(
+          [](auto access) { return access.getSlot(); })
+      .Default([](Operation *) { return Value(); });
+}
+
 /// A slot that is a constant must be one of the ring's.
 static LogicalResult verifySlot(Operation *op) {
   auto depth = op->getOperand(0).getDefiningOp<tile::RingOp>().getDepth();
   APInt slot;
-  if (!depth || !matchPattern(op->getOperand(2), m_ConstantInt(&slot)))
+  if (!depth || !matchPattern(slotOf(op), m_ConstantInt(&slot)))
     return success();
   if (slot.getSExtValue() >= 0 && slot.getSExtValue() < static_cast<int64_t>(*depth))
     return success();
@@ -75,12 +85,13 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
           "first");
       return WalkResult::interrupt();
     }
-    bool streams = isa<tile::FetchOp, tile::ReadOp, tile::ReadTransposedOp>(op);
-    if (streams && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
+    bool streams = isa<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(op);
+    bool usesRing = streams || isa<tile::LoadPartOp>(op);
+    if (usesRing && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
       op->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
       return WalkResult::interrupt();
     }
-    if (streams && op->getNumOperands() != 3) {
+    if (streams && !slotOf(op)) {
       op->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
       return WalkResult::interrupt();
     }
@@ -124,7 +135,11 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
+    populateStagingPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
+    populateCombinePatterns(converter, patterns, state);
+    populateGridPatterns(converter, patterns, state);
+    populateMatrixPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,

@@ -32,6 +32,19 @@ static KindRule makeRule(std::string name, uint64_t divide, uint64_t modulus) {
   return rule;
 }
 
+/// A kind for each pair of y and of (x / divide) % modulus.
+static KindRule makeProduct(std::string name, uint64_t divide, uint64_t modulus, uint64_t x,
+                            uint64_t y) {
+  KindRule rule;
+  rule.name = "y, " + std::move(name);
+  rule.kinds = modulus * y;
+  rule.of = [=](uint64_t number) {
+    return number / x % y * modulus + number % x / divide % modulus;
+  };
+  rule.example = [=](uint64_t kind) { return kind / modulus * x + kind % modulus * divide; };
+  return rule;
+}
+
 static std::vector<KindRule> candidates(const runtime::Dim3 &grid) {
   uint64_t x = grid.x, y = grid.y, z = grid.z;
   std::vector<KindRule> rules;
@@ -44,6 +57,13 @@ static std::vector<KindRule> candidates(const runtime::Dim3 &grid) {
       continue;
     rules.push_back(makeRule("x % " + std::to_string(d), 1, d));
     rules.push_back(makeRule("x / " + std::to_string(d), d, x / d));
+  }
+  if (y > 1) {
+    // Two dimensions that both matter: blocks of rows, and slices of keys.
+    rules.push_back(makeProduct("x", 1, x, x, y));
+    for (uint64_t d = 2; d < x; ++d)
+      if (x % d == 0)
+        rules.push_back(makeProduct("x / " + std::to_string(d), d, x / d, x, y));
   }
   std::erase_if(rules, [](const KindRule &rule) { return rule.kinds > mostKinds; });
   std::sort(rules.begin(), rules.end(), [](const KindRule &a, const KindRule &b) {

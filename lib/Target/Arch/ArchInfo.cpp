@@ -9,7 +9,7 @@
 using namespace hocket;
 
 /// All chips; a new one is a file of its own and a line here.
-static std::vector<const ArchInfo *> allChips() { return {&chips::gfx950()}; }
+static std::vector<const ArchInfo *> allChips() { return {&chips::gfx950(), &chips::gfx942()}; }
 
 Result<const ArchInfo *> hocket::findArch(std::string_view name) {
   std::string known;

@@ -5,6 +5,7 @@
 
 namespace hocket::chips {
 
+const ArchInfo &gfx942();
 const ArchInfo &gfx950();
 
 } // namespace hocket::chips

@@ -7,29 +7,10 @@
 //
 // Numbers in comments are sections of docs/Hardware.md, followed by its source tags.
 #include "Chips.h"
+#include "LdsPhases.h"
 
 using namespace hocket;
-
-static uint64_t lanes(unsigned first, unsigned last) {
-  uint64_t upTo = last >= 63 ? ~uint64_t(0) : (uint64_t(1) << (last + 1)) - 1;
-  return upTo & ~((uint64_t(1) << first) - 1);
-}
-
-/// Groups of `size` consecutive lanes.
-static std::vector<uint64_t> consecutive(unsigned size) {
-  std::vector<uint64_t> phases;
-  for (unsigned first = 0; first < 64; first += size)
-    phases.push_back(lanes(first, first + size - 1));
-  return phases;
-}
-
-/// The phases of lanes 0-31, and the same for lanes 32-63.
-static std::vector<uint64_t> bothHalves(std::vector<uint64_t> phases) {
-  size_t count = phases.size();
-  for (size_t i = 0; i < count; ++i)
-    phases.push_back(phases[i] << 32);
-  return phases;
-}
+using namespace hocket::chips;
 
 // 4.5. Reads of 8 and 16 bytes: HK M, AITER M. ReadB32 and the writes beside WriteB64 are G: writes
 // are assumed to move 128 bytes a clock over 32 banks as WriteB64 does (HK, G).
@@ -104,6 +85,7 @@ static ArchInfo make() {
   arch.chip = {.computeUnits = 256,
                .xcds = 8,
                .peakClockMHz = 2400,
+               .busyClockMHz = 1510, // 1 GLUON, LORE M
                .l2BytesPerXcd = 4u << 20,
                .memoryBytesPerSecond = 8'000'000'000'000};
   // 1 SPEC/RPC D.
@@ -130,6 +112,7 @@ static ArchInfo make() {
   arch.issue = {.valu = 4, .trans = 8};    // 4.3 SQTT M, GLUON M
   arch.features = {.permlaneSwap = true,   // 2.5 PCODE D
                    .bf16Conversion = true, // 2.5 PCODE D
+                   .bf16Dot = true,        // 2.5 L22
                    .bitop3 = true,         // 2.5 L22
                    .maximum3 = true,       // 2.5 L22
                    .ocpFp8 = true};        // 2.1 AMDBLOG D

@@ -11,6 +11,11 @@ attn.forward @odd element_type(bf16) head_dim(100) schedule(@s)
 
 // -----
 
+// expected-error @below {{head_dim(264) of 'wide' is not supported, use a multiple of 8 up to 256}}
+attn.combine @wide element_type(bf16) head_dim(264)
+
+// -----
+
 // expected-error @below {{head_dim_v(264) of 'large' is not supported, use a multiple of 8 up to 256}}
 attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 

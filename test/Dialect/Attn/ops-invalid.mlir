@@ -15,6 +15,16 @@ attn.forward @zero element_type(bf16) head_dim(0)
 
 // -----
 
+// expected-error @below {{element type 'f32' is not supported, use bf16 or f16}}
+attn.combine @wide element_type(f32) head_dim(64)
+
+// -----
+
+// expected-error @below {{head_dim(-8), a positive number is needed}}
+attn.combine @negative_combine element_type(bf16) head_dim(-8)
+
+// -----
+
 // expected-error @below {{head_dim_v(0), a positive number is needed}}
 attn.forward @zero_v element_type(bf16) head_dim(64) head_dim_v(0)
 

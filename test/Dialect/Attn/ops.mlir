@@ -15,6 +15,14 @@ attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128)
 // CHECK: attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 
+// The producer of split KV, and what folds its slices.
+// CHECK: attn.forward @slices element_type(bf16) head_dim(64) lse split{{$}}
+attn.forward @slices element_type(bf16) head_dim(64) lse split
+// CHECK: attn.combine @fold element_type(bf16) head_dim(64){{$}}
+attn.combine @fold element_type(bf16) head_dim(64) waves(4)
+// CHECK: attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
+attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
+
 // CHECK: attn.forward @modified element_type(bf16) head_dim(128) score_mod {
 // CHECK-NEXT: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
 // CHECK: attn.yield %{{.*}} : f32

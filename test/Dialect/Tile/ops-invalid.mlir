@@ -251,10 +251,16 @@ tile.kernel @store_rows(%o: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950"
 
 // -----
 
-tile.kernel @store_f32(%o: !tile.view<?x?x?x128xf32>, %n: i32) target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<128x32xf32, acc>
-  // expected-error @below {{stores to '!tile.view<?x?x?x128xf32>', expected a view of bf16 or f16}}
-  tile.store %0, %o[%n, %n, %n] : !tile.frag<128x32xf32, acc>, !tile.view<?x?x?x128xf32>
+tile.kernel @slice_rank(%lse: !tile.view<?x?x?xf32>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{needs a (batch, sequence, head, head dimension) view, found rank 3}}
+  %0 = tile.slice_rows %lse from %n size %n : !tile.view<?x?x?xf32>
+}
+
+// -----
+
+tile.kernel @slice_constant(%k: !tile.view<?x64x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{needs a view with a run-time number of rows, found '!tile.view<?x64x?x128xbf16>'; write '?' for its second extent}}
+  %0 = tile.slice_rows %k from %n size %n : !tile.view<?x64x?x128xbf16>
 }
 
 // -----
@@ -346,4 +352,46 @@ tile.kernel @await_reads_but(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gf
 tile.kernel @barrier_group() target("gfx950") waves(2) {
   // expected-error @below {{group(2), expected 0 or 1}}
   tile.barrier group(2)
+}
+
+// -----
+
+tile.kernel @combine_rank(%p: !tile.view<?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{needs a (batch, sequence, head, head dimension) view, found rank 3}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @combine_types(%p: !tile.view<?x?x?x64xbf16>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{folds '!tile.view<?x?x?x64xbf16>' into '!tile.view<?x?x?x64xbf16>', expected partial results in f32 and an output of bf16 or f16}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @combine_columns(%p: !tile.view<?x?x?x128xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{folds rows of 128 elements into rows of 64, expected the same number}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x?x128xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @combine_wide(%p: !tile.view<?x?x?x264xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x264xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{folds rows of 264 elements, expected a multiple of 8 up to 256}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(1) : !tile.view<?x?x?x264xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x264xbf16>
+}
+
+// -----
+
+tile.kernel @combine_lse(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xbf16>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has LSE in '!tile.view<?x?x?xbf16>', expected a (batch, head, row) view of f32}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xbf16>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @combine_rows(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{rows(8), a wave folds 4 rows of 64 elements at a time}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(8) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
 }

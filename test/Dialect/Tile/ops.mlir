@@ -171,3 +171,25 @@ tile.kernel @clusters(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") 
   // CHECK: tile.await reads
   tile.await reads
 }
+
+// CHECK-LABEL: tile.kernel @slices
+tile.kernel @slices(%k: !tile.view<?x?x?x64xbf16> {tile.bind = "k"}, %n: i32) target("gfx950") waves(8) {
+  // CHECK: %[[QUOTIENT:.*]], %{{.*}} = tile.divmod %{{.*}} by %{{.*}}{{$}}
+  %quotient, %rest = tile.divmod %n by %n
+  // The slice, and a ring over it, are called after the tensor.
+  // CHECK: %k_slice = tile.slice_rows %k from %[[QUOTIENT]] size %{{.*}} : <?x?x?x64xbf16>
+  %part = tile.slice_rows %k from %quotient size %rest : !tile.view<?x?x?x64xbf16>
+  // CHECK: %k_ring = tile.ring %k_slice
+  %ring = tile.ring %part[%n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.ring<64x64xbf16>
+}
+
+// CHECK-LABEL: tile.kernel @combine
+tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>,
+    %lse: !tile.view<?x?x?xf32>, %n: i32) target("gfx950") waves(8) {
+  // CHECK: tile.combine %{{.*}}, %{{.*}} splits(%{{.*}}) into %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] rows(4) : <?x?x?x64xf32>, <?x?x?xf32>, <?x?x?x64xbf16>{{$}}
+  tile.combine %partial, %partial_lse splits(%n) into %o[%n, %n, %n] rows(4)
+      : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+  // CHECK: tile.combine {{.*}} into %{{.*}} and %{{.*}}[%{{.*}}] rows(4) : {{.*}}, <?x?x?xf32>{{$}}
+  tile.combine %partial, %partial_lse splits(%n) into %o and %lse[%n, %n, %n] rows(4)
+      : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>
+}

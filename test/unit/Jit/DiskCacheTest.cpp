@@ -152,7 +152,17 @@ TEST_F(Disk, ADirectoryThatCannotBeMadeIsAnError) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().kind, ErrorKind::Host);
   EXPECT_THAT(status.error().message, HasSubstr("cannot create cache directory"));
+  EXPECT_FALSE(impossible.checkWritable().ok());
   EXPECT_FALSE(impossible.load("a"));
+}
+
+TEST_F(Disk, AProbeLeavesNothingBehind) {
+  DiskCache cache({directory.path() + "/new"});
+  EXPECT_TRUE(cache.checkWritable().ok());
+  std::error_code code;
+  EXPECT_EQ(llvm::sys::fs::directory_iterator(directory.path() + "/new", code),
+            llvm::sys::fs::directory_iterator());
+  EXPECT_FALSE(code);
 }
 
 TEST_F(Disk, NoDirectoryMeansNoCache) {

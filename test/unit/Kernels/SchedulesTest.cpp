@@ -73,7 +73,8 @@ class Schedules : public testing::TestWithParam<std::string> {};
 std::vector<std::string> scheduleNames() {
   std::vector<std::string> names;
   for (const ShippedSchedule &schedule : shippedSchedules())
-    names.emplace_back(schedule.name);
+    if (schedule.algorithm == "fmha_fwd")
+      names.emplace_back(schedule.name);
   return names;
 }
 } // namespace

@@ -39,6 +39,16 @@ TEST(CodeObject, Loads) {
               AllOf(HasSubstr("no kernel 'other'"), HasSubstr("it has 'k'")));
 }
 
+TEST(CodeObject, CountsAccumulationRegistersThatMetadataDoNotName) {
+  KernelFile file;
+  file.vgprs = 384;
+  file.accumOffset = 256;
+  auto object = loadBytes(makeKernelFile(file));
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  EXPECT_EQ((*object)->kernels()[0].vgprs, 384u);
+  EXPECT_EQ((*object)->kernels()[0].agprs, 128u);
+}
+
 TEST(CodeObject, RefusesWhatIsNone) {
   std::string good = makeKernelFile({});
   EXPECT_THAT(loadError(""), HasSubstr("0 bytes"));

@@ -39,6 +39,8 @@ static std::string makeMetadata(const KernelFile &file) {
   kernel[".group_segment_fixed_size"] = document.getNode(128u);
   kernel[".private_segment_fixed_size"] = document.getNode(0u);
   kernel[".max_flat_workgroup_size"] = document.getNode(256u);
+  if (file.vgprs)
+    kernel[".vgpr_count"] = document.getNode(file.vgprs);
   kernel[".wavefront_size"] = document.getNode(file.waveSize);
   auto arguments = document.getArrayNode();
   auto add = [&](const std::string &kind, unsigned offset, unsigned size) {
@@ -97,6 +99,7 @@ static std::string makeDescriptor(const KernelFile &file, uint64_t at) {
   descriptor.kernel_code_entry_byte_offset =
       static_cast<int64_t>(textAddress - at) + file.entryOffset;
   descriptor.compute_pgm_rsrc1 = 0xf0 << 12 | 1 << 21 | 1 << 23;
+  descriptor.compute_pgm_rsrc3 = file.accumOffset / 4 - 1;
   descriptor.compute_pgm_rsrc2 = 2 << 1 | 7 << 7;
   descriptor.kernel_code_properties = file.properties;
   return raw(descriptor);

@@ -67,6 +67,18 @@ TEST(VectorMove, Swap) {
   EXPECT_EQ(h.v(0, 1), 1u);
 }
 
+TEST(VectorMove, IndexingLeavesScalarResultsAlone) {
+  WaveHarness h;
+  h.setV(1, 77u);
+  h.setS(0, 180);
+  h.run("s_set_gpr_idx_on s0, gpr_idx(DST)\nv_readfirstlane_b32 s9, v1\nv_readlane_b32 s10, v1, 1\n"
+        "v_cmp_eq_u32_e64 s[12:13], v1, v1\ns_set_gpr_idx_off");
+  EXPECT_EQ(h.s(9), 77u);
+  EXPECT_EQ(h.s(10), 77u);
+  EXPECT_EQ(h.s(12), ~0u);
+  EXPECT_EQ(h.s(13), ~0u);
+}
+
 TEST(VectorMove, IndexedRegisters) {
   WaveHarness h;
   h.setV(13, 77u);

@@ -23,6 +23,7 @@ struct ChipInfo {
   unsigned computeUnits = 0;
   unsigned xcds = 0; ///< workgroup n of a 1-D grid lands on XCD n mod `xcds`
   unsigned peakClockMHz = 0;
+  unsigned busyClockMHz = 0; ///< sustained with all compute units at matrix work (4)
   unsigned l2BytesPerXcd = 0;
   uint64_t memoryBytesPerSecond = 0;
 
@@ -132,6 +133,7 @@ struct IssueCosts {
 struct ArchFeatures {
   bool permlaneSwap = false;   ///< v_permlane32_swap, v_permlane16_swap
   bool bf16Conversion = false; ///< v_cvt_pk_bf16_f32
+  bool bf16Dot = false;        ///< v_dot2_f32_bf16; all chips have v_dot2_f32_f16
   bool bitop3 = false;
   bool maximum3 = false; ///< v_maximum3_f32, v_minimum3_f32
   bool ocpFp8 = false;   ///< E4M3FN and E5M2; false: FNUZ

@@ -149,11 +149,52 @@ TEST(Gfx950, AttentionTilesHaveNoConflicts) {
   }
 }
 
+static unsigned flopsPerClock(const ArchInfo &arch, MfmaType type, unsigned mn) {
+  const MfmaInfo *info = arch.findMfma(type, mn, mn);
+  return 2 * info->shape.m * info->shape.n * info->shape.k * arch.waves.simdsPerCu / info->cycles();
+}
+
+// docs/Hardware.md 1: 1307 TFLOP/s of f16 and bf16, twice that of fp8 and int8, 163.4 of f32.
+TEST(Gfx942, MfmaRatesGiveThePeak) {
+  const ArchInfo &arch = **findArch("gfx942");
+  EXPECT_EQ(arch.findMfma(MfmaType::BF16, 32, 32)->shape.k, 8u);
+  for (unsigned mn : {16u, 32u}) {
+    EXPECT_EQ(flopsPerClock(arch, MfmaType::BF16, mn), 2048u);
+    EXPECT_EQ(flopsPerClock(arch, MfmaType::F16, mn), 2048u);
+    EXPECT_EQ(flopsPerClock(arch, MfmaType::FP8, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(arch, MfmaType::I8, mn), 4096u);
+    EXPECT_EQ(flopsPerClock(arch, MfmaType::F32, mn), 256u);
+  }
+  double peak = 2048.0 * arch.chip.computeUnits * arch.chip.peakClockMHz * 1e-6;
+  EXPECT_NEAR(peak, 1307, 1);
+}
+
+TEST(Gfx942, WhatItLacks) {
+  const ArchInfo &arch = **findArch("gfx942");
+  EXPECT_TRUE(arch.hasLdsDma(4));
+  EXPECT_FALSE(arch.hasLdsDma(16));
+  EXPECT_FALSE(arch.hasTransposedRead(16));
+  EXPECT_EQ(arch.lds.access.count(LdsInstruction::ReadTransposed), 0u);
+  EXPECT_EQ(arch.chip.computeUnitsPerXcd(), 38u);
+  EXPECT_EQ(arch.hazards.forPasses(8)->resultToUse, 11u);
+  EXPECT_FALSE(arch.features.bf16Dot || arch.features.bf16Conversion || arch.features.permlaneSwap);
+}
+
+// 128 bytes a clock, whatever the instruction.
+TEST(Gfx942, LdsBandwidth) {
+  const ArchInfo &arch = **findArch("gfx942");
+  for (const auto &[instruction, rule] : arch.lds.access)
+    if (instruction != LdsInstruction::ReadB96 && instruction != LdsInstruction::WriteB96) {
+      EXPECT_EQ(64 * bytesPerLane(instruction) / rule.phases.size(), 128u) << name(instruction);
+    }
+}
+
 TEST(FindArch, UnknownTargetListsTheKnownOnes) {
   Result<const ArchInfo *> arch = findArch("gfx1100");
   ASSERT_FALSE(arch.ok());
   EXPECT_EQ(arch.error().kind, ErrorKind::Unsupported);
-  EXPECT_TRUE(arch.error().message.starts_with("unknown target 'gfx1100'; known targets: gfx950"));
+  EXPECT_TRUE(
+      arch.error().message.starts_with("unknown target 'gfx1100'; known targets: gfx950, gfx942"));
   EXPECT_FALSE(findArch("").ok());
   EXPECT_FALSE(findArch("gfx950:xnack+").ok());
 }

@@ -1,0 +1,14 @@
+// Checks that verifiers of several files share. Private to the dialect.
+#pragma once
+
+#include "Tile/IR/Tile.h"
+
+namespace hocket::tile {
+
+/// An error unless `view` is a matrix: of rank 2.
+mlir::LogicalResult requireMatrix(mlir::Operation *op, ViewType view);
+
+/// An error unless `part` is absent or a result of a `tile.wave_grid`.
+mlir::LogicalResult requireWavePart(mlir::Operation *op, mlir::Value part);
+
+} // namespace hocket::tile

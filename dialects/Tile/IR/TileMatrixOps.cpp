@@ -1,0 +1,104 @@
+// Kernels over matrices: verifiers of blocks, grids of waves, parts of tiles and depths.
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/MatrixVerify.h"
+#include "Tile/IR/Tile.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+/// As for rows of one workgroup: more would not fit into 32-bit numbers with their sums.
+static constexpr int64_t kMostRows = 65536;
+/// Of one step along the depth in a 16-bit matrix instruction.
+static constexpr int64_t kDepthStep = 16;
+
+LogicalResult hocket::tile::requireMatrix(Operation *op, ViewType view) {
+  if (view.getRank() == 2)
+    return success();
+  return op->emitOpError() << "needs a matrix, a view of rank 2, found rank " << view.getRank();
+}
+
+LogicalResult hocket::tile::requireWavePart(Operation *op, Value part) {
+  if (!part || part.getDefiningOp<WaveGridOp>())
+    return success();
+  return op->emitOpError("has a part that is no result of 'tile.wave_grid': where all waves read "
+                         "must be known when the kernel is compiled");
+}
+
+LogicalResult BlockTileOp::verify() {
+  if (failed(requireMatrix(*this, getView().getType())))
+    return failure();
+  for (auto [value, name] : {std::pair(getRows(), "rows"), std::pair(getColumns(), "columns"),
+                             std::pair(getBand(), "band"), std::pair(getXcds().value_or(1), "xcds")})
+    if (int64_t(value) < 1 || int64_t(value) > kMostRows)
+      return emitOpError() << name << "(" << int64_t(value) << "), expected 1 to " << kMostRows;
+  return success();
+}
+
+LogicalResult WaveGridOp::verify() {
+  int64_t rows = getRows(), columns = getColumns();
+  for (auto [value, name] : {std::pair(rows, "rows"), std::pair(columns, "columns")})
+    if (value < 1 || value > 16 || !llvm::isPowerOf2_64(value))
+      return emitOpError() << name << "(" << value << "), expected 1, 2, 4, 8 or 16";
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!kernel || static_cast<int64_t>(kernel.getWaves()) == rows * columns)
+    return success();
+  return emitOpError() << "has a grid of " << rows << " x " << columns << " waves, the kernel has "
+                       << kernel.getWaves();
+}
+
+LogicalResult ReadOp::verify() {
+  RingType ring = getRing().getType();
+  FragType frag = getResult().getType();
+  if (frag.getLayout() != FragLayout::Lhs && frag.getLayout() != FragLayout::Rhs)
+    return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected lhs or rhs";
+  if (failed(requireWavePart(*this, getPart())))
+    return failure();
+  int64_t parts = wavePartOf(getPart()).count;
+  if (ring.getShape()[0] == frag.getWidth() * parts && ring.getShape()[1] == frag.getDepth() &&
+      frag.getElementType() == ring.getElementType())
+    return success();
+  InFlightDiagnostic diagnostic = emitOpError() << "reads " << frag << " from " << ring;
+  if (parts == 1)
+    return diagnostic << ", expected the ring's shape and element type";
+  return diagnostic << " by " << parts << " waves, expected " << ring.getShape()[0] / parts << " of "
+                    << ring.getShape()[0] << " rows, all columns and the same element type";
+}
+
+static LogicalResult requireOperand(Operation *op, FragType frag) {
+  if (frag.getLayout() == FragLayout::Lhs || frag.getLayout() == FragLayout::Rhs)
+    return success();
+  return op->emitOpError() << "source has layout " << stringifyFragLayout(frag.getLayout())
+                           << ", expected lhs or rhs";
+}
+
+LogicalResult MaskDepthOp::verify() { return requireOperand(*this, getSource().getType()); }
+
+LogicalResult SliceDepthOp::verify() {
+  FragType source = getSource().getType(), result = getResult().getType();
+  if (failed(requireOperand(*this, source)))
+    return failure();
+  int64_t first = getFirst();
+  if (source.getLayout() == result.getLayout() && source.getWidth() == result.getWidth() &&
+      source.getElementType() == result.getElementType() && first >= 0 &&
+      first % kDepthStep == 0 && first <= source.getDepth() - result.getDepth())
+    return success();
+  return emitOpError() << "depth " << result.getDepth() << " from " << first << " of " << source
+                       << " as " << result << "; whole steps of " << kDepthStep
+                       << " and all of the other dimension are needed";
+}
+
+LogicalResult StoreBlockOp::verify() {
+  ViewType view = getView().getType();
+  FragType frag = getValue().getType();
+  if (failed(requireMatrix(*this, view)))
+    return failure();
+  if (frag.getLayout() != FragLayout::Acc)
+    return emitOpError() << "stores a fragment in layout " << stringifyFragLayout(frag.getLayout())
+                         << ", expected acc";
+  if (view.getElementType().isF32())
+    return emitOpError() << "stores to " << view << ", expected a view of bf16 or f16";
+  return success();
+}

@@ -1,0 +1,213 @@
+// tile.combine: partial results of the slices of split KV, folded into rows of O and LSE.
+//
+// Memory-bound: lanes lie along a row, 16 bytes each, so that a load takes whole rows, and the
+// loads of several slices are under way at once. Slices are folded in their order, so that the
+// result does not depend on when they arrive; the weight of a slice is exp(lse - greatest so far),
+// and what was summed before shrinks when the greatest grows. A slice without a visible key has LSE
+// -inf and so weight 0.
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Slices whose loads are issued together. Their descriptors must fit into scalar registers.
+static constexpr int64_t kSlicesAtOnce = 8;
+static constexpr int64_t kPerLane = tile::CombineOp::kElementsOfLane;
+static constexpr int64_t kWideBytes = 4; ///< of a partial result's elements
+
+namespace {
+/// A row while slices are folded into it, as each of its lanes sees it.
+struct RowState {
+  Value greatest; ///< LSE so far; -inf: no key
+  Value sum;      ///< of the weights, counted from `greatest`
+  Value output;   ///< weighted sum of this lane's elements
+};
+
+/// One slice's share of a row.
+struct Share {
+  Value lse, output;
+};
+
+/// Emits the code of one op.
+class CombineEmitter {
+public:
+  using Adaptor = tile::CombineOp::GenericAdaptor<ArrayRef<ValueRange>>;
+
+  CombineEmitter(Emitter &emit, tile::CombineOp op, Adaptor adaptor, Value lane)
+      : emit(emit), op(op), partial(op.getPartial().getType(), adaptor.getPartial()),
+        partialLse(op.getPartialLse().getType(), adaptor.getPartialLse()),
+        o(op.getO().getType(), adaptor.getO()), splits(adaptor.getSplits().front()),
+        batch(adaptor.getBatch().front()), head(adaptor.getHead().front()),
+        row(adaptor.getRow().front()), quad(VectorType::get({kPerLane}, emit.getF32Type())) {
+    Value lanes = emit.i32(op.getLanesOfRow());
+    laneRow = arith::DivUIOp::create(emit, lane, lanes);
+    piece = arith::RemUIOp::create(emit, lane, lanes);
+    if (op.getLanesOfRow() * kPerLane != op.getColumns())
+      exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, piece,
+                                     emit.i32(op.getColumns() / kPerLane));
+    lowest = emit.f32(-std::numeric_limits<float>::infinity());
+  }
+
+  RowState foldAll();
+  void storeOutput(const RowState &state);
+  void storeLse(const RowState &state, const ViewValues &lse);
+
+private:
+  Share load(Value slice);
+  RowState fold(const RowState &before, ArrayRef<Share> shares);
+  /// What scores are counted from: the greatest, or 0 in a row that has seen no key.
+  Value reference(Value greatest);
+  Value weight(Value lse, Value reference);
+  Value spread(Value scalar) { return emit.splat(scalar, quad); }
+  /// The byte offset of this lane's piece in rows of `rowStride` bytes; out of bounds where the row
+  /// ends before it.
+  Value pieceOffset(Value rowStride, int64_t pieceBytes);
+
+  Emitter &emit;
+  tile::CombineOp op;
+  ViewValues partial, partialLse, o;
+  Value splits, batch, head, row, laneRow, piece, exists, lowest;
+  VectorType quad;
+};
+
+struct CombinePattern : TilePattern<tile::CombineOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::CombineOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    CombineEmitter combine(emit, op, adaptor, state.of(op).lane);
+    RowState total = combine.foldAll();
+    combine.storeOutput(total);
+    if (op.getLse())
+      combine.storeLse(total, ViewValues(op.getLse().getType(), adaptor.getLse()));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+Value CombineEmitter::pieceOffset(Value rowStride, int64_t pieceBytes) {
+  Value offset =
+      emit.add(emit.mul(laneRow, emit.toI32(rowStride)), emit.mul(piece, emit.i32(pieceBytes)));
+  if (!exists)
+    return offset;
+  return arith::SelectOp::create(emit, exists, offset,
+                                 emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
+/// Slice number `slice` (uniform); beyond the last, one without keys.
+Share CombineEmitter::load(Value slice) {
+  Value valid = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, slice, splits);
+  auto only = [&](Value bytes) {
+    return arith::SelectOp::create(emit, valid, bytes, emit.i64(0)).getResult();
+  };
+  Value index = emit.add(emit.mul(batch, splits), slice);
+  Value stride = emit.mul(partial.stride(1), emit.i64(kWideBytes));
+  Value bytes = bytesOfRows(emit, partial.extent(emit, 1), row, op.getRows(), stride,
+                            op.getColumns() * kWideBytes);
+  Value rows = emit.bufferResource(elementAddress(emit, partial, {index, row, head}), only(bytes));
+  Value lseBytes = bytesOfRows(emit, partialLse.extent(emit, 2), row, op.getRows(),
+                               emit.i64(kWideBytes), kWideBytes);
+  Value start = emit.offset(elementAddress(emit, partialLse, {index, head}),
+                            emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
+  Value logs = emit.bufferResource(start, only(lseBytes));
+  auto read = [&](Type type, Value resource, Value offset) -> Value {
+    return ROCDL::RawPtrBufferLoadOp::create(emit, type, resource, offset, emit.i32(0), emit.i32(0),
+                                             ArrayAttr(), ArrayAttr(), ArrayAttr());
+  };
+  Value lse = read(emit.getF32Type(), logs, emit.mul(laneRow, emit.i32(kWideBytes)));
+  Value output = read(quad, rows, pieceOffset(stride, kPerLane * kWideBytes));
+  return {arith::SelectOp::create(emit, valid, lse, lowest), output};
+}
+
+Value CombineEmitter::reference(Value greatest) {
+  Value none = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, greatest, lowest);
+  return arith::SelectOp::create(emit, none, emit.f32(0.0f), greatest);
+}
+
+Value CombineEmitter::weight(Value lse, Value reference) {
+  Value distance = arith::SubFOp::create(emit, lse, reference);
+  Value inLog2 = arith::MulFOp::create(emit, distance, emit.f32(std::numbers::log2e_v<float>));
+  return ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), inLog2);
+}
+
+RowState CombineEmitter::fold(const RowState &before, ArrayRef<Share> shares) {
+  RowState state = before;
+  for (const Share &share : shares)
+    state.greatest = arith::MaxNumFOp::create(emit, state.greatest, share.lse);
+  Value from = reference(state.greatest);
+  Value shrink = weight(before.greatest, from);
+  state.sum = arith::MulFOp::create(emit, before.sum, shrink);
+  state.output = arith::MulFOp::create(emit, before.output, spread(shrink));
+  for (const Share &share : shares) {
+    Value by = weight(share.lse, from);
+    state.sum = arith::AddFOp::create(emit, state.sum, by);
+    state.output = LLVM::FMAOp::create(emit, share.output, spread(by), state.output);
+  }
+  return state;
+}
+
+RowState CombineEmitter::foldAll() {
+  Value zero = emit.f32(0.0f);
+  SmallVector<Value> none = {lowest, zero, spread(zero)};
+  auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(kSlicesAtOnce), none);
+  {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(loop.getBody());
+    SmallVector<Share> shares;
+    for (int64_t i = 0; i != kSlicesAtOnce; ++i)
+      shares.push_back(load(emit.add(loop.getInductionVar(), emit.i32(i))));
+    ValueRange carried = loop.getRegionIterArgs();
+    RowState next = fold({carried[0], carried[1], carried[2]}, shares);
+    scf::YieldOp::create(emit, ValueRange{next.greatest, next.sum, next.output});
+  }
+  return {loop.getResult(0), loop.getResult(1), loop.getResult(2)};
+}
+
+void CombineEmitter::storeOutput(const RowState &state) {
+  Value zero = emit.f32(0.0f);
+  Value empty = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, state.sum, zero);
+  Value reciprocal = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), state.sum);
+  Value factor = arith::SelectOp::create(emit, empty, zero, reciprocal);
+  Value normalized = arith::MulFOp::create(emit, state.output, spread(factor));
+  Type element = op.getO().getType().getElementType();
+  Value rounded = LLVM::FPTruncOp::create(emit, VectorType::get({kPerLane}, element), normalized);
+  Value words =
+      LLVM::BitcastOp::create(emit, VectorType::get({kPerLane / 2}, emit.getI32Type()), rounded);
+  Value stride = emit.mul(o.stride(1), emit.i64(kElementBytes));
+  Value bytes = bytesOfRows(emit, o.extent(emit, 1), row, op.getRows(), stride,
+                            op.getColumns() * kElementBytes);
+  Value resource = emit.bufferResource(elementAddress(emit, o, {batch, row, head}), bytes);
+  ROCDL::RawPtrBufferStoreOp::create(emit, words, resource,
+                                     pieceOffset(stride, kPerLane * kElementBytes), emit.i32(0),
+                                     emit.i32(0), ArrayAttr(), ArrayAttr(), ArrayAttr());
+}
+
+/// The first lane of each row writes.
+void CombineEmitter::storeLse(const RowState &state, const ViewValues &lse) {
+  // log2(0) is -inf, and so is the result; the reference of such a row is 0.
+  Value log = LLVM::Log2Op::create(emit, state.sum);
+  Value natural = arith::MulFOp::create(emit, log, emit.f32(std::numbers::ln2_v<float>));
+  Value total = arith::AddFOp::create(emit, natural, reference(state.greatest));
+  Value start = emit.offset(elementAddress(emit, lse, {batch, head}),
+                            emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
+  Value bytes =
+      bytesOfRows(emit, lse.extent(emit, 2), row, op.getRows(), emit.i64(kWideBytes), kWideBytes);
+  Value isFirst = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, piece, emit.i32(0));
+  Value offset = arith::SelectOp::create(emit, isFirst, emit.mul(laneRow, emit.i32(kWideBytes)),
+                                         emit.i32(static_cast<int32_t>(kOutOfBounds)));
+  ROCDL::RawPtrBufferStoreOp::create(emit, total, emit.bufferResource(start, bytes), offset,
+                                     emit.i32(0), emit.i32(0), ArrayAttr(), ArrayAttr(),
+                                     ArrayAttr());
+}
+
+void hocket::lowering::populateCombinePatterns(const TypeConverter &converter,
+                                               RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<CombinePattern>(converter, patterns.getContext(), state);
+}

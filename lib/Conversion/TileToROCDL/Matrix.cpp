@@ -1,0 +1,253 @@
+// Products along a depth that tiles advance through: tiles of columns, the end of the depth, and
+// accumulators that become blocks of a matrix.
+//
+// Rows beyond a matrix are out of its descriptor's bounds, as everywhere. Columns beyond it are
+// not, since the next row begins there: reading, they are masked in registers, in the one tile that
+// they cut; writing, the blocks that they cut are stored element by element.
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+Value hocket::lowering::columnTileResource(Emitter &emit, const RingValues &ring,
+                                           tile::RingType type, Value tile) {
+  // All in 31 bits: the launcher refuses strides for which a tile's rows span 2 GiB. Only the
+  // second part depends on the tile, so that the first can leave the loop. A dword that the last
+  // row cuts is read whole: the hardware takes it as out of bounds otherwise.
+  Value rows = arith::MinSIOp::create(emit, ring.rows, emit.i32(type.getShape()[0]));
+  Value before = emit.mul(arith::SubIOp::create(emit, rows, emit.i32(1)),
+                          emit.toI32(ring.rowStride));
+  Value lastRow = arith::AndIOp::create(emit, emit.add(ring.rowBytes, emit.i32(3)), emit.i32(-4));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
+  Value end = arith::SelectOp::create(emit, any, emit.add(before, lastRow), emit.i32(0));
+
+  Value skipped = emit.mul(tile, emit.i32(type.getShape()[1] * kElementBytes));
+  // Signed: LLVM would make a saturating subtraction of it, which scalar registers do not have.
+  Value bytes = arith::MaxSIOp::create(emit, arith::SubIOp::create(emit, end, skipped),
+                                       emit.i32(0));
+  auto wide = [&](Value value) {
+    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
+  };
+  return emit.bufferResource(emit.offset(ring.pointer, wide(skipped)), wide(bytes));
+}
+
+/// Steps along the depth of an operand, which run fastest among its vectors.
+static int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
+
+namespace {
+struct SliceDepthPattern : TilePattern<tile::SliceDepthOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SliceDepthOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    int64_t all = depthSteps(op.getSource().getType()), kept = depthSteps(op.getResult().getType());
+    SmallVector<Value> vectors;
+    for (size_t block = 0; block != adaptor.getSource().size(); block += all)
+      llvm::append_range(vectors,
+                         adaptor.getSource().slice(block + op.getFirst() / kShape.k, kept));
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
+    return success();
+  }
+};
+
+struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::MaskDepthOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getSource().getType();
+    Result<LinearLayout> operand = mfmaOperandA(kShape);
+    if (!operand)
+      return layoutError(op, operand.error());
+    Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
+    Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
+    Value cuts = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left,
+                                       emit.i32(frag.getDepth()));
+    ValueRange source = adaptor.getSource();
+    auto branch = scf::IfOp::create(emit, source.getTypes(), cuts, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      Value laneDepth = emit.linear(*operand, dims::Lane, dims::K, state.of(op).lane);
+      Value ofLane = arith::SubIOp::create(emit, left, laneDepth);
+      SmallVector<Value> masks, masked;
+      for (int64_t step = 0; step != depthSteps(frag); ++step)
+        masks.push_back(maskOf(emit, arith::SubIOp::create(emit, ofLane,
+                                                           emit.i32(step * kShape.k))));
+      for (auto [index, vector] : llvm::enumerate(source)) {
+        Value mask = masks[index % masks.size()];
+        Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
+        masked.push_back(LLVM::BitcastOp::create(emit, vector.getType(),
+                                                 arith::AndIOp::create(emit, bits, mask)));
+      }
+      scf::YieldOp::create(emit, masked);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, source);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
+    return success();
+  }
+
+  /// The bits of a lane's operand of which the first `count` elements, any number, are kept.
+  static Value maskOf(Emitter &emit, Value count) {
+    auto keeps = [&](int64_t element, Value bits, Value otherwise) {
+      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count,
+                                         emit.i32(element));
+      return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
+    };
+    SmallVector<Value> words;
+    for (int64_t element = 0; element != kOperandElements; element += 2)
+      words.push_back(
+          keeps(element + 1, emit.i32(-1), keeps(element, emit.i32(0xffff), emit.i32(0))));
+    auto type = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
+    return vector::FromElementsOp::create(emit, type, words);
+  }
+};
+
+/// What both ways of storing a block share.
+struct BlockStore {
+  Value resource, lane, rowStride, columnsLeft;
+  ValueRange blocks; ///< rounded, as they lie: rows (of the fragment) run fastest
+  int64_t columnBlocks = 0;
+  LinearLayout layout; ///< (register, lane) -> (row, col) of one accumulator block
+
+  /// The byte at which element (`column`, lane's row) of block `index` lies; `column` may depend on
+  /// the lane.
+  Value laneOffset(Emitter &emit, size_t index, Value column) const {
+    Value row = emit.linear(layout, dims::Lane, dims::Col, lane);
+    row = emit.add(row, emit.i32(static_cast<int64_t>(index) / columnBlocks * kBlock));
+    return emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(kElementBytes)));
+  }
+  int64_t firstColumn(size_t index) const {
+    return static_cast<int64_t>(index) % columnBlocks * kBlock;
+  }
+};
+
+struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
+  using TilePattern::TilePattern;
+
+  /// Registers of four consecutive columns, and the eight that two lanes exchange.
+  static constexpr int64_t kRun = 4, kPair = 8;
+
+  LogicalResult matchAndRewrite(tile::StoreBlockOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Result<LinearLayout> layout = mfmaAccumulator(kShape);
+    if (!layout)
+      return layoutError(op, layout.error());
+    tile::FragType frag = op.getValue().getType();
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    Value row = adaptor.getRow().front(), column = adaptor.getColumn().front();
+
+    auto rounded = VectorType::get({kAccRegisters}, op.getView().getType().getElementType());
+    SmallVector<Value> blocks;
+    for (Value block : adaptor.getValue())
+      blocks.push_back(LLVM::FPTruncOp::create(emit, rounded, block));
+    Value stride = emit.mul(view.stride(0), emit.i64(kElementBytes));
+    Value left = arith::SubIOp::create(emit, view.extent(emit, 1), column);
+    BlockStore store{resourceOf(emit, view, row, column, stride, left, frag.getColumns()),
+                     state.of(op).lane,
+                     emit.toI32(stride),
+                     left,
+                     blocks,
+                     frag.getRows() / kBlock,
+                     *layout};
+    Value whole =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, left, emit.i32(frag.getRows()));
+    auto branch = scf::IfOp::create(emit, whole, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      storeWhole(emit, store);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      storeElements(emit, store);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// From the block's first element to the last column of the last of its rows that exist.
+  static Value resourceOf(Emitter &emit, const ViewValues &view, Value row, Value column,
+                          Value stride, Value left, int64_t count) {
+    Value first = emit.add(emit.mul(emit.toI64(row), stride),
+                           emit.mul(emit.toI64(column), emit.i64(kElementBytes)));
+    Value rows = arith::MinSIOp::create(
+        emit, arith::SubIOp::create(emit, view.extent(emit, 0), row), emit.i32(count));
+    Value before = emit.mul(emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1))), stride);
+    Value bytes = emit.add(before, emit.mul(emit.toI64(left), emit.i64(kElementBytes)));
+    auto positive = [&](Value value) {
+      return arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, value, emit.i32(0))
+          .getResult();
+    };
+    Value any = arith::AndIOp::create(emit, positive(rows), positive(left));
+    return emit.bufferResource(emit.offset(view.pointer(), first),
+                               arith::SelectOp::create(emit, any, bytes, emit.i64(0)));
+  }
+
+  static void storeWord(Emitter &emit, Value value, Value resource, Value offset) {
+    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, emit.i32(0), emit.i32(0),
+                                       ArrayAttr(), ArrayAttr(), ArrayAttr());
+  }
+
+  /// 16 bytes at once. A lane and its partner 32 lanes away hold four columns each of the same
+  /// eight: of two such eights, the exchange leaves one to each.
+  static void storeWhole(Emitter &emit, const BlockStore &store) {
+    Value upper = emit.linear(store.layout, dims::Lane, dims::Row, store.lane); // 0 or 4
+    Value laneColumn = emit.mul(upper, emit.i32(kPair / kRun));
+    auto two = VectorType::get({2}, emit.getI32Type());
+    auto four = VectorType::get({4}, emit.getI32Type());
+    Type swapped = LLVM::LLVMStructType::getLiteral(emit.getContext(),
+                                                    {emit.getI32Type(), emit.getI32Type()});
+    for (auto [index, block] : llvm::enumerate(store.blocks))
+      for (int64_t first = 0; first != kAccRegisters; first += kPair) {
+        auto run = [&](int64_t at) {
+          Value part = vector::ExtractStridedSliceOp::create(emit, block, at, kRun, 1);
+          return LLVM::BitcastOp::create(emit, two, part).getResult();
+        };
+        Value low = run(first), high = run(first + kRun);
+        SmallVector<Value> words(4);
+        for (int64_t word = 0; word != 2; ++word) {
+          Value pair = ROCDL::Permlane32SwapOp::create(emit, swapped, emit.element(low, word),
+                                                       emit.element(high, word), false, false);
+          for (int64_t half = 0; half != 2; ++half)
+            words[2 * half + word] =
+                LLVM::ExtractValueOp::create(emit, pair, ArrayRef<int64_t>{half});
+        }
+        Value column =
+            emit.add(laneColumn, emit.i32(store.firstColumn(index) + first * kPair / kRun));
+        storeWord(emit, vector::FromElementsOp::create(emit, four, words), store.resource,
+                  store.laneOffset(emit, index, column));
+      }
+  }
+
+  /// Column by column, all rows: a comparison is used at once and not kept in scalar registers.
+  static void storeElements(Emitter &emit, const BlockStore &store) {
+    Value laneColumn = emit.linear(store.layout, dims::Lane, dims::Row, store.lane);
+    auto bits = VectorType::get({kAccRegisters}, emit.getI16Type());
+    SmallVector<Value> elements;
+    for (Value block : store.blocks)
+      elements.push_back(LLVM::BitcastOp::create(emit, bits, block));
+    for (int64_t columnBlock = 0; columnBlock != store.columnBlocks; ++columnBlock)
+      for (int64_t i = 0; i != kAccRegisters; ++i) {
+        int64_t step = store.layout.apply({{std::string(dims::Register), i}}, dims::Row);
+        Value column = emit.add(laneColumn, emit.i32(store.firstColumn(columnBlock) + step));
+        Value exists =
+            arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, column, store.columnsLeft);
+        for (size_t index = columnBlock; index < elements.size(); index += store.columnBlocks) {
+          Value offset =
+              arith::SelectOp::create(emit, exists, store.laneOffset(emit, index, column),
+                                      emit.i32(static_cast<int32_t>(kOutOfBounds)));
+          storeWord(emit, emit.element(elements[index], i), store.resource, offset);
+        }
+      }
+  }
+};
+} // namespace
+
+void hocket::lowering::populateMatrixPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<SliceDepthPattern, MaskDepthPattern, StoreBlockPattern>(
+      converter, patterns.getContext(), state);
+}
