@@ -35,16 +35,17 @@ struct PendingOp {
   uint8_t resultRows = 0; ///< registers that a deferred operation writes
   bool linear = false;    ///< all 64 lanes active and lane-linear from lane 0's address
   uint8_t slot = 0;
-  /// Dwords in range of each lane's access, for buffers; only read if `partial`.
-  bool partial = false;
-  uint8_t inRange[64];
-  union {
+  bool partial = false; ///< some lanes' accesses are not wholly in range: see `inRange`
+  /// On cache lines of their own, like the data behind it.
+  union alignas(64) {
     std::byte *host[64];     ///< where each lane's access is on the host
     uint32_t ldsAddress[64]; ///< LDS byte addresses
     uint64_t address[64];    ///< device addresses
   };
   /// Where LDS and global parts are both needed (LDS DMA uses `host` and `scalar`).
   alignas(64) uint32_t data[4][64]; ///< store data, atomic operands
+  /// Dwords in range of each lane's access, for buffers; only read if `partial`.
+  uint8_t inRange[64];
 };
 
 inline constexpr unsigned maxVectorMemory = 63, maxLdsAndScalar = 15;
