@@ -30,5 +30,5 @@ tile.kernel @fmha_combine_d128_fp16(
   %wave_row = tile.wave_row %row rows(2)
   // O = sum over slices of exp(LSE - max) O_slice, divided by the sum of the weights; LSE = max + log of that sum.
   tile.combine %partial, %partial_lse splits(%num_splits) into %o and %lse[%batch, %wave_row, %head] rows(2)
-      : <?x?x?x128xf32>, <?x?x?xf32>, <?x?x?x128xf16>, <?x?x?xf32>
+      : <?x?x?x128xf32>, <?x?x?xf32>, <?x?x?x128xf16>, !tile.view<?x?x?xf32>
 }

@@ -2,7 +2,8 @@
 // generator, so that order and number of threads do not matter.
 #include "hocket/Attention/Data.h"
 
-#include "Parallel.h"
+#include "hocket/Attention/Parallel.h"
+#include "hocket/Attention/Random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,32 +30,6 @@ constexpr double maxRisingScore = 1000;
 constexpr int64_t exactInteger = 256;
 constexpr double largeScoreDeviation = 50;
 constexpr double oneHotAmplitude = 8;
-
-/// SplitMix64's finaliser: a bijection whose output bits depend on all input bits.
-uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-class Generator {
-public:
-  Generator(uint64_t seed, uint64_t stream) : key(mix(seed + 0x9e3779b97f4a7c15 * (stream + 1))) {}
-  uint64_t bits(uint64_t index) const { return mix(key + 0x9e3779b97f4a7c15 * (index + 1)); }
-  /// Two independent standard normal numbers (Box-Muller).
-  void normalPair(uint64_t index, double &a, double &b) const {
-    uint64_t word = bits(index);
-    double u = (static_cast<double>(word >> 40) + 0.5) * 0x1p-24;
-    double angle = 2 * std::numbers::pi * static_cast<double>(word & 0xffffffff) * 0x1p-32;
-    double radius = std::sqrt(-2 * std::log(u));
-    a = radius * std::cos(angle);
-    b = radius * std::sin(angle);
-  }
-  double sign(uint64_t index) const { return bits(index) & 1 ? 1 : -1; }
-
-private:
-  uint64_t key;
-};
 
 /// One row of a tensor, filled by a data kind; `row` counts over [batch, head, sequence].
 struct RowTask {

@@ -1,6 +1,6 @@
 // Tensors between guards: rows are grouped into segments, each built as one image on the host and
 // copied at once. A dense tensor is one segment; one with large holes is many small ones.
-#include "DeviceTensor.h"
+#include "hocket/Attention/DeviceTensor.h"
 
 #include <algorithm>
 #include <cstring>

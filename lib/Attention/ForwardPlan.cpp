@@ -181,14 +181,9 @@ Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &e
                   " sources; build it ahead of time (hocketc --all) or let it be compiled");
 }
 
-Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
-  std::string key = problem.describe();
-  {
-    std::lock_guard lock(mutex);
-    if (auto known = plans.find(key); known != plans.end())
-      return known->second;
-  }
-  Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, units);
+Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProblem &problem,
+                                                             unsigned computeUnits) {
+  Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, computeUnits);
   if (!selected.ok())
     return selected.error();
   std::vector<PlannedLaunch> launches;
@@ -198,7 +193,20 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
       return kernel.error();
     launches.push_back({entry->name, *std::move(kernel)});
   }
-  auto plan = ForwardPlan::make(selected->problem, std::move(launches));
+  return ForwardPlan::make(selected->problem, std::move(launches));
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
+  std::string key = problem.describe();
+  {
+    std::lock_guard lock(mutex);
+    if (auto known = plans.find(key); known != plans.end())
+      return known->second;
+  }
+  auto plan = makePlan(problem, units);
+  // Slices are the heuristic's wish: without kernels for them there is a way.
+  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.numSplits == 0)
+    plan = makePlan(problem, 0);
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);

@@ -26,6 +26,16 @@ std::string_view attention::toString(KernelRole role) {
   return names[static_cast<size_t>(role)];
 }
 
+double KernelCost::cycles(int64_t tiles, bool crowded) const {
+  const std::vector<double> &known = crowded ? shared : alone;
+  // The segment from 2^low to 2^(low + 1) tiles.
+  size_t low = 0;
+  while (low + 2 < known.size() && tiles > int64_t(2) << low)
+    ++low;
+  double first = double(int64_t(1) << low);
+  return known[low] + (known[low + 1] - known[low]) * (double(tiles) - first) / first;
+}
+
 const KernelCost *KernelEntry::costOf(HeadDims dims) const {
   auto found = llvm::find_if(costs, [&](const KernelCost &cost) { return cost.headDims == dims; });
   return found == costs.end() ? nullptr : &*found;
@@ -73,9 +83,11 @@ template <typename T> static bool allows(const std::vector<T> &list, const T &va
 }
 
 bool KernelProfile::contains(const KernelEntry &entry, const KernelVariant &variant) const {
+  // What combines slices serves problems with and without mask.
+  bool combines = entry.role == KernelRole::Combine;
   return allows(kernels, entry.name) && allows(dtypes, variant.dtype) &&
-         allows(causal, variant.causal) && allows(lse, variant.lse) &&
-         allows(fastScale, variant.fastScale);
+         (combines || allows(causal, variant.causal)) && allows(lse, variant.lse) &&
+         (combines || allows(fastScale, variant.fastScale));
 }
 
 /// The element called `name`, or an error that lists those there are.

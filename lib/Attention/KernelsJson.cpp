@@ -72,8 +72,7 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
   json::ObjectMapper map(value, path);
   return map && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
          map.map("keys", cost.keys) && map.map("resident", cost.resident) &&
-         map.map("start", cost.start) && map.map("tile", cost.tile) &&
-         map.map("shared", cost.shared);
+         map.map("alone", cost.alone) && map.map("shared", cost.shared);
 }
 
 /// A list of two-valued options under `key`, which may be absent: masks ("none", "causal"), or
@@ -131,8 +130,10 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
     return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
   for (const KernelCost &cost : entry.costs)
-    if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1)
-      return fail("costs", "rows, keys and resident must be at least 1");
+    if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1 || cost.alone.size() < 2 ||
+        cost.shared.size() < 2)
+      return fail("costs", "rows, keys and resident must be at least 1, and alone and shared have "
+                           "the cycles for 1 and 2 tiles at least");
   return true;
 }
 
@@ -278,9 +279,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);
-          out.attribute("start", cost.start);
-          out.attribute("tile", cost.tile);
-          out.attribute("shared", cost.shared);
+          out.attribute("alone", json::Array(cost.alone));
+          out.attribute("shared", json::Array(cost.shared));
         });
     });
   out.attributeArray("variants", [&] {

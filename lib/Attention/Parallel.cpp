@@ -1,5 +1,5 @@
 // Threads that draw items from a counter; the calling thread is one of them and reports progress.
-#include "Parallel.h"
+#include "hocket/Attention/Parallel.h"
 
 #include <algorithm>
 #include <atomic>

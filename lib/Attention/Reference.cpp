@@ -5,8 +5,8 @@
 // row.
 #include "hocket/Attention/Reference.h"
 
-#include "Parallel.h"
-#include "ReferenceKernel.h"
+#include "hocket/Attention/Parallel.h"
+#include "hocket/Attention/ReferenceKernel.h"
 
 #include <algorithm>
 #include <cmath>
@@ -204,6 +204,22 @@ int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
   return std::max<int64_t>(1024, static_cast<int64_t>(hostRate * rowLimitSeconds / perRow));
 }
 
+std::vector<int64_t> attention::addSample(std::vector<int64_t> rows, int64_t total, int64_t limit,
+                                          uint64_t seed) {
+  int64_t stretches = limit - static_cast<int64_t>(rows.size());
+  std::mt19937_64 random(seed);
+  for (int64_t i = 0; i < stretches; ++i) {
+    auto bound = [&](int64_t n) {
+      return static_cast<int64_t>(static_cast<__int128>(total) * n / stretches);
+    };
+    int64_t begin = bound(i), length = std::max<int64_t>(1, bound(i + 1) - begin);
+    rows.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(length)));
+  }
+  std::sort(rows.begin(), rows.end());
+  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+  return rows;
+}
+
 std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_t limit,
                                            uint64_t seed) {
   int64_t groups = problem.batch * problem.heads;
@@ -220,17 +236,5 @@ std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_
       rows.push_back(group * problem.seqQ);
       rows.push_back((group + 1) * problem.seqQ - 1);
     }
-  // One row from each of as many equal stretches as are left.
-  int64_t stretches = limit - static_cast<int64_t>(rows.size());
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i != stretches; ++i) {
-    auto bound = [&](int64_t n) {
-      return static_cast<int64_t>(static_cast<__int128>(total) * n / stretches);
-    };
-    int64_t begin = bound(i), length = std::max<int64_t>(1, bound(i + 1) - begin);
-    rows.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(length)));
-  }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
+  return addSample(std::move(rows), total, limit, seed);
 }

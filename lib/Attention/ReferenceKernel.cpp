@@ -1,6 +1,6 @@
 // c += a b in double, for the host's best vector instructions: the loop is written once on a
 // generic vector type and compiled once a target; the first call chooses.
-#include "ReferenceKernel.h"
+#include "hocket/Attention/ReferenceKernel.h"
 
 using namespace hocket;
 using namespace hocket::attention;

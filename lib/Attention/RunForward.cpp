@@ -4,7 +4,7 @@
 // in the report, so that one run tells everything there is to tell.
 #include "hocket/Attention/RunForward.h"
 
-#include "DeviceTensor.h"
+#include "hocket/Attention/DeviceTensor.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"

@@ -122,8 +122,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   size_t next = 0;
   forEach([&](int64_t, int64_t, int64_t block, int64_t slice) {
     Range tiles = tilesOf(block, slice);
-    double cycles =
-        cost.start + double(tiles.end - tiles.begin) * (crowded ? cost.shared : cost.tile);
+    double cycles = cost.cycles(tiles.end - tiles.begin, crowded);
     Slots &free = slots[next++ % slots.size()];
     double done = free.top() + cycles;
     free.pop();
@@ -190,9 +189,9 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
                    problem.batch;
   int64_t slots = machine.units * cost.resident;
   auto rounds = static_cast<double>(llvm::divideCeil(blocks, slots));
-  auto steps = static_cast<double>(llvm::divideCeil(splits, cost.keys));
+  auto steps = static_cast<int64_t>(llvm::divideCeil(splits, cost.keys));
   bool crowded = blocks > machine.units;
-  double cycles = rounds * (cost.start + steps * (crowded ? cost.shared : cost.tile));
+  double cycles = rounds * cost.cycles(steps, crowded);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +

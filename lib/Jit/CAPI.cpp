@@ -69,6 +69,7 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &given) {
     problem.scale = given.scale;
   problem.wantLse = given.want_lse != 0;
   problem.fastScale = given.fast_scale != 0;
+  problem.numSplits = given.num_splits;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
   const hocket_strides *strides[] = {&given.q_strides, &given.k_strides, &given.v_strides,
                                      &given.o_strides};
@@ -84,6 +85,7 @@ static Result<jit::PlannerOptions> readOptions(const hocket_planner_options *giv
     return options;
   if (given->architecture)
     options.architecture = given->architecture;
+  options.computeUnits = given->compute_units;
   for (size_t i = 0; i < given->bundle_count; ++i) {
     if (!given->bundles || !given->bundles[i])
       return invalidInput("bundle " + std::to_string(i) + " of " +

@@ -35,6 +35,9 @@ public:
           static_cast<uint32_t>(ring.getRing().getType().getShape()[ring.getByColumns() ? 1 : 0]);
     for (tile::BlockIdOp block : kernel.getBody().getOps<tile::BlockIdOp>())
       result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
+    for (tile::BlockTileOp block : kernel.getBody().getOps<tile::BlockTileOp>())
+      result.waveRows =
+          static_cast<uint32_t>(block.getRows() * block.getColumns() / kernel.getWaves());
     if (Status status = setGrid(); !status)
       return status.error();
     if (Status status = setWorkspace(); !status)

@@ -6,6 +6,7 @@
 // and bound to a function pointer: no strings, no look-ups while a kernel runs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hocket::sim {
@@ -51,16 +52,18 @@ enum class OperandKind : uint8_t {
 /// Sub-dword selection of SDWA.
 enum class SdwaSelect : uint8_t { Byte0, Byte1, Byte2, Byte3, Word0, Word1, Dword };
 
+/// Three of them and what else vector instructions need share a cache line of the host, hence the
+/// single bits.
 struct Operand {
   OperandKind kind = OperandKind::None;
-  bool negate = false;       ///< also neg_lo of packed operands
-  bool absolute = false;     ///< for packed operands: neg_hi
-  bool opSelect = false;     ///< op_sel: the upper half (low result of packed operations)
-  bool opSelectHigh = false; ///< op_sel_hi of packed operations
-  bool signExtend = false;   ///< SDWA sext
-  SdwaSelect select = SdwaSelect::Dword;
+  bool negate : 1 = false;       ///< also neg_lo of packed operands
+  bool absolute : 1 = false;     ///< for packed operands: neg_hi
+  bool opSelect : 1 = false;     ///< op_sel: the upper half (low result of packed operations)
+  bool opSelectHigh : 1 = false; ///< op_sel_hi of packed operations
+  bool signExtend : 1 = false;   ///< SDWA sext
   uint16_t reg = 0;
   uint32_t value = 0;
+  SdwaSelect select = SdwaSelect::Dword;
 
   bool modified() const { return negate || absolute; }
 };
@@ -103,11 +106,11 @@ struct alignas(64) Instruction {
   Extension extension = Extension::None;
   /// Of a vector encoding: `destination` is a scalar register nevertheless (compares, lane reads).
   bool scalarResult = false;
-  uint8_t scalarDestination = 0; ///< VOP3B and SDWA compares: SGPR pair of the carry or mask
-  Operand source[3];
+  uint8_t scalarDestination = 0;        ///< VOP3B and SDWA compares: SGPR pair of the carry or mask
   uint16_t immediate = 0;               ///< SOPK, SOPP
   uint8_t cbsz = 0, abid = 0, blgp = 0; ///< MAI
   bool clamp = false;
+  Operand source[3];
   uint8_t outputModifier = 0;   ///< omod: 1 times 2, 2 times 4, 3 divided by 2
   bool destinationHigh = false; ///< op_sel[3]: the result goes to the upper half
   SdwaSelect destinationSelect = SdwaSelect::Dword;
@@ -117,5 +120,7 @@ struct alignas(64) Instruction {
   uint32_t literal = 0; ///< the 32-bit literal, if there is one (also K of fmamk, fmaak)
   uint32_t words[4] = {0, 0, 0, 0}; ///< the encoding; a literal or SDWA/DPP word is words[1]
 };
+
+static_assert(offsetof(Instruction, source) + sizeof(Instruction::source) <= 64);
 
 } // namespace hocket::sim

@@ -1,16 +1,12 @@
 // The queues behind vmcnt and lgkmcnt; see Pending.h for the rules.
 #include "Pending.h"
 
+#include "PendingIssue.h"
 #include "Workgroup.h"
 
 #include <bit>
 
 using namespace hocket::sim;
-
-static void push(PendingQueue &queue, unsigned slot) {
-  queue.slots[(queue.head + queue.count) & 63] = static_cast<uint8_t>(slot);
-  ++queue.count;
-}
 
 static unsigned pop(PendingQueue &queue) {
   unsigned slot = queue.slots[queue.head];
@@ -35,13 +31,11 @@ static void land(Wave &wave, PendingOp &op) {
   op.land(wave, op);
 }
 
-static void tellIssued(Wave &wave, const PendingOp &op, bool early) {
-  if (wave.observer) [[unlikely]]
-    wave.observer->issued(wave, op, early);
+void hocket::sim::tellIssued(Wave &wave, const PendingOp &op, bool early) {
+  wave.observer->issued(wave, op, early);
 }
 
-/// Takes the oldest of `queue` out of it; it lands when no other queue holds it.
-static void landOldest(Wave &wave, PendingQueue &queue) {
+void hocket::sim::landOldest(Wave &wave, PendingQueue &queue) {
   PendingOp &op = wave.pending.pool[pop(queue)];
   if (op.deferred && !op.landed && &queue == &wave.pending.vectorMemory)
     land(wave, op);
@@ -56,50 +50,20 @@ static void landOldest(Wave &wave, PendingQueue &queue) {
   wave.pending.freeSlots[wave.pending.freeCount++] = op.slot;
 }
 
-PendingOp &hocket::sim::beginPending(Wave &wave, const Instruction &instruction,
-                                     LandFunction land) {
-  PendingQueues &pending = wave.pending;
-  // More slots exist than the queues can hold, so one is free.
-  PendingOp &op = pending.pool[pending.freeSlots[--pending.freeCount]];
-  op.land = land;
-  op.instruction = &instruction;
-  op.mask = wave.exec();
-  op.counters = 1;
-  op.linear = false;
-  op.partial = false;
-  op.hasResult = true;
-  op.landed = false;
-  op.deferred = false;
-  op.resultRows = 0;
-  return op;
-}
-
 void hocket::sim::issueVectorMemory(Wave &wave, PendingOp &op) {
   PendingQueue &queue = wave.pending.vectorMemory;
   if (queue.count == maxVectorMemory)
     landOldest(wave, queue);
-  push(queue, op.slot);
-  if (!op.landed)
+  pushPending(queue, op.slot);
+  if (wave.observer && !op.landed) [[unlikely]]
     tellIssued(wave, op, /*early=*/false);
-}
-
-static void makeRoomForLdsAndScalar(Wave &wave) {
-  PendingQueues &pending = wave.pending;
-  if (pending.lds.count + pending.scalar.count < maxLdsAndScalar)
-    return;
-  landOldest(wave, pending.lds.count ? pending.lds : pending.scalar);
-}
-
-void hocket::sim::issueLds(Wave &wave, PendingOp &op) {
-  makeRoomForLdsAndScalar(wave);
-  push(wave.pending.lds, op.slot);
-  tellIssued(wave, op, /*early=*/false);
 }
 
 void hocket::sim::issueScalar(Wave &wave, PendingOp &op) {
   makeRoomForLdsAndScalar(wave);
-  push(wave.pending.scalar, op.slot);
-  tellIssued(wave, op, /*early=*/false);
+  pushPending(wave.pending.scalar, op.slot);
+  if (wave.observer) [[unlikely]]
+    tellIssued(wave, op, /*early=*/false);
 }
 
 void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
@@ -107,7 +71,7 @@ void hocket::sim::issueFlat(Wave &wave, PendingOp &op) {
   op.deferred = true;
   issueVectorMemory(wave, op);
   makeRoomForLdsAndScalar(wave);
-  push(wave.pending.lds, op.slot);
+  pushPending(wave.pending.lds, op.slot);
 }
 
 void hocket::sim::maybeLandEarly(Wave &wave, PendingOp &op) {
@@ -127,7 +91,8 @@ void hocket::sim::maybeLandEarly(Wave &wave, PendingOp &op) {
       land(wave, older(i));
     older(i).landed = true;
   }
-  tellIssued(wave, op, /*early=*/true);
+  if (wave.observer) [[unlikely]]
+    tellIssued(wave, op, /*early=*/true);
   land(wave, op);
   op.landed = true;
 }

@@ -35,16 +35,17 @@ struct PendingOp {
   uint8_t resultRows = 0; ///< registers that a deferred operation writes
   bool linear = false;    ///< all 64 lanes active and lane-linear from lane 0's address
   uint8_t slot = 0;
-  /// Dwords in range of each lane's access, for buffers; only read if `partial`.
-  bool partial = false;
-  uint8_t inRange[64];
-  union {
+  bool partial = false; ///< some lanes' accesses are not wholly in range: see `inRange`
+  /// On cache lines of their own, like the data behind it.
+  union alignas(64) {
     std::byte *host[64];     ///< where each lane's access is on the host
     uint32_t ldsAddress[64]; ///< LDS byte addresses
     uint64_t address[64];    ///< device addresses
   };
   /// Where LDS and global parts are both needed (LDS DMA uses `host` and `scalar`).
   alignas(64) uint32_t data[4][64]; ///< store data, atomic operands
+  /// Dwords in range of each lane's access, for buffers; only read if `partial`.
+  uint8_t inRange[64];
 };
 
 inline constexpr unsigned maxVectorMemory = 63, maxLdsAndScalar = 15;
@@ -65,13 +66,9 @@ struct PendingQueues {
   PendingQueue scalar;       ///< lgkmcnt, any order
 };
 
-/// Starts an operation: returns a slot with `instruction`, `mask` (exec) and `land` set. Then fill
-/// in the rest and hand it to one of the issue functions.
-PendingOp &beginPending(Wave &wave, const Instruction &instruction, LandFunction land);
-/// Queues `op` under vmcnt. May land older operations.
+/// Queues `op`, which `beginPending` (PendingIssue.h) has started, under vmcnt. May land older
+/// operations.
 void issueVectorMemory(Wave &wave, PendingOp &op);
-/// Queues `op` under lgkmcnt as an LDS operation. May land older ones.
-void issueLds(Wave &wave, PendingOp &op);
 /// Queues `op` under lgkmcnt as a scalar operation. May land older ones.
 void issueScalar(Wave &wave, PendingOp &op);
 /// Queues `op` under both counters. Its access keeps its place among the vector memory operations;

@@ -127,6 +127,8 @@ template <bool Observed> void Workgroup::runWave(Wave &wave, uint64_t quantum) {
     }
     --left;
     const uint32_t index = wave.pc;
+    // Records lie further apart than hosts look ahead.
+    __builtin_prefetch(&instruction + 4);
     if constexpr (Observed) {
       observer->before(wave, index, instruction);
       if (wave.stop != Stop::None)
@@ -161,25 +163,33 @@ bool Workgroup::releaseBarrier() {
   return any;
 }
 
-Wave *Workgroup::pick(uint64_t &quantum) {
-  unsigned runnable[maxWaves], count = 0;
-  for (unsigned i = 0; i < waveCount; ++i) {
-    unsigned index = (next + i) % waveCount;
+/// The first wave that can run, from wave `from` on and around; null: none.
+static Wave *firstRunnable(Wave *waves, unsigned count, unsigned from) {
+  for (unsigned i = 0, index = from; i < count; ++i) {
     if (waves[index].stop == Stop::None)
-      runnable[count++] = index;
+      return &waves[index];
+    index = index + 1 == count ? 0 : index + 1;
   }
-  if (count == 0)
-    return nullptr;
-  unsigned chosen = 0;
+  return nullptr;
+}
+
+Wave *Workgroup::pick(uint64_t &quantum) {
   quantum = 4096;
+  Wave *chosen = firstRunnable(waves, waveCount, next);
+  if (!chosen)
+    return nullptr;
   if (context.seed != 0) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < waveCount; ++i)
+      count += waves[i].stop == Stop::None;
     uint64_t draw = nextRandom(random);
-    chosen = static_cast<unsigned>((draw >> 8) % count);
+    for (auto skip = static_cast<unsigned>((draw >> 8) % count); skip != 0; --skip)
+      chosen = firstRunnable(waves, waveCount, (chosen->index + 1u) % waveCount);
     static constexpr uint64_t lengths[8] = {1, 2, 5, 16, 48, 160, 512, 4096};
     quantum = lengths[draw & 7];
   }
-  next = (runnable[chosen] + 1) % waveCount;
-  return &waves[runnable[chosen]];
+  next = (chosen->index + 1u) % waveCount;
+  return chosen;
 }
 
 void Workgroup::failLimit(Wave &wave) {

@@ -1,11 +1,14 @@
 // hocket-run mutate: how good the checks are, measured by faults that are put into a kernel.
 //
-// One instruction at a time is changed in the code object and the problem run checked, under
+// The kernel is an attention forward's, or with `mutate gemm` a matrix product's. One instruction
+// at a time is changed in the code object and the problem run checked, under
 // several interleavings, and verified. A mutant is caught by a finding, an error or a wrong result;
 // what is not caught must be shown to be the same program, by a proof from a fixed list, or it is
 // missed.
 #include "ForwardOptions.h"
+#include "GemmRequest.h"
 #include "Output.h"
+#include "ProblemRunner.h"
 #include "Subcommands.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
@@ -39,19 +42,30 @@ constexpr unsigned defaultInterleavings = 4;
 
 /// One problem that every mutant has to run whose instruction it executes.
 struct Trial {
-  ForwardProblem problem;
-  DataKind data = DataKind::Normal; ///< decides rare paths
-  uint64_t instructions = 0;        ///< of all waves of the original
+  ProblemRunner run;
+  uint64_t instructions = 0; ///< of all waves of the original
   uint64_t instructionLimit = 0;
   std::set<uint64_t> executed; ///< addresses, under any of the interleavings
 };
 
+/// What the command line asks for.
+struct MutationRequest {
+  CompiledKernel kernel;
+  std::vector<Trial> trials;
+  uint64_t seed = 0, count = 0; ///< of mutants; 0: all
+  unsigned interleavings = 1;
+  std::string json;
+};
+
 class Mutation {
 public:
-  Mutation(runtime::Device &device, std::vector<PlannedLaunch> launches, size_t mutated,
-           std::vector<Trial> trials, const ForwardOptions &options)
-      : device(device), launches(std::move(launches)), mutated(mutated),
-        kernel(*this->launches[mutated].compiled), trials(std::move(trials)), options(options) {}
+  Mutation(runtime::Device &device, MutationRequest request)
+      : device(device), kernel(std::move(request.kernel)), trials(std::move(request.trials)) {
+    options.seed = request.seed;
+    options.interleavings =
+        request.interleavings == 1 ? defaultInterleavings : request.interleavings;
+    options.check = true;
+  }
 
   Status prepare(uint64_t count);
   Status judgeAll();
@@ -71,14 +85,10 @@ private:
   std::vector<const Trial *> trialsThatReach(const Mutant &mutant) const;
   Result<Outcome> judge(const Mutant &mutant);
 
-  std::vector<PlannedLaunch> withCode(const std::string &codeObject) const;
-
   runtime::Device &device;
-  std::vector<PlannedLaunch> launches; ///< one, or two of split KV
-  size_t mutated;                      ///< which of them is
-  CompiledKernel kernel;               ///< that one
+  CompiledKernel kernel;
   std::vector<Trial> trials;
-  ForwardOptions options;
+  RunControls options;
   amdgpu::KernelCode code; ///< points into `kernel.codeObject`
   std::unique_ptr<amdgpu::Disassembler> disassembler;
   std::vector<Mutant> mutants;
@@ -87,29 +97,19 @@ private:
 };
 } // namespace
 
-/// The launches with the mutated kernel's code replaced.
-std::vector<PlannedLaunch> Mutation::withCode(const std::string &codeObject) const {
-  std::vector<PlannedLaunch> result = launches;
-  auto changed = std::make_shared<CompiledKernel>(kernel);
-  changed->codeObject = codeObject;
-  result[mutated].compiled = std::move(changed);
-  return result;
-}
-
 /// Runs the problem; "" if all is right, else what is not.
 std::string Mutation::runOnce(const std::string &codeObject, const Trial &trial,
                               unsigned interleaving) {
-  ForwardOptions once = options;
-  once.data = trial.data;
+  RunControls once = options;
   once.seed = options.seed + interleaving;
   once.interleavings = 1;
   once.instructionLimit = trial.instructionLimit;
-  Result<ForwardReport> report = runForward(device, withCode(codeObject), trial.problem, once);
-  if (!report.ok())
+  Result<RunOutcome> outcome = trial.run(device, std::as_bytes(std::span(codeObject)), once);
+  if (!outcome.ok())
     return "error";
-  if (!report->findings.empty())
-    return std::string(findingName(report->findings.front().kind));
-  return report->passed() ? "" : "wrong result";
+  if (!outcome->findings.empty())
+    return std::string(findingName(outcome->findings.front().kind));
+  return outcome->failures.empty() ? "" : "wrong result";
 }
 
 /// The first thing that goes wrong in the trials, cheapest first; "" if nothing does.
@@ -124,17 +124,17 @@ std::string Mutation::runAll(const std::string &codeObject, llvm::ArrayRef<const
 
 /// How long the original takes, since a mutant may loop, and what it executes.
 Status Mutation::measure(Trial &trial) {
-  ForwardOptions all = options;
-  all.data = trial.data;
+  RunControls all = options;
   all.verify = false;
   all.check = false;
   sim::ExecutedCode executed;
   std::shared_ptr<runtime::Device> watched =
       sim::createDevice(&executed.instrument(), kernel.manifest.target);
-  Result<ForwardReport> report = runForward(*watched, launches, trial.problem, all);
-  if (!report.ok())
-    return report.error();
-  trial.instructions = report->launches.front().waveInstructions();
+  Result<RunOutcome> outcome =
+      trial.run(*watched, std::as_bytes(std::span(kernel.codeObject)), all);
+  if (!outcome.ok())
+    return outcome.error();
+  trial.instructions = outcome->waveInstructions;
   trial.instructionLimit = 2 * trial.instructions + 10000;
   trial.executed = executed.addresses();
   return Status::success();
@@ -170,7 +170,7 @@ Status Mutation::prepare(uint64_t count) {
     every.push_back(&trial);
   if (std::string wrong = runAll(kernel.codeObject, every, options.interleavings); !wrong.empty())
     return invalidInput("the kernel is not clean without mutation (" + wrong +
-                        "); see 'hocket-run fmha-fwd --check'");
+                        "); run it with '--check' to see more");
   return Status::success();
 }
 
@@ -306,64 +306,28 @@ void Mutation::printSummary() const {
   llvm::errs() << outcomes.size() << " of " << possible << " mutants\n";
 }
 
-static Result<int> mutate(llvm::ArrayRef<Options> problems) {
-  const Options &options = problems.front();
-  std::vector<Trial> trials;
-  for (const Options &one : problems) {
-    Result<ForwardProblem> problem = readProblem(one);
-    if (!problem.ok())
-      return problem.error();
-    Result<ForwardOptions> own = readForwardOptions(one);
-    if (!own.ok())
-      return own.error();
-    trials.emplace_back().problem = *std::move(problem);
-    trials.back().data = own->data;
-    // The kernels are those of the first problem: no heuristic for the others.
-    if (trials.back().problem.numSplits == 0)
-      trials.back().problem.numSplits = 1;
-  }
-  Result<ForwardOptions> forward = readForwardOptions(options);
-  if (!forward.ok())
-    return forward.error();
-  Result<uint64_t> count = mutantCount(options);
-  if (!count.ok())
-    return count.error();
-  Result<FoundKernel> kernel = getKernel(options, trials.front().problem);
-  if (!kernel.ok())
-    return kernel.error();
+static Result<int> mutate(MutationRequest request) {
   Result<runtime::OpenedDevice> opened =
-      openDevice(sim::deviceNameFor(kernel->kernel->manifest.target));
+      openDevice(sim::deviceNameFor(request.kernel.manifest.target));
   if (!opened.ok())
     return opened.error();
-  forward->check = true;
-  forward->progress = {};
-  if (forward->interleavings == 1)
-    forward->interleavings = defaultInterleavings;
-  Result<size_t> mutated = mutatedLaunch(options);
-  if (!mutated.ok())
-    return mutated.error();
-  std::vector<PlannedLaunch> launches = kernel->launches();
-  if (*mutated >= launches.size())
-    return invalidInput("--launch 2 is the kernel that combines slices, but the problem has none; "
-                        "add '--num-splits'");
-  for (Trial &trial : trials)
-    if (trial.problem.isSplit() != trials.front().problem.isSplit())
-      return invalidInput("'--num-splits' splits some problems and not others, which the same "
-                          "kernel cannot take; give it for all");
-  Mutation mutation(*opened->device, std::move(launches), *mutated, std::move(trials), *forward);
-  if (Status status = mutation.prepare(*count); !status.ok())
+  uint64_t count = request.count;
+  std::string json = request.json;
+  Mutation mutation(*opened->device, std::move(request));
+  if (Status status = mutation.prepare(count); !status.ok())
     return status.error();
   if (Status status = mutation.judgeAll(); !status.ok())
     return status.error();
   mutation.printSummary();
-  if (Status status = writeJson(jsonPath(options), mutation.toJson()); !status.ok())
+  if (Status status = writeJson(json, mutation.toJson()); !status.ok())
     return status.error();
   return mutation.anyMissed() ? exitWrong : exitRight;
 }
 
 /// "mutate CO COMMON... --problem OPTIONS... --problem OPTIONS...": one list of options for each
-/// problem, with the common ones in front; CO is short for --code-object.
-static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const char *> args) {
+/// problem, with the common ones in front; CO stands behind `fileOption`.
+static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const char *> args,
+                                                           StringRef fileOption) {
   std::vector<std::string> common;
   std::vector<std::vector<std::string>> problems;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -372,7 +336,7 @@ static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const 
       problems.push_back(common);
       continue;
     }
-    std::string text = i == 0 && !arg.starts_with("-") ? ("--code-object=" + arg).str() : arg.str();
+    std::string text = i == 0 && !arg.starts_with("-") ? (fileOption + arg).str() : arg.str();
     (problems.empty() ? common : problems.back()).push_back(std::move(text));
   }
   if (problems.empty())
@@ -380,22 +344,102 @@ static std::vector<std::vector<std::string>> splitProblems(llvm::ArrayRef<const 
   return problems;
 }
 
-Result<int> run::mutateCommand(llvm::ArrayRef<const char *> args) {
-  std::vector<Options> problems;
-  std::vector<std::vector<std::string>> lists = splitProblems(args); // options point into it
-  for (const std::vector<std::string> &list : lists) {
-    std::vector<const char *> pointers;
-    for (const std::string &arg : list)
-      pointers.push_back(arg.c_str());
-    Result<std::optional<Options>> options = parseForwardOptions(
-        "mutate",
-        "Puts small faults into a kernel, runs each mutant checked and says what is found",
-        pointers);
+static constexpr StringRef kTitle =
+    "Puts small faults into a kernel, runs each mutant checked and says what is found";
+
+/// Attention forwards: the first problem's options say all that is not the problem's own.
+static Result<std::optional<MutationRequest>>
+readForwards(const std::vector<std::vector<const char *>> &problems) {
+  MutationRequest request;
+  std::vector<std::pair<ForwardProblem, DataKind>> trials;
+  ForwardOptions base;
+  std::vector<PlannedLaunch> launches; // one, or two of split KV
+  size_t mutated = 0;                  // which of them is
+  for (const std::vector<const char *> &args : problems) {
+    Result<std::optional<Options>> options = parseForwardOptions("mutate", kTitle, args);
     if (!options.ok())
       return options.error();
     if (!*options)
-      return exitRight;
-    problems.push_back(*std::move(*options));
+      return std::optional<MutationRequest>();
+    Result<ForwardProblem> problem = readProblem(**options);
+    if (!problem.ok())
+      return problem.error();
+    Result<ForwardOptions> own = readForwardOptions(**options);
+    if (!own.ok())
+      return own.error();
+    trials.emplace_back(*problem, own->data);
+    // The kernels are those of the first problem: no heuristic for the others.
+    if (ForwardProblem &added = trials.back().first; added.numSplits == 0)
+      added.numSplits = 1;
+    if (trials.size() > 1)
+      continue;
+    base = *std::move(own);
+    Result<uint64_t> count = mutantCount(**options);
+    if (!count.ok())
+      return count.error();
+    Result<FoundKernel> kernel = getKernel(**options, trials.front().first);
+    if (!kernel.ok())
+      return kernel.error();
+    launches = kernel->launches();
+    Result<size_t> launch = mutatedLaunch(**options);
+    if (!launch.ok())
+      return launch.error();
+    mutated = *launch;
+    if (mutated >= launches.size())
+      return invalidInput(
+          "--launch 2 is the kernel that combines slices, but the problem has none; "
+          "add '--num-splits'");
+    request.kernel = *launches[mutated].compiled;
+    request.seed = base.seed, request.count = *count;
+    request.interleavings = base.interleavings;
+    request.json = jsonPath(**options);
   }
-  return mutate(problems);
+  base.progress = {};
+  for (auto &[problem, data] : trials) {
+    if (problem.isSplit() != trials.front().first.isSplit())
+      return invalidInput("'--num-splits' splits some problems and not others, which the same "
+                          "kernel cannot take; give it for all");
+    base.data = data;
+    request.trials.emplace_back().run = runnerOf(launches, mutated, problem, base);
+  }
+  return std::optional(std::move(request));
+}
+
+/// Matrix products, likewise.
+static Result<std::optional<MutationRequest>>
+readProducts(const std::vector<std::vector<const char *>> &problems) {
+  MutationRequest request;
+  for (const std::vector<const char *> &args : problems) {
+    Result<std::optional<GemmRequest>> own = parseGemmRequest("mutate gemm", kTitle, args);
+    if (!own.ok())
+      return own.error();
+    if (!*own)
+      return std::optional<MutationRequest>();
+    GemmRequest &gemm = **own;
+    if (request.trials.empty()) {
+      request.kernel = std::move(gemm.kernel);
+      request.seed = gemm.options.seed, request.count = gemm.mutants;
+      request.interleavings = gemm.options.interleavings;
+      request.json = gemm.json;
+    }
+    gemm.options.progress = {};
+    request.trials.emplace_back().run =
+        runnerOf(request.kernel.manifest, gemm.problem, gemm.options);
+  }
+  return std::optional(std::move(request));
+}
+
+Result<int> run::mutateCommand(llvm::ArrayRef<const char *> args) {
+  bool isProduct = !args.empty() && StringRef(args.front()) == "gemm";
+  std::vector<std::vector<std::string>> lists =
+      splitProblems(args.drop_front(isProduct), isProduct ? "" : "--code-object=");
+  std::vector<std::vector<const char *>> problems; // point into `lists`
+  for (const std::vector<std::string> &list : lists)
+    for (std::vector<const char *> &pointers = problems.emplace_back();
+         const std::string &arg : list)
+      pointers.push_back(arg.c_str());
+  auto request = isProduct ? readProducts(problems) : readForwards(problems);
+  if (!request.ok())
+    return request.error();
+  return *request ? mutate(**std::move(request)) : Result<int>(exitRight);
 }

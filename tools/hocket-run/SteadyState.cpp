@@ -3,7 +3,9 @@
 // The problem is run and verified like by fmha-fwd, on the simulator, with one wave of each wave
 // group of one workgroup traced. The counts are the machine code's, not the compiler's.
 #include "ForwardOptions.h"
+#include "GemmRequest.h"
 #include "Output.h"
+#include "ProblemRunner.h"
 #include "Subcommands.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
@@ -28,7 +30,7 @@ namespace {
 struct Steady {
   hsaco::KernelReport resources;
   std::vector<SteadyState> waves; ///< one of each wave group
-  double tiles = 0;               ///< KV tiles of one turn; 0: not known
+  double tiles = 0;               ///< tiles of one turn; 0: not known
 };
 
 struct Column {
@@ -113,7 +115,7 @@ static void printRow(llvm::raw_ostream &out, const std::string &name,
 static void print(llvm::raw_ostream &out, const Steady &steady) {
   const SteadyState &first = steady.waves.front();
   out << "one turn of the hot loop of '" << steady.resources.name << "', wave " << first.wave
-      << llvm::format(", %g KV tiles; ", steady.tiles) << first.shortest << " of " << first.turns
+      << llvm::format(", %g tiles; ", steady.tiles) << first.shortest << " of " << first.turns
       << " turns were such\n";
   out << llvm::format("%-10s", "cluster");
   for (const Column &column : columns)
@@ -130,17 +132,16 @@ static void print(llvm::raw_ostream &out, const Steady &steady) {
       << " bytes of LDS\n";
 }
 
-/// KV tiles of one turn: both products do one multiply-add for each query row, key and element.
-static double tilesOf(const SteadyState &state, const ForwardProblem &problem,
-                      const manifest::Manifest &manifest) {
+/// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done
+/// for each query row (or element of a product).
+static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest, double perRow) {
   if (manifest.tileKeys == 0 || manifest.waveRows == 0)
     return 0;
-  double perKey = double(manifest.waveRows) * double(problem.headDim + problem.headDimV);
-  return double(state.total.matrixMultiplies) / perKey / manifest.tileKeys;
+  return double(state.total.matrixMultiplies) / perRow / manifest.waveRows / manifest.tileKeys;
 }
 
 /// Counts the traced waves; of foreign code too, if its hot loop has matrix instructions.
-static Result<Steady> count(const CompiledKernel &kernel, const ForwardProblem &problem,
+static Result<Steady> count(const CompiledKernel &kernel, double perRow,
                             const std::vector<sim::WaveTrace> &traces) {
   Result<hsaco::ResourceReport> report = hsaco::readReport(kernel.codeObject);
   if (!report.ok())
@@ -167,54 +168,103 @@ static Result<Steady> count(const CompiledKernel &kernel, const ForwardProblem &
   }
   if (steady.waves.empty())
     return internalError("no wave of kernel '" + kernel.manifest.kernel + "' was traced");
-  steady.tiles = tilesOf(steady.waves.front(), problem, kernel.manifest);
+  steady.tiles = tilesOf(steady.waves.front(), kernel.manifest, perRow);
   return steady;
 }
 
-static Result<int> runSteadyState(const Options &options) {
-  Result<ForwardProblem> problem = readProblem(options);
+namespace {
+/// What the command line asks for.
+struct SteadyRequest {
+  CompiledKernel kernel;
+  ProblemRunner run;
+  RunControls controls;
+  double perRow = 1; ///< as in `tilesOf`
+  std::string device, json;
+};
+} // namespace
+
+/// Whether a device of this name, as given to --device, is or may be the simulator.
+static bool isSimulator(llvm::StringRef name) { return name == "auto" || name.starts_with("sim"); }
+
+static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const char *> args) {
+  Result<std::optional<Options>> options = parseForwardOptions(
+      "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args);
+  if (!options.ok())
+    return options.error();
+  if (!*options)
+    return std::optional<SteadyRequest>();
+  Result<ForwardProblem> problem = readProblem(**options);
   if (!problem.ok())
     return problem.error();
   if (problem->isSplit())
     return invalidInput("steady-state counts one kernel; '--num-splits " +
                         std::to_string(problem->numSplits) + "' launches two, leave it out");
   problem->numSplits = 1;
-  Result<ForwardOptions> forward = readForwardOptions(options);
+  Result<ForwardOptions> forward = readForwardOptions(**options);
   if (!forward.ok())
     return forward.error();
-  if (std::string name = deviceName(options);
-      name != "auto" && !llvm::StringRef(name).starts_with("sim"))
-    return invalidInput("steady-state counts what the simulator executes; '--device " + name +
-                        "' cannot be traced, leave the option out");
-  Result<FoundKernel> found = getKernel(options, *problem);
+  SteadyRequest request;
+  request.device = deviceName(**options);
+  request.json = jsonPath(**options);
+  request.controls = {forward->seed, forward->interleavings, forward->check, forward->verify, 0};
+  request.perRow = double(problem->headDim + problem->headDimV);
+  if (!isSimulator(request.device))
+    return std::optional(std::move(request)); // refused before anything is compiled
+  Result<FoundKernel> found = getKernel(**options, *problem);
   if (!found.ok())
     return found.error();
-  const CompiledKernel &kernel = *found->kernel;
+  request.kernel = *found->kernel;
+  request.run = runnerOf(found->launches(), 0, *problem, *forward);
+  return std::optional(std::move(request));
+}
+
+static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const char *> args) {
+  Result<std::optional<GemmRequest>> gemm = parseGemmRequest(
+      "steady-state gemm",
+      "Counts what a kernel for C = A B^T executes in one turn of its hot loop", args);
+  if (!gemm.ok())
+    return gemm.error();
+  if (!*gemm)
+    return std::optional<SteadyRequest>();
+  const gemm::GemmOptions &options = (*gemm)->options;
+  SteadyRequest request;
+  request.device = (*gemm)->device;
+  request.json = (*gemm)->json;
+  request.controls = {options.seed, options.interleavings, options.check, options.verify, 0};
+  request.kernel = (*gemm)->kernel;
+  request.run = runnerOf(request.kernel.manifest, (*gemm)->problem, options);
+  return std::optional(std::move(request));
+}
+
+static Result<int> runSteadyState(const SteadyRequest &request) {
+  if (!isSimulator(request.device))
+    return invalidInput("steady-state counts what the simulator executes; '--device " +
+                        request.device + "' cannot be traced, leave the option out");
   std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
   std::iota(all.begin(), all.end(), 0u);
   sim::Tracer tracer(/*workgroup=*/0, all);
   std::shared_ptr<runtime::Device> device =
-      sim::createDevice(&tracer.instrument(), architecture(options));
-  Result<ForwardReport> report = runForward(*device, std::as_bytes(std::span(kernel.codeObject)),
-                                            kernel.manifest, *problem, *forward);
-  if (!report.ok())
-    return report.error();
-  Result<Steady> steady = count(kernel, *problem, tracer.traces());
+      sim::createDevice(&tracer.instrument(), request.kernel.manifest.target);
+  Result<RunOutcome> outcome =
+      request.run(*device, std::as_bytes(std::span(request.kernel.codeObject)), request.controls);
+  if (!outcome.ok())
+    return outcome.error();
+  Result<Steady> steady = count(request.kernel, request.perRow, tracer.traces());
   if (!steady.ok())
     return steady.error();
   clearProgress();
   print(llvm::errs(), *steady);
-  for (const std::string &failure : report->failures)
+  for (const std::string &failure : outcome->failures)
     llvm::errs() << "wrong result: " << failure << '\n';
-  if (Status status = writeJson(jsonPath(options), toJson(*steady)); !status.ok())
+  if (Status status = writeJson(request.json, toJson(*steady)); !status.ok())
     return status.error();
-  return report->passed() ? exitRight : exitWrong;
+  return outcome->failures.empty() ? exitRight : exitWrong;
 }
 
 Result<int> run::steadyStateCommand(llvm::ArrayRef<const char *> args) {
-  Result<std::optional<Options>> options = parseForwardOptions(
-      "steady-state", "Counts what a forward kernel executes in one turn of its hot loop", args);
-  if (!options.ok())
-    return options.error();
-  return *options ? runSteadyState(**options) : Result<int>(exitRight);
+  bool isProduct = !args.empty() && llvm::StringRef(args.front()) == "gemm";
+  auto request = isProduct ? readProduct(args.drop_front()) : readForward(args);
+  if (!request.ok())
+    return request.error();
+  return *request ? runSteadyState(**request) : Result<int>(exitRight);
 }

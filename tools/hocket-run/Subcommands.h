@@ -20,6 +20,8 @@ Result<int> isaCommand(llvm::ArrayRef<const char *> args);
 Result<int> mutateCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
+/// Runs and verifies a matrix product.
+Result<int> gemmCommand(llvm::ArrayRef<const char *> args);
 /// Lists the registered kernels and profiles.
 Result<int> registryCommand(llvm::ArrayRef<const char *> args);
 /// Lists, clears, verifies or stresses the cache of compiled kernels.

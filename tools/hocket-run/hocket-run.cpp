@@ -20,6 +20,7 @@ struct Subcommand {
 };
 constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
+    {"gemm", "run and verify a matrix product", gemmCommand},
     {"registry", "list the registered kernels and profiles", registryCommand},
     {"cache", "list, clear, verify or stress the cache of compiled kernels", cacheCommand},
     {"steady-state", "count the instructions of a kernel's hot loop", steadyStateCommand},

@@ -54,6 +54,8 @@ typedef struct hocket_forward_problem {
   double scale;          /* factor on Q K^T, used if has_scale */
   int want_lse;          /* also compute the log-sum-exp [0] */
   int fast_scale; /* Q may be scaled and rounded before the product: faster, less accurate [0] */
+  int64_t num_splits; /* slices of the keys: 0 as the heuristic says, 1 none; a plan that is split
+                         needs a workspace [0] */
   hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
   hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
 } hocket_forward_problem;
@@ -77,6 +79,7 @@ typedef struct hocket_planner_options {
   size_t bundle_count;
   int no_compile;              /* 1: only kernels of bundles */
   const char *cache_directory; /* of compiled kernels; NULL: as the environment says; "": none */
+  uint32_t compute_units; /* of the device, for splitting keys; 0: those of the whole chip */
 } hocket_planner_options;
 
 /* A planner remembers its plans; one for a program is enough. `options` may be NULL. */
@@ -90,7 +93,7 @@ hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_p
                                   hocket_plan *plan);
 hocket_status hocket_plan_release(hocket_plan plan);
 
-/* Bytes of device memory that hocket_plan_run needs as workspace; 0 for most plans. */
+/* Bytes of device memory that hocket_plan_run needs as workspace; 0 unless keys are split. */
 hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);

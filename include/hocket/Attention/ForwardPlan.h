@@ -45,7 +45,7 @@ public:
 
   const ForwardProblem &problem() const { return description; }
   std::span<const PlannedLaunch> launches() const { return steps; }
-  /// Device memory that the launches share; 0 for most plans. Its content need not be kept.
+  /// Device memory that the launches share; 0 unless keys are split. Its content need not be kept.
   uint64_t workspaceBytes() const { return workspace; }
 
   /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
@@ -103,15 +103,18 @@ public:
         units(computeUnits) {}
 
   /// The plan for `problem`: one launch, or two where its keys are split. `ForwardPlan::problem`
-  /// then says into how many slices. Errors: `selectKernels`; NotFound if no source has the kernel;
-  /// what compiling it says. The same problem gives the same plan; threads that ask at once wait
-  /// for one another only while the kernel is being made.
+  /// then says into how many slices. Where the sources lack kernels for that, and the problem does
+  /// not ask for slices, it is not split. Errors: `selectKernels`; NotFound if no source has the
+  /// kernel; what compiling it says. The same problem gives the same plan; threads that ask at once
+  /// wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
   const std::string &target() const { return architecture; }
 
 private:
+  Result<std::shared_ptr<const ForwardPlan>> makePlan(const ForwardProblem &problem,
+                                                      unsigned computeUnits);
   Result<std::shared_ptr<const CompiledKernel>> find(const KernelEntry &entry,
                                                      const KernelVariant &variant);
 

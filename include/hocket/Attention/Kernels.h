@@ -50,15 +50,18 @@ enum class KernelRole {
 /// "whole", "slices", "combine".
 std::string_view toString(KernelRole role);
 
-/// What a workgroup costs, for the heuristic of split KV (docs/SplitKV.md), in cycles of the model.
+/// How long a workgroup takes, for the heuristic of split KV (docs/SplitKV.md).
 struct KernelCost {
   HeadDims headDims;
   int64_t rows = 0;     ///< query rows of a workgroup
-  int64_t keys = 0;     ///< of a tile
+  int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
   int64_t resident = 1; ///< workgroups that a compute unit holds at a time
-  double start = 0;     ///< of a workgroup, whatever it does
-  double tile = 0;      ///< of each tile of keys, alone on its compute unit
-  double shared = 0;    ///< the same beside as many others as fit
+  /// Cycles of the model for 1, 2, 4, 8, ... tiles, alone on a compute unit and beside as many
+  /// others as fit. At least two each.
+  std::vector<double> alone, shared;
+
+  /// Cycles for `tiles`: between and beyond the known numbers a straight line.
+  double cycles(int64_t tiles, bool crowded) const;
 };
 
 /// A registered kernel.

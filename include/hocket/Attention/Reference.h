@@ -31,6 +31,11 @@ struct ForwardReference {
 /// the first and last of every (batch, head) as far as that fits.
 std::vector<int64_t> chooseRows(const ForwardProblem &problem, int64_t limit, uint64_t seed);
 
+/// `rows` and, up to `limit` of them, one seeded row from each of equal stretches of `total` rows;
+/// sorted, each once.
+std::vector<int64_t> addSample(std::vector<int64_t> rows, int64_t total, int64_t limit,
+                               uint64_t seed);
+
 /// As many rows as take some 60 seconds of one core; at least 1024.
 int64_t defaultRowLimit(const ForwardProblem &problem);
 

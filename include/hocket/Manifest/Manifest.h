@@ -52,8 +52,8 @@ struct Manifest {
   Expression dynamicLds;  ///< bytes on top of it
   Expression workspace;   ///< bytes of device memory behind the variable `workspace`
   // For tools that count per tile; 0: not known.
-  uint32_t tileKeys = 0; ///< keys of a KV tile
-  uint32_t waveRows = 0; ///< query rows that a wave computes at a time
+  uint32_t tileKeys = 0; ///< keys of a KV tile; of a product, the depth of a tile
+  uint32_t waveRows = 0; ///< query rows that a wave computes at a time; of a product, elements
   std::vector<Argument> arguments;
   std::vector<Requirement> requirements;
 };

@@ -7,8 +7,9 @@
 // completion, and two accesses may overlap if they share an epoch. An access that is still in
 // flight when a barrier releases is entered again for the new epoch (`extend`).
 //
-// A cell stands for a dword until something accesses less than one; then all cells of the memory
-// are split into bytes.
+// A cell stands for 16 bytes until something accesses other than multiples of that; then all cells
+// of the memory are split into 8 bytes, dwords or bytes, whatever the access is made of. So a cell
+// is always accessed as a whole, and how coarse cells are makes no difference to what is found.
 #pragma once
 
 #include "../HostIsa.h"
@@ -20,7 +21,7 @@
 
 namespace hocket::sim::check {
 
-/// The last accesses of one dword or byte.
+/// The last accesses of the bytes of one cell.
 struct alignas(32) Cell {
   uint32_t writeEpoch = 0; ///< plus 1; 0: never written
   uint32_t writeIndex = 0;
@@ -53,8 +54,8 @@ class AccessShadow {
 public:
   void resize(uint32_t bytes) {
     size = bytes;
-    shift = 2;
-    cells.assign((bytes + 3) / 4, Cell());
+    shift = coarsest;
+    cells.assign(cellsFor(shift), Cell());
   }
   uint32_t bytes() const { return size; }
   void clear() {
@@ -65,8 +66,7 @@ public:
   /// that was written.
   void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
              bool &written, bool &defined) {
-    if (shift == 2 && ((address | bytes) & 3)) [[unlikely]]
-      split();
+    splitFor(address, bytes);
     uint32_t first = address >> shift,
              end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
     Cell *cell = cells.data();
@@ -80,6 +80,7 @@ public:
   }
   /// Marks what was just written as undefined or not.
   void setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
+    splitFor(address, bytes);
     uint32_t first = address >> shift,
              end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
     for (uint32_t i = first; i < end; ++i)
@@ -110,12 +111,19 @@ private:
     cell.readIndex = access.index;
     return true;
   }
-  void split() {
-    std::vector<Cell> bytes(cells.size() * 4);
-    for (size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = cells[i / 4];
-    cells = std::move(bytes);
-    shift = 0;
+  size_t cellsFor(unsigned bits) const { return (size + (uint64_t(1) << bits) - 1) >> bits; }
+  /// Makes cells that the access covers as a whole.
+  HOCKET_SIM_INLINE void splitFor(uint32_t address, uint32_t bytes) {
+    if ((address | bytes) & ((1u << shift) - 1)) [[unlikely]]
+      split(static_cast<unsigned>(std::countr_zero(address | bytes)));
+  }
+  void split(unsigned bits) {
+    bits = bits < 2 ? 0 : bits; // 16-bit accesses come with 8-bit ones
+    std::vector<Cell> parts(cellsFor(bits));
+    for (size_t i = 0; i < parts.size(); ++i)
+      parts[i] = cells[i >> (shift - bits)];
+    cells = std::move(parts);
+    shift = bits;
   }
   HOCKET_SIM_INLINE static void enterRead(const Access &access, Cell &cell) {
     if (cell.readEpoch != access.epoch + 1) {
@@ -165,8 +173,10 @@ private:
     cell.undefined = false;
   }
 
+  static constexpr unsigned coarsest = 4;
+
   uint32_t size = 0;
-  unsigned shift = 2;
+  unsigned shift = coarsest; ///< a cell is 2^shift bytes
   std::vector<Cell> cells;
 };
 

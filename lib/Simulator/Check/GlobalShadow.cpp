@@ -23,13 +23,17 @@ bool GlobalShadow::charge(uint64_t bytes) {
   return false;
 }
 
-GlobalShadow::Page *GlobalShadow::pageOf(uint64_t number) {
+GlobalShadow::Page *GlobalShadow::pageOf(uint64_t number, PageCache &cache) {
+  PageCache::Entry &known = cache.entries[number % std::size(cache.entries)];
+  if (known.number == number)
+    return known.page;
   Shard &shard = table[number % shards];
   std::lock_guard lock(shard.mutex);
   std::unique_ptr<Page> &page = shard.pages[number];
   if (!page)
     page = std::make_unique<Page>();
-  return page.get();
+  known = {number, page.get()};
+  return known.page;
 }
 
 void GlobalShadow::splitPage(Page &page) {
@@ -46,12 +50,13 @@ void GlobalShadow::splitPage(Page &page) {
   page.shift = 0;
 }
 
-void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key) {
+void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,
+                         PageCache &cache) {
   auto address = reinterpret_cast<uint64_t>(host);
   while (bytes != 0 && !exhausted) {
     auto inPage = static_cast<uint32_t>(address % pageBytes);
     uint32_t here = std::min<uint32_t>(bytes, static_cast<uint32_t>(pageBytes) - inPage);
-    Page &page = *pageOf(address / pageBytes);
+    Page &page = *pageOf(address / pageBytes, cache);
     std::lock_guard lock(page.mutex);
     if (page.shift == 2 && ((inPage | here) & 3))
       splitPage(page);

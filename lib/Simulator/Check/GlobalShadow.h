@@ -30,9 +30,21 @@ inline AccessKey accessKey(uint64_t workgroup, unsigned wave, uint32_t index) {
 enum class GlobalAccess : uint8_t { Read, Write, Atomic };
 
 class GlobalShadow {
+  struct Page;
+
 public:
+  /// Pages that one thread has met of late, so that it need not look them up under a lock.
+  class PageCache {
+    friend class GlobalShadow;
+    struct Entry {
+      uint64_t number = ~uint64_t(0);
+      Page *page = nullptr;
+    };
+    Entry entries[256];
+  };
   /// Enters an access of [host, host + bytes).
-  void touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key);
+  void touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,
+             PageCache &cache);
   /// Adds the races to `findings`.
   void report(const Memory &memory, FindingMap &findings) const;
   bool full() const { return exhausted; }
@@ -60,7 +72,7 @@ private:
     std::mutex mutex;
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
   };
-  Page *pageOf(uint64_t number);
+  Page *pageOf(uint64_t number, PageCache &cache);
   void splitPage(Page &page);
   bool charge(uint64_t bytes);
 

@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <tuple>
 
 using namespace hocket::sim;
 using namespace hocket::sim::check;
@@ -190,16 +191,16 @@ static std::pair<uint32_t, uint32_t> ldsBounds(const InstructionInfo &info, cons
 void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
   const InstructionInfo &info = *state.inFlight[op.slot].info;
   bool dma = info.lds == MemoryKind::LdsDma;
-  auto [lowest, highest] = ldsBounds(info, op);
+  const InFlight &own = state.inFlight[op.slot];
   (dma ? state.ldsSlots : state.dmaSlots).forEach([&](unsigned slot) {
     const InFlight &flight = state.inFlight[slot];
+    if (own.ldsBegin >= flight.ldsEnd || own.ldsEnd <= flight.ldsBegin)
+      return;
     const PendingOp &load = dma ? op : *flight.op, &access = dma ? *flight.op : op;
     const InstructionInfo &loadInfo = dma ? info : *flight.info;
     const InstructionInfo &accessInfo = dma ? *flight.info : info;
     unsigned stride = dmaStride(loadInfo);
     uint32_t begin = load.scalar, end = begin + 64 * stride;
-    if (!dma && (lowest >= end || highest <= begin))
-      return;
     int hit = -1;
     uint32_t where = 0;
     forEachLds(accessInfo, access, [&](unsigned lane, uint32_t address, unsigned bytes) {
@@ -262,6 +263,8 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
   if (op.mask == 0)
     return;
   checkAlignment(wave, info, op, place);
+  InFlight &flight = state.inFlight[op.slot];
+  std::tie(flight.ldsBegin, flight.ldsEnd) = ldsBounds(info, op);
   // Loads to LDS and other LDS operations do not wait for each other; of one sort they do.
   unsigned others =
       info.lds == MemoryKind::LdsDma ? state.ldsInFlight - state.dmaInFlight : state.dmaInFlight;
@@ -324,7 +327,7 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
     trackPages(place.epoch);
   auto touch = [&](int lane, std::byte *host, uint32_t bytes) {
     if (!usesAtomics)
-      shared.touch(host, bytes, kind, key);
+      shared.touch(host, bytes, kind, key, sharedPages);
     if (several && tracking)
       touchPages(access, lane, host, bytes, place);
     else if (several)

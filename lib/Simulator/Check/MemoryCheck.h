@@ -42,6 +42,7 @@ private:
   void trackPages(uint32_t epoch);
 
   GlobalShadow &shared;
+  GlobalShadow::PageCache sharedPages;
   FindingLog &log;
   AccessShadow lds;
   std::unordered_map<uint64_t, std::unique_ptr<AccessShadow>> pages; ///< by host address / 4096

@@ -17,6 +17,7 @@ struct InFlight {
   uint64_t mask = 0;
   const InstructionInfo *info = nullptr;
   const PendingOp *op = nullptr;
+  uint32_t ldsBegin = 0, ldsEnd = 0; ///< the LDS bytes that it touches lie in between
 };
 
 /// A set of slots of operations, visited in ascending order.

@@ -5,6 +5,7 @@
 // the address and not the wait. What lands later works on host pointers only.
 #pragma once
 
+#include "../PendingIssue.h"
 #include "../Workgroup.h"
 #include "Lanes.h"
 
@@ -51,6 +52,12 @@ bool resolveLdsLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned l
 
 /// Writes the poison pattern to the active lanes of `count` registers.
 HOCKET_SIM_INLINE void poisonRegisters(Wave &wave, unsigned first, unsigned count, u64 mask) {
+  if (mask == allLanes) [[likely]] {
+    for (unsigned i = 0; i < count; ++i)
+      for (unsigned lane = 0; lane < waveSize; ++lane)
+        wave.vgpr[first + i][lane] = pendingPattern;
+    return;
+  }
   LaneWords pattern;
   splat(pattern, pendingPattern);
   for (unsigned i = 0; i < count; ++i)

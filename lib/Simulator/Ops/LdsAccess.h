@@ -34,18 +34,21 @@ HOCKET_SIM_INLINE u32 ldsLimit(const Wave &wave, unsigned bytes) {
 HOCKET_SIM_INLINE bool resolveLds(Wave &wave, const Instruction &in, PendingOp &op, u32 offset,
                                   unsigned bytes, const char *what) {
   const u32 *base = wave.vgpr[in.memory.address];
-  u32 limit = ldsLimit(wave, bytes), bad = 0;
+  u32 limit = ldsLimit(wave, bytes), highest = 0;
   u32 *to = op.ldsAddress;
   u64 mask = op.mask;
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i) {
+    u32 address = base[i] + offset;
+    to[i] = address;
+    highest = address > highest ? address : highest;
+  }
+  if (highest < limit) [[likely]]
+    return true;
+  bool bad = false;
   for (unsigned i = 0; i < 64; ++i)
-    to[i] = base[i] + offset;
-  if (mask == allLanes)
-    for (unsigned i = 0; i < 64; ++i)
-      bad |= to[i] >= limit;
-  else
-    for (unsigned i = 0; i < 64; ++i)
-      bad |= to[i] >= limit && (mask >> i & 1);
-  if (!bad) [[likely]]
+    bad |= to[i] >= limit && (mask >> i & 1);
+  if (!bad)
     return true;
   failLdsLanes(wave, in, op, limit, bytes, what);
   return false;

@@ -65,8 +65,8 @@ HOCKET_SIM_INLINE void gatherFourWords(const std::byte *base, const u32 *address
 
 /// The four 16-bit elements of each lane, transposed among sixteen lanes: row r is the lanes 4r to
 /// 4r + 3. (The gathers of AVX-512 are slower than this on CPUs that guard against data sampling.)
-HOCKET_SIM_INLINE void gatherTransposed16(const std::byte *base, const u32 *address,
-                                          u32 (*to)[waveSize]) {
+HOCKET_SIM_INLINE void gatherQuads16(const std::byte *base, const u32 *address,
+                                     u32 (*to)[waveSize]) {
   typedef u16 FourHalves __attribute__((ext_vector_type(4), aligned(1), may_alias));
   typedef u16 EightHalves __attribute__((ext_vector_type(8), aligned(4), may_alias));
   for (unsigned group = 0; group < 64; group += 16)
@@ -80,5 +80,46 @@ HOCKET_SIM_INLINE void gatherTransposed16(const std::byte *base, const u32 *addr
             __builtin_shufflevector(row[2 * i], row[2 * i + 1], 0, 4, 1, 5, 2, 6, 3, 7);
     }
 }
+
+#if defined(__AVX512F__)
+
+/// Whether the four lanes of each row of `gatherTransposed16` lie side by side, as tiles do.
+HOCKET_SIM_INLINE bool rowsAreContiguous(const u32 *address) {
+  const __m512i steps = _mm512_set4_epi32(24, 16, 8, 0);
+  u32 apart = 0;
+  for (unsigned lane = 0; lane < 64; lane += 16) {
+    __m512i all = _mm512_loadu_si512(address + lane);
+    __m512i first = _mm512_shuffle_epi32(all, _MM_PERM_AAAA);
+    apart |= _mm512_cmpneq_epi32_mask(_mm512_add_epi32(first, steps), all);
+  }
+  return apart == 0;
+}
+
+/// Two rows of sixteen 16-bit elements as pairs.
+HOCKET_SIM_INLINE __m512i pairRows(const std::byte *low, const std::byte *high) {
+  auto row = [](const std::byte *at) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(at)));
+  };
+  return _mm512_or_si512(row(low), _mm512_slli_epi32(row(high), 16));
+}
+
+HOCKET_SIM_INLINE void gatherTransposed16(const std::byte *base, const u32 *address,
+                                          u32 (*to)[waveSize]) {
+  if (!rowsAreContiguous(address)) [[unlikely]]
+    return gatherQuads16(base, address, to);
+  for (unsigned lane = 0; lane < 64; lane += 16)
+    for (unsigned i = 0; i < 2; ++i)
+      _mm512_storeu_si512(&to[i][lane],
+                          pairRows(base + address[lane + 8 * i], base + address[lane + 8 * i + 4]));
+}
+
+#else
+
+HOCKET_SIM_INLINE void gatherTransposed16(const std::byte *base, const u32 *address,
+                                          u32 (*to)[waveSize]) {
+  gatherQuads16(base, address, to);
+}
+
+#endif
 
 } // namespace hocket::sim::HOCKET_SIM_ISA

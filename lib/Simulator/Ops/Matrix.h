@@ -67,7 +67,7 @@ HOCKET_SIM_INLINE void multiplyRows(u32 *d, const f32 (*a)[Size], const f32 (*b)
     for (unsigned v = 0; v < vectors; ++v)
       acc[r * vectors + v] =
           *reinterpret_cast<const FloatVector *>(d + rowOffset<Size>(first + r) + v * vectorWidth);
-#pragma clang loop unroll_count(4)
+#pragma clang loop unroll_count(8)
   for (unsigned k = 0; k < depth; ++k) {
     FloatVector columns[vectors];
 #pragma clang loop unroll(full)

@@ -2,6 +2,7 @@
 //
 // Addresses are checked when the load is issued; the value is read and the registers written when
 // lgkmcnt(0) is waited for. Stores and atomics: ScalarStore.cpp.
+#include "../PendingIssue.h"
 #include "../Workgroup.h"
 #include "Families.h"
 #include "Scalar.h"

@@ -3,6 +3,7 @@
 //
 // They count in lgkmcnt and take effect when it is waited for, like everything scalar. An atomic
 // with glc returns the old value.
+#include "../PendingIssue.h"
 #include "../Workgroup.h"
 #include "Families.h"
 #include "Scalar.h"

@@ -31,7 +31,7 @@ tile.schedule @mine {
   tile.cluster memory { fetch_k(0) fetch_v(0) }
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
-attn.forward @slices element_type(bf16) head_dim(64) waves(8) kv_tile(64) split
+attn.forward @slices element_type(bf16) head_dim(64) split waves(8) kv_tile(64)
 
 // -----
 

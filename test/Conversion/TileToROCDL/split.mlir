@@ -3,7 +3,7 @@
 
 // Quotients are the same in all lanes and go to a scalar register; remainders need no second division.
 // CHECK-LABEL: llvm.func @divmod
-// CHECK-SAME: %[[A:.*]]: i32, %[[B:.*]]: i32
+// CHECK-SAME: %[[A:[^:]*]]: i32, %[[B:[^:]*]]: i32
 // CHECK: %[[Q:.*]] = arith.divui %[[A]], %[[B]]
 // CHECK: %[[UNIFORM:.*]] = rocdl.readfirstlane %[[Q]]
 // CHECK: %[[WHOLE:.*]] = arith.muli %[[UNIFORM]], %[[B]]

@@ -23,3 +23,13 @@ tile.kernel @for_tiles(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950")
     tile.yield %next : !tile.frag<128x32xf32, acc>
   }
 }
+
+// CHECK: tile.kernel @matrices
+tile.kernel @matrices(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>, %t: i32) target("gfx950") waves(8) {
+  %row, %column = tile.block_tile %c rows(256) columns(256) band(4) xcds(8) : !tile.view<?x?xbf16>
+  %i, %j = tile.wave_grid rows(2) columns(4)
+  %a_ring = tile.ring %a[%row] by_columns unpadded : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
+  %lhs = tile.read %a_ring[%t] part(%i) : !tile.ring<256x64xbf16> -> !tile.frag<128x64xbf16, lhs>
+  %rhs = tile.read %a_ring[%t] part(%j) : !tile.ring<256x64xbf16> -> !tile.frag<64x64xbf16, rhs>
+  %half = tile.slice_depth %lhs from 32 : !tile.frag<128x64xbf16, lhs> -> !tile.frag<128x32xbf16, lhs>
+}

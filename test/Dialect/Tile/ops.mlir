@@ -189,7 +189,7 @@ tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.vie
   // CHECK: tile.combine %{{.*}}, %{{.*}} splits(%{{.*}}) into %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] rows(4) : <?x?x?x64xf32>, <?x?x?xf32>, <?x?x?x64xbf16>{{$}}
   tile.combine %partial, %partial_lse splits(%n) into %o[%n, %n, %n] rows(4)
       : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
-  // CHECK: tile.combine {{.*}} into %{{.*}} and %{{.*}}[%{{.*}}] rows(4) : {{.*}}, <?x?x?xf32>{{$}}
+  // CHECK: tile.combine {{.*}} into %{{.*}} and %{{.*}}[%{{.*}}] rows(4) : {{.*}}, !tile.view<?x?x?xf32>{{$}}
   tile.combine %partial, %partial_lse splits(%n) into %o and %lse[%n, %n, %n] rows(4)
       : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>
 }

@@ -44,9 +44,11 @@ TEST(Kernels, TheShippedRegistryIsWellFormed) {
   for (const KernelEntry &entry : registry->kernels())
     for (const KernelVariant &variant : entry.variants()) {
       bool always = false;
+      ForwardProblem problem = exampleOf(variant);
+      problem.numSplits = entry.role == KernelRole::Whole ? 1 : 2;
       for (const KernelEntry &other : registry->kernels())
-        always |=
-            other.pays.text() == "1" && brokenRules(other, exampleOf(variant), "gfx950").empty();
+        always |= other.role == entry.role && other.pays.text() == "1" &&
+                  brokenRules(other, problem, "gfx950").empty();
       EXPECT_TRUE(always) << entry.variantName(variant);
     }
 }
@@ -194,6 +196,15 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
               HasSubstr("expected two integers"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [])"))),
               HasSubstr("the kernel takes no problem at all"));
+  EXPECT_THAT(
+      errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "role": "both")"))),
+      HasSubstr("expected \"whole\", \"slices\" or \"combine\" at registry.kernels[0].role"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
+    {"head_dims": [128, 128], "rows": 0, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
+              HasSubstr("rows, keys and resident must be at least 1"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
+    {"head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1], "shared": [1, 2]}])"))),
+              HasSubstr("alone and shared have the cycles for 1 and 2 tiles at least"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a b", 1, "1"))),
               HasSubstr("expected letters, digits and underscores"));

@@ -49,3 +49,22 @@ tile.kernel @inside(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wa
 // CHECK-NEXT: }
 tile.kernel @none(%n: i32) target("gfx950") waves(8) {
 }
+
+// -----
+
+// A tile of 128-byte rows that waves read in parts, as either operand. Free to choose, the search
+// keeps lines in order and pads. Without padding no order of rows alone is free of conflicts: an
+// XOR swizzle (a bit with two images) is, and a tile takes its own 32 KiB.
+// REMARK: remark: 33280 bytes a tile, 0 cycles of bank conflicts
+// REMARK: remark: 32768 bytes a tile, 0 cycles of bank conflicts
+// CHECK-LABEL: tile.kernel @parts
+// CHECK: tile.ring %{{.*}} by_columns depth(1) at(0) layout(<panel 128, chunk 1024, pad 16, rows[{{.*}}], bytes[1, 2, 4, 8, 16, 32, 64]>)
+// CHECK: tile.ring %{{.*}} by_columns unpadded depth(1) at(33792) layout(<panel 128, chunk 1024, pad 0, rows[{{.*}}1040{{.*}}], bytes[{{.*}}]>)
+tile.kernel @parts(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %i, %j = tile.wave_grid rows(2) columns(4)
+  %free = tile.ring %a[%n] by_columns depth(1) : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
+  %exact = tile.ring %a[%n] by_columns unpadded depth(1) : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
+  %x = tile.read %free[%n] part(%i) slot(%n) : !tile.ring<256x64xbf16> -> !tile.frag<128x64xbf16, lhs>
+  %y = tile.read %exact[%n] part(%i) slot(%n) : !tile.ring<256x64xbf16> -> !tile.frag<128x64xbf16, lhs>
+  %z = tile.read %exact[%n] part(%j) slot(%n) : !tile.ring<256x64xbf16> -> !tile.frag<64x64xbf16, rhs>
+}

@@ -96,3 +96,67 @@ tile.kernel @unknown(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") w
     tile.yield %x : !tile.frag<64x32xf32, acc>
   }
 }
+
+// -----
+
+// Masks of an operand's depth, likewise.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { operand(0) }
+}
+
+// CHECK-LABEL: tile.kernel @depth
+// CHECK: scf.while
+// CHECK-NOT: tile.mask_depth
+// CHECK: scf.condition
+// CHECK: tile.mask_depth
+// CHECK: scf.for
+// CHECK: tile.mask_depth
+// CHECK-NOT: tile.mask_depth
+tile.kernel @depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %a[%n] by_columns : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
+  %last = arith.constant 63 : i32
+  %depth = arith.constant 64 : i32
+  %up = arith.addi %n, %last : i32
+  %count = arith.divui %up, %depth : i32
+  %zero = tile.fill 0.0 : !tile.frag<64x256xbf16, rhs>
+  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x256xbf16, rhs>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<256x64xbf16> }
+    %x = tile.step @operand -> !tile.frag<64x256xbf16, rhs> {
+      %read = tile.read %ring[%t] : !tile.ring<256x64xbf16> -> !tile.frag<64x256xbf16, rhs>
+      %m = tile.mask_depth %read tile(%t) below(%n) : !tile.frag<64x256xbf16, rhs>
+      tile.yield %m : !tile.frag<64x256xbf16, rhs>
+    }
+    tile.yield %x : !tile.frag<64x256xbf16, rhs>
+  }
+}
+
+// -----
+
+// Tiles that were counted otherwise may all be cut.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { operand(0) }
+}
+
+// CHECK-LABEL: tile.kernel @other_depth
+// CHECK: scf.while
+// CHECK: tile.mask_depth
+// CHECK: scf.condition
+tile.kernel @other_depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %a[%n] by_columns : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
+  %last = arith.constant 31 : i32
+  %depth = arith.constant 32 : i32
+  %up = arith.addi %n, %last : i32
+  %count = arith.divui %up, %depth : i32
+  %zero = tile.fill 0.0 : !tile.frag<64x256xbf16, rhs>
+  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x256xbf16, rhs>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<256x64xbf16> }
+    %x = tile.step @operand -> !tile.frag<64x256xbf16, rhs> {
+      %read = tile.read %ring[%t] : !tile.ring<256x64xbf16> -> !tile.frag<64x256xbf16, rhs>
+      %m = tile.mask_depth %read tile(%t) below(%n) : !tile.frag<64x256xbf16, rhs>
+      tile.yield %m : !tile.frag<64x256xbf16, rhs>
+    }
+    tile.yield %x : !tile.frag<64x256xbf16, rhs>
+  }
+}

@@ -1,4 +1,4 @@
-// The one hot loop of the reference: a small dense product in double. Internal to lib/Attention.
+// The one hot loop of the reference: a small dense product in double.
 #pragma once
 
 #include <cstdint>

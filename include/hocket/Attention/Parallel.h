@@ -1,4 +1,4 @@
-// A loop over independent items on several threads, with progress. Internal to lib/Attention.
+// A loop over independent items on several threads, with progress.
 #pragma once
 
 #include "hocket/Attention/Reference.h"

@@ -1,5 +1,5 @@
 // A tensor in device memory between guard regions, uploaded from and downloaded to a dense host
-// array. Internal to lib/Attention.
+// array.
 //
 // The tensor may be strided with holes of any size; only what is near its rows is ever touched, so
 // a tensor that spans many gigabytes costs what its rows cost (in the simulator, whose memory is

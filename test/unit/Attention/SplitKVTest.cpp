@@ -1,0 +1,140 @@
+// The heuristic of split KV and what is selected for it. What it is worth against the cycle model
+// is checked elsewhere (test/Tools/hocket-run/splits.test).
+#include "hocket/Attention/SplitKV.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+using testing::HasSubstr;
+
+static const KernelRegistry &registry() { return *KernelRegistry::shipped(); }
+
+static ForwardProblem makeProblem(int64_t batch, int64_t heads, int64_t seqQ, int64_t seqKv,
+                                  int64_t dim = 64, int64_t splits = 0) {
+  ForwardProblem problem;
+  problem.batch = batch;
+  problem.heads = problem.kvHeads = heads;
+  problem.seqQ = seqQ;
+  problem.seqKv = seqKv;
+  problem.headDim = problem.headDimV = dim;
+  problem.numSplits = splits;
+  return problem;
+}
+
+static SelectedKernels select(const ForwardProblem &problem, unsigned units = 256) {
+  Result<SelectedKernels> selected = selectKernels(registry(), problem, "gfx950", units);
+  EXPECT_TRUE(selected.ok()) << selected.error().message;
+  return selected.ok() ? *selected : SelectedKernels();
+}
+
+static std::string errorOf(const ForwardProblem &problem) {
+  Result<SelectedKernels> selected = selectKernels(registry(), problem, "gfx950", 256);
+  return selected.ok() ? "no error" : selected.error().message;
+}
+
+TEST(SplitKV, CostsAreStraightBetweenKnownNumbersOfTiles) {
+  KernelCost cost;
+  cost.alone = {100, 150, 200, 400}; // of 1, 2, 4 and 8 tiles
+  cost.shared = {100, 200};
+  EXPECT_EQ(cost.cycles(1, false), 100);
+  EXPECT_EQ(cost.cycles(2, false), 150);
+  EXPECT_EQ(cost.cycles(3, false), 175);
+  EXPECT_EQ(cost.cycles(6, false), 300);
+  EXPECT_EQ(cost.cycles(8, false), 400);
+  EXPECT_EQ(cost.cycles(16, false), 800);
+  EXPECT_EQ(cost.cycles(0, false), 50);
+  EXPECT_EQ(cost.cycles(10, true), 1000);
+}
+
+TEST(SplitKV, AFewRowsAgainstManyKeysAreSplit) {
+  SelectedKernels selected = select(makeProblem(1, 16, 128, 65535));
+  EXPECT_GE(selected.split.splits, 8);
+  EXPECT_EQ(selected.problem.numSplits, selected.split.splits);
+  ASSERT_EQ(selected.kernels.size(), 2u);
+  EXPECT_EQ(selected.kernels[0]->role, KernelRole::Slices);
+  EXPECT_EQ(selected.kernels[1]->role, KernelRole::Combine);
+  EXPECT_THAT(selected.split.reason, HasSubstr(" slices: expected are "));
+  ASSERT_FALSE(selected.split.estimates.empty());
+  EXPECT_EQ(selected.split.estimates.front().splits, 1);
+  EXPECT_EQ(selected.split.estimates.front().combine, 0);
+}
+
+TEST(SplitKV, AFullGridIsNotSplit) {
+  // Of the published case that is not split: 8 x 16 heads, 8192 x 8192.
+  SelectedKernels selected = select(makeProblem(8, 16, 8192, 8192));
+  EXPECT_EQ(selected.split.splits, 1);
+  EXPECT_EQ(selected.problem.numSplits, 0);
+  EXPECT_EQ(selected.kernels.size(), 1u);
+  EXPECT_THAT(selected.split.reason, HasSubstr("not split"));
+}
+
+TEST(SplitKV, TheNumberOfComputeUnitsDecides) {
+  // 16 workgroups are a full round on 16 units, and a sixteenth of one on 256.
+  ForwardProblem problem = makeProblem(1, 16, 256, 8192);
+  EXPECT_EQ(select(problem, 16).split.splits, 1);
+  EXPECT_GT(select(problem, 256).split.splits, select(problem, 64).split.splits);
+  // Unknown: only what the problem asks for.
+  EXPECT_EQ(select(problem, 0).split.splits, 1);
+  problem.numSplits = 4;
+  EXPECT_EQ(select(problem, 0).split.splits, 4);
+}
+
+TEST(SplitKV, AKeyOrTwoAreNotSplit) {
+  EXPECT_EQ(select(makeProblem(1, 1, 1, 1)).split.splits, 1);
+  EXPECT_EQ(select(makeProblem(1, 4, 128, 128)).split.splits, 1);
+}
+
+TEST(SplitKV, OneTurnsItOffAndMoreForceIt) {
+  ForwardProblem problem = makeProblem(1, 16, 128, 65535, 64, 1);
+  EXPECT_EQ(select(problem).kernels.size(), 1u);
+  problem = makeProblem(8, 16, 8192, 8192, 128, 3);
+  SelectedKernels forced = select(problem);
+  EXPECT_EQ(forced.split.splits, 3);
+  EXPECT_EQ(forced.kernels.size(), 2u);
+}
+
+TEST(SplitKV, WhatIsNotThereIsRefusedByName) {
+  EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 264, 4)), HasSubstr("head-dim is 264"));
+  EXPECT_THAT(
+      errorOf(makeProblem(1, 1, 128, 4096, 96, 4)),
+      testing::AllOf(HasSubstr("splits4"), HasSubstr("num-splits is 4, this kernel takes 1")));
+  EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, -1)),
+              HasSubstr("num-splits is -1, it must be 0 to 1024: 0 to let the heuristic choose"));
+  EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, 1025)), HasSubstr("num-splits is 1025"));
+  ForwardProblem fast = makeProblem(1, 1, 128, 4096, 128, 4);
+  fast.fastScale = true;
+  EXPECT_THAT(errorOf(fast), HasSubstr("no kernel takes the problem"));
+}
+
+TEST(SplitKV, WithoutAKernelThatCombinesTheErrorSaysSo) {
+  std::string text = R"({"hocket_registry": 1, "kernels": [{"name": "slices", "summary": "s",
+    "role": "slices", "arch": ["gfx950"], "dtypes": ["bf16"], "head_dims": [[64, 64]],
+    "masks": ["none"], "lse": [false], "fast_scale": [false], "max_sequence": 4096,
+    "stride_multiple": 8, "schedule": "sequential", "waves": 8, "kv_tile": 64,
+    "block_order": "linear", "priority": 1, "pays": "1", "because": "b"}], "profiles": []})";
+  Result<KernelRegistry> alone = KernelRegistry::parse(text, "test");
+  ASSERT_TRUE(alone.ok()) << alone.error().message;
+  Result<SelectedKernels> selected =
+      selectKernels(*alone, makeProblem(1, 1, 128, 4096, 64, 4), "gfx950", 256);
+  ASSERT_FALSE(selected.ok());
+  EXPECT_THAT(
+      selected.error().message,
+      HasSubstr("no kernel combines the slices of the problem 'bf16 B1 H1 Sq128 Skv4096 D64 "
+                "bshd splits4' on gfx950: the registry has none; use num-splits 1"));
+}
+
+TEST(SplitKV, TheCombiningKernelDependsOnTheOutputAlone) {
+  ForwardProblem problem = makeProblem(1, 1, 128, 4096, 64, 4);
+  problem.causal = true;
+  problem.wantLse = true;
+  Result<const KernelEntry *> entry = registry().selectCombine(problem, "gfx950");
+  ASSERT_TRUE(entry.ok()) << entry.error().message;
+  KernelVariant variant = variantOf(**entry, problem);
+  EXPECT_FALSE(variant.causal);
+  EXPECT_TRUE(variant.lse);
+  EXPECT_EQ((*entry)->variantName(variant), "fmha_combine_d64_bf16_none_lse");
+  problem.headDim = 128;
+  EXPECT_EQ(variantOf(**entry, problem), variant);
+}

@@ -1,0 +1,156 @@
+// Split KV: producer and combine kernel together, against the reference and against no split.
+//
+// Slices without tiles, rows that see no key of any slice, heads that share keys, data that is hard
+// on the weights; checked, under several interleavings.
+#include "Problems.h"
+
+#include "hocket/Attention/ForwardPlan.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+using namespace hocket;
+using namespace hocket::attention;
+using test::Case;
+using test::makeProblem;
+
+/// The second launch of `problem`, compiled once per process.
+static std::shared_ptr<const CompiledKernel> combineFor(const ForwardProblem &problem) {
+  static std::map<std::string, std::shared_ptr<const CompiledKernel>> compiled;
+  std::string text = describeCombine(problem);
+  if (auto known = compiled.find(text); known != compiled.end())
+    return known->second;
+  Result<Compilation> made = compile(text, "<combine>");
+  EXPECT_TRUE(made.ok()) << made.error().message;
+  auto kernel = std::make_shared<CompiledKernel>();
+  Result<manifest::Manifest> manifest = manifest::parseManifest(made->manifest, "<combine>");
+  EXPECT_TRUE(manifest.ok()) << manifest.error().message;
+  kernel->codeObject = made->output;
+  kernel->manifest = *manifest;
+  return compiled[text] = kernel;
+}
+
+static std::vector<PlannedLaunch> launchesFor(const ForwardProblem &problem,
+                                              const std::string &schedule) {
+  const Result<ForwardKernel> &kernel = test::kernelFor(problem, schedule);
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
+  if (problem.isSplit())
+    launches.push_back({"combine", combineFor(problem)});
+  return launches;
+}
+
+static ForwardProblem inSlices(ForwardProblem problem, int64_t splits, int64_t dim) {
+  problem.numSplits = splits;
+  problem.headDim = problem.headDimV = dim;
+  return problem;
+}
+
+namespace {
+class SplitKV : public testing::TestWithParam<Case> {};
+} // namespace
+
+TEST_P(SplitKV, Verify) {
+  const Case &item = GetParam();
+  ForwardOptions options;
+  options.data = item.data;
+  options.seed = 20261121;
+  options.interleavings = item.interleavings;
+  options.check = true;
+  const char *schedule = item.problem.causal ? "dual_wave" : "double_buffer";
+  auto device = sim::createDevice();
+  Result<ForwardReport> report =
+      runForward(*device, launchesFor(item.problem, schedule), item.problem, options);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->passed()) << toText(*report);
+  EXPECT_TRUE(report->findings.empty()) << toText(*report);
+  ASSERT_EQ(report->kernels.size(), 2u);
+  for (const ForwardKernelInfo &kernel : report->kernels)
+    EXPECT_EQ(kernel.info.vgprSpills + kernel.info.sgprSpills, 0u) << kernel.name;
+}
+
+static std::vector<Case> cases() {
+  constexpr DataType bf16 = DataType::BF16, fp16 = DataType::FP16;
+  constexpr bool none = false, causal = true;
+  // Few kernels serve many cases: compiling is most of the time.
+  return {
+      {"two", inSlices(makeProblem(bf16, none, 1, 2, 1, 200, 500), 2, 64)},
+      {"three_causal", inSlices(makeProblem(fp16, causal, 2, 4, 2, 100, 300), 3, 64)},
+      {"seven_of_128", inSlices(makeProblem(bf16, causal, 1, 2, 2, 150, 600), 7, 128)},
+      {"sixteen_one_row", inSlices(makeProblem(fp16, none, 1, 4, 1, 1, 1100), 16, 128)},
+      {"more_than_tiles", inSlices(makeProblem(bf16, none, 1, 2, 2, 40, 65), 16, 64)},
+      {"one_key", inSlices(makeProblem(bf16, causal, 1, 1, 1, 1, 1), 3, 128)},
+      {"rows_without_keys", inSlices(makeProblem(fp16, causal, 1, 1, 1, 400, 60), 2, 64)},
+      {"strided", inSlices(makeProblem(bf16, none, 2, 2, 1, 33, 400, true, Layout::BHSD), 5, 64)},
+      {"rising", inSlices(makeProblem(bf16, none, 1, 1, 1, 70, 900), 7, 64), DataKind::Rising},
+      {"large", inSlices(makeProblem(fp16, none, 1, 1, 1, 100, 400), 3, 128), DataKind::Large},
+      {"onehot", inSlices(makeProblem(bf16, causal, 1, 1, 1, 90, 600), 7, 128), DataKind::OneHot},
+      {"equal", inSlices(makeProblem(fp16, causal, 1, 1, 1, 130, 300), 2, 64), DataKind::Equal},
+      {"without_lse", inSlices(makeProblem(bf16, none, 1, 1, 1, 50, 300, false), 3, 64)},
+      // Nine slices: the combine kernel loads eight at a time. Heads that are no power of two.
+      {"nine_odd_head", inSlices(makeProblem(bf16, none, 1, 1, 1, 20, 800), 9, 72)},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, SplitKV, testing::ValuesIn(cases()),
+                         [](const auto &info) { return info.param.name; });
+
+namespace {
+struct Outputs {
+  std::vector<uint16_t> o;
+  std::vector<float> lse;
+};
+} // namespace
+
+/// Runs a plan by hand, with the data of one seed.
+static Outputs runPlan(const ForwardProblem &problem) {
+  auto plan = ForwardPlan::make(problem, launchesFor(problem, "dual_wave"));
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  auto device = sim::createDevice();
+  auto place = [&](uint64_t bytes, const void *content) {
+    Result<runtime::DeviceAddress> address = device->allocate(std::max<uint64_t>(bytes, 16));
+    EXPECT_TRUE(address.ok());
+    if (content)
+      EXPECT_TRUE(
+          device->copyToDevice(*address, {static_cast<const std::byte *>(content), bytes}).ok());
+    return Buffer{*address, bytes};
+  };
+  ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 7);
+  Outputs outputs{std::vector<uint16_t>(size_t(problem.shape(TensorName::O).elements())),
+                  std::vector<float>(size_t(problem.shape(TensorName::O).rows()))};
+  ForwardBuffers buffers;
+  buffers.q = place(2 * inputs.q.size(), inputs.q.data());
+  buffers.k = place(2 * inputs.k.size(), inputs.k.data());
+  buffers.v = place(2 * inputs.v.size(), inputs.v.data());
+  buffers.o = place(2 * outputs.o.size(), nullptr);
+  buffers.lse = place(4 * outputs.lse.size(), nullptr);
+  buffers.workspace = place((*plan)->workspaceBytes(), nullptr);
+  auto reports = (*plan)->run(*device, buffers);
+  EXPECT_TRUE(reports.ok()) << reports.error().message;
+  EXPECT_TRUE(
+      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers.o.address).ok());
+  EXPECT_TRUE(
+      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)), buffers.lse.address)
+          .ok());
+  return outputs;
+}
+
+/// A head of one layout, [batch, head, sequence, dim], so that outputs line up as they are.
+TEST(SplitKVPlans, AgreeWithNoSplitWithinRounding) {
+  ForwardProblem problem =
+      inSlices(makeProblem(DataType::FP16, true, 1, 2, 1, 60, 500, true, Layout::BHSD), 1, 64);
+  Outputs whole = runPlan(problem);
+  for (int64_t splits : {2, 3, 7, 16}) {
+    problem.numSplits = splits;
+    Outputs split = runPlan(problem);
+    for (size_t i = 0; i < whole.o.size(); ++i) {
+      double a = widen(problem.dtype, whole.o[i]), b = widen(problem.dtype, split.o[i]);
+      // One rounding to fp16 each, of values whose weights were rounded to fp16 before.
+      ASSERT_NEAR(a, b, 0x1p-10 * std::abs(a) + 3e-4) << splits << " slices, element " << i;
+    }
+    for (size_t i = 0; i < whole.lse.size(); ++i)
+      ASSERT_NEAR(whole.lse[i], split.lse[i], 1e-5) << splits << " slices, row " << i;
+  }
+}
