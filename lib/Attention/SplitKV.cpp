@@ -39,7 +39,8 @@ struct Machine {
   sim::TimeParameters parameters;
 
   Machine(const ArchInfo *arch, int64_t units)
-      : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1) {}
+      : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
+        parameters(sim::TimeParameters().on(*arch)) {}
 
   /// GHz with a share `busy` of the compute units busy, between the three that are known.
   double clock(double busy) const {
