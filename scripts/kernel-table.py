@@ -1,92 +1,168 @@
 #!/usr/bin/env python3
-"""Compares kernels of all head sizes: scripts/kernel-table.py [BUILD] [HEADS...] > docs/generated/Kernels.md
+"""Tables of all kernels: scripts/kernel-table.py [BUILD] [ROWS...] > docs/generated/Kernels.md
 
-Compiles a bf16 kernel without a mask for every pair of head dimensions and schedule, with the shape that the compiler
-chooses (hocketc --report), and predicts the steady state of its loop (hocket-run fmha-fwd --time). BUILD is the build
-directory (default: build), HEADS are rows to make, like "64", "192/128" or "64@gfx942" (default: all).
+The first table has what `hocketc --report` says of every kernel that ships (kernels/registry.json and the matrix products).
+The others compile a bf16 kernel without a mask for pairs of head dimensions and schedules, with the shape that the compiler
+chooses, and predict the steady state of its loop (hocket-run fmha-fwd --time). BUILD is the build directory (default:
+build). ROWS are rows to make, without headings (default: everything): heads like "64", "192/128" or "64@gfx942", or the
+name of a shipped kernel like "fmha_combine".
 """
+import concurrent.futures
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-HEADS = ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"]
+HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
+         "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave"],
              "gfx942": ["sequential", "double_buffer", "register_pipeline"]}
-HEADS_GFX942 = [head + "@gfx942" for head in ["32", "64", "72", "96", "128", "192", "192/128", "256"]]
-TITLES = ["head", "schedule", "waves", "keys a tile", "VGPRs", "AGPRs", "SGPRs", "spills", "LDS bytes", "waves a SIMD",
-          "workgroups a unit", "matrix unit busy"]
+RESOURCES = ["VGPRs", "AGPRs", "SGPRs", "spills", "LDS bytes", "waves a SIMD"]
+SHIPPED_TITLES = ["kernel", "chip", "head", "type", "mask", "waves", "keys a tile"] + RESOURCES
+HEADS_TITLES = ["head", "schedule", "waves", "keys a tile"] + RESOURCES + ["workgroups a unit", "matrix unit busy"]
 
-HEADER_GFX942 = """
-## gfx942
+INTRODUCTION = """# All kernels
+
+Made by `scripts/kernel-table.py`; do not edit.
+
+## What ships
+
+What `hocketc --report` says of the kernels of `kernels/registry.json` with LSE, for the heads that each lists, and of
+matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None spills: the compiler
+refuses a kernel that would.
+"""
+
+HEADING = {"gfx950": """
+## Head sizes on gfx950
+
+Forward kernels, bf16, no mask, with the number of waves and the keys of a tile that the compiler chooses
+(lib/Conversion/AttnToTile/TileShape.h has the rule). The matrix unit's share is a *prediction* of the cycle model for the
+hot loop, with as many of two workgroups on a compute unit as fit (docs/Simulator.md says how far to trust it). What does
+not fit is refused, with the reason that is given here.
+""", "gfx942": """
+## Head sizes on gfx942
 
 The same on gfx942, with one workgroup on a compute unit: others would fill its gaps.
-"""
-
-HEADER = """# Kernels of all head sizes
-
-Made by `scripts/kernel-table.py`; do not edit. Forward kernels, bf16, no mask, with the number of waves and the keys of a
-tile that the compiler chooses (lib/Conversion/AttnToTile/TileShape.h has the rule). The matrix unit's share is a
-*prediction* of the cycle model for the hot loop, with as many of two workgroups on a compute unit as fit
-(docs/Simulator.md says how far to trust it). What does not fit is refused, with the reason that is given here.
-"""
+"""}
 
 
 def run(*command):
     return subprocess.run([str(part) for part in command], capture_output=True, text=True)
 
 
-def describe(dim, dim_v):
-    return f"attn.forward @kernel element_type(bf16) head_dim({dim}) head_dim_v({dim_v})\n"
+def resources(kernel):
+    return [kernel["vgpr"] - kernel["agpr"], kernel["agpr"], kernel["sgpr"],
+            kernel["vgpr_spills"] + kernel["sgpr_spills"], kernel["lds_bytes"], kernel["waves_per_simd"]]
 
 
-def row(build, heads, chip, schedule, scratch):
+def pair(dim, dim_v):
+    return str(dim) if dim == dim_v else f"{dim}/{dim_v}"
+
+
+def describe(entry, dim, dim_v, dtype, mask):
+    """The kernel that a registry entry stands for, and the options of hocketc that shape it."""
+    role = entry.get("role", "whole")
+    if role == "combine":
+        return f"attn.combine @kernel element_type({dtype}) head_dim({dim}) lse waves({entry['waves']})\n", []
+    split = "split" if role == "slices" else ""
+    options = [f"--schedule={entry['schedule']}"]
+    options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
+    return (f"attn.forward @kernel element_type({dtype}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) lse {split} "
+            f"block_order({entry['block_order']})\n"), options
+
+
+def shipped(build, name, chip, heads, dtype, mask, source, options):
+    """A row of the first table; `source` is a file or the text of one."""
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = pathlib.Path(directory)
+        file, manifest = scratch / "k.mlir", scratch / "k.json"
+        file.write_text(source)
+        compiled = run(build / "bin" / "hocketc", file, *options, f"--target={chip}", "-o", scratch / "k.hsaco",
+                       f"--manifest={manifest}", "--report=json")
+        if compiled.returncode != 0:
+            sys.exit(f"{name} {chip} {heads} {dtype} {mask}: {compiled.stderr}")
+        kernel = json.loads(compiled.stdout)["kernels"][0]
+        keys = json.loads(manifest.read_text()).get("tile_keys", 0)
+        return [f"`{name}`", chip, heads, dtype, mask, kernel["workgroup_size"] // 64, keys or "", *resources(kernel)]
+
+
+def shipped_jobs():
+    """The arguments of `shipped` for all that ships, in the registry's order."""
+    registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
+    for entry in registry["kernels"]:
+        masks = [""] if entry.get("role") == "combine" else entry["masks"]
+        for chip in entry["arch"]:
+            for dim, dim_v in entry["head_dims"]:
+                for dtype in entry["dtypes"]:
+                    for mask in masks:
+                        yield (entry["name"], chip, pair(dim, dim_v), dtype, mask, *describe(entry, dim, dim_v, dtype, mask))
+    for schedule in sorted((ROOT / "kernels" / "schedules" / "gemm").glob("*.mlir")):
+        yield ("gemm_bf16", "gfx950", "", "bf16", f"`{schedule.stem}`", (ROOT / "kernels" / "tile" / "gemm_bf16.mlir").read_text(),
+               [f"--schedule={schedule.stem}"])
+
+
+def head(build, heads, chip, schedule):
+    """A row of the other tables."""
     dim, _, dim_v = heads.partition("/")
     dim_v = dim_v or dim
-    source, code, manifest, report = (scratch / name for name in ("k.mlir", "k.hsaco", "k.json", "report.json"))
-    source.write_text(describe(dim, dim_v))
-    compiled = run(build / "bin" / "hocketc", source, f"--schedule={schedule}", f"--target={chip}", "-o", code, f"--manifest={manifest}", "--report=json")
-    if compiled.returncode != 0:
-        reason = compiled.stderr.splitlines()[0].partition("error: ")[2].partition(", none is allowed")[0]
-        return [heads, f"`{schedule}`", "refused: " + reason.partition("' ")[2]]
-    kernel = json.loads(compiled.stdout)["kernels"][0]
-    keys = json.loads(manifest.read_text())["tile_keys"]
-    timed = run(build / "bin" / "hocket-run", "fmha-fwd", "--device", "sim", "--arch", chip, "--seq-q", 256, "--seq-kv", 4096, "--heads", 2, "--head-dim", dim,
-                "--head-dim-v", dim_v, "--data", "equal", "--code-object", code, "--manifest", manifest, "--no-verify",
-                "--time", "--time-workgroup", 0, "--time-workgroup", 1, "--json", report)
-    if timed.returncode != 0:
-        sys.exit(timed.stderr)
-    time = json.loads(report.read_text())["time"]
-    waves = kernel["workgroup_size"] // 64
-    return [heads, f"`{schedule}`", waves, keys, kernel["vgpr"] - kernel["agpr"], kernel["agpr"], kernel["sgpr"],
-            kernel["vgpr_spills"] + kernel["sgpr_spills"], kernel["lds_bytes"], kernel["waves_per_simd"],
-            time["resident_workgroups"], f"{100 * time['steady_state']['busy']['matrix']:.1f}%"]
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = pathlib.Path(directory)
+        source, code, manifest, report = (scratch / name for name in ("k.mlir", "k.hsaco", "k.json", "report.json"))
+        source.write_text(f"attn.forward @kernel element_type(bf16) head_dim({dim}) head_dim_v({dim_v})\n")
+        compiled = run(build / "bin" / "hocketc", source, f"--schedule={schedule}", f"--target={chip}", "-o", code,
+                       f"--manifest={manifest}", "--report=json")
+        if compiled.returncode != 0:
+            reason = compiled.stderr.splitlines()[0].partition("error: ")[2].partition(", none is allowed")[0]
+            return [heads, f"`{schedule}`", "refused: " + reason.partition("' ")[2]]
+        kernel = json.loads(compiled.stdout)["kernels"][0]
+        keys = json.loads(manifest.read_text())["tile_keys"]
+        timed = run(build / "bin" / "hocket-run", "fmha-fwd", "--device", "sim", "--arch", chip, "--seq-q", 256, "--seq-kv", 4096,
+                    "--heads", 2, "--head-dim", dim, "--head-dim-v", dim_v, "--data", "equal", "--code-object", code,
+                    "--manifest", manifest, "--no-verify", "--time", "--time-workgroup", 0, "--time-workgroup", 1, "--json", report)
+        if timed.returncode != 0:
+            sys.exit(timed.stderr)
+        time = json.loads(report.read_text())["time"]
+        return [heads, f"`{schedule}`", kernel["workgroup_size"] // 64, keys, *resources(kernel), time["resident_workgroups"],
+                f"{100 * time['steady_state']['busy']['matrix']:.1f}%"]
 
 
-def table(build, chosen, header, scratch):
-    if header:
-        print(header)
-        print("| " + " | ".join(TITLES) + " |")
-        print("|" + " --- |" * len(TITLES))
-    for entry in chosen:
-        heads, _, chip = entry.partition("@")
-        chip = chip or "gfx950"
-        for schedule in SCHEDULES[chip]:
-            cells = [str(cell) for cell in row(build, heads, chip, schedule, scratch)]
-            print("| " + " | ".join(cells + [""] * (len(TITLES) - len(cells))) + " |")
+def print_table(titles, make, build, jobs):
+    if titles:
+        print("\n| " + " | ".join(titles) + " |")
+        print("|" + " --- |" * len(titles))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for row in pool.map(lambda job: make(build, *job), jobs):
+            cells = [str(cell) for cell in row]
+            print("| " + " | ".join(cells + [""] * (len(titles or row) - len(cells))) + " |")
+
+
+def head_jobs(heads, chip):
+    return [(pair, chip, schedule) for pair in heads for schedule in SCHEDULES[chip]]
+
+
+def print_rows(build, rows):
+    for row in rows:
+        jobs = [job for job in shipped_jobs() if job[0] == row]
+        if jobs:
+            print_table(None, shipped, build, jobs)
+            continue
+        heads, _, chip = row.partition("@")
+        print_table(None, head, build, head_jobs([heads], chip or "gfx950"))
 
 
 def main():
     build = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build"
-    with tempfile.TemporaryDirectory() as directory:
-        scratch = pathlib.Path(directory)
-        if len(sys.argv) > 2:
-            table(build, sys.argv[2:], None, scratch)
-            return
-        table(build, HEADS, HEADER, scratch)
-        table(build, HEADS_GFX942, HEADER_GFX942, scratch)
+    if len(sys.argv) > 2:
+        print_rows(build, sys.argv[2:])
+        return
+    print(INTRODUCTION, end="")
+    print_table(SHIPPED_TITLES, shipped, build, shipped_jobs())
+    for chip in HEADS:
+        print(HEADING[chip], end="")
+        print_table(HEADS_TITLES, head, build, head_jobs(HEADS[chip], chip))
 
 
 if __name__ == "__main__":

@@ -26,14 +26,21 @@ std::string_view attention::toString(KernelRole role) {
   return names[static_cast<size_t>(role)];
 }
 
-double KernelCost::cycles(int64_t tiles, bool crowded) const {
-  const std::vector<double> &known = crowded ? shared : alone;
+/// `known` are values at 1, 2, 4, ...
+static double atTiles(const std::vector<double> &known, int64_t tiles) {
   // The segment from 2^low to 2^(low + 1) tiles.
   size_t low = 0;
   while (low + 2 < known.size() && tiles > int64_t(2) << low)
     ++low;
   double first = double(int64_t(1) << low);
   return known[low] + (known[low + 1] - known[low]) * (double(tiles) - first) / first;
+}
+
+double KernelCost::cycles(int64_t tiles, int64_t together) const {
+  double one = atTiles(alone, tiles);
+  if (together <= 1 || resident <= 1)
+    return one;
+  return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
 }
 
 const KernelCost *KernelEntry::costOf(HeadDims dims) const {

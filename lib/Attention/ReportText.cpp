@@ -130,8 +130,7 @@ std::string attention::toJson(const ForwardReport &report) {
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
     if (report.inspectedErrors)
-      out.attributeObject("model_order_errors",
-                          [&] { writeErrors(out, *report.inspectedErrors); });
+      out.attributeObject("model_order_errors", [&] { writeErrors(out, *report.inspectedErrors); });
     out.attributeObject("host_seconds", [&] {
       out.attribute("upload", finiteValue(report.uploadSeconds));
       out.attribute("reference", finiteValue(report.referenceSeconds));

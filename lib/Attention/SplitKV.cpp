@@ -111,8 +111,7 @@ void SlicesLaunch::forEach(
 double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   int64_t count = workgroups();
   auto perUnit = static_cast<int64_t>(llvm::divideCeil(count, machine.units));
-  bool crowded = std::min(cost.resident, perUnit) > 1;
-  int64_t resident = crowded ? cost.resident : 1;
+  int64_t resident = std::min(cost.resident, perUnit);
   using Slots = std::priority_queue<double, std::vector<double>, std::greater<>>;
   std::vector<Slots> slots(static_cast<size_t>(machine.xcds));
   for (Slots &free : slots)
@@ -122,7 +121,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   size_t next = 0;
   forEach([&](int64_t, int64_t, int64_t block, int64_t slice) {
     Range tiles = tilesOf(block, slice);
-    double cycles = cost.cycles(tiles.end - tiles.begin, crowded);
+    double cycles = cost.cycles(tiles.end - tiles.begin, resident);
     Slots &free = slots[next++ % slots.size()];
     double done = free.top() + cycles;
     free.pop();
@@ -187,11 +186,11 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
                                   int64_t splits, const Machine &machine) {
   int64_t blocks = static_cast<int64_t>(llvm::divideCeil(problem.seqQ, cost.rows)) * problem.heads *
                    problem.batch;
-  int64_t slots = machine.units * cost.resident;
-  auto rounds = static_cast<double>(llvm::divideCeil(blocks, slots));
+  int64_t together =
+      std::min(cost.resident, static_cast<int64_t>(llvm::divideCeil(blocks, machine.units)));
+  auto rounds = static_cast<double>(llvm::divideCeil(blocks, machine.units * together));
   auto steps = static_cast<int64_t>(llvm::divideCeil(splits, cost.keys));
-  bool crowded = blocks > machine.units;
-  double cycles = rounds * cost.cycles(steps, crowded);
+  double cycles = rounds * cost.cycles(steps, together);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +

@@ -60,8 +60,9 @@ struct KernelCost {
   /// others as fit. At least two each.
   std::vector<double> alone, shared;
 
-  /// Cycles for `tiles`: between and beyond the known numbers a straight line.
-  double cycles(int64_t tiles, bool crowded) const;
+  /// Cycles for `tiles`, with `together` workgroups on the compute unit (1 to `resident`): between
+  /// and beyond what is known straight lines.
+  double cycles(int64_t tiles, int64_t together) const;
 };
 
 /// A registered kernel.

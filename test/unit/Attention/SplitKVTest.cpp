@@ -38,14 +38,17 @@ TEST(SplitKV, CostsAreStraightBetweenKnownNumbersOfTiles) {
   KernelCost cost;
   cost.alone = {100, 150, 200, 400}; // of 1, 2, 4 and 8 tiles
   cost.shared = {100, 200};
-  EXPECT_EQ(cost.cycles(1, false), 100);
-  EXPECT_EQ(cost.cycles(2, false), 150);
-  EXPECT_EQ(cost.cycles(3, false), 175);
-  EXPECT_EQ(cost.cycles(6, false), 300);
-  EXPECT_EQ(cost.cycles(8, false), 400);
-  EXPECT_EQ(cost.cycles(16, false), 800);
-  EXPECT_EQ(cost.cycles(0, false), 50);
-  EXPECT_EQ(cost.cycles(10, true), 1000);
+  cost.resident = 3;
+  EXPECT_EQ(cost.cycles(1, 1), 100);
+  EXPECT_EQ(cost.cycles(2, 1), 150);
+  EXPECT_EQ(cost.cycles(3, 1), 175);
+  EXPECT_EQ(cost.cycles(6, 1), 300);
+  EXPECT_EQ(cost.cycles(8, 1), 400);
+  EXPECT_EQ(cost.cycles(16, 1), 800);
+  EXPECT_EQ(cost.cycles(0, 1), 50);
+  EXPECT_EQ(cost.cycles(10, 3), 1000);
+  // Half-way between alone (500) and three together (1000).
+  EXPECT_EQ(cost.cycles(10, 2), 750);
 }
 
 TEST(SplitKV, AFewRowsAgainstManyKeysAreSplit) {
