@@ -384,8 +384,9 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
       return launch.error();
     mutated = *launch;
     if (mutated >= launches.size())
-      return invalidInput("--launch 2 is the kernel that combines slices, but the problem has none; "
-                          "add '--num-splits'");
+      return invalidInput(
+          "--launch 2 is the kernel that combines slices, but the problem has none; "
+          "add '--num-splits'");
     request.kernel = *launches[mutated].compiled;
     request.seed = base.seed, request.count = *count;
     request.interleavings = base.interleavings;

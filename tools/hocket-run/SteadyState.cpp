@@ -132,10 +132,9 @@ static void print(llvm::raw_ostream &out, const Steady &steady) {
       << " bytes of LDS\n";
 }
 
-/// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done for
-/// each query row (or element of a product).
-static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest,
-                      double perRow) {
+/// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done
+/// for each query row (or element of a product).
+static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest, double perRow) {
   if (manifest.tileKeys == 0 || manifest.waveRows == 0)
     return 0;
   return double(state.total.matrixMultiplies) / perRow / manifest.waveRows / manifest.tileKeys;
@@ -217,10 +216,9 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
 }
 
 static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const char *> args) {
-  Result<std::optional<GemmRequest>> gemm =
-      parseGemmRequest("steady-state gemm",
-                       "Counts what a kernel for C = A B^T executes in one turn of its hot loop",
-                       args);
+  Result<std::optional<GemmRequest>> gemm = parseGemmRequest(
+      "steady-state gemm",
+      "Counts what a kernel for C = A B^T executes in one turn of its hot loop", args);
   if (!gemm.ok())
     return gemm.error();
   if (!*gemm)
@@ -243,8 +241,8 @@ static Result<int> runSteadyState(const SteadyRequest &request) {
   std::iota(all.begin(), all.end(), 0u);
   sim::Tracer tracer(/*workgroup=*/0, all);
   std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
-  Result<RunOutcome> outcome = request.run(
-      *device, std::as_bytes(std::span(request.kernel.codeObject)), request.controls);
+  Result<RunOutcome> outcome =
+      request.run(*device, std::as_bytes(std::span(request.kernel.codeObject)), request.controls);
   if (!outcome.ok())
     return outcome.error();
   Result<Steady> steady = count(request.kernel, request.perRow, tracer.traces());
