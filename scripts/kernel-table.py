@@ -129,14 +129,14 @@ def head(build, heads, chip, schedule):
                 f"{100 * time['steady_state']['busy']['matrix']:.1f}%"]
 
 
-def print_table(titles, make, build, jobs):
-    if titles:
+def print_table(titles, make, build, jobs, heading=True):
+    if heading:
         print("\n| " + " | ".join(titles) + " |")
         print("|" + " --- |" * len(titles))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for row in pool.map(lambda job: make(build, *job), jobs):
             cells = [str(cell) for cell in row]
-            print("| " + " | ".join(cells + [""] * (len(titles or row) - len(cells))) + " |")
+            print("| " + " | ".join(cells + [""] * (len(titles) - len(cells))) + " |")
 
 
 def head_jobs(heads, chip):
@@ -147,10 +147,10 @@ def print_rows(build, rows):
     for row in rows:
         jobs = [job for job in shipped_jobs() if job[0] == row]
         if jobs:
-            print_table(None, shipped, build, jobs)
+            print_table(SHIPPED_TITLES, shipped, build, jobs, heading=False)
             continue
         heads, _, chip = row.partition("@")
-        print_table(None, head, build, head_jobs([heads], chip or "gfx950"))
+        print_table(HEADS_TITLES, head, build, head_jobs([heads], chip or "gfx950"), heading=False)
 
 
 def main():

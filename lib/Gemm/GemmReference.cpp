@@ -198,7 +198,8 @@ GemmErrors gemm::compareGemm(const GemmProblem &problem, DataKind kind,
       squaredError += error * error;
       squaredReference += wanted * wanted;
       // Written so that a NaN counts as the worst.
-      if (errors.worstRow < 0 || (!(ratio <= errors.worstRatio) && !std::isnan(errors.worstRatio))) {
+      if (errors.worstRow < 0 ||
+          (!(ratio <= errors.worstRatio) && !std::isnan(errors.worstRatio))) {
         errors.worstRatio = ratio;
         errors.worstRow = reference.rows[r];
         errors.worstColumn = column;
@@ -211,8 +212,8 @@ GemmErrors gemm::compareGemm(const GemmProblem &problem, DataKind kind,
   if (errors.nanElements != 0)
     fail(std::to_string(errors.nanElements) + " elements of C are NaN");
   if (!(errors.worstRatio <= 1))
-    fail("element (" + std::to_string(errors.worstRow) + ", " +
-         std::to_string(errors.worstColumn) + ") of C is off by " +
+    fail("element (" + std::to_string(errors.worstRow) + ", " + std::to_string(errors.worstColumn) +
+         ") of C is off by " +
          (exact ? std::string("some, this data gives exact sums")
                 : std::to_string(errors.worstRatio) + " of what is allowed"));
   return errors;

@@ -117,11 +117,11 @@ std::string gemm::toText(const GemmReport &report) {
            std::to_string(report.kernelInfo.staticLds) + " bytes of LDS, " +
            std::to_string(report.kernelInfo.vgprSpills + report.kernelInfo.sgprSpills) + " spills");
   for (const runtime::LaunchReport &launch : report.launches)
-    line(out, "launch", decimal("%.6f", launch.seconds) + " s" +
-                            (report.device == "sim"
-                                 ? " of host time, " + std::to_string(launch.waveInstructions) +
-                                       " wave-instructions"
-                                 : ""));
+    line(out, "launch",
+         decimal("%.6f", launch.seconds) + " s" +
+             (report.device == "sim" ? " of host time, " + std::to_string(launch.waveInstructions) +
+                                           " wave-instructions"
+                                     : ""));
   if (report.verified) {
     const GemmErrors &errors = report.errors;
     line(out, "rows checked",

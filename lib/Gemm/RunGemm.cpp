@@ -149,8 +149,7 @@ Status Runner::launchAll() {
       return status;
     if (i != 0 && !faulted && other != output)
       report.failures.push_back("interleaving seed " + std::to_string(options.seed + i) +
-                                " gives another result than seed " +
-                                std::to_string(options.seed) +
+                                " gives another result than seed " + std::to_string(options.seed) +
                                 "; the kernel has a race or a missing wait");
   }
   if (options.inspect)
@@ -180,8 +179,8 @@ void Runner::verify() {
       rows.push_back(row);
   else
     rows = attention::addSample({0, problem.m - 1}, problem.m, limit, options.seed);
-  GemmReference reference = computeReference(problem, inputs, std::move(rows), options.threads,
-                                             options.progress);
+  GemmReference reference =
+      computeReference(problem, inputs, std::move(rows), options.threads, options.progress);
   say("comparing");
   report.errors = compareGemm(problem, options.data, reference, output);
   report.verified = true;

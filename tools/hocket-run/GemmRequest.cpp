@@ -24,9 +24,9 @@ static Status readStride(StringRef text, GemmProblem &problem) {
 
 static Result<GemmProblem> readProblem(const Options &options) {
   GemmProblem problem;
-  for (auto [id, name, value] : {std::tuple(OPT_m, "--m", &problem.m),
-                                 std::tuple(OPT_n, "--n", &problem.n),
-                                 std::tuple(OPT_k, "--k", &problem.k)}) {
+  for (auto [id, name, value] :
+       {std::tuple(OPT_m, "--m", &problem.m), std::tuple(OPT_n, "--n", &problem.n),
+        std::tuple(OPT_k, "--k", &problem.k)}) {
     if (!options.has(id))
       return invalidInput("option '" + std::string(name) +
                           "' is missing; see 'hocket-run gemm --help'");
@@ -79,9 +79,9 @@ static Result<GemmRequest> read(const Options &options) {
   Result<GemmOptions> runOptions = readRunOptions(options);
   if (!runOptions.ok())
     return runOptions.error();
-  Result<TimeRequest> time = TimeRequest::read(
-      options,
-      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid});
+  Result<TimeRequest> time =
+      TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
+                                  OPT_picture, OPT_time_grid});
   if (!time.ok())
     return time.error();
   Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);
@@ -109,7 +109,8 @@ static Result<GemmRequest> read(const Options &options) {
 Result<std::optional<GemmRequest>> run::parseGemmRequest(StringRef name, StringRef summary,
                                                          llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
-  std::string usage = "hocket-run " + name.str() + " --m M --n N --k K --manifest FILE [options] FILE";
+  std::string usage =
+      "hocket-run " + name.str() + " --m M --n N --k K --manifest FILE [options] FILE";
   CommandLine command{name.str(), usage, summary.str(), &table, OPT_INPUT, OPT_UNKNOWN, OPT_help};
   Result<Options> options = Options::parse(command, args);
   if (!options.ok())

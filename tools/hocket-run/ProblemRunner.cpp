@@ -22,8 +22,7 @@ ProblemRunner run::runnerOf(std::vector<attention::PlannedLaunch> launches, size
              const RunControls &controls) -> Result<RunOutcome> {
     std::vector<attention::PlannedLaunch> all = launches;
     auto kernel = std::make_shared<attention::CompiledKernel>(*all[changed].compiled);
-    kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()),
-                              codeObject.size());
+    kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()), codeObject.size());
     all[changed].compiled = std::move(kernel);
     Result<attention::ForwardReport> report =
         attention::runForward(device, all, problem, withControls(options, controls));

@@ -19,8 +19,8 @@ struct RunControls {
 
 struct RunOutcome {
   std::vector<runtime::Finding> findings;
-  std::vector<std::string> failures;    ///< empty: right
-  uint64_t waveInstructions = 0;        ///< of the first launch
+  std::vector<std::string> failures; ///< empty: right
+  uint64_t waveInstructions = 0;     ///< of the first launch
 };
 
 /// Runs the problem with a code object's kernel.

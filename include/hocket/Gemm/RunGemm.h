@@ -16,11 +16,11 @@ namespace hocket::gemm {
 
 struct GemmOptions {
   DataKind data = DataKind::Normal;
-  uint64_t seed = 0;          ///< of the data, the row sample and the first interleaving
-  unsigned interleavings = 1; ///< launches, each with another order of waves in the simulator
-  int64_t maxCheckedRows = 0; ///< 0: `defaultRowLimit`
-  unsigned threads = 0;       ///< of the host; 0: all cores
-  bool check = false;         ///< checked execution (simulator only)
+  uint64_t seed = 0;             ///< of the data, the row sample and the first interleaving
+  unsigned interleavings = 1;    ///< launches, each with another order of waves in the simulator
+  int64_t maxCheckedRows = 0;    ///< 0: `defaultRowLimit`
+  unsigned threads = 0;          ///< of the host; 0: all cores
+  bool check = false;            ///< checked execution (simulator only)
   uint64_t instructionLimit = 0; ///< of one workgroup in the simulator; 0: its default
   bool verify = true;            ///< compare with the reference; guards are checked anyway
   uint64_t alignment = 16;       ///< of matrices, in bytes; in the simulator no better than that

@@ -86,8 +86,8 @@ TEST_F(WrongProduct, OneUnitInTheLastPlaceOfAnExactSum) {
 // Of 100 products one is missing, in one element: far more than rounding does.
 TEST_F(WrongProduct, OneProductMissing) {
   GemmInputs inputs = generateInputs(problem, DataKind::Normal, 1);
-  double missing = widen(DataType::BF16, inputs.a[5 * 100 + 99]) *
-                   widen(DataType::BF16, inputs.b[6 * 100 + 99]);
+  double missing =
+      widen(DataType::BF16, inputs.a[5 * 100 + 99]) * widen(DataType::BF16, inputs.b[6 * 100 + 99]);
   ASSERT_GT(std::abs(missing), 0.25);
   GemmErrors errors = spoil(DataKind::Normal, [&](auto &c) {
     uint16_t &element = c[5 * 30 + 6];

@@ -329,3 +329,44 @@ TEST(LdsDma, RefusesSwizzlesAcrossItsOwnInstructions) {
             "reaches across chunks; "
             "use more waves or another layout");
 }
+
+/// 16-byte reads of an operand of `width` rows (of the tile) and 64 columns by wave w, which reads
+/// part w / stride % (256 / width) of 256 rows.
+static LdsUse partOfWave(unsigned width, unsigned stride, bool left) {
+  LinearLayout access = left ? *directReads(*mfmaOperandATile({}, width, 64), {Row, K}, 16, 16)
+                             : *directReads(*mfmaOperandBTile({}, 64, width), {Col, K}, 16, 16);
+  InputBases waves{std::string(Wave), {}};
+  for (unsigned bit = 1; bit < 8; bit *= 2) {
+    uint64_t row = bit < stride ? 0 : uint64_t(width) * bit / stride;
+    waves.bases.push_back({{std::string(Row), row < 256 ? row : 0}});
+  }
+  return {LdsInstruction::ReadB128,
+          *access.concatInputs(*LinearLayout::fromBases({waves}, {{std::string(Row), 8}}))};
+}
+
+// A tile of 128-byte rows that eight waves read in parts, as either operand. Without padding no
+// order of rows is free of conflicts: the search comes to an XOR swizzle, after all of them. Every
+// wave's reads find their bytes where the DMA has put them.
+TEST(LdsSearch, SwizzlesTilesThatWavesReadInParts) {
+  LdsTileRequest tile = request(256, 128, 8, {partOfWave(128, 4, true), partOfWave(64, 1, false)});
+  LdsTileChoice padded = *findLdsLayout(tile, test::bankModel());
+  EXPECT_EQ(padded.conflicts(), 0u);
+  EXPECT_GT(padded.layout.padding, 0u);
+  tile.maxPadding = 0;
+  LdsTileChoice choice = *findLdsLayout(tile, test::bankModel());
+  EXPECT_EQ(choice.conflicts(), 0u) << choice.describe(tile.uses);
+  EXPECT_EQ(choice.layout.bytes(), 256u * 128);
+  EXPECT_GT(choice.swizzledBits, 0u);
+  std::map<uint32_t, Place> lds = writtenByDma(choice.layout, *choice.dma);
+  for (size_t use = 0; use != tile.uses.size(); ++use)
+    for (unsigned wave = 0; wave != 8; ++wave)
+      for (unsigned reg = 0; reg != choice.reads[use].immediates.size(); ++reg)
+        for (unsigned lane = 0; lane != 64; ++lane) {
+          Coordinates wanted =
+              tile.uses[use].access.apply({{"register", reg}, {"lane", lane}, {"wave", wave}});
+          uint32_t address =
+              choice.reads[use].lanePart.apply({{"lane", lane}, {"wave", wave}}, Offset) +
+              choice.reads[use].immediates[reg];
+          ASSERT_EQ(lds[address], Place(coordinate(wanted, Row), coordinate(wanted, Byte)));
+        }
+}
