@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TYPES = {"bf16": "bf16", "fp16": "f16"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave"],
@@ -66,11 +67,11 @@ def describe(entry, dim, dim_v, dtype, mask):
     """The kernel that a registry entry stands for, and the options of hocketc that shape it."""
     role = entry.get("role", "whole")
     if role == "combine":
-        return f"attn.combine @kernel element_type({dtype}) head_dim({dim}) lse waves({entry['waves']})\n", []
+        return f"attn.combine @kernel element_type({TYPES[dtype]}) head_dim({dim}) lse waves({entry['waves']})\n", []
     split = "split" if role == "slices" else ""
     options = [f"--schedule={entry['schedule']}"]
     options += [f"--{option}={entry[key]}" for option, key in (("waves", "waves"), ("kv-tile", "kv_tile")) if entry[key]]
-    return (f"attn.forward @kernel element_type({dtype}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) lse {split} "
+    return (f"attn.forward @kernel element_type({TYPES[dtype]}) head_dim({dim}) head_dim_v({dim_v}) mask({mask}) lse {split} "
             f"block_order({entry['block_order']})\n"), options
 
 
