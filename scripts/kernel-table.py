@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TYPES = {"bf16": "bf16", "fp16": "f16"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
-SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave"],
+SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
              "gfx942": ["sequential", "double_buffer", "register_pipeline"]}
 RESOURCES = ["VGPRs", "AGPRs", "SGPRs", "spills", "LDS bytes", "waves a SIMD"]
 SHIPPED_TITLES = ["kernel", "chip", "head", "type", "mask", "waves", "keys a tile"] + RESOURCES
@@ -55,7 +56,7 @@ def run(*command):
 
 
 def resources(kernel):
-    return [kernel["vgpr"] - kernel["agpr"], kernel["agpr"], kernel["sgpr"],
+    return [kernel["vgpr"], kernel["agpr"], kernel["sgpr"],
             kernel["vgpr_spills"] + kernel["sgpr_spills"], kernel["lds_bytes"], kernel["waves_per_simd"]]
 
 
@@ -105,6 +106,12 @@ def shipped_jobs():
                [f"--schedule={schedule.stem}"])
 
 
+def reason(diagnostic):
+    """What a diagnostic says, without where and without the way out."""
+    said = re.sub(r"^.*error: |^hocketc: |'(tile\.)?kernel':? ?| at 0x[0-9a-f]+", "", diagnostic)
+    return re.sub(r"^kernel |, none is allowed.*|; put .*", "", said)
+
+
 def head(build, heads, chip, schedule):
     """A row of the other tables."""
     dim, _, dim_v = heads.partition("/")
@@ -116,8 +123,7 @@ def head(build, heads, chip, schedule):
         compiled = run(build / "bin" / "hocketc", source, f"--schedule={schedule}", f"--target={chip}", "-o", code,
                        f"--manifest={manifest}", "--report=json")
         if compiled.returncode != 0:
-            reason = compiled.stderr.splitlines()[0].partition("error: ")[2].partition(", none is allowed")[0]
-            return [heads, f"`{schedule}`", "refused: " + reason.partition("' ")[2]]
+            return [heads, f"`{schedule}`", "refused: " + reason(compiled.stderr.splitlines()[0])]
         kernel = json.loads(compiled.stdout)["kernels"][0]
         keys = json.loads(manifest.read_text())["tile_keys"]
         timed = run(build / "bin" / "hocket-run", "fmha-fwd", "--device", "sim", "--arch", chip, "--seq-q", 256, "--seq-kv", 4096,

@@ -142,9 +142,9 @@ static LogicalResult verifyCluster(Operation *op, std::optional<int64_t> priorit
   SmallVector<StringRef> slots;
   SplitString(*interleave, slots);
   for (StringRef slot : slots)
-    if (slot != "mfma" && slot != "trans" && slot != "valu")
+    if (slot != "mfma" && slot != "trans" && slot != "valu" && slot != "read")
       return op->emitOpError() << "interleaves '" << slot
-                               << "', expected a list of mfma, trans and valu, or none";
+                               << "', expected a list of mfma, trans, valu and read, or none";
   if (!llvm::is_contained(slots, "mfma"))
     return op->emitOpError() << "interleaves '" << *interleave
                              << "', which has no mfma; put one in front";

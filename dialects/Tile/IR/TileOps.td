@@ -260,8 +260,9 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     `priority` is the wave's priority at issue (s_setprio, 0 to 3) while it is in the cluster;
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
-    contents, "none" leaves the order to LLVM, and a list of `mfma`, `trans` and `valu`, repeated as
-    long as instructions last, is followed as far as dependences allow.
+    contents, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from
+    LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as
+    dependences allow; the rest comes behind.
 
     ```mlir
     tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }

@@ -548,6 +548,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
       result.waves = waves;
     if (!result.kvTile && kvTile != 0)
       result.kvTile = kvTile;
+    result.bothOperands = found && holdsBothOperands(found);
     return result;
   }
 

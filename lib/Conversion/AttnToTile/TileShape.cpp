@@ -20,7 +20,8 @@ static int64_t registersOf(const ArchInfo &arch, int64_t rows, int64_t columns, 
   return rows * columns * bytes / (4 * arch.waves.waveSize);
 }
 
-static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape shape) {
+static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape shape,
+                 bool bothOperands) {
   auto narrow = [&](int64_t rows, int64_t columns) {
     return registersOf(arch, rows, columns, kElementBytes);
   };
@@ -28,8 +29,8 @@ static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape 
   int64_t first = narrow(shape.kvTile, depth) + registersOf(arch, shape.kvTile, kWaveRows, 4);
   int64_t second = narrow(shape.kvTile, depthV) + narrow(shape.kvTile, kWaveRows);
   int64_t perSimd = (shape.waves + arch.waves.simdsPerCu - 1) / arch.waves.simdsPerCu;
-  return state + std::max(first, second) + kOtherRegisters <=
-         static_cast<int64_t>(maxVgprsFor(arch, perSimd));
+  int64_t operands = bothOperands ? first + second : std::max(first, second);
+  return state + operands + kOtherRegisters <= static_cast<int64_t>(maxVgprsFor(arch, perSimd));
 }
 
 /// Waves that have something to write with each LDS DMA instruction of a panel of either tile.
@@ -40,17 +41,72 @@ static int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV,
   return std::max<int64_t>(1, keys * panel / written);
 }
 
+/// Keys where both operands are held and four waves share a tile.
+static int64_t keysForBoth(const ArchInfo &arch, int64_t depth, int64_t depthV) {
+  auto fit = [&](int64_t waves, int64_t keys) {
+    return fits(arch, depth, depthV, {waves, keys}, /*bothOperands=*/true);
+  };
+  if (writingWaves(arch, depth, depthV, kFewKeys) < kFewWaves)
+    return kKeys;
+  bool two = fit(2 * kFewWaves, kFewKeys);
+  return two || !fit(kFewWaves, kKeys) ? kFewKeys : kKeys;
+}
+
 TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
                                   const TileShapeWishes &wishes) {
   if (!arch.hasLdsDma(tile::kDmaBytes))
     return {wishes.waves.value_or(kFewWaves), wishes.kvTile.value_or(kFewKeys)};
   TileShape shape{wishes.waves.value_or(kWaves), wishes.kvTile.value_or(kKeys)};
-  if (!wishes.waves && !fits(arch, depth, depthV, shape))
+  bool both = wishes.bothOperands;
+  if (!wishes.waves && !fits(arch, depth, depthV, shape, both))
     shape.waves = kFewWaves;
   TileShape larger{shape.waves, kManyKeys};
-  if (!wishes.kvTile && shape.waves == kWaves && fits(arch, depth, depthV, larger))
+  if (!wishes.kvTile && shape.waves == kWaves && fits(arch, depth, depthV, larger, both))
     shape = larger;
+  if (!wishes.kvTile && shape.waves == kFewWaves && both)
+    shape.kvTile = keysForBoth(arch, depth, depthV);
   if (!wishes.waves)
     shape.waves = std::min(shape.waves, writingWaves(arch, depth, depthV, shape.kvTile));
   return shape;
+}
+
+namespace {
+/// From the read of an operand to its product, in clusters; 0 is the first of the iteration that
+/// stands at the same tile.
+struct Held {
+  int64_t from, to;
+};
+} // namespace
+
+/// Where the step stands; none: the schedule leaves it to the rule for steps without a place.
+static std::optional<int64_t> timeOf(tile::ScheduleOp schedule, llvm::StringRef step) {
+  int64_t clusters = 0;
+  std::optional<int64_t> number, offset;
+  for (auto cluster : schedule.getBody().getOps<tile::ClusterOp>()) {
+    for (auto place : cluster.getPlaces().getAsRange<tile::PlaceAttr>())
+      if (place.getStep() == step)
+        number = clusters, offset = place.getOffset();
+    ++clusters;
+  }
+  return number ? std::optional(*number - *offset * clusters) : std::nullopt;
+}
+
+static std::optional<Held> heldOf(tile::ScheduleOp schedule, llvm::StringRef read,
+                                  llvm::StringRef product) {
+  std::optional<int64_t> from = timeOf(schedule, read), to = timeOf(schedule, product);
+  if (!from || !to || *to <= *from)
+    return std::nullopt;
+  return Held{*from, *to};
+}
+
+bool hocket::holdsBothOperands(tile::ScheduleOp schedule) {
+  auto clusters = int64_t(llvm::range_size(schedule.getBody().getOps<tile::ClusterOp>()));
+  std::optional<Held> k = heldOf(schedule, "read_k", "qk"), v = heldOf(schedule, "read_v", "pv");
+  if (!k || !v)
+    return false;
+  for (int64_t time = k->from; time <= k->to; ++time)
+    for (int64_t other = v->from; other <= v->to; ++other)
+      if ((time - other) % clusters == 0)
+        return true;
+  return false;
 }

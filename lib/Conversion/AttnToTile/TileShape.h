@@ -7,13 +7,17 @@
 //  2. Waves: eight, two on a SIMD, if O, Q, and the larger of (a K tile, its scores) and (a V tile,
 //     the packed weights) fit into a wave's registers beside some for addresses and the softmax;
 //     else four, with all registers of a SIMD each.
+//     Where the schedule holds both operands at once (it reads one while it multiplies the other),
+//     both count, and all of the rest.
 //  3. Fewer, where a panel of a tile (hocket/Layout/LdsTile.h) is less than what they write with
 //     one LDS DMA instruction each.
 //  4. Keys: 64, or 128 where eight waves have the registers for it: per key the same work, but half
-//     the waits, barriers and maxima that are gathered.
+//     the waits, barriers and maxima that are gathered. 32 where both operands are held, if that
+//     makes room for two workgroups on a compute unit or nothing else fits.
 // docs/HeadSizes.md shows what it chooses.
 #pragma once
 
+#include "Tile/IR/Tile.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
 #include <cstdint>
@@ -29,7 +33,12 @@ struct TileShape {
 /// What is settled before the rule: what the schedule or the user asks for.
 struct TileShapeWishes {
   std::optional<int64_t> waves, kvTile;
+  bool bothOperands = false; ///< see `holdsBothOperands`
 };
+
+/// Whether tiles of K and of V are in registers at once under `schedule`: each is read in an
+/// earlier cluster than it is used in, and some cluster lies within both times.
+bool holdsBothOperands(tile::ScheduleOp schedule);
 
 /// The shape for heads of `depth` and `depthV` elements, multiples of 32. Wishes are followed as
 /// they are: whether they fit is found out later, by the passes that know why not.

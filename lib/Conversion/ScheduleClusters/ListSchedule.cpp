@@ -19,6 +19,10 @@ static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 
 /// Cycles from issue until another vector instruction can use the result without waiting.
 static constexpr unsigned kValuLatency = 8, kTransLatency = 16;
 
+/// Of an LDS read whose result the cluster does not use: while so many cycles are left of it, none
+/// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
+static constexpr unsigned kReadLatency = 64, kMfmaCycles = 32;
+
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
@@ -28,16 +32,34 @@ static bool isVectorIntrinsic(Operation *op) {
 
 static bool isMfma(Operation *op) { return op->getName().getStringRef().starts_with("rocdl.mfma"); }
 
+static bool isLdsRead(Operation *op) {
+  if (isa<ROCDL::ds_read_tr16_b64>(op))
+    return true;
+  auto load = dyn_cast<LLVM::LoadOp>(op);
+  auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;
+  return pointer && pointer.getAddressSpace() == ROCDL::ROCDLDialect::kSharedMemoryAddressSpace &&
+         !load.getVolatile_();
+}
+
+static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op); }
+
 bool hocket::scheduling::isSchedulable(Operation *op) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isVectorIntrinsic(op) || isMemoryEffectFree(op);
+  return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) ||
+         isMemoryEffectFree(op);
 }
 
 IssueKind hocket::scheduling::issueKind(Operation *op) {
   StringRef name = op->getName().getStringRef();
   if (isMfma(op))
     return IssueKind::Mfma;
+  if (isLdsRead(op))
+    return IssueKind::Read;
+  if (isFetch(op))
+    return IssueKind::Fetch;
+  if (auto address = dyn_cast<LLVM::GEPOp>(op); address && address.getDynamicIndices().empty())
+    return IssueKind::Free; // the instruction's offset
   if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(op))
     return IssueKind::Trans;
   static constexpr StringRef free[] = {
@@ -108,6 +130,7 @@ private:
       groups.emplace_back();
   }
   void fillShadow(unsigned budget);
+  void fillShare(IssueKind kind, size_t shadow, size_t shadows);
   void emitRest();
   unsigned remainingCost() const;
 
@@ -137,6 +160,12 @@ void Scheduler::describe(unsigned index) {
     break;
   case IssueKind::Valu:
     node.cost = kValuCycles * count, node.latency = kValuLatency;
+    break;
+  case IssueKind::Fetch:
+    node.cost = kValuCycles;
+    break;
+  case IssueKind::Read:
+    node.cost = kValuCycles, node.latency = kReadLatency;
     break;
   }
   for (Value operand : op->getOperands()) {
@@ -208,6 +237,19 @@ void Scheduler::fillShadow(unsigned budget) {
   }
 }
 
+/// Of the reads for later clusters, or the fetches, the share of shadow `shadow` of `shadows`.
+void Scheduler::fillShare(IssueKind kind, size_t shadow, size_t shadows) {
+  constexpr size_t tail = kReadLatency / kMfmaCycles;
+  size_t last = shadows > tail ? shadows - tail : 1;
+  SmallVector<unsigned> left;
+  for (unsigned i = 0; i != nodes.size(); ++i)
+    if (nodes[i].kind == kind && !nodes[i].done)
+      left.push_back(i);
+  size_t share = shadow < last ? llvm::divideCeil(left.size(), last - shadow) : left.size();
+  for (unsigned index : ArrayRef(left).take_front(share))
+    emit(index);
+}
+
 /// What is left: instructions that wait for the last matrix instruction, and register numbering.
 void Scheduler::emitRest() {
   while (std::optional<unsigned> next = best([](const Node &) { return true; }))
@@ -223,6 +265,8 @@ Groups Scheduler::derived() {
       mfmas.push_back(i);
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
+    fillShare(IssueKind::Read, number, mfmas.size());
+    fillShare(IssueKind::Fetch, number, mfmas.size());
     unsigned shadows = mfmas.size() - 1 - number;
     if (shadows != 0)
       fillShadow((remainingCost() + shadows - 1) / shadows);
@@ -241,6 +285,13 @@ Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
       if (slot == "mfma") {
         closeGroup();
         if (auto next = left(IssueKind::Mfma); next != nodes.end())
+          emit(next - nodes.begin());
+        continue;
+      }
+      if (slot == "read") {
+        auto next = llvm::find_if(
+            nodes, [](const Node &node) { return node.kind == IssueKind::Read && !node.done; });
+        if (next != nodes.end())
           emit(next - nodes.begin());
         continue;
       }

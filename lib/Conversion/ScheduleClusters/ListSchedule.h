@@ -2,7 +2,8 @@
 //
 // A matrix instruction occupies the matrix unit for longer than it takes to issue; what is issued
 // meanwhile, in its shadow, is free. The scheduler keeps the matrix instructions in their order and
-// spreads the vector instructions evenly over all shadows but the last.
+// spreads the vector instructions evenly over all shadows but the last, and fetches and LDS reads
+// for a later cluster over those that leave reads time to arrive.
 #pragma once
 
 #include "mlir/IR/Operation.h"
@@ -18,12 +19,16 @@ enum class IssueKind {
   Mfma,
   Trans, ///< transcendental
   Valu,
+  Read,  ///< of LDS
+  Fetch, ///< from global memory to LDS
 };
 
 IssueKind issueKind(mlir::Operation *op);
 
 /// Whether `op` may be reordered with other such operations as far as its operands allow: no
-/// regions, no effect on memory, no convergence to keep.
+/// regions, no effect on memory but reading LDS and fetching
+/// tiles to it (a schedule is legal only if barriers lie between a slot's reads and its next
+/// fetch), no convergence to keep.
 bool isSchedulable(mlir::Operation *op);
 
 /// Operations that stand together, in order; a fence belongs behind each group.
@@ -31,8 +36,8 @@ using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
 
 /// Orders `ops`, which are schedulable and stand in this order in one block, without another
 /// operation that uses or makes their values between them. `pattern` is a blank-separated list of
-/// mfma, trans and valu that is followed cyclically, or empty: derived from the contents. Every
-/// operation is in exactly one group, after those whose results it uses.
+/// mfma, trans, valu and read that is followed cyclically, or empty: derived from the contents.
+/// Every operation is in exactly one group, after those whose results it uses.
 Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, llvm::StringRef pattern);
 
 } // namespace hocket::scheduling

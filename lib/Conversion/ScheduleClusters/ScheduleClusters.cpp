@@ -57,7 +57,7 @@ static bool hasKind(ArrayRef<Operation *> ops, function_ref<bool(IssueKind)> wan
 static void reorder(ArrayRef<Operation *> ops, Operation *end, StringRef pattern) {
   bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   bool others = hasKind(
-      ops, [](IssueKind kind) { return kind == IssueKind::Trans || kind == IssueKind::Valu; });
+      ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
   if (!mfmas || !others)
     return;
   Groups groups = scheduleAroundMfmas(ops, pattern);
@@ -71,15 +71,31 @@ static void reorder(ArrayRef<Operation *> ops, Operation *end, StringRef pattern
   }
 }
 
+/// Whether an instruction of the cluster uses a result of `op`, itself or renumbered.
+static bool isUsedIn(const llvm::DenseSet<Operation *> &inside, Operation *op) {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    while (user && !inside.contains(user))
+      user = user->getParentOp();
+    if (!user)
+      return false;
+    return issueKind(user) != IssueKind::Free || isUsedIn(inside, user);
+  });
+}
+
 /// Schedules the stretches between operations that must keep their place.
 static void scheduleStretches(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
+  // What is read for this cluster is wanted at once, and waited for where it is used.
+  auto isMovable = [&](Operation *op) {
+    return isSchedulable(op) && (issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
+  };
   SmallVector<Operation *> stretch;
   auto flush = [&](Operation *before) {
     reorder(stretch, before, cluster.pattern());
     stretch.clear();
   };
   for (Operation *op : cluster.ops) {
-    if (isSchedulable(op))
+    if (isMovable(op))
       stretch.push_back(op);
     else
       flush(op);
@@ -109,7 +125,7 @@ static void pinResults(const Cluster &cluster, Operation *end) {
   };
   for (Operation *op : cluster.ops) {
     if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
-        op->hasTrait<OpTrait::ConstantLike>())
+        issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>())
       continue;
     for (Value result : op->getResults()) {
       if (!fillsRegisters(result.getType()) || llvm::none_of(result.getUses(), leaves))

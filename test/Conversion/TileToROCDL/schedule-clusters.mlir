@@ -73,3 +73,65 @@ llvm.func @untouched(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
   rocdl.s.barrier
   llvm.return %g : f32
 }
+
+// -----
+
+// Reads for a later cluster and fetches go beneath the products, in their order, each address in front of its read; the last
+// two products have none, so that what was read last has arrived when the cluster ends.
+// CHECK-LABEL: llvm.func @moving
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: rocdl.raw.ptr.buffer.load.lds
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.s.waitcnt
+// CHECK-NEXT: rocdl.s.barrier
+llvm.func @moving(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %from: !llvm.ptr<8>, %at: i32) -> !llvm.struct<(vector<8xbf16>, vector<8xbf16>)> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %sixteen = llvm.mlir.constant(16 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %s = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %r, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %first = llvm.load %lds : !llvm.ptr<3> -> vector<8xbf16>
+  %next = llvm.getelementptr %lds[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+  %second = llvm.load %next : !llvm.ptr<3> -> vector<8xbf16>
+  rocdl.raw.ptr.buffer.load.lds %from, %lds, %sixteen, %at, %zero, %zero, %zero
+  rocdl.s.waitcnt 0
+  rocdl.s.barrier
+  %none = llvm.mlir.poison : !llvm.struct<(vector<8xbf16>, vector<8xbf16>)>
+  %one = llvm.insertvalue %first, %none[0] : !llvm.struct<(vector<8xbf16>, vector<8xbf16>)>
+  %both = llvm.insertvalue %second, %one[1] : !llvm.struct<(vector<8xbf16>, vector<8xbf16>)>
+  llvm.return %both : !llvm.struct<(vector<8xbf16>, vector<8xbf16>)>
+}
+
+// -----
+
+// What is read for this cluster stays where it is.
+// CHECK-LABEL: llvm.func @reading
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.intr.fma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: rocdl.mfma
+llvm.func @reading(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %x: f32) -> f32 {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %f = llvm.intr.fma(%x, %x, %x) : (f32, f32, f32) -> f32
+  %b = llvm.load %lds : !llvm.ptr<3> -> vector<8xbf16>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %b, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %f : f32
+}

@@ -27,10 +27,12 @@ std::vector<Heads> heads() {
           {72, 72, all},
           {96, 96, all},
           {128, 64, {"dual_wave"}},
-          {160, 160, {"sequential", "dual_wave"}},
+          {160, 160, {"sequential", "dual_wave", "read_ahead"}},
           {192, 128, all},
+          {192, 192, {"read_ahead", "preload_1"}},
           {224, 224, {"sequential", "double_buffer"}},
-          {256, 256, {"sequential", "double_buffer", "preload_1"}}};
+          {256, 256, {"sequential", "double_buffer", "preload_1"}},
+          {248, 248, {"read_ahead"}}}; // tiles of 32 keys: not the others' bits
 }
 
 ForwardProblem withHeads(ForwardProblem problem, const Heads &heads) {
