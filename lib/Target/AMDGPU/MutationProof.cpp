@@ -3,10 +3,11 @@
 // A wait is dominated where fewer operations can be in flight than it allows, or where on every way
 // an equal or stronger wait follows before anything touches what the operations that it no longer
 // covers read or write; a counter that is full has waited by itself. A barrier is redundant where
-// the epoch that it closes has nothing in it, or the one that it opens nothing with LDS, so that to
-// join the two joins nothing; that the epochs of other waves do not shift against it, and that
-// global memory is not shared, is for the checked runs to say. A nop is beyond the required
-// distance where the static hazard check finds no more without it.
+// the epoch that it closes has nothing in it, or the one that it opens nothing with LDS, or where
+// nothing has touched LDS yet, so that to join the two joins nothing; that the epochs of other
+// waves do not shift against it, and that global memory is not shared, is for the checked runs to
+// say. A nop is beyond the required distance where the static hazard check finds no more without
+// it.
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -37,8 +38,10 @@ public:
 
   Status build();
   /// Whether the barrier closes an epoch in which its wave does nothing with memory, or opens one
-  /// in which it does nothing with LDS.
-  bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
+  /// in which it does nothing with LDS, or no way to it touches LDS.
+  bool idleBarrier(size_t barrier) const {
+    return idle(barrier, true) || idle(barrier, false) || beforeLds(barrier);
+  }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
   /// Whether a way leads from the kernel's entry to the instruction.
   bool reachable(size_t instruction) const;
@@ -49,11 +52,12 @@ private:
     RegisterEffects effects;
     unsigned limit[2] = {64, 64}; ///< what a wait allows
     bool counts[2] = {false, false};
-    bool lds = false; ///< touches LDS
+    bool lds = false; ///< touches what is in LDS
     llvm::SmallVector<size_t, 2> next, previous;
   };
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
   bool idle(size_t barrier, bool forward) const;
+  bool beforeLds(size_t barrier) const;
   std::vector<size_t> uncovered(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
 
   const KernelCode &kernel;
@@ -81,14 +85,17 @@ Status Flow::build() {
     node.kind = opcodes.kind(code[i].opcode());
     node.effects = registerEffects(code[i], disassembler, opcodes);
     const InstructionClass kind = node.kind;
-    node.lds = kind == InstructionClass::LdsRead || kind == InstructionClass::LdsWrite ||
-               kind == InstructionClass::LdsOther || kind == InstructionClass::LdsDma ||
-               name.starts_with("FLAT_");
+    const bool usesLds = kind == InstructionClass::LdsRead || kind == InstructionClass::LdsWrite ||
+                         kind == InstructionClass::LdsOther || kind == InstructionClass::LdsDma ||
+                         name.starts_with("FLAT_");
+    // Permutations go through the LDS unit, from registers to registers.
+    node.lds = usesLds && !name.starts_with("DS_BPERMUTE") && !name.starts_with("DS_PERMUTE") &&
+               !name.starts_with("DS_SWIZZLE");
     const bool vector = kind == InstructionClass::VmemLoad || kind == InstructionClass::VmemStore ||
                         kind == InstructionClass::VmemOther || kind == InstructionClass::LdsDma;
     node.counts[Vector] = vector;
     node.counts[LdsAndScalar] =
-        (node.lds && kind != InstructionClass::LdsDma) || kind == InstructionClass::Smem;
+        (usesLds && kind != InstructionClass::LdsDma) || kind == InstructionClass::Smem;
     if (name == "S_WAITCNT") {
       const uint32_t wait = llvm::support::endian::read32le(code[i].bytes.data());
       node.limit[Vector] = (wait & 15) | (wait >> 14 & 3) << 4;
@@ -164,7 +171,8 @@ bool Flow::alwaysFewer(size_t wait, Counter counter, unsigned allowed) const {
 }
 
 /// The operations that may be in flight behind the wait once it is weaker: those with exactly
-/// `allowed` later ones behind them, or all with at least as many where it is dropped.
+/// `allowed` later ones behind them, or all with at least as many where it is dropped or where
+/// scalar loads, which return in any order, are among the later ones.
 std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allowed,
                                     bool dropped) const {
   struct State {
@@ -199,7 +207,7 @@ std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allow
         found.insert(state.at);
       state.ordered &= node.kind != InstructionClass::Smem;
       ++state.later;
-      if (!dropped && state.later > allowed)
+      if (!dropped && state.ordered && state.later > allowed)
         continue;
     }
     for (size_t previous : node.previous)
@@ -269,6 +277,23 @@ bool Flow::idle(size_t barrier, bool forward) const {
     if (forward ? node.lds : accesses || node.kind == InstructionClass::Wait)
       return false;
     work.insert(work.end(), ways(at).begin(), ways(at).end());
+  }
+  return true;
+}
+
+/// Whether nothing on any way to the barrier touches LDS.
+bool Flow::beforeLds(size_t barrier) const {
+  std::vector<bool> seen(nodes.size(), false);
+  std::vector<size_t> work(nodes[barrier].previous.begin(), nodes[barrier].previous.end());
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = true;
+    if (nodes[at].lds)
+      return false;
+    work.insert(work.end(), nodes[at].previous.begin(), nodes[at].previous.end());
   }
   return true;
 }

@@ -132,6 +132,31 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
   EXPECT_EQ(reasonOf(before + store), "barrier redundant by epochs");
   EXPECT_EQ(reasonOf(before + fetch + store), "");
   EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v0, v1\nskip:"), "");
+  // A permutation goes from registers to registers.
+  EXPECT_EQ(reasonOf(before + "ds_bpermute_b32 v1, v2, v1\n" + store),
+            "barrier redundant by epochs");
+}
+
+/// A first barrier has nothing to order before anything touched LDS, whatever was loaded.
+TEST_F(MutationTest, BarriersBeforeAllOfLds) {
+  const std::string load = "global_load_dword v1, v0, s[4:5]\ns_waitcnt vmcnt(0)\n",
+                    write = "ds_write_b32 v0, v1\n";
+  auto reasonOf = [&](const std::string &text) {
+    assemble(text);
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::DropBarrier)
+        return *proveEquivalent(kernel, mutant, *disassembler);
+    return std::string("no barrier");
+  };
+  EXPECT_EQ(reasonOf(load + "s_barrier\n" + write), "barrier redundant by epochs");
+  EXPECT_EQ(reasonOf("loop:\n" + load + "s_barrier\n" + write + "s_cbranch_scc1 loop"), "");
+}
+
+/// Of two scalar loads either may be the one that is still in flight.
+TEST_F(MutationTest, ScalarLoadsReturnInAnyOrder) {
+  assemble("s_load_dword s6, s[4:5], 0x0\ns_load_dword s7, s[4:5], 0x4\ns_waitcnt lgkmcnt(0)\n"
+           "s_mov_b32 s8, s6\ns_waitcnt lgkmcnt(0)");
+  EXPECT_EQ(reason("s_waitcnt lgkmcnt(1)"), "");
 }
 
 TEST_F(MutationTest, UnreachableInstructions) {
