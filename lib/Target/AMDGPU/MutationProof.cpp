@@ -3,11 +3,10 @@
 // A wait is dominated where fewer operations can be in flight than it allows, or where on every way
 // an equal or stronger wait follows before anything touches what the operations that it no longer
 // covers read or write; a counter that is full has waited by itself. A barrier is redundant where
-// the epoch that it closes has nothing in it, or the one that it opens nothing with LDS, or where
-// nothing has touched LDS yet, so that to join the two joins nothing; that the epochs of other
-// waves do not shift against it, and that global memory is not shared, is for the checked runs to
-// say. A nop is beyond the required distance where the static hazard check finds no more without
-// it.
+// the epoch that it closes has nothing in it but loads of registers, or the one that it opens
+// nothing with LDS, so that to join the two joins nothing; that the epochs of other waves do not
+// shift against it, and that global memory is not shared, is for the checked runs to say. A nop is
+// beyond the required distance where the static hazard check finds no more without it.
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -37,11 +36,9 @@ public:
       : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
 
   Status build();
-  /// Whether the barrier closes an epoch in which its wave does nothing with memory, or opens one
-  /// in which it does nothing with LDS, or no way to it touches LDS.
-  bool idleBarrier(size_t barrier) const {
-    return idle(barrier, true) || idle(barrier, false) || beforeLds(barrier);
-  }
+  /// Whether the barrier closes an epoch in which its wave at most loads registers, or opens one in
+  /// which it does nothing with LDS.
+  bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
   /// Whether a way leads from the kernel's entry to the instruction.
   bool reachable(size_t instruction) const;
@@ -57,7 +54,6 @@ private:
   };
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
   bool idle(size_t barrier, bool forward) const;
-  bool beforeLds(size_t barrier) const;
   std::vector<size_t> uncovered(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
 
   const KernelCode &kernel;
@@ -258,8 +254,8 @@ bool Flow::dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dr
   return true;
 }
 
-/// Whether no way to the next barrier accesses LDS, or no way to the previous one accesses memory
-/// or waits: what was waited for before a barrier, others may rely on behind it.
+/// Whether no way to the next barrier accesses LDS; or no way to the previous one accesses LDS,
+/// stores, or waits: what was waited for before a barrier, others may rely on behind it.
 bool Flow::idle(size_t barrier, bool forward) const {
   std::vector<bool> seen(nodes.size(), false);
   auto ways = [&](size_t i) -> const llvm::SmallVector<size_t, 2> & {
@@ -273,27 +269,11 @@ bool Flow::idle(size_t barrier, bool forward) const {
     if (seen[at] || node.kind == InstructionClass::Barrier)
       continue;
     seen[at] = true;
-    const bool accesses = node.counts[Vector] || node.counts[LdsAndScalar];
-    if (forward ? node.lds : accesses || node.kind == InstructionClass::Wait)
+    const bool stores =
+        node.kind == InstructionClass::VmemStore || node.kind == InstructionClass::VmemOther;
+    if (node.lds || (!forward && (stores || node.kind == InstructionClass::Wait)))
       return false;
     work.insert(work.end(), ways(at).begin(), ways(at).end());
-  }
-  return true;
-}
-
-/// Whether nothing on any way to the barrier touches LDS.
-bool Flow::beforeLds(size_t barrier) const {
-  std::vector<bool> seen(nodes.size(), false);
-  std::vector<size_t> work(nodes[barrier].previous.begin(), nodes[barrier].previous.end());
-  while (!work.empty()) {
-    const size_t at = work.back();
-    work.pop_back();
-    if (seen[at])
-      continue;
-    seen[at] = true;
-    if (nodes[at].lds)
-      return false;
-    work.insert(work.end(), nodes[at].previous.begin(), nodes[at].previous.end());
   }
   return true;
 }
