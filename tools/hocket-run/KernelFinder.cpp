@@ -157,9 +157,14 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     options.target = chip.architecture;
     return compile(problem, options);
   }
+  if ((*entry)->role == KernelRole::Combine)
+    return invalidInput("kernel '" + choice.str() +
+                        "' combines slices and computes none itself; name the producer, or 'auto', "
+                        "and what combines is added");
   if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, chip.architecture);
       !broken.empty())
     return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
-                       problem.describe() + "': " + broken.front().text);
+                       problem.describe() + "' on " + chip.architecture + ": " +
+                       broken.front().text + "; use 'auto' to have one chosen that does");
   return registered(**entry, problem);
 }
