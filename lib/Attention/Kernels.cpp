@@ -43,8 +43,10 @@ double KernelCost::cycles(int64_t tiles, int64_t together) const {
   return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
 }
 
-const KernelCost *KernelEntry::costOf(HeadDims dims) const {
-  auto found = llvm::find_if(costs, [&](const KernelCost &cost) { return cost.headDims == dims; });
+const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture) const {
+  auto found = llvm::find_if(costs, [&](const KernelCost &cost) {
+    return cost.headDims == dims && cost.architecture == architecture;
+  });
   return found == costs.end() ? nullptr : &*found;
 }
 

@@ -70,9 +70,10 @@ static bool fromJSON(const json::Value &value, KernelRole &role, json::Path path
 
 static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
-         map.map("keys", cost.keys) && map.map("resident", cost.resident) &&
-         map.map("alone", cost.alone) && map.map("shared", cost.shared);
+  return map && map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) &&
+         map.map("rows", cost.rows) && map.map("keys", cost.keys) &&
+         map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
+         map.map("shared", cost.shared);
 }
 
 /// A list of two-valued options under `key`, which may be absent: masks ("none", "causal"), or
@@ -129,11 +130,14 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
     return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
     return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
-  for (const KernelCost &cost : entry.costs)
+  for (const KernelCost &cost : entry.costs) {
+    if (!llvm::is_contained(entry.architectures, cost.architecture))
+      return fail("costs", "arch must be one of the kernel's");
     if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1 || cost.alone.size() < 2 ||
         cost.shared.size() < 2)
       return fail("costs", "rows, keys and resident must be at least 1, and alone and shared have "
                            "the cycles for 1 and 2 tiles at least");
+  }
   return true;
 }
 
@@ -275,6 +279,7 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
     out.attributeArray("costs", [&] {
       for (const KernelCost &cost : entry.costs)
         out.object([&] {
+          out.attribute("arch", cost.architecture);
           out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);

@@ -214,8 +214,9 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
                           std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
   HeadDims dims{problem.headDim, problem.headDimV}, out{problem.headDimV, problem.headDimV};
-  const KernelCost *wholeCost = whole.costOf(dims), *slicesCost = slices.costOf(dims),
-                   *combineCost = combine.costOf(out);
+  const KernelCost *wholeCost = whole.costOf(dims, architecture),
+                   *slicesCost = slices.costOf(dims, architecture),
+                   *combineCost = combine.costOf(out, architecture);
   if (!arch.ok() || !wholeCost || !slicesCost || !combineCost || units == 0)
     return {};
   Machine machine(*arch, units);
@@ -297,11 +298,17 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
   ForwardProblem split = problem;
   split.numSplits = 2;
   Result<SelectedKernels> other = selectSplit(registry, split, architecture);
-  HeadDims dims{problem.headDim, problem.headDimV};
-  if (!other.ok() || units == 0 || !(*whole)->costOf(dims) || !other->kernels[0]->costOf(dims)) {
+  if (!other.ok()) {
     selected.split.reason = "not split: no kernel does that for such heads";
     return selected;
   }
+  HeadDims dims{problem.headDim, problem.headDimV};
+  for (const KernelEntry *kernel : {*whole, other->kernels[0]})
+    if (units == 0 || !kernel->costOf(dims, architecture)) {
+      selected.split.reason = "not split: what '" + kernel->name + "' costs is not known on " +
+                              std::string(architecture);
+      return selected;
+    }
   selected.split = choose(
       estimateSplits(problem, **whole, *other->kernels[0], *other->kernels[1], architecture, units),
       units);

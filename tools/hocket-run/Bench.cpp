@@ -81,7 +81,10 @@ Status Bench::readKernels(const Options &options) {
                           std::to_string(attention::mostSplits) + " slices behind the colon");
     kernels.push_back({name.str(), what.str(), published, number, {}});
   }
-  Result<KernelFinder> made = KernelFinder::make();
+  Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
+  if (!chip.ok())
+    return chip.error();
+  Result<KernelFinder> made = KernelFinder::make({}, *chip);
   if (!made.ok())
     return made.error();
   finder = *std::move(made);
@@ -96,7 +99,8 @@ Status Bench::readMeasuring(const Options &options) {
       return number.error();
     *value = static_cast<unsigned>(*number);
   }
-  Result<runtime::OpenedDevice> opened = openDevice(options.string(OPT_device, "auto"));
+  Result<runtime::OpenedDevice> opened = openDevice(
+      deviceFor(options.string(OPT_device, "auto"), options.string(OPT_arch, kArchitecture.str())));
   if (!opened.ok())
     return opened.error();
   bool simulated = opened->device->kind() == "sim";

@@ -5,6 +5,7 @@ defm problems : Value<"problems", "FILE", "Problems, CSV with the columns batch,
 defm published : Value<"published", "FILE", "The same with published measurements to compare with, in columns NAME_us (docs/published/)">;
 defm kernel : Value<"kernel", "NAME=CHOICE", "A kernel to run: CO,MANIFEST, a registered kernel, a schedule to compile, or auto, followed by :G to split the keys into G slices; NAME is a column of the file or one's own; may be repeated (default: hocket=auto)">;
 defm rows : Value<"rows", "N,N,...", "Only these lines of the data, counted from 1 (default: all)">;
+defm arch : Value<"arch", "CHIP", "Chip to compile for and to predict: gfx950 (default) or gfx942">;
 defm device : Value<"device", "auto|hip|sim", "hip measures, sim predicts (default: auto)">;
 defm warmup : Value<"warmup", "N", "Launches before measuring (default: 3)">;
 defm repetitions : Value<"repetitions", "N", "Launches that are measured (default: 20)">;

@@ -83,8 +83,8 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
 }
 
 Result<ForwardProblem> run::readProblem(const Options &options) {
-  if (Result<const ArchInfo *> arch = findArch(architecture(options)); !arch.ok())
-    return invalidInput("option '--arch': " + arch.error().message);
+  if (Result<ChosenChip> chip = chipNamed(architecture(options)); !chip.ok())
+    return chip.error();
   ForwardProblem problem;
   if (Status status = readExtents(options, problem); !status.ok())
     return status.error();
@@ -233,9 +233,7 @@ std::string run::architecture(const Options &options) {
 }
 
 std::string run::deviceName(const Options &options) {
-  std::string device = options.string(OPT_device, "auto"), chip = architecture(options);
-  bool simulated = chip != kArchitecture && (device == "auto" || device == "sim");
-  return simulated ? sim::deviceNameFor(chip) : device;
+  return deviceFor(options.string(OPT_device, "auto"), architecture(options));
 }
 std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
 

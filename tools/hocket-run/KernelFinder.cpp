@@ -4,6 +4,7 @@
 
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
 using namespace hocket;
@@ -15,6 +16,12 @@ static unsigned wholeChip(const std::string &architecture) {
   return arch ? (*arch)->chip.computeUnits : 0;
 }
 
+Result<ChosenChip> run::chipNamed(const std::string &architecture) {
+  if (Result<const ArchInfo *> arch = findArch(architecture); !arch.ok())
+    return invalidInput("option '--arch': " + arch.error().message);
+  return ChosenChip{architecture, wholeChip(architecture)};
+}
+
 Result<SelectedKernels> run::selectRegistered(const ForwardProblem &problem,
                                               const ChosenChip &chip) {
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
@@ -22,6 +29,11 @@ Result<SelectedKernels> run::selectRegistered(const ForwardProblem &problem,
     return internalError(registry.error().message);
   return selectKernels(*registry, problem, chip.architecture,
                        chip.computeUnits != 0 ? chip.computeUnits : wholeChip(chip.architecture));
+}
+
+std::string run::deviceFor(const std::string &device, const std::string &architecture) {
+  bool simulated = architecture != kArchitecture && (device == "auto" || device == "sim");
+  return simulated ? sim::deviceNameFor(architecture) : device;
 }
 
 std::vector<PlannedLaunch> FoundKernel::launches() const {
@@ -145,9 +157,14 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     options.target = chip.architecture;
     return compile(problem, options);
   }
+  if ((*entry)->role == KernelRole::Combine)
+    return invalidInput("kernel '" + choice.str() +
+                        "' combines slices and computes none itself; name the producer, or 'auto', "
+                        "and what combines is added");
   if (std::vector<BrokenRule> broken = brokenRules(**entry, problem, chip.architecture);
       !broken.empty())
     return unsupported("kernel '" + choice.str() + "' does not take the problem '" +
-                       problem.describe() + "': " + broken.front().text);
+                       problem.describe() + "' on " + chip.architecture + ": " +
+                       broken.front().text + "; use 'auto' to have one chosen that does");
   return registered(**entry, problem);
 }

@@ -20,6 +20,13 @@ struct ChosenChip {
   unsigned computeUnits = 0; ///< of the device, for split KV: 0 are those of the whole chip
 };
 
+/// The chip that an option '--arch' names: all of it.
+Result<ChosenChip> chipNamed(const std::string &architecture);
+
+/// The device that '--device' names, with a chip that only the simulator has ("auto", "sim") that
+/// chip's simulator.
+std::string deviceFor(const std::string &device, const std::string &architecture);
+
 /// A kernel and how it was found.
 struct FoundKernel {
   std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer

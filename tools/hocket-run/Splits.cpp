@@ -85,9 +85,10 @@ static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProble
   return std::optional(grid->microseconds);
 }
 
-static Result<Line> runLine(KernelFinder &finder, const ForwardProblem &problem,
-                            const std::vector<int64_t> &numbers, KindCaches &caches) {
-  Result<SelectedKernels> selected = selectRegistered(problem);
+static Result<Line> runLine(KernelFinder &finder, const ChosenChip &chip,
+                            const ForwardProblem &problem, const std::vector<int64_t> &numbers,
+                            KindCaches &caches) {
+  Result<SelectedKernels> selected = selectRegistered(problem, chip);
   if (!selected.ok())
     return selected.error();
   Line line{problem, selected->split, {}};
@@ -185,7 +186,10 @@ static Result<int> runSplits(const Options &options) {
   if (!maxLoss.ok() || !minGain.ok())
     return maxLoss.ok() ? minGain.error() : maxLoss.error();
   std::string jsonPath = options.string(OPT_json);
-  Result<KernelFinder> finder = KernelFinder::make();
+  Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
+  if (!chip.ok())
+    return chip.error();
+  Result<KernelFinder> finder = KernelFinder::make({}, *chip);
   if (!finder.ok())
     return finder.error();
   KindCaches caches;
@@ -195,7 +199,7 @@ static Result<int> runSplits(const Options &options) {
       continue;
     showProgress("line " + std::to_string(row.number),
                  double(row.number) / double(table->rows.size()));
-    Result<Line> line = runLine(*finder, row.problem, *numbers, caches);
+    Result<Line> line = runLine(*finder, *chip, row.problem, *numbers, caches);
     if (!line.ok())
       return line.error();
     lines.push_back(*std::move(line));

@@ -1,6 +1,7 @@
 // hocket-run splits
 include "Common.td"
 
+defm arch : Value<"arch", "CHIP", "Chip to choose and predict for: gfx950 (default) or gfx942">;
 defm problems : Value<"problems", "FILE", "Problems, CSV as for bench (docs/measurements/splits.csv)">;
 defm rows : Value<"rows", "N,N,...", "Only these lines of the data, counted from 1 (default: all)">;
 defm splits : Value<"splits", "G,G,...", "Numbers of slices to predict beside what the heuristic chooses (default: 2,3,4,6,8,12,16,24,32,48,64)">;

@@ -3,7 +3,8 @@
 
  - relative links in Markdown files lead to files that exist;
  - sections of docs/Hardware.md that sources and pages cite ("docs/Hardware.md 2.3") exist;
- - no file names a path of some developer's machine.
+ - no file names a path of some developer's machine;
+ - no page has a place left that was to be filled in ("@@" + word + "@@").
 
 Prints one line for each finding and exits 1 if there are any.
 """
@@ -17,6 +18,7 @@ CITATION = re.compile(r"docs/Hardware\.md (\d+(?:\.\d+)?)")
 HEADING = re.compile(r"^#+ (\d+(?:\.\d+)?)\.? ", re.MULTILINE)
 # Assembled, so that this file does not find itself.
 PRIVATE = re.compile("|".join("/" + name + "/" for name in ("work", "home", "root")))
+PLACEHOLDER = re.compile(r"@@\w+@@")
 TEXT = {".md", ".h", ".cpp", ".td", ".mlir", ".py", ".sh", ".txt", ".cmake", ".json", ".test", ".in", ".c", ".s"}
 
 
@@ -35,6 +37,8 @@ def check_file(path, root, sections):
         for target in LINK.findall(text):
             if "://" not in target and not (path.parent / target).exists():
                 yield f"{name}: link to '{target}', which does not exist"
+        for place in PLACEHOLDER.findall(text):
+            yield f"{name}: '{place}' was never filled in"
     for section in CITATION.findall(text):
         if section not in sections:
             yield f"{name}: cites docs/Hardware.md {section}, which has no such section"

@@ -533,15 +533,15 @@ def Tile_SettleOp : Tile_Op<"settle", [
     Pure, AllTypesMatch<["max", "reference", "bound", "new_reference", "new_bound", "factor"]>]> {
   let summary = "keeps the reference point of the online softmax, lazily";
   let description = [{
-    `reference` is the integer that is subtracted from a row's scaled scores (log2 units) before
-    `exp2`; 0 while the row has seen no visible key. `bound` is the raw score beyond which the
+    `reference` is what is subtracted from a row's scaled scores (log2 units) before `exp2`; 0
+    while the row has seen no visible key. `bound` is the raw score beyond which the
     reference must move: -inf while the row has seen nothing, else `threshold` above the reference.
 
     If no lane of the wave has `max > bound`, nothing changes and `moved` is false. Otherwise every
-    row with a score beyond its bound takes `ceil(max * scale)` as its reference, and `factor` is
-    the power of two by which what was summed against the old reference shrinks (1 for rows that
-    stay). Powers of two make the rescaling exact, so that its place in a schedule cannot change
-    the result.
+    row with a score beyond its bound moves its reference by `ceil(max * scale - reference)`, and
+    `factor` is the power of two by which what was summed against the old reference shrinks (1 for
+    rows that stay). Powers of two make the rescaling exact, so that its place in a schedule cannot
+    change the result. A row's first reference is `max * scale` itself.
   }];
   let arguments = (ins Tile_Rows:$max, Tile_Rows:$reference, Tile_Rows:$bound, F32:$scale,
       F32Attr:$threshold);
@@ -559,7 +559,8 @@ def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [
   let description = [{
     `max` and `bound` count from the row's reference, in log2 units: `bound` is -inf while the row
     has seen nothing, else `threshold`. A row with `max > bound` moves its reference by
-    `step = ceil(max)`, others by 0; `factor` is the power of two by which what was summed shrinks.
+    `step = ceil(max)`, the first time by `step = max`, others by 0; `factor` is the power of two by
+    which what was summed shrinks.
     If no lane of the wave moves, `moved` is false.
   }];
   let arguments = (ins Tile_Rows:$max, Tile_Rows:$bound, F32Attr:$threshold);

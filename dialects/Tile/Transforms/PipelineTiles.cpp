@@ -9,9 +9,9 @@
 //   remainder   the iterations that are left over from unrolling; a loop, slots at run time
 //   epilogue    iterations in which some steps have run out of tiles; straight-line
 //
-// and a plain loop without overlap for shorter ones. Values that cross iterations are found from
-// the steps' uses: an entry (value, tile) is carried as long as a step that uses it is still to
-// come.
+// and a plain loop without overlap, or a single tile, for shorter ones. Values that cross
+// iterations are found from the steps' uses: an entry (value, tile) is carried as long as a step
+// that uses it is still to come.
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "Tile/Transforms/ScheduleModel.h"
@@ -71,6 +71,9 @@ public:
 
 private:
   SmallVector<Value> emitPlain(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitAtMostOne(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
+                                   ValueRange carriedIn);
   SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
   void emitPrologue(ImplicitLocOpBuilder &builder);
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
@@ -300,20 +303,47 @@ void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &c
 
 /// One loop, tile by tile, with nothing in flight from one to the next.
 SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
-  bool scheduled = model.stages() == 0;
-  Clusters clusters = scheduled ? scheduledClusters() : plainClusters();
   Value zero = constant(builder, 0), one = constant(builder, 1);
   auto forOp = scf::ForOp::create(builder, zero, loop.getCount(), one, loop.getInits());
   if (!forOp.getBody()->empty())
     forOp.getBody()->back().erase();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(forOp.getBody());
+  SmallVector<Value> next =
+      emitPlainTile(builder, forOp.getInductionVar(), forOp.getRegionIterArgs());
+  scf::YieldOp::create(builder, next);
+  return llvm::to_vector_of<Value>(forOp.getResults());
+}
+
+/// The same where there is one tile or none.
+SmallVector<Value> LoopEmitter::emitAtMostOne(ImplicitLocOpBuilder &builder) {
+  Value zero = constant(builder, 0);
+  Value any =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, loop.getCount(), zero).getResult();
+  auto branch = scf::IfOp::create(builder, loop.getResultTypes(), any, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  for (Block *block : {branch.thenBlock(), branch.elseBlock()})
+    if (!block->empty())
+      block->back().erase();
+  builder.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> next = emitPlainTile(builder, zero, loop.getInits());
+  scf::YieldOp::create(builder, next);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, loop.getInits());
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+/// Tile `number` after what is carried into it; returns what it carries on.
+SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
+                                              ValueRange carriedIn) {
+  bool scheduled = model.stages() == 0;
+  Clusters clusters = scheduled ? scheduledClusters() : plainClusters();
   versions.clear();
-  for (auto [carried, value] : llvm::zip_equal(loop.getCarried(), forOp.getRegionIterArgs()))
+  for (auto [carried, value] : llvm::zip_equal(loop.getCarried(), carriedIn))
     versions[{carried, 0}] = value;
 
   Copy copy;
-  copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return forOp.getInductionVar(); };
+  copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return number; };
   copy.slot = [](int64_t, int64_t) { return std::optional<int64_t>(0); };
   copy.valid = [](int64_t) { return true; };
   copy.tilesAfter = [](int64_t) { return 0; };
@@ -326,8 +356,7 @@ SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
   SmallVector<Value> next;
   for (Value carried : loop.getCarried())
     next.push_back(versions.find({carried, 1})->second);
-  scf::YieldOp::create(builder, next);
-  return llvm::to_vector_of<Value>(forOp.getResults());
+  return next;
 }
 
 void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
@@ -510,7 +539,8 @@ void LoopEmitter::emit() {
     SmallVector<Value> overlapped = emitOverlapped(builder);
     scf::YieldOp::create(builder, overlapped);
     builder.setInsertionPointToStart(branch.elseBlock());
-    SmallVector<Value> plain = emitPlain(builder);
+    SmallVector<Value> plain =
+        model.minimumTiles() <= 2 ? emitAtMostOne(builder) : emitPlain(builder);
     scf::YieldOp::create(builder, plain);
     results = llvm::to_vector_of<Value>(branch.getResults());
   }

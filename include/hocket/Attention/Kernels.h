@@ -52,6 +52,7 @@ std::string_view toString(KernelRole role);
 
 /// How long a workgroup takes, for the heuristic of split KV (docs/SplitKV.md).
 struct KernelCost {
+  std::string architecture; ///< LLVM's processor name
   HeadDims headDims;
   int64_t rows = 0;     ///< query rows of a workgroup
   int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
@@ -87,7 +88,7 @@ struct KernelEntry {
   int64_t waves = 0;             ///< of a workgroup, 32 query rows each; 0: as the head size wants
   int64_t kvTile = 0;            ///< keys of a tile; 0: as the head size wants
   std::string blockOrder;        ///< "heavy_first" or "linear"
-  std::vector<KernelCost> costs; ///< of head dimensions for which it is known
+  std::vector<KernelCost> costs; ///< of chips and head dimensions for which it is known
   // When it is the one to take.
   int64_t priority = 0;      ///< higher is asked first; no two entries have the same
   manifest::Expression pays; ///< over the problem's variables (docs/Manifest.md); not 0: it pays
@@ -95,7 +96,7 @@ struct KernelEntry {
 
   bool takes(HeadDims dims) const;
   /// What a workgroup costs; null: not known.
-  const KernelCost *costOf(HeadDims dims) const;
+  const KernelCost *costOf(HeadDims dims, std::string_view architecture) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.

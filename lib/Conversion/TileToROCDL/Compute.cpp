@@ -418,11 +418,14 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
-    Value wanted = LLVM::FCeilOp::create(emit, arith::MulFOp::create(emit, max, scale));
+    Value scaled = arith::MulFOp::create(emit, max, scale);
+    // What was summed against the old reference shrinks by whole halvings. A first reference has
+    // nothing to shrink: it is the maximum itself, so that rows differ in what weights are rounded
+    // to, and that of the maximum is 1.
+    Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
     Value first = isFirst(emit, bound);
-    // What was summed against the old reference shrinks by whole halvings; a first reference has
-    // nothing to shrink.
-    Value step = arith::SubFOp::create(emit, wanted, reference);
+    Value further = arith::AddFOp::create(emit, reference, step);
+    Value wanted = arith::SelectOp::create(emit, first, scaled, further);
     Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
     Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
 
@@ -523,8 +526,10 @@ struct SettleRelativePattern : TilePattern<tile::SettleRelativeOp> {
       Value whole = maximum(emit, low, high);
       Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, whole, bound);
       Value zero = emit.f32(0.0f);
-      Value step = arith::SelectOp::create(emit, moves, LLVM::FCeilOp::create(emit, whole), zero);
       Value first = isFirst(emit, bound);
+      Value wanted =
+          arith::SelectOp::create(emit, first, whole, LLVM::FCeilOp::create(emit, whole));
+      Value step = arith::SelectOp::create(emit, moves, wanted, zero);
       Value shrinks = arith::SelectOp::create(emit, first, zero, step);
       Value threshold = emit.f32(op.getThreshold().convertToFloat());
       scf::YieldOp::create(emit,

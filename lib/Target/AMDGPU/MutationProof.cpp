@@ -3,10 +3,10 @@
 // A wait is dominated where fewer operations can be in flight than it allows, or where on every way
 // an equal or stronger wait follows before anything touches what the operations that it no longer
 // covers read or write; a counter that is full has waited by itself. A barrier is redundant where
-// the epoch that it closes has nothing in it, or the one that it opens nothing with LDS, so that to
-// join the two joins nothing; that the epochs of other waves do not shift against it, and that
-// global memory is not shared, is for the checked runs to say. A nop is beyond the required
-// distance where the static hazard check finds no more without it.
+// the epoch that it closes has nothing in it but loads of registers, or the one that it opens
+// nothing with LDS, so that to join the two joins nothing; that the epochs of other waves do not
+// shift against it, and that global memory is not shared, is for the checked runs to say. A nop is
+// beyond the required distance where the static hazard check finds no more without it.
 #include "hocket/Target/AMDGPU/Mutation.h"
 
 #include "hocket/Target/AMDGPU/HazardCheck.h"
@@ -36,8 +36,8 @@ public:
       : kernel(kernel), disassembler(disassembler), opcodes(disassembler.target().instructions()) {}
 
   Status build();
-  /// Whether the barrier closes an epoch in which its wave does nothing with memory, or opens one
-  /// in which it does nothing with LDS.
+  /// Whether the barrier closes an epoch in which its wave at most loads registers, or opens one in
+  /// which it does nothing with LDS.
   bool idleBarrier(size_t barrier) const { return idle(barrier, true) || idle(barrier, false); }
   bool dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dropped) const;
   /// Whether a way leads from the kernel's entry to the instruction.
@@ -49,7 +49,7 @@ private:
     RegisterEffects effects;
     unsigned limit[2] = {64, 64}; ///< what a wait allows
     bool counts[2] = {false, false};
-    bool lds = false; ///< touches LDS
+    bool lds = false; ///< touches what is in LDS
     llvm::SmallVector<size_t, 2> next, previous;
   };
   bool alwaysFewer(size_t wait, Counter counter, unsigned allowed) const;
@@ -81,14 +81,17 @@ Status Flow::build() {
     node.kind = opcodes.kind(code[i].opcode());
     node.effects = registerEffects(code[i], disassembler, opcodes);
     const InstructionClass kind = node.kind;
-    node.lds = kind == InstructionClass::LdsRead || kind == InstructionClass::LdsWrite ||
-               kind == InstructionClass::LdsOther || kind == InstructionClass::LdsDma ||
-               name.starts_with("FLAT_");
+    const bool usesLds = kind == InstructionClass::LdsRead || kind == InstructionClass::LdsWrite ||
+                         kind == InstructionClass::LdsOther || kind == InstructionClass::LdsDma ||
+                         name.starts_with("FLAT_");
+    // Permutations go through the LDS unit, from registers to registers.
+    node.lds = usesLds && !name.starts_with("DS_BPERMUTE") && !name.starts_with("DS_PERMUTE") &&
+               !name.starts_with("DS_SWIZZLE");
     const bool vector = kind == InstructionClass::VmemLoad || kind == InstructionClass::VmemStore ||
                         kind == InstructionClass::VmemOther || kind == InstructionClass::LdsDma;
     node.counts[Vector] = vector;
     node.counts[LdsAndScalar] =
-        (node.lds && kind != InstructionClass::LdsDma) || kind == InstructionClass::Smem;
+        (usesLds && kind != InstructionClass::LdsDma) || kind == InstructionClass::Smem;
     if (name == "S_WAITCNT") {
       const uint32_t wait = llvm::support::endian::read32le(code[i].bytes.data());
       node.limit[Vector] = (wait & 15) | (wait >> 14 & 3) << 4;
@@ -164,7 +167,8 @@ bool Flow::alwaysFewer(size_t wait, Counter counter, unsigned allowed) const {
 }
 
 /// The operations that may be in flight behind the wait once it is weaker: those with exactly
-/// `allowed` later ones behind them, or all with at least as many where it is dropped.
+/// `allowed` later ones behind them, or all with at least as many where it is dropped or where
+/// scalar loads, which return in any order, are among the later ones.
 std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allowed,
                                     bool dropped) const {
   struct State {
@@ -199,7 +203,7 @@ std::vector<size_t> Flow::uncovered(size_t wait, Counter counter, unsigned allow
         found.insert(state.at);
       state.ordered &= node.kind != InstructionClass::Smem;
       ++state.later;
-      if (!dropped && state.later > allowed)
+      if (!dropped && state.ordered && state.later > allowed)
         continue;
     }
     for (size_t previous : node.previous)
@@ -250,8 +254,8 @@ bool Flow::dominatedWait(size_t wait, Counter counter, unsigned allowed, bool dr
   return true;
 }
 
-/// Whether no way to the next barrier accesses LDS, or no way to the previous one accesses memory
-/// or waits: what was waited for before a barrier, others may rely on behind it.
+/// Whether no way to the next barrier accesses LDS; or no way to the previous one accesses LDS,
+/// stores, or waits: what was waited for before a barrier, others may rely on behind it.
 bool Flow::idle(size_t barrier, bool forward) const {
   std::vector<bool> seen(nodes.size(), false);
   auto ways = [&](size_t i) -> const llvm::SmallVector<size_t, 2> & {
@@ -265,8 +269,9 @@ bool Flow::idle(size_t barrier, bool forward) const {
     if (seen[at] || node.kind == InstructionClass::Barrier)
       continue;
     seen[at] = true;
-    const bool accesses = node.counts[Vector] || node.counts[LdsAndScalar];
-    if (forward ? node.lds : accesses || node.kind == InstructionClass::Wait)
+    const bool stores =
+        node.kind == InstructionClass::VmemStore || node.kind == InstructionClass::VmemOther;
+    if (node.lds || (!forward && (stores || node.kind == InstructionClass::Wait)))
       return false;
     work.insert(work.end(), ways(at).begin(), ways(at).end());
   }

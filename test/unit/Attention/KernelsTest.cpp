@@ -200,11 +200,14 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
       errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "role": "both")"))),
       HasSubstr("expected \"whole\", \"slices\" or \"combine\" at registry.kernels[0].role"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"head_dims": [128, 128], "rows": 0, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
+    {"arch": "gfx950", "head_dims": [128, 128], "rows": 0, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
               HasSubstr("rows, keys and resident must be at least 1"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
-    {"head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1], "shared": [1, 2]}])"))),
+    {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1], "shared": [1, 2]}])"))),
               HasSubstr("alone and shared have the cycles for 1 and 2 tiles at least"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
+    {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
+              HasSubstr("arch must be one of the kernel's"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a b", 1, "1"))),
               HasSubstr("expected letters, digits and underscores"));

@@ -42,8 +42,8 @@ Result<std::vector<Mutant>> enumerateMutants(const KernelCode &kernel,
 /// Why `mutant`, in whose checked runs nothing was found, is the same program as the original:
 /// "wait dominated by an equal or stronger one on all paths", "nop beyond the required distance" and
 /// "instruction unreachable" follow from the machine code alone; "barrier redundant by epochs" says that the barrier closes an
-/// epoch without memory accesses or opens one without accesses of LDS, and that runs without it have
-/// no two accesses in one epoch that conflict. "" where nothing can be shown. Fails where control flow cannot be followed.
+/// epoch in which registers are loaded from global memory at most, or opens one without accesses of
+/// LDS, and that runs without it have no two accesses in one epoch that conflict. "" where nothing can be shown. Fails where control flow cannot be followed.
 Result<std::string> proveEquivalent(const KernelCode &kernel, const Mutant &mutant,
                                     const Disassembler &disassembler);
 

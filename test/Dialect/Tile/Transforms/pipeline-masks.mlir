@@ -2,7 +2,7 @@
 // counted from the length that the mask cuts at, only the last one is cut.
 // RUN: hocket-opt %s --tile-pipeline -split-input-file | FileCheck %s
 
-// Each loop becomes, in this order: the steady loop, the epilogue, and the loop for fewer tiles than stages.
+// Each loop becomes, in this order: the steady loop, the epilogue, and the single tile of shorter ones.
 tile.schedule @ahead {
   tile.cluster memory { fetch(1) }
   tile.cluster compute { scores(0) }
@@ -13,7 +13,7 @@ tile.schedule @ahead {
 // CHECK-NOT: tile.mask
 // CHECK: scf.condition
 // CHECK: tile.mask
-// CHECK: scf.for
+// CHECK: scf.if
 // CHECK: tile.mask
 // CHECK-NOT: tile.mask
 tile.kernel @last(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
@@ -47,7 +47,7 @@ tile.schedule @ahead {
 // CHECK: tile.mask
 // CHECK: scf.condition
 // CHECK: tile.mask
-// CHECK: scf.for
+// CHECK: scf.if
 // CHECK: tile.mask
 tile.kernel @diagonal(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
@@ -110,7 +110,7 @@ tile.schedule @ahead {
 // CHECK-NOT: tile.mask_depth
 // CHECK: scf.condition
 // CHECK: tile.mask_depth
-// CHECK: scf.for
+// CHECK: scf.if
 // CHECK: tile.mask_depth
 // CHECK-NOT: tile.mask_depth
 tile.kernel @depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {

@@ -60,7 +60,7 @@ tile.kernel @order(%n: i32) target("gfx950") waves(1) {
 
 // -----
 
-// A step ahead takes a prologue, an epilogue, a second slot, and a plain loop for short problems.
+// A step ahead takes a prologue, an epilogue, a second slot, and a single tile for short problems.
 tile.schedule @ahead {
   tile.cluster compute { fetch(+1) read(0) }
 }
@@ -76,10 +76,34 @@ tile.schedule @ahead {
 // CHECK-NEXT: tile.barrier
 // CHECK: tile.step @read
 // CHECK: } else {
-// CHECK: scf.for
+// CHECK: arith.cmpi sgt
+// CHECK: scf.if
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+// CHECK-NOT: scf.for
 tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   tile.for_tiles %t = 0 to %n schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+}
+
+// -----
+
+// Two steps ahead: short problems may have two tiles, which take a plain loop.
+tile.schedule @far_ahead {
+  tile.cluster compute { fetch(+2) read(0) }
+}
+// CHECK-LABEL: tile.kernel @far
+// CHECK: scf.while
+// CHECK: } else {
+// CHECK: scf.for
+tile.kernel @far(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@far_ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     tile.step @read {
       %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>

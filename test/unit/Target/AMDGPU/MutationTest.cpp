@@ -132,6 +132,34 @@ TEST_F(MutationTest, BarriersBeforeEpochsWithoutLds) {
   EXPECT_EQ(reasonOf(before + store), "barrier redundant by epochs");
   EXPECT_EQ(reasonOf(before + fetch + store), "");
   EXPECT_EQ(reasonOf(before + store + "s_cbranch_scc1 skip\nds_write_b32 v0, v1\nskip:"), "");
+  // A permutation goes from registers to registers.
+  EXPECT_EQ(reasonOf(before + "ds_bpermute_b32 v1, v2, v1\n" + store),
+            "barrier redundant by epochs");
+}
+
+/// Loads of registers are nobody else's, but a wait for them may be one for what others rely on.
+TEST_F(MutationTest, BarriersBehindEpochsOfRegisterLoads) {
+  const std::string write = "ds_write_b32 v0, v1\n", load = "global_load_dword v1, v0, s[4:5]\n",
+                    before = write + "s_waitcnt lgkmcnt(0)\ns_barrier\n";
+  auto lastOf = [&](const std::string &text) {
+    assemble(text);
+    std::string last = "no barrier";
+    for (const Mutant &mutant : mutants)
+      if (mutant.kind == MutationKind::DropBarrier)
+        last = *proveEquivalent(kernel, mutant, *disassembler);
+    return last;
+  };
+  EXPECT_EQ(lastOf(before + load + "s_barrier\n" + write), "barrier redundant by epochs");
+  EXPECT_EQ(lastOf(before + load + "s_waitcnt vmcnt(0)\ns_barrier\n" + write), "");
+  EXPECT_EQ(lastOf(before + "global_store_dword v0, v1, s[4:5]\ns_barrier\n" + write), "");
+  EXPECT_EQ(lastOf(before + write + "s_barrier\n" + write), "");
+}
+
+/// Of two scalar loads either may be the one that is still in flight.
+TEST_F(MutationTest, ScalarLoadsReturnInAnyOrder) {
+  assemble("s_load_dword s6, s[4:5], 0x0\ns_load_dword s7, s[4:5], 0x4\ns_waitcnt lgkmcnt(0)\n"
+           "s_mov_b32 s8, s6\ns_waitcnt lgkmcnt(0)");
+  EXPECT_EQ(reason("s_waitcnt lgkmcnt(1)"), "");
 }
 
 TEST_F(MutationTest, UnreachableInstructions) {
