@@ -125,7 +125,8 @@ std::map<std::string, unsigned> countExecuted(const Case &item, const std::strin
 } // namespace
 
 /// The rare paths and the ways around them, counted in the executed code: `v_ceil` stands in the
-/// path that moves a reference alone, the compares with immediates in the one that masks a tile.
+/// path that moves a reference alone (not where it is known to be the first), the compares with
+/// immediates in the one that masks a tile.
 TEST(Paths, OfMaskAndRescaleAreTakenAndPassed) {
   const std::string moves = "v_ceil_f32", masks = "v_cmp_le_i32", products = "v_mfma";
   constexpr unsigned perTile = 32;
@@ -136,7 +137,7 @@ TEST(Paths, OfMaskAndRescaleAreTakenAndPassed) {
     auto counts = countExecuted(plain, schedule, {moves, masks, products});
     EXPECT_EQ(tiles(counts), 10u);
     EXPECT_EQ(counts[masks], 0u) << "no tile is cut";
-    EXPECT_EQ(counts[moves], 1u) << "the first tile sets the reference, equal scores never move it";
+    EXPECT_LE(counts[moves], 1u) << "the first tile sets the reference, equal scores never move it";
 
     Case rising{"rising", makeProblem(bf16, none, 1, 1, 1, 256, 640, false), DataKind::Rising, 1};
     counts = countExecuted(rising, schedule, {moves, masks, products});
