@@ -245,6 +245,10 @@ void Scheduler::fillShare(IssueKind kind, size_t shadow, size_t shadows) {
   for (unsigned i = 0; i != nodes.size(); ++i)
     if (nodes[i].kind == kind && !nodes[i].done)
       left.push_back(i);
+  // What is used first is read last: if it came later than the cluster's wait says, the first
+  // product behind it would show that, before other reads fill the counter and so wait for it too.
+  if (kind == IssueKind::Read)
+    std::reverse(left.begin(), left.end());
   size_t share = shadow < last ? llvm::divideCeil(left.size(), last - shadow) : left.size();
   for (unsigned index : ArrayRef(left).take_front(share))
     emit(index);

@@ -76,15 +76,15 @@ llvm.func @untouched(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
 
 // -----
 
-// Reads for a later cluster and fetches go beneath the products, in their order, each address in front of its read; the last
-// two products have none, so that what was read last has arrived when the cluster ends.
+// Reads for a later cluster, the last one first, and fetches go beneath the products, each address in front of its read;
+// the last two products have none, so that what was read last has arrived when the cluster ends.
 // CHECK-LABEL: llvm.func @moving
 // CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: llvm.load
 // CHECK-NEXT: rocdl.raw.ptr.buffer.load.lds
 // CHECK-NEXT: rocdl.sched.barrier 0
 // CHECK-NEXT: rocdl.mfma
-// CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: llvm.load
 // CHECK-NEXT: rocdl.sched.barrier 0
 // CHECK-NEXT: rocdl.mfma
