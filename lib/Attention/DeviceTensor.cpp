@@ -15,9 +15,10 @@ static std::byte guardByte(uint64_t index) {
 }
 
 DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
-                           std::vector<uint64_t> rowOffsets, uint64_t rowBytes)
+                           std::vector<uint64_t> rowOffsets, uint64_t rowBytes,
+                           uint64_t guardBehind)
     : device(device), label(std::move(label)), rowOffsets(std::move(rowOffsets)),
-      rowBytes(rowBytes) {
+      rowBytes(rowBytes), guardBehind(guardBehind) {
   makeSegments();
 }
 
@@ -47,17 +48,17 @@ void DeviceTensor::makeSegments() {
     segment.end += holeGuardBytes;
   }
   segments.front().begin = 0;
-  segments.back().end = guardBytes + span + guardBytes;
+  guardBehind += -span & 3;
+  segments.back().end = guardBytes + span + guardBehind;
 }
 
-Result<std::unique_ptr<DeviceTensor>> DeviceTensor::create(runtime::Device &device,
-                                                           std::string label,
-                                                           std::vector<uint64_t> rowOffsets,
-                                                           uint64_t rowBytes, uint64_t alignment) {
+Result<std::unique_ptr<DeviceTensor>>
+DeviceTensor::create(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
+                     uint64_t rowBytes, uint64_t alignment, uint64_t guardBehind) {
   std::unique_ptr<DeviceTensor> tensor(
-      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes));
+      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guardBehind));
   Result<runtime::DeviceAddress> address =
-      device.allocate(tensor->span + 2 * guardBytes, alignment, tensor->label);
+      device.allocate(guardBytes + tensor->span + tensor->guardBehind, alignment, tensor->label);
   if (!address.ok())
     return Error{address.error().kind,
                  "tensor '" + tensor->label + "': " + address.error().message};

@@ -111,6 +111,14 @@ static Status setMissing(ModuleOp module, std::optional<std::string> symbol) {
   return Status::success();
 }
 
+/// Takes out a default schedule that nothing refers to any more, since another one was chosen.
+static void eraseUnusedDefault(ModuleOp module, StringRef chosen, ArrayRef<StringRef> wanted) {
+  for (tile::ScheduleOp schedule : llvm::make_early_inc_range(module.getOps<tile::ScheduleOp>()))
+    if (schedule->hasAttr(kDefaultAttr) && schedule.getSymName() != chosen &&
+        !llvm::is_contained(wanted, schedule.getSymName()) && !wanted.empty())
+      schedule.erase();
+}
+
 Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string> &choice,
                                 const std::optional<std::string> &text) {
   std::optional<std::string> symbol;
@@ -129,6 +137,8 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
   SmallVector<StringRef> wanted;
   module.walk([&](attn::ForwardOp problem) { wanted.push_back(*problem.getSchedule()); });
   module.walk([&](tile::ForTilesOp loop) { wanted.push_back(loop.getSchedule()); });
+  if (symbol)
+    eraseUnusedDefault(module, *symbol, wanted);
   for (StringRef name : wanted) {
     const ShippedSchedule *shipped = findShipped(name);
     if (!shipped || isa_and_nonnull<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, name)))

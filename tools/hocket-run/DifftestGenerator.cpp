@@ -42,11 +42,24 @@ private:
   std::string floating(Type type, unsigned depth);
   std::string condition(unsigned depth);
   std::string assignment(unsigned depth);
+  std::string controlFlow(unsigned depth, bool second);
   std::string block(unsigned depth, bool second);
+  std::string floatVectors(Type type, const std::string &op, const std::string &other);
   std::string vectorStatement();
   std::string memoryStatement(bool second);
 
+  /// Follows an assignment to `name`. Inside control flow the compiler may not look through what is
+  /// assigned, for two faults of LLVM 22 in values that leave a branch or a loop. StructurizeCFG
+  /// moves what costs nothing (sign changes, changes of width) out of one of several branches into
+  /// ways that do not pass it (fixed by llvm-project pull request 183792). SIFoldOperands reads a
+  /// scalar that changes in a loop behind the loop, where lanes that left earlier need the value
+  /// of their own last turn (pull request 203256).
+  std::string stored(const std::string &name) const {
+    return inner ? " OPAQUE(" + name + ");" : "";
+  }
+
   uint64_t state;
+  bool inner = false;
 };
 } // namespace
 
@@ -262,7 +275,20 @@ std::string Generator::expression(Type type, unsigned depth) {
 
 std::string Generator::assignment(unsigned depth) {
   Type type = anyType();
-  return variable(type) + " = " + expression(type, depth) + ";";
+  std::string target = variable(type);
+  return target + " = " + expression(type, depth) + ";" + stored(target);
+}
+
+/// Two vectors of two floating values each. The compiler does not see the first: a zero in it would
+/// make LLVM 22 turn `0 - x` into the operand `-x`, which has the other sign of zero.
+std::string Generator::floatVectors(Type type, const std::string &op, const std::string &other) {
+  std::string vector = type == Type::Half ? "hv2" : "fv2";
+  std::string sign = type == Type::Half ? "" : "-";
+  std::string a = variable(type), b = variable(type), c = variable(type), d = variable(type);
+  std::string x = variable(type), y = variable(type);
+  return "{ " + vector + " v = {" + a + ", " + b + "}, w = {" + c + ", " + d +
+         "}; OPAQUE(v); v = v " + op + " w; OPAQUE(v); v = v.yx " + other + " " + sign +
+         "w; OPAQUE(v); " + x + " = v.x; " + y + " = v.y;" + stored(x) + stored(y) + " }";
 }
 
 /// Operations on two halves, two floats, two shorts or four bytes at once.
@@ -270,28 +296,18 @@ std::string Generator::vectorStatement() {
   static const char *const operators[] = {"+", "-", "*"};
   static const char *const bits[] = {"&", "|", "^", "+", "-", "*"};
   std::string op = pick(operators), other = pick(operators);
-  switch (below(4)) {
-  case 0:
-    return "{ hv2 v = {" + variable(Type::Half) + ", " + variable(Type::Half) + "}, w = {" +
-           variable(Type::Half) + ", " + variable(Type::Half) + "}; v = v " + op +
-           " w; OPAQUE(v); v = v.yx " + other + " w; OPAQUE(v); " + variable(Type::Half) +
-           " = v.x; " + variable(Type::Half) + " = v.y; }";
-  case 1:
-    return "{ fv2 v = {" + variable(Type::Float) + ", " + variable(Type::Float) + "}, w = {" +
-           variable(Type::Float) + ", " + variable(Type::Float) + "}; v = v " + op +
-           " w; OPAQUE(v); v = v.yx " + other + " -w; OPAQUE(v); " + variable(Type::Float) +
-           " = v.x; " + variable(Type::Float) + " = v.y; }";
-  case 2:
-    return "{ sv2 v = __builtin_bit_cast(sv2, " + variable(Type::Word) +
-           "), w = __builtin_bit_cast(sv2, " + variable(Type::Word) + "); v = v " + pick(bits) +
-           " w; v = v.yx " + pick(bits) + " __builtin_elementwise_max(v, w); v = v >> (w & 15); " +
-           variable(Type::Word) + " = __builtin_bit_cast(u32, v); }";
-  default:
-    return "{ bv4 v = __builtin_bit_cast(bv4, " + variable(Type::Word) +
-           "), w = __builtin_bit_cast(bv4, " + variable(Type::Word) + "); v = v " + pick(bits) +
-           " w.wzyx; v = __builtin_elementwise_min(v, w); " + variable(Type::Word) +
-           " = __builtin_bit_cast(u32, v); }";
-  }
+  unsigned kind = below(4);
+  if (kind < 2)
+    return floatVectors(kind == 0 ? Type::Half : Type::Float, op, other);
+  std::string vector = kind == 2 ? "sv2" : "bv4";
+  std::string a = variable(Type::Word), b = variable(Type::Word), first = pick(bits);
+  std::string second = kind == 2 ? pick(bits) : "", target = variable(Type::Word);
+  std::string text = "{ " + vector + " v = __builtin_bit_cast(" + vector + ", " + a +
+                     "), w = __builtin_bit_cast(" + vector + ", " + b + "); v = v " + first;
+  text += kind == 2
+              ? " w; v = v.yx " + second + " __builtin_elementwise_max(v, w); v = v >> (w & 15); "
+              : " w.wzyx; v = __builtin_elementwise_min(v, w); ";
+  return text + target + " = __builtin_bit_cast(u32, v);" + stored(target) + " }";
 }
 
 /// Arrays on the stack, LDS of the other phase, atomics.
@@ -303,7 +319,7 @@ std::string Generator::memoryStatement(bool second) {
   case 0:
     return "t[" + value + " & 15] = " + expression(Type::Word, 1) + ";";
   case 1:
-    return value + " += t[(" + expression(Type::Word, 1) + ") & 15];";
+    return value + " += t[(" + expression(Type::Word, 1) + ") & 15];" + stored(value);
   case 2: {
     unsigned cell = below(8);
     return std::string("UPDATE(") + updates[cell] + ", &cells[" + std::to_string(cell) + "], " +
@@ -311,17 +327,19 @@ std::string Generator::memoryStatement(bool second) {
   }
   case 3: {
     unsigned cell = below(8);
-    if (second)
-      return variable(Type::Word) + " ^= shared[" + std::to_string(cell) + "];";
-    return std::string("UPDATE(") + updates[cell] + ", &shared[" + std::to_string(cell) + "], " +
-           value + ");";
+    if (!second)
+      return std::string("UPDATE(") + updates[cell] + ", &shared[" + std::to_string(cell) + "], " +
+             value + ");";
+    std::string target = variable(Type::Word);
+    return target + " ^= shared[" + std::to_string(cell) + "];" + stored(target);
   }
-  default:
-    if (second)
-      return variable(Type::Long) + " ^= lds[" + index + " % " + std::to_string(difftestBlock) +
-             "];";
-    return variable(Type::Long) + " += in[(item * 4 + " + index + ") % " +
-           std::to_string(difftestItems * difftestInputs) + "];";
+  default: {
+    std::string target = variable(Type::Long);
+    std::string source = second ? " ^= lds[" + index + " % " + std::to_string(difftestBlock) + "];"
+                                : " += in[(item * 4 + " + index + ") % " +
+                                      std::to_string(difftestItems * difftestInputs) + "];";
+    return target + source + stored(target);
+  }
   }
 }
 
@@ -342,6 +360,15 @@ std::string Generator::statement(unsigned depth, bool second) {
     default:
       return assignment(3);
     }
+  bool outer = inner;
+  inner = true;
+  std::string text = controlFlow(depth, second);
+  inner = outer;
+  return text;
+}
+
+/// A statement with statements inside.
+std::string Generator::controlFlow(unsigned depth, bool second) {
   std::string counter = "i" + std::to_string(depth);
   switch (below(4)) {
   case 0:
@@ -352,7 +379,7 @@ std::string Generator::statement(unsigned depth, bool second) {
   case 2:
     return "for (u32 " + counter + " = 0; " + counter + " < (" + variable(Type::Word) + " & 7); " +
            counter + "++) {" + block(depth - 1, second) + " if " + condition(1) +
-           " break; a0 += " + counter + "; }";
+           " break; a0 += " + counter + ";" + stored("a0") + " }";
   default: {
     std::string text = "switch (" + variable(Type::Word) + " & 3) {";
     for (unsigned i = 0; i < 3; ++i)

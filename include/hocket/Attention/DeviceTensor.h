@@ -27,10 +27,12 @@ class DeviceTensor {
 public:
   /// Allocates the tensor `label` of rows of `rowBytes` bytes; row i of the dense array stands at
   /// byte rowOffsets[i], an even number. Rows may overlap if the tensor is only read. The address
-  /// of byte 0 is aligned to `alignment` bytes; in the simulator no better.
+  /// of byte 0 is aligned to `alignment` bytes; in the simulator no better. `guardBehind` bytes of
+  /// guard follow the last row, and what fills its last dword, which descriptors include.
   static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
                                                       std::vector<uint64_t> rowOffsets,
-                                                      uint64_t rowBytes, uint64_t alignment);
+                                                      uint64_t rowBytes, uint64_t alignment,
+                                                      uint64_t guardBehind = guardBytes);
   ~DeviceTensor();
   DeviceTensor(const DeviceTensor &) = delete;
   DeviceTensor &operator=(const DeviceTensor &) = delete;
@@ -55,7 +57,7 @@ private:
     size_t firstRow, endRow; ///< into `order`
   };
   DeviceTensor(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-               uint64_t rowBytes);
+               uint64_t rowBytes, uint64_t guardBehind);
   void makeSegments();
   std::vector<std::byte> guardImage(const Segment &segment) const;
   std::span<std::byte> rowIn(std::vector<std::byte> &image, const Segment &segment,
@@ -66,7 +68,7 @@ private:
   runtime::Device &device;
   std::string label;
   std::vector<uint64_t> rowOffsets;
-  uint64_t rowBytes;
+  uint64_t rowBytes, guardBehind;
   uint64_t span = 0;           ///< bytes from the first to behind the last row
   std::vector<uint64_t> order; ///< rows by ascending offset
   std::vector<Segment> segments;

@@ -18,16 +18,16 @@ Value hocket::lowering::columnTileResource(Emitter &emit, const RingValues &ring
   // second part depends on the tile, so that the first can leave the loop. A dword that the last
   // row cuts is read whole: the hardware takes it as out of bounds otherwise.
   Value rows = arith::MinSIOp::create(emit, ring.rows, emit.i32(type.getShape()[0]));
-  Value before = emit.mul(arith::SubIOp::create(emit, rows, emit.i32(1)),
-                          emit.toI32(ring.rowStride));
+  Value before =
+      emit.mul(arith::SubIOp::create(emit, rows, emit.i32(1)), emit.toI32(ring.rowStride));
   Value lastRow = arith::AndIOp::create(emit, emit.add(ring.rowBytes, emit.i32(3)), emit.i32(-4));
   Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
   Value end = arith::SelectOp::create(emit, any, emit.add(before, lastRow), emit.i32(0));
 
   Value skipped = emit.mul(tile, emit.i32(type.getShape()[1] * kElementBytes));
   // Signed: LLVM would make a saturating subtraction of it, which scalar registers do not have.
-  Value bytes = arith::MaxSIOp::create(emit, arith::SubIOp::create(emit, end, skipped),
-                                       emit.i32(0));
+  Value bytes =
+      arith::MaxSIOp::create(emit, arith::SubIOp::create(emit, end, skipped), emit.i32(0));
   auto wide = [&](Value value) {
     return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
   };
@@ -63,8 +63,8 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
       return layoutError(op, operand.error());
     Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
     Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
-    Value cuts = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left,
-                                       emit.i32(frag.getDepth()));
+    Value cuts =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left, emit.i32(frag.getDepth()));
     ValueRange source = adaptor.getSource();
     auto branch = scf::IfOp::create(emit, source.getTypes(), cuts, /*withElse=*/true);
     {
@@ -74,8 +74,8 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
       Value ofLane = arith::SubIOp::create(emit, left, laneDepth);
       SmallVector<Value> masks, masked;
       for (int64_t step = 0; step != depthSteps(frag); ++step)
-        masks.push_back(maskOf(emit, arith::SubIOp::create(emit, ofLane,
-                                                           emit.i32(step * kShape.k))));
+        masks.push_back(
+            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k))));
       for (auto [index, vector] : llvm::enumerate(source)) {
         Value mask = masks[index % masks.size()];
         Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
@@ -93,8 +93,7 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
   /// The bits of a lane's operand of which the first `count` elements, any number, are kept.
   static Value maskOf(Emitter &emit, Value count) {
     auto keeps = [&](int64_t element, Value bits, Value otherwise) {
-      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count,
-                                         emit.i32(element));
+      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(element));
       return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
     };
     SmallVector<Value> words;
@@ -160,7 +159,10 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      storeWhole(emit, store);
+      if (state.of(op).arch->features.permlaneSwap)
+        storeWhole(emit, store);
+      else
+        storeRuns(emit, store);
       emit.setInsertionPointToStart(branch.elseBlock());
       storeElements(emit, store);
     }
@@ -178,8 +180,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     Value before = emit.mul(emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1))), stride);
     Value bytes = emit.add(before, emit.mul(emit.toI64(left), emit.i64(kElementBytes)));
     auto positive = [&](Value value) {
-      return arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, value, emit.i32(0))
-          .getResult();
+      return arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, value, emit.i32(0)).getResult();
     };
     Value any = arith::AndIOp::create(emit, positive(rows), positive(left));
     return emit.bufferResource(emit.offset(view.pointer(), first),
@@ -198,8 +199,8 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     Value laneColumn = emit.mul(upper, emit.i32(kPair / kRun));
     auto two = VectorType::get({2}, emit.getI32Type());
     auto four = VectorType::get({4}, emit.getI32Type());
-    Type swapped = LLVM::LLVMStructType::getLiteral(emit.getContext(),
-                                                    {emit.getI32Type(), emit.getI32Type()});
+    Type swapped =
+        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getI32Type(), emit.getI32Type()});
     for (auto [index, block] : llvm::enumerate(store.blocks))
       for (int64_t first = 0; first != kAccRegisters; first += kPair) {
         auto run = [&](int64_t at) {
@@ -218,6 +219,20 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
         Value column =
             emit.add(laneColumn, emit.i32(store.firstColumn(index) + first * kPair / kRun));
         storeWord(emit, vector::FromElementsOp::create(emit, four, words), store.resource,
+                  store.laneOffset(emit, index, column));
+      }
+  }
+
+  /// 8 bytes at once, where lanes cannot exchange halves in registers: each lane's own columns.
+  static void storeRuns(Emitter &emit, const BlockStore &store) {
+    Value laneColumn = emit.linear(store.layout, dims::Lane, dims::Row, store.lane); // 0 or 4
+    auto two = VectorType::get({2}, emit.getI32Type());
+    for (auto [index, block] : llvm::enumerate(store.blocks))
+      for (int64_t first = 0; first != kAccRegisters; first += kRun) {
+        int64_t step = store.layout.apply({{std::string(dims::Register), first}}, dims::Row);
+        Value column = emit.add(laneColumn, emit.i32(store.firstColumn(index) + step));
+        Value run = vector::ExtractStridedSliceOp::create(emit, block, first, kRun, 1);
+        storeWord(emit, LLVM::BitcastOp::create(emit, two, run), store.resource,
                   store.laneOffset(emit, index, column));
       }
   }

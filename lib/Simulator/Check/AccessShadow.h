@@ -42,7 +42,8 @@ struct Conflict {
   uint8_t wave = 0;
 };
 
-/// One access of a wave.
+/// One access of a wave. An atomic read is compared with plain writes before it, but not kept for
+/// those after it.
 struct Access {
   uint32_t index = 0;
   uint32_t epoch = 0;
@@ -92,7 +93,7 @@ public:
              end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
     for (uint32_t i = first; i < end; ++i) {
       Cell &cell = cells[i];
-      if (!access.write)
+      if (!access.write && !access.atomic)
         enterRead(access, cell);
       else if (cell.writeWave == access.wave && cell.writeIndex == access.index)
         cell.writeEpoch = access.epoch + 1;
@@ -154,7 +155,8 @@ private:
       noteWrite(access, cell, conflict);
     written &= cell.writeEpoch != 0;
     defined &= !cell.undefined;
-    enterRead(access, cell);
+    if (!access.atomic)
+      enterRead(access, cell);
   }
   static void writeCell(const Access &access, Cell &cell, Conflict &conflict) {
     if (meetsWrite(access, cell)) [[unlikely]]

@@ -119,13 +119,14 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
       }
     }
   static const Range none;
-  static constexpr const char *verbs[] = {"reads", "writes", "updates"};
+  static constexpr const char *verbs[] = {"reads", "writes", "updates", "reads"};
   for (const auto &[address, page] : ordered)
     for (unsigned i = 0; i < unitsOf(page->shift); ++i) {
-      const Range *sets[3];
-      for (unsigned kind = 0; kind < 3; ++kind)
+      const Range *sets[4];
+      for (unsigned kind = 0; kind < 4; ++kind)
         sets[kind] = page->ranges[kind] ? &page->ranges[kind][i] : &none;
-      for (auto [one, two] : {std::pair(1, 1), std::pair(0, 1), std::pair(2, 1), std::pair(0, 2)}) {
+      for (auto [one, two] :
+           {std::pair(1, 1), std::pair(0, 1), std::pair(2, 1), std::pair(3, 1), std::pair(0, 2)}) {
         AccessKey first = 0, second = 0;
         if (!twoWorkgroups(*sets[one], *sets[two], first, second))
           continue;

@@ -27,7 +27,7 @@ inline AccessKey accessKey(uint64_t workgroup, unsigned wave, uint32_t index) {
   return workgroup << 28 | uint64_t(wave) << 24 | (index & 0xffffff);
 }
 
-enum class GlobalAccess : uint8_t { Read, Write, Atomic };
+enum class GlobalAccess : uint8_t { Read, Write, Atomic, AtomicRead };
 
 class GlobalShadow {
   struct Page;
@@ -65,7 +65,7 @@ private:
   struct Page {
     std::mutex mutex;
     unsigned shift = 2;
-    std::unique_ptr<Range[]> ranges[3]; ///< by kind of access; null: none yet
+    std::unique_ptr<Range[]> ranges[4]; ///< by kind of access; null: none yet
   };
   static constexpr unsigned shards = 64;
   struct Shard {

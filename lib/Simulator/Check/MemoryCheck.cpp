@@ -313,13 +313,28 @@ void MemoryCheck::storeUndefined(Wave &wave, WaveState &state, const PendingOp &
     }
 }
 
+/// C's atomic loads and stores are plain ones with a scope: sc1 for the device and beyond, sc0 or
+/// sc1 for the workgroup. Cache policies of buffer instructions have the same bits and mean no such
+/// thing.
+static bool isScoped(const InstructionInfo &info, const PendingOp &op, bool device) {
+  const MemoryFields &memory = op.instruction->memory;
+  bool flat = op.instruction->encoding == Encoding::FLAT && info.lds == MemoryKind::None;
+  return flat && info.globalBytes <= 8 && (memory.sc1 || (memory.sc0 && !device));
+}
+
+static GlobalAccess sharedKind(const InstructionInfo &info, const PendingOp &op) {
+  bool scoped = isScoped(info, op, /*device=*/true);
+  if (info.global == MemoryKind::Load)
+    return scoped ? GlobalAccess::AtomicRead : GlobalAccess::Read;
+  return scoped || info.global == MemoryKind::Atomic ? GlobalAccess::Atomic : GlobalAccess::Write;
+}
+
 void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op,
                                const Place &place) {
   const InstructionInfo &info = *state.inFlight[op.slot].info;
-  bool atomic = info.global == MemoryKind::Atomic, write = info.global != MemoryKind::Load;
-  GlobalAccess kind = atomic  ? GlobalAccess::Atomic
-                      : write ? GlobalAccess::Write
-                              : GlobalAccess::Read;
+  bool update = info.global == MemoryKind::Atomic, write = info.global != MemoryKind::Load;
+  bool atomic = update || isScoped(info, op, /*device=*/false);
+  GlobalAccess kind = sharedKind(info, op);
   AccessKey key = accessKey(place.workgroup, place.wave, place.index);
   Access access{place.index, place.epoch, place.wave, write, atomic};
   bool several = group->waveCount > 1;
@@ -348,7 +363,7 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
         }
   };
   forEachGlobal(wave, info, op, touch, touchLds);
-  usesAtomics |= atomic;
+  usesAtomics |= update;
 }
 
 void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
@@ -415,7 +430,8 @@ void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {
   for (const InFlight &flight : state.inFlight) {
     if (!flight.active || flight.info->global == MemoryKind::None)
       continue;
-    Access access{flight.index, epoch, wave.index, flight.info->global != MemoryKind::Load, false};
+    Access access{flight.index, epoch, wave.index, flight.info->global != MemoryKind::Load,
+                  isScoped(*flight.info, *flight.op, /*device=*/false)};
     forEachGlobal(
         wave, *flight.info, *flight.op,
         [&](int, std::byte *host, uint32_t bytes) {
