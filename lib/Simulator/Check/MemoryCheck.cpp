@@ -322,6 +322,12 @@ static bool isScoped(const InstructionInfo &info, const PendingOp &op, bool devi
   return flat && info.globalBytes <= 8 && (memory.sc1 || (memory.sc0 && !device));
 }
 
+/// The access as LDS sees it: there the bits of a scope mean `volatile` more often than an atomic.
+static Access withoutScope(Access access, bool update) {
+  access.atomic = update;
+  return access;
+}
+
 static GlobalAccess sharedKind(const InstructionInfo &info, const PendingOp &op) {
   bool scoped = isScoped(info, op, /*device=*/true);
   if (info.global == MemoryKind::Load)
@@ -352,7 +358,7 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
     flatLds = true;
     Conflict conflict;
     bool written = true, defined = true;
-    lds.touch(access, address, bytes, conflict, written, defined);
+    lds.touch(withoutScope(access, update), address, bytes, conflict, written, defined);
     if (conflict.found)
       race(FindingKind::LdsRace, place, lane, conflict, write, address);
     if (!write && !(written && defined))
@@ -439,6 +445,8 @@ void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {
             pageOf(page).extend(access, inPage, here);
           });
         },
-        [&](unsigned, uint32_t address, unsigned bytes) { lds.extend(access, address, bytes); });
+        [&](unsigned, uint32_t address, unsigned bytes) {
+          lds.extend(withoutScope(access, false), address, bytes);
+        });
   }
 }
