@@ -117,6 +117,7 @@ std::string ForwardProblem::describe() const {
     text += " scale=" + shortest(*scale);
   text += wantLse ? " lse" : "";
   text += fastScale ? " fast-scale" : "";
+  text += bias ? " bias" : "";
   if (numSplits != 0)
     text += " splits" + std::to_string(numSplits);
   return text;

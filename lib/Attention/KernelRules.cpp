@@ -37,6 +37,7 @@ public:
     checkOption("lse", problem.wantLse, entry.lse, yesNo);
     if (entry.role != KernelRole::Combine)
       checkOption("fast-scale", problem.fastScale, entry.fastScale, yesNo);
+    checkOption("bias", problem.bias, {false}, yesNo);
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();

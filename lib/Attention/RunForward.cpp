@@ -425,6 +425,9 @@ Result<ForwardReport> attention::runForward(runtime::Device &device,
                                             const ForwardOptions &options) {
   if (launches.empty())
     return invalidInput("a run needs a kernel at least");
+  if (problem.bias)
+    return unsupported("the problem '" + problem.describe() +
+                       "' adds a bias to the scores, which no kernel does; run it without");
   return Runner(device, problem, options).run(launches);
 }
 

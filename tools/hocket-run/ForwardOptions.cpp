@@ -99,6 +99,7 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.causal = options.has(OPT_causal);
   problem.wantLse = options.has(OPT_lse);
   problem.fastScale = options.has(OPT_fast_scale);
+  problem.bias = options.has(OPT_bias);
   if (options.has(OPT_scale)) {
     Result<double> scale = options.real(OPT_scale);
     if (!scale.ok())

@@ -67,6 +67,8 @@ struct ForwardProblem {
   /// Q may be multiplied by the scale and rounded again before the product: faster, and less
   /// accurate (docs/Accuracy.md).
   bool fastScale = false;
+  /// A tensor is added to the scores. No kernel does so yet; asking for it is refused by name.
+  bool bias = false;
   /// Slices of the keys that workgroups of their own work on (docs/SplitKV.md): 0 as the heuristic
   /// says, 1 for none, more: so many.
   int64_t numSplits = 0;
