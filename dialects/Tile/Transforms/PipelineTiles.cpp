@@ -84,7 +84,7 @@ private:
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
                      bool scheduled = true);
   void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
-  void dropIdleMasks(StepOp clone);
+  void dropIdleMasks(StepOp clone, int64_t after);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
   void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
@@ -195,37 +195,65 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
   builder.setInsertionPointAfter(clone);
 }
 
-/// Whether a mask of tiles of `extent` that keeps what is below `below` leaves all tiles but the
-/// last of `count` alone: the tiles were counted from where it cuts.
-static bool cutsLastTileAlone(Value below, int64_t extent, Value count) {
-  auto isConstant = [](Value value, int64_t wanted) {
-    APInt found;
-    return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
-  };
-  auto quotient = count.getDefiningOp<arith::DivUIOp>();
-  auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  return sum && isConstant(quotient.getRhs(), extent) && isConstant(sum.getRhs(), extent - 1) &&
-         sum.getLhs() == below;
+static bool isConstant(Value value, int64_t wanted) {
+  APInt found;
+  return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
 }
 
-/// What `op` masks, if it is a mask that leaves all tiles but the last of `count` alone.
-static Value idleOutsideLastTile(Operation *op, Value count) {
-  if (auto mask = dyn_cast<MaskOp>(op)) {
-    bool idle = !mask.getDiagonal() &&
-                cutsLastTileAlone(mask.getBelow(), mask.getScores().getType().getRows(), count);
-    return idle ? mask.getScores() : Value();
-  }
+/// If `count` is `end` in tiles of `extent`, rounded up: `end`.
+static Value endOf(Value count, int64_t extent) {
+  auto quotient = count.getDefiningOp<arith::DivUIOp>();
+  auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  bool rounded =
+      sum && isConstant(quotient.getRhs(), extent) && isConstant(sum.getRhs(), extent - 1);
+  return rounded ? sum.getLhs() : Value();
+}
+
+/// Of a diagonal that begins at a wave's first row and of tiles that are counted to min(max(row +
+/// rows + d, 0), below), where d is what the diagonal adds to the wave's row and `row` is the
+/// workgroup's: `rows`.
+static std::optional<int64_t> rowsBelowDiagonal(MaskOp mask, Value end) {
+  auto least = end ? end.getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
+  auto most = least ? least.getLhs().getDefiningOp<arith::MaxSIOp>() : arith::MaxSIOp();
+  auto beyond = most ? most.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  auto last = beyond ? beyond.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
+  auto diagonal = mask.getDiagonal().getDefiningOp<arith::AddIOp>();
+  auto waveRow = diagonal ? diagonal.getLhs().getDefiningOp<WaveRowOp>() : WaveRowOp();
+  APInt rows;
+  if (!last || !waveRow || least.getRhs() != mask.getBelow() || !isConstant(most.getRhs(), 0) ||
+      diagonal.getRhs() != beyond.getRhs() || waveRow.getBlockRow() != last.getLhs() ||
+      !matchPattern(last.getRhs(), m_ConstantInt(&rows)))
+    return std::nullopt;
+  return rows.getSExtValue();
+}
+
+/// Whether a mask leaves a tile alone that at least `after` others follow, of `count` in all.
+static bool isIdle(MaskOp mask, Value count, int64_t after) {
+  int64_t keys = mask.getScores().getType().getRows();
+  Value end = endOf(count, keys);
+  if (!mask.getDiagonal())
+    return after > 0 && end == mask.getBelow();
+  // The tile's last key is at most end + keys - 2 - after * keys, the first row sees keys to row +
+  // d.
+  std::optional<int64_t> rows = rowsBelowDiagonal(mask, end);
+  return rows && after > 0 && after * keys >= *rows + keys - 2;
+}
+
+/// What `op` masks, if it is a mask that leaves a tile alone that at least `after` others follow.
+static Value maskedInVain(Operation *op, Value count, int64_t after) {
+  if (auto mask = dyn_cast<MaskOp>(op))
+    return isIdle(mask, count, after) ? mask.getScores() : Value();
   auto mask = dyn_cast<MaskDepthOp>(op);
   bool idle =
-      mask && cutsLastTileAlone(mask.getBelow(), mask.getSource().getType().getDepth(), count);
+      mask && after > 0 && endOf(count, mask.getSource().getType().getDepth()) == mask.getBelow();
   return idle ? mask.getSource() : Value();
 }
 
-/// Takes masks out of a tile that no row of it can cut.
-void LoopEmitter::dropIdleMasks(StepOp clone) {
+/// Takes masks out of a tile that no row of it can cut, since at least `after` others follow.
+void LoopEmitter::dropIdleMasks(StepOp clone, int64_t after) {
   SmallVector<std::pair<Operation *, Value>> idle;
   clone.walk([&](Operation *op) {
-    if (Value source = idleOutsideLastTile(op, loop.getCount()))
+    if (Value source = maskedInVain(op, loop.getCount(), after))
       idle.emplace_back(op, source);
   });
   for (auto [mask, source] : idle) {
@@ -245,8 +273,7 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
   });
   auto clone = cast<StepOp>(builder.clone(*source, mapping));
   assignSlots(builder, clone, step, copy);
-  if (copy.tilesAfter(step.offset) > 0)
-    dropIdleMasks(clone);
+  dropIdleMasks(clone, copy.tilesAfter(step.offset));
   for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
     versions[{original, step.offset}] = result;
     for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
@@ -411,7 +438,9 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
-    copy.tilesAfter = [&](int64_t offset) { return model.lastOffset() - offset; };
+    copy.tilesAfter = [&](int64_t offset) {
+      return model.lastOffset() - offset + unroll - 1 - copyIndex;
+    };
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     emitIteration(builder, clusters, copy);
     advance(/*prune=*/true);
