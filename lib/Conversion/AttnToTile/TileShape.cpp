@@ -71,14 +71,14 @@ TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t d
 }
 
 namespace {
-/// From the read of an operand to its product, in clusters; 0 is the first of the iteration that
-/// stands at the same tile.
+/// From the read of an operand to its product, as `timeOf` counts.
 struct Held {
   int64_t from, to;
 };
 } // namespace
 
-/// Where the step stands; none: the schedule leaves it to the rule for steps without a place.
+/// Where the step stands, in clusters from the start of the iteration that stands at its tile; none
+/// if the schedule has no place for it.
 static std::optional<int64_t> timeOf(tile::ScheduleOp schedule, llvm::StringRef step) {
   int64_t clusters = 0;
   std::optional<int64_t> number, offset;

@@ -26,9 +26,9 @@ enum class IssueKind {
 IssueKind issueKind(mlir::Operation *op);
 
 /// Whether `op` may be reordered with other such operations as far as its operands allow: no
-/// regions, no effect on memory but reading LDS and fetching
-/// tiles to it (a schedule is legal only if barriers lie between a slot's reads and its next
-/// fetch), no convergence to keep.
+/// regions, no convergence to keep, no effect on memory but reading LDS and fetching tiles to it. A
+/// fetch may pass a read: between a slot's reads and its next fetch lie a wait and a barrier, which
+/// keep their places.
 bool isSchedulable(mlir::Operation *op);
 
 /// Operations that stand together, in order; a fence belongs behind each group.
