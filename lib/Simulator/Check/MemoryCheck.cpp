@@ -248,6 +248,7 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
     for (unsigned reg = write.first; reg < write.end(); ++reg) {
       state.defined[reg] &= ~undefined;
       state.origin[reg] = place.index;
+      state.watchVector(reg);
     }
 }
 
@@ -320,6 +321,7 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
         for (unsigned reg = result.first; reg < result.end(); ++reg) {
           state.defined[reg] &= ~(uint64_t(1) << lane);
           state.origin[reg] = place.index;
+          state.watchVector(reg);
         }
   };
   forEachGlobal(wave, info, op, touch, touchLds);
