@@ -41,7 +41,7 @@ public:
       uint64_t number = ~uint64_t(0);
       Page *page = nullptr;
     };
-    Entry entries[1024];
+    Entry entries[4096];
   };
   /// Enters an access of [host, host + bytes).
   void touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,

@@ -122,10 +122,13 @@ void LdsShadow::remember(Known &known, const InstructionInfo &info, const Pendin
   });
 }
 
-/// Which of the known footprints may be that of `op`.
-static size_t slotOf(const InstructionInfo &info, const PendingOp &op) {
+/// A hash of what the footprint of `op` is made from.
+static uint64_t keyOf(const InstructionInfo &info, const PendingOp &op) {
   uint64_t key = op.mask;
-  auto add = [&](uint64_t value) { key = (key ^ value) * 0x9e3779b97f4a7c15; };
+  auto add = [&](uint64_t value) {
+    key = (key ^ value) * 0x9e3779b97f4a7c15;
+    key ^= key >> 32;
+  };
   if (info.lds == MemoryKind::LdsDma) {
     add(op.scalar);
   } else {
@@ -133,13 +136,26 @@ static size_t slotOf(const InstructionInfo &info, const PendingOp &op) {
     add(op.ldsAddress[21] | uint64_t(op.ldsAddress[42]) << 32);
     add(info.ldsBytes | (info.ldsTwo ? uint64_t(op.scalar) << 32 : 0));
   }
-  return key >> 32;
+  return key * 0x9e3779b97f4a7c15;
+}
+
+/// The known footprint of `op`, or another one that it may replace.
+LdsShadow::Known &LdsShadow::find(const InstructionInfo &info, const PendingOp &op) {
+  if (!known) [[unlikely]]
+    known = std::make_unique<Bucket[]>(size_t(1) << bucketBits);
+  uint64_t key = keyOf(info, op);
+  Bucket &bucket = known[key >> (64 - bucketBits)];
+  for (Known &way : bucket.ways)
+    if (way.key == key && way.made != 0)
+      return way;
+  Known &replaced = bucket.ways[bucket.oldest++ % std::size(bucket.ways)];
+  replaced.key = key;
+  replaced.made = 0;
+  return replaced;
 }
 
 const LdsFootprint &LdsShadow::footprint(const InstructionInfo &info, const PendingOp &op) {
-  if (!known) [[unlikely]]
-    known = std::make_unique<Known[]>(knownCount);
-  Known &entry = known[slotOf(info, op) % knownCount];
+  Known &entry = find(info, op);
   bool same = entry.made != 0 && isOf(entry, info, op);
   if (same && entry.made == splits) [[likely]]
     return entry.footprint;

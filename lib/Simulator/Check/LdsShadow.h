@@ -53,6 +53,7 @@ public:
 private:
   /// A footprint and what it was made from.
   struct Known {
+    uint64_t key = 0; ///< a hash of what it was made from
     uint64_t mask = 0;
     uint32_t scalar = 0;
     uint32_t made = 0; ///< the value of `splits` when its groups were looked up; 0: unused
@@ -65,6 +66,12 @@ private:
   struct Range {
     uint32_t first, end; ///< cells
   };
+  /// The known footprints whose hashes begin alike.
+  struct Bucket {
+    Known ways[4];
+    unsigned oldest = 0;
+  };
+  Known &find(const InstructionInfo &info, const PendingOp &op);
   bool isOf(const Known &known, const InstructionInfo &info, const PendingOp &op) const;
   void remember(Known &known, const InstructionInfo &info, const PendingOp &op);
   void findGroups(const InstructionInfo &info, const PendingOp &op, LdsFootprint &footprint);
@@ -77,7 +84,7 @@ private:
   uint32_t cellCount() const { return static_cast<uint32_t>(groupOf.size()); }
 
   static constexpr unsigned coarsest = 4;
-  static constexpr size_t knownCount = 1024;
+  static constexpr unsigned bucketBits = 8;
 
   uint32_t size = 0;
   unsigned shift = coarsest;        ///< a cell is 2^shift bytes
@@ -85,7 +92,7 @@ private:
   std::vector<Cell> groups;         ///< the past of a group's cells
   std::vector<uint32_t> groupCells; ///< cells of each group
   uint32_t splits = 1;              ///< counts changes of `groupOf`
-  std::unique_ptr<Known[]> known;   ///< [knownCount], by a hash of the addresses
+  std::unique_ptr<Bucket[]> known;  ///< [2^bucketBits]
   // While the groups of an operation are looked up:
   std::vector<uint32_t> cellMark;     ///< of each cell: `mark` if the operation touches it
   std::vector<uint32_t> touchedCells; ///< of each group
