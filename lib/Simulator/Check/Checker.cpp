@@ -251,7 +251,7 @@ Result<runtime::LaunchReport> sim::launchChecked(Program &program, size_t kernel
                                                  std::span<const std::byte> kernarg,
                                                  const LaunchOptions &options) {
   const CodeImage &image = program.codeObject().image();
-  auto table = InstructionTable::create(*image.text, image.architecture);
+  auto table = InstructionTable::of(*image.text, image.architecture);
   if (!table)
     return table.error();
   Checker checker(*std::move(table));

@@ -165,9 +165,10 @@ static RegisterMask maskOf(const InstructionInfo &info, bool scalarSelect) {
   return mask;
 }
 
-Result<std::unique_ptr<InstructionTable>> InstructionTable::create(Text &text,
-                                                                   std::string_view cpu) {
-  std::unique_ptr<InstructionTable> table(new InstructionTable(text));
+Result<std::shared_ptr<InstructionTable>> InstructionTable::of(Text &text, std::string_view cpu) {
+  if (std::shared_ptr<Text::Table> kept = text.table(Text::TableKind::Check))
+    return std::static_pointer_cast<InstructionTable>(std::move(kept));
+  std::shared_ptr<InstructionTable> table(new InstructionTable(text));
   auto target = amdgpu::McTarget::create(StringRef(cpu.data(), cpu.size()));
   if (!target)
     return target.error();
@@ -185,6 +186,7 @@ Result<std::unique_ptr<InstructionTable>> InstructionTable::create(Text &text,
   if (!table->slots)
     return hostError("the host has no memory to check " + std::to_string(text.dwords()) +
                      " instructions");
+  text.keep(Text::TableKind::Check, table);
   return table;
 }
 

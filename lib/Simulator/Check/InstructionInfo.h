@@ -1,5 +1,5 @@
 // What the checks need to know of an instruction, worked out once for each slot of the text and
-// shared by all threads of a launch.
+// shared by all threads and launches.
 #pragma once
 
 #include "../Decode.h"
@@ -78,10 +78,11 @@ struct alignas(64) InstructionInfo {
 };
 
 /// Infos of one text. Any thread may ask.
-class InstructionTable {
+class InstructionTable final : public Text::Table {
 public:
-  static Result<std::unique_ptr<InstructionTable>> create(Text &text, std::string_view cpu);
-  ~InstructionTable();
+  /// The table of `text`, which is made for the first launch and kept with the text.
+  static Result<std::shared_ptr<InstructionTable>> of(Text &text, std::string_view cpu);
+  ~InstructionTable() override;
 
   /// The info of slot `index`, whose decoded form is `decoded`.
   const InstructionInfo &get(uint32_t index, const sim::Instruction &decoded) {
@@ -103,7 +104,7 @@ public:
   unsigned longest() const { return longestDistance; }
 
 private:
-  InstructionTable(Text &text) : code(text) {}
+  explicit InstructionTable(Text &text) : code(text) {}
   const InstructionInfo &make(uint32_t index, const sim::Instruction &decoded);
 
   Text &code;

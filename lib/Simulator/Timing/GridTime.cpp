@@ -3,7 +3,7 @@
 
 #include "GridKinds.h"
 #include "TimeProgram.h"
-#include "TimedInstruction.h"
+#include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 
 using namespace hocket;
@@ -29,7 +28,7 @@ namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
 class LineCounter final : public Instrument {
 public:
-  explicit LineCounter(const InstructionTimer &timer) : timer(timer) {}
+  LineCounter(TimedTable &table, const Text &text) : table(table), text(text) {}
   std::unique_ptr<Observer> observe(const LaunchContext &) override {
     return std::make_unique<Watcher>(*this);
   }
@@ -38,12 +37,7 @@ public:
 
 private:
   uint64_t bytesOf(const Instruction &instruction) {
-    auto [found, added] = bytes.try_emplace(&instruction, 4);
-    if (!added)
-      return found->second;
-    const auto *words = reinterpret_cast<const uint8_t *>(instruction.words);
-    auto timed = timer.describe(llvm::ArrayRef<uint8_t>(words, instruction.size * 4u));
-    return found->second = timed.ok() ? timed->bytes : 4;
+    return table.get(static_cast<uint32_t>(&instruction - text.instructions())).bytes;
   }
   struct Watcher final : Observer {
     explicit Watcher(LineCounter &counter) : counter(counter) {}
@@ -63,8 +57,8 @@ private:
     }
     LineCounter &counter;
   };
-  const InstructionTimer &timer;
-  std::unordered_map<const Instruction *, uint64_t> bytes;
+  TimedTable &table;
+  const Text &text;
 };
 
 class Predictor {
@@ -176,10 +170,11 @@ Status Predictor::timeKinds() {
 /// Of the workgroups that run side by side on the first XCD, a sample: what they ask of L2, and how
 /// much of it others of them ask for too.
 Status Predictor::findTraffic(const ArchInfo &arch) {
-  auto timer = InstructionTimer::create(arch.name, options.parameters);
-  if (!timer.ok())
-    return timer.error();
-  LineCounter counter(**timer);
+  Text &text = *program.codeObject().image().text;
+  auto table = TimedTable::of(text, arch, options.parameters);
+  if (!table.ok())
+    return table.error();
+  LineCounter counter(**table, text);
   LaunchOptions launch;
   launch.instrument = &counter;
   launch.maxWaveInstructions = options.maxWaveInstructions;

@@ -2,6 +2,7 @@
 #include "../LaunchSetup.h"
 #include "AccessCost.h"
 #include "TimeProgram.h"
+#include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/Occupancy.h"
@@ -41,9 +42,9 @@ private:
 class Driver {
 public:
   Driver(const LaunchContext &context, const TimingOptions &options, Prices &prices,
-         InstructionTimer &timer)
-      : context(context), options(options), prices(prices), timer(timer),
-        unit(options.parameters, context.text->dwords()), timed(context.text->dwords()) {}
+         TimedTable &table)
+      : context(context), options(options), prices(prices), table(table),
+        unit(options.parameters, context.text->dwords()), reached(context.text->dwords()) {}
 
   Status run(TimedRun &run, unsigned resident);
 
@@ -58,39 +59,30 @@ private:
   Status start(Slot &slot, uint64_t cycle);
   Status step(const ComputeUnit::Choice &choice);
   Status finish(Slot &slot);
-  const TimedInstruction &at(uint32_t place);
-  void setNext(unsigned wave, const Wave &state) { unit.setNext(wave, at(state.pc), state.pc); }
+  void setNext(unsigned wave, const Wave &state) {
+    unit.setNext(wave, table.get(state.pc), state.pc);
+  }
+  void describePlaces();
 
   const LaunchContext &context;
   const TimingOptions &options;
   Prices &prices;
-  InstructionTimer &timer;
+  TimedTable &table;
   ComputeUnit unit;
-  std::vector<std::unique_ptr<TimedInstruction>> timed;
+  std::vector<uint8_t> reached; ///< [dwords of the text]
   std::vector<Slot> slots;
   std::vector<std::pair<unsigned, unsigned>> owners; ///< of a wave: slot and index
   std::deque<uint64_t> waiting;
   TimedRun *result = nullptr;
-  TimedInstruction nowhere; ///< where execution has left the code: the step reports it
 };
 } // namespace
 
-const TimedInstruction &Driver::at(uint32_t place) {
-  if (place >= timed.size())
-    return nowhere;
-  if (timed[place])
-    return *timed[place];
-  Text &text = *context.text;
-  const Instruction &instruction = text.instructions()[place];
-  if (!executeOf(instruction))
-    text.decode(place);
-  const auto *bytes = reinterpret_cast<const uint8_t *>(instruction.words);
-  auto described = timer.describe(llvm::ArrayRef<uint8_t>(bytes, instruction.size * 4u));
-  // What LLVM cannot decode fails when it is executed, with a better message.
-  timed[place] = std::make_unique<TimedInstruction>(described.ok() ? *std::move(described)
-                                                                   : TimedInstruction());
-  result->places[place] = {text.addressOf(place), timed[place]->text, timed[place]->kind};
-  return *timed[place];
+void Driver::describePlaces() {
+  for (uint32_t place = 0; place < reached.size(); ++place)
+    if (reached[place]) {
+      const TimedInstruction &timed = table.get(place);
+      result->places[place] = {context.text->addressOf(place), timed.text, timed.kind};
+    }
 }
 
 Status Driver::start(Slot &slot, uint64_t cycle) {
@@ -130,7 +122,9 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
   Slot &slot = slots[slotIndex];
   Wave &wave = slot.group->waves[waveIndex];
   uint32_t place = wave.pc;
-  const TimedInstruction &instruction = at(place);
+  const TimedInstruction &instruction = table.get(place);
+  if (place < reached.size())
+    reached[place] = 1;
   prices.timed = &instruction;
   prices.place = place;
   prices.cost = {};
@@ -174,6 +168,7 @@ Status Driver::run(TimedRun &run, unsigned resident) {
     if (Status status = step(choice); !status.ok())
       return status;
   run.memoryBytes = unit.memoryBytesMoved();
+  describePlaces();
   return Status::success();
 }
 
@@ -210,9 +205,9 @@ Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
     return arch.error();
   TimingOptions options = given;
   options.parameters = given.parameters.on(**arch);
-  auto timer = InstructionTimer::create((*arch)->name, options.parameters);
-  if (!timer.ok())
-    return timer.error();
+  auto table = TimedTable::of(*program.codeObject().image().text, **arch, options.parameters);
+  if (!table.ok())
+    return table.error();
   AccessCosts costs(**arch, options.parameters);
   Prices prices(costs);
   LaunchOptions launchOptions;
@@ -235,7 +230,7 @@ Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
     return fits.error();
   run.resident = options.resident ? options.resident : *fits;
   double begin = threadSeconds();
-  Driver driver(context, options, prices, **timer);
+  Driver driver(context, options, prices, **table);
   if (Status status = driver.run(run, run.resident); !status.ok())
     return status.error();
   run.hostSeconds = threadSeconds() - begin;
