@@ -97,13 +97,15 @@ void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op, Exe
     if (op.partial && op.inRange[lane] == 0)
       continue;
     uint64_t begin = op.linear ? op.address[0] + uint64_t(lane) * timed.bytes : op.address[lane];
+    // Lanes side by side mostly share one: the rest is left to the sort.
     for (uint64_t at : {begin / sector, (begin + timed.bytes - 1) / sector})
-      if (std::find(seen, seen + count, at) == seen + count)
+      if (count == 0 || seen[count - 1] != at)
         seen[count++] = at;
   }
+  std::sort(seen, seen + count);
+  count = static_cast<unsigned>(std::unique(seen, seen + count) - seen);
   cost.bytes = static_cast<uint32_t>(std::popcount(op.mask)) * timed.bytes;
   cost.sectors = count;
-  std::sort(seen, seen + count);
   for (unsigned i = 0; i < count; ++i)
     if (i == 0 || seen[i] / 2 != seen[i - 1] / 2) // stores write through
       cost.missed += !touch(seen[i] / 2) || store;

@@ -155,6 +155,7 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
 
 Status Driver::run(TimedRun &run, unsigned resident) {
   result = &run;
+  run.events.reserve(std::min<uint64_t>(options.maxEvents, 1 << 17)); // untouched pages are free
   waiting.assign(options.workgroups.begin(), options.workgroups.end());
   resident = std::min<size_t>(resident, waiting.size());
   slots.resize(resident);
