@@ -9,6 +9,7 @@
 
 #include <ctime>
 #include <deque>
+#include <optional>
 
 using namespace hocket;
 using namespace hocket::sim;
@@ -19,7 +20,7 @@ class Prices final : public Instrument {
 public:
   explicit Prices(AccessCosts &costs) : costs(costs) {}
   std::unique_ptr<Observer> observe(const LaunchContext &) override {
-    return std::make_unique<Watcher>(*this);
+    return std::make_unique<Watcher>(*this, slots++);
   }
 
   const TimedInstruction *timed = nullptr;
@@ -27,15 +28,22 @@ public:
   ExecutedCost cost;
 
 private:
+  /// Watches one of the workgroups that are resident together.
   struct Watcher final : Observer {
-    explicit Watcher(Prices &prices) : prices(prices) {}
-    void issued(Wave &, const PendingOp &op, bool) override {
-      if (prices.timed)
-        prices.cost = prices.costs.of(*prices.timed, prices.place, op);
+    Watcher(Prices &prices, unsigned slot) : prices(prices), slot(slot) {}
+    void issued(Wave &wave, const PendingOp &op, bool) override {
+      if (!prices.timed)
+        return;
+      if (!addresses)
+        addresses.emplace(*wave.group, slot);
+      prices.cost = prices.costs.of(*prices.timed, prices.place, op, &*addresses);
     }
     Prices &prices;
+    const unsigned slot;
+    std::optional<StableAddresses> addresses;
   };
   AccessCosts &costs;
+  unsigned slots = 0;
 };
 
 /// One compute unit with the workgroups that pass through it.

@@ -99,6 +99,19 @@ TEST_F(Driver, KeepsAsManyEventsAsAskedFor) {
   EXPECT_THAT(toText(*run, summarize(*run)), HasSubstr("the first 10 instructions"));
 }
 
+TEST_F(Driver, OtherParametersAreNotServedFromTheLastRun) {
+  auto cycles = [&] {
+    auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+    return run.ok() ? run->cycles : 0;
+  };
+  uint64_t usual = cycles();
+  options.parameters.valuCycles *= 10;
+  uint64_t slow = cycles();
+  options.parameters = {};
+  EXPECT_GT(slow, usual + 30);
+  EXPECT_EQ(cycles(), usual);
+}
+
 TEST_F(Driver, GridOfOneKind) {
   auto grid = predictGrid(*device, *kernel, shape, arguments, options);
   ASSERT_TRUE(grid.ok()) << grid.error().message;
