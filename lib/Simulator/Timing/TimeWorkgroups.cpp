@@ -206,44 +206,73 @@ static double threadSeconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
-                                  const runtime::LaunchShape &shape,
-                                  std::span<const std::byte> kernarg, const TimingOptions &given) {
+struct PreparedRun::Parts {
+  Parts(const ArchInfo &arch, const TimingOptions &given)
+      : options(given), costs(arch, options.parameters), prices(costs) {}
+  TimingOptions options;
+  AccessCosts costs;
+  Prices prices;
+  std::shared_ptr<TimedTable> table;
+  std::unique_ptr<LaunchSetup> setup;
+  TimedRun run;
+};
+
+PreparedRun::PreparedRun(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
+PreparedRun::~PreparedRun() = default;
+
+Result<std::unique_ptr<PreparedRun>> PreparedRun::create(Program &program, size_t kernelNumber,
+                                                         const runtime::LaunchShape &shape,
+                                                         std::span<const std::byte> kernarg,
+                                                         const TimingOptions &given) {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
   TimingOptions options = given;
   options.parameters = given.parameters.on(**arch);
+  auto parts = std::make_unique<Parts>(**arch, options);
   auto table = TimedTable::of(*program.codeObject().image().text, **arch, options.parameters);
   if (!table.ok())
     return table.error();
-  AccessCosts costs(**arch, options.parameters);
-  Prices prices(costs);
+  parts->table = *std::move(table);
   LaunchOptions launchOptions;
-  launchOptions.instrument = &prices;
+  launchOptions.instrument = &parts->prices;
   launchOptions.maxWaveInstructions = options.maxWaveInstructions;
   auto setup = LaunchSetup::create(program, kernelNumber, shape, kernarg, launchOptions);
   if (!setup.ok())
     return setup.error();
-  const LaunchContext &context = (*setup)->context;
+  parts->setup = *std::move(setup);
   uint64_t count = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
   for (uint64_t workgroup : options.workgroups)
     if (workgroup >= count)
       return invalidInput("workgroup " + std::to_string(workgroup) +
                           " is to be timed, the grid has " + std::to_string(count) +
                           "; choose one below that");
-  TimedRun run;
-  run.kernel = context.kernel->name;
+  parts->run.kernel = parts->setup->context.kernel->name;
   auto fits = residentWorkgroups(program, kernelNumber, shape);
   if (!fits.ok())
     return fits.error();
-  run.resident = options.resident ? options.resident : *fits;
+  parts->run.resident = options.resident ? options.resident : *fits;
+  return std::unique_ptr<PreparedRun>(new PreparedRun(std::move(parts)));
+}
+
+Result<TimedRun> PreparedRun::execute() {
+  TimedRun &run = parts->run;
   double begin = threadSeconds();
-  Driver driver(context, options, prices, **table);
+  Driver driver(parts->setup->context, parts->options, parts->prices, *parts->table);
   if (Status status = driver.run(run, run.resident); !status.ok())
     return status.error();
   run.hostSeconds = threadSeconds() - begin;
   return std::move(run);
+}
+
+Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
+                                  const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg,
+                                  const TimingOptions &options) {
+  auto prepared = PreparedRun::create(program, kernelNumber, shape, kernarg, options);
+  if (!prepared.ok())
+    return prepared.error();
+  return (*prepared)->execute();
 }
 
 Result<TimedRun> sim::timeWorkgroups(runtime::Device &device, runtime::Kernel &kernel,
