@@ -2,6 +2,7 @@
 #include "ComputeUnit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 using namespace hocket;
@@ -77,7 +78,7 @@ void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, 
                                           : NoGate;
   if (newLine)
     fetch(wave);
-  simd[wave.simd].stale = true;
+  stale |= 1u << wave.simd;
   wave.own = wave.hold;
   waitForRegisters(wave);
   waitForCounters(wave);
@@ -167,30 +168,35 @@ ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
   return hold;
 }
 
-void ComputeUnit::refresh(SimdState &s) {
-  s.stale = false;
-  s.best.cycle = never;
-  uint8_t priority = 0;
-  for (unsigned number : s.live) {
-    const WaveState &wave = waves[number];
+void ComputeUnit::refresh(unsigned number) {
+  SimdState &s = simd[number];
+  Choice best;
+  best.cycle = never;
+  unsigned priority = 0;
+  // Which wave is better changes all the time: selections, not branches.
+  for (unsigned index : s.live) {
+    const WaveState &wave = waves[index];
     if (wave.atBarrier)
       continue;
     Hold hold = earliest(wave);
-    if (hold.until > s.best.cycle || (hold.until == s.best.cycle && wave.priority <= priority))
-      continue;
-    s.best = {number, hold.until, hold.stall};
-    priority = wave.priority;
+    bool better =
+        (hold.until < best.cycle) | ((hold.until == best.cycle) & (wave.priority > priority));
+    best.wave = better ? index : best.wave;
+    best.cycle = better ? hold.until : best.cycle;
+    best.stall = better ? hold.stall : best.stall;
+    priority = better ? wave.priority : priority;
   }
+  s.best = best;
+  firstCycle[number] = best.cycle;
 }
 
 bool ComputeUnit::choose(Choice &choice) {
+  for (; stale != 0; stale &= stale - 1)
+    refresh(static_cast<unsigned>(std::countr_zero(stale)));
   // SIMDs have their turns in different cycles, so there are no ties.
   unsigned first = 0;
-  for (unsigned i = 0; i < simds; ++i) {
-    if (simd[i].stale)
-      refresh(simd[i]);
-    first = simd[i].best.cycle < simd[first].best.cycle ? i : first;
-  }
+  for (unsigned i = 1; i < simds; ++i)
+    first = firstCycle[i] < firstCycle[first] ? i : first;
   choice = simd[first].best;
   return choice.cycle != never;
 }
@@ -268,7 +274,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   SimdState &s = simd[wave.simd];
   uint64_t cycle = choice.cycle;
   const bool vectorSide = wave.vectorSide;
-  s.stale = true;
+  stale |= 1u << wave.simd;
   IssueEvent event;
   event.ready = turnOf(wave.simd, vectorSide ? wave.vectorReady : wave.ready);
   event.cycle = cycle;
@@ -328,7 +334,7 @@ void ComputeUnit::releaseBarrier(unsigned number) {
     if (wave.group != number || wave.ended || !wave.atBarrier)
       continue;
     wave.atBarrier = false;
-    simd[wave.simd].stale = true;
+    stale |= 1u << wave.simd;
     wave.hold.raise(release, Stall::Barrier);
     wave.own.raise(release, Stall::Barrier);
   }

@@ -115,9 +115,9 @@ private:
     uint64_t gate[4] = {};
     Queue ldsQueue, memoryQueue;
     std::vector<unsigned> live; ///< its waves, the oldest first
-    // The wave of this SIMD that issues next; nothing that happens on other SIMDs changes it.
-    bool stale = true;
-    Choice best; ///< its cycle is `never` if none can
+    /// The wave of this SIMD that issues next, its cycle `never` if none can; nothing that happens
+    /// on other SIMDs changes it.
+    Choice best;
   };
   struct GroupState {
     unsigned live = 0;
@@ -128,7 +128,7 @@ private:
   void waitForCounters(WaveState &wave) const;
   void fetch(WaveState &wave);
   Hold earliest(const WaveState &wave) const;
-  void refresh(SimdState &s);
+  void refresh(unsigned number);
   void recordResults(WaveState &wave, uint64_t cycle);
   void issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
   void issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
@@ -137,7 +137,9 @@ private:
   std::vector<WaveState> waves;
   std::vector<GroupState> groups;
   std::array<SimdState, simds> simd;
-  std::vector<uint64_t> lineReady; ///< of each 64-byte line of code; 0: never fetched
+  uint64_t firstCycle[simds] = {};    ///< of each one's `best`
+  unsigned stale = (1u << simds) - 1; ///< SIMDs whose `best` has to be found anew, as bits
+  std::vector<uint64_t> lineReady;    ///< of each 64-byte line of code; 0: never fetched
   bool anyFetched = false;
   uint64_t ldsFree = 0, addressFree = 0;
   double memoryFree = 0;
