@@ -65,6 +65,7 @@ void WorkgroupChecker::before(Wave &wave, uint32_t index, const sim::Instruction
   WaveState &state = states[wave.index];
   state.current = index;
   const InstructionInfo &info = checker.table->get(index, instruction);
+  checker.table->expect(index + instruction.size);
   bool clean = hazards.follow(state, index, instruction.size);
   bool quiet = state.isQuiet(info) && !wave.gprIndexing;
   if (!clean || !quiet) [[unlikely]]

@@ -89,6 +89,11 @@ public:
     const InstructionInfo *known = __atomic_load_n(&slots[index], __ATOMIC_ACQUIRE);
     return known ? *known : make(index, decoded);
   }
+  /// Slot `index` is likely to be asked for next.
+  void expect(uint32_t index) const {
+    if (index < code.dwords())
+      __builtin_prefetch(slots[index]);
+  }
   /// The info of a slot that has been asked for.
   const InstructionInfo &known(uint32_t index) const { return *slots[index]; }
   std::string text(uint32_t index) { return code.disassemble(index).text; }
