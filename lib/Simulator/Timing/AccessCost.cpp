@@ -88,7 +88,7 @@ bool AccessCosts::touch(uint64_t line) {
 }
 
 void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op,
-                         const StableAddresses *addresses, ExecutedCost &cost) {
+                         StableAddresses *addresses, ExecutedCost &cost) {
   constexpr uint64_t sector = 64;
   bool store = timed.access == MemoryAccess::Store;
   uint64_t seen[128];
@@ -117,7 +117,7 @@ void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op,
 }
 
 ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, const PendingOp &op,
-                             const StableAddresses *addresses) {
+                             StableAddresses *addresses) {
   ExecutedCost cost;
   switch (timed.access) {
   case MemoryAccess::LdsRead:

@@ -16,10 +16,10 @@ class AccessCosts {
 public:
   AccessCosts(const ArchInfo &arch, const TimeParameters &parameters);
 
-  /// The cost of `op`, issued by the instruction `timed` at `place`. `addresses` is needed where
-  /// it may reach LDS or scratch by host address.
+  /// The cost of `op`, issued by the instruction `timed` at `place`. `addresses` makes host
+  /// addresses stable; without it they are taken as they are.
   ExecutedCost of(const TimedInstruction &timed, uint32_t place, const PendingOp &op,
-                  const StableAddresses *addresses = nullptr);
+                  StableAddresses *addresses = nullptr);
 
 private:
   /// The last address pattern of a place. Conflicts depend on the distances between lanes only: a
@@ -32,7 +32,7 @@ private:
   };
   LdsCost lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
   LdsCost count(const TimedInstruction &timed, const PendingOp &op) const;
-  void memory(const TimedInstruction &timed, const PendingOp &op, const StableAddresses *addresses,
+  void memory(const TimedInstruction &timed, const PendingOp &op, StableAddresses *addresses,
               ExecutedCost &cost);
   bool touch(uint64_t line);
 

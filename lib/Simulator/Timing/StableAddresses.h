@@ -1,10 +1,10 @@
-// Addresses of LDS and scratch for the model's cache that do not depend on where the host has put
-// them: operations in flight carry host addresses, and a heap looks different in every build.
+// Addresses for the model's cache that do not depend on where the host has put things.
 //
-// Device memory keeps its host addresses. They agree with the device's within a page; which pages
-// share sets of the cache follows from how the host maps them.
+// Operations in flight carry host addresses. Device memory has its device addresses here; LDS and
+// scratch, which flat and scratch instructions reach, lie in regions beyond all of those.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace hocket::sim {
@@ -21,11 +21,13 @@ public:
   };
   /// `slot` numbers the workgroups that are resident together.
   StableAddresses(const Workgroup &group, unsigned slot);
-  /// The piece that holds `host`; of device memory just that byte, unshifted.
-  Mapping mappingOf(uint64_t host) const;
+  /// The piece that holds `host`.
+  Mapping mappingOf(uint64_t host);
 
 private:
+  const Workgroup &group;
   Mapping lds, scratch;
+  std::array<Mapping, 8> allocations; ///< the latest asked for first
 };
 
 } // namespace hocket::sim

@@ -34,10 +34,9 @@ private:
     void issued(Wave &wave, const PendingOp &op, bool) override {
       if (!prices.timed)
         return;
-      const StableAddresses *stable = nullptr;
-      if (op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment != 2)
-        stable = addresses ? &*addresses : &addresses.emplace(*wave.group, slot);
-      prices.cost = prices.costs.of(*prices.timed, prices.place, op, stable);
+      if (!addresses)
+        addresses.emplace(*wave.group, slot);
+      prices.cost = prices.costs.of(*prices.timed, prices.place, op, &*addresses);
     }
     Prices &prices;
     const unsigned slot;
