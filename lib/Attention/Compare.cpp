@@ -5,6 +5,8 @@
 // results first: a NaN compares false with everything and would slip through a maximum.
 #include "hocket/Attention/Reference.h"
 
+#include "hocket/Verify/DeviceTensor.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -13,6 +15,7 @@
 
 using namespace hocket;
 using namespace hocket::attention;
+using verify::guardPattern;
 
 namespace {
 constexpr double toleranceBf16 = 3.5e-3;

@@ -2,16 +2,19 @@
 // generator, so that order and number of threads do not matter.
 #include "hocket/Attention/Data.h"
 
-#include "hocket/Attention/Parallel.h"
-#include "hocket/Attention/Random.h"
+#include "hocket/Verify/Parallel.h"
+#include "hocket/Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
+#include <span>
 
 using namespace hocket;
 using namespace hocket::attention;
+using verify::Generator;
+using verify::parallelFor;
 
 namespace {
 /// Which stream of random numbers; tensors and purposes must not share one.

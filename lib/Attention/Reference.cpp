@@ -5,13 +5,13 @@
 // row.
 #include "hocket/Attention/Reference.h"
 
-#include "hocket/Attention/Parallel.h"
 #include "hocket/Attention/ReferenceKernel.h"
+#include "hocket/Verify/Parallel.h"
+#include "hocket/Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <random>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -189,7 +189,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   const WidenTable table(problem.dtype);
   std::vector<RowBlock> blocks = makeBlocks(result.rows, problem.seqQ);
   // Later blocks of a causal problem are the longer ones: start with them.
-  parallelFor(
+  verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {
         BlockWorker(problem, inputs, table, result).run(blocks[blocks.size() - 1 - item]);
@@ -202,22 +202,6 @@ int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
   double perRow = 2.0 * static_cast<double>(problem.seqKv) *
                   static_cast<double>(problem.headDim + problem.headDimV);
   return std::max<int64_t>(1024, static_cast<int64_t>(hostRate * rowLimitSeconds / perRow));
-}
-
-std::vector<int64_t> attention::addSample(std::vector<int64_t> rows, int64_t total, int64_t limit,
-                                          uint64_t seed) {
-  int64_t stretches = limit - static_cast<int64_t>(rows.size());
-  std::mt19937_64 random(seed);
-  for (int64_t i = 0; i < stretches; ++i) {
-    auto bound = [&](int64_t n) {
-      return static_cast<int64_t>(static_cast<__int128>(total) * n / stretches);
-    };
-    int64_t begin = bound(i), length = std::max<int64_t>(1, bound(i + 1) - begin);
-    rows.push_back(begin + static_cast<int64_t>(random() % static_cast<uint64_t>(length)));
-  }
-  std::sort(rows.begin(), rows.end());
-  rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-  return rows;
 }
 
 std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_t limit,
@@ -236,5 +220,5 @@ std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_
       rows.push_back(group * problem.seqQ);
       rows.push_back((group + 1) * problem.seqQ - 1);
     }
-  return addSample(std::move(rows), total, limit, seed);
+  return verify::addSample(std::move(rows), total, limit, seed);
 }

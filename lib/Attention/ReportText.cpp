@@ -1,31 +1,14 @@
 // A report as JSON for programs and as a table for people; both say the same.
-#include "hocket/Attention/FindingJson.h"
 #include "hocket/Attention/RunForward.h"
-
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
-
-#include <cmath>
+#include "hocket/Verify/ReportParts.h"
 
 using namespace hocket;
 using namespace hocket::attention;
 using llvm::StringRef;
+using verify::decimal;
+using verify::finiteValue;
+using verify::line;
 namespace json = llvm::json;
-
-/// JSON has no NaN and no infinity; they become null.
-static json::Value finiteValue(double value) {
-  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
-}
-
-static void writeDim(json::OStream &out, StringRef key, const runtime::Dim3 &dim) {
-  out.attributeArray(key, [&] {
-    out.value(dim.x);
-    out.value(dim.y);
-    out.value(dim.z);
-  });
-}
 
 static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("dtype", StringRef(toString(problem.dtype)));
@@ -69,64 +52,32 @@ static void writeErrors(json::OStream &out, const ForwardErrors &errors) {
   out.attribute("wrong_empty_rows", errors.wrongEmptyRows);
 }
 
-static void writeKernel(json::OStream &out, const ForwardReport &report,
-                        const ForwardKernelInfo &kernel) {
-  out.attribute("name", kernel.name);
-  writeDim(out, "grid", kernel.shape.grid);
-  writeDim(out, "block", kernel.shape.block);
-  out.attribute("static_lds", kernel.info.staticLds);
-  out.attribute("dynamic_lds", kernel.shape.dynamicLds);
-  out.attribute("vgprs", kernel.info.vgprs);
-  out.attribute("agprs", kernel.info.agprs);
-  out.attribute("sgprs", kernel.info.sgprs);
-  out.attribute("spills", kernel.info.vgprSpills + kernel.info.sgprSpills);
-  out.attribute("kernarg_bytes", kernel.kernargBytes);
-  out.attribute("workspace_bytes", report.workspaceBytes);
-}
-
-static void writeLaunches(json::OStream &out, const ForwardReport &report) {
-  for (const ForwardLaunch &launch : report.launches)
-    out.object([&] {
-      out.attribute("seed", launch.seed);
-      out.attribute("seconds", finiteValue(launch.seconds()));
-      if (report.device != "sim")
-        return;
-      out.attribute("wave_instructions", launch.waveInstructions());
-      out.attribute("workgroups", launch.workgroups());
+static void writeKernels(json::OStream &out, const ForwardReport &report) {
+  auto write = [&](const verify::KernelSummary &kernel) {
+    verify::writeKernel(out, kernel);
+    out.attribute("workspace_bytes", report.workspaceBytes);
+  };
+  const std::span<const verify::KernelSummary> kernels = report.kernels;
+  if (!kernels.empty())
+    out.attributeObject("kernel", [&] { write(kernels.front()); });
+  if (kernels.size() > 1)
+    out.attributeArray("further_kernels", [&] {
+      for (const verify::KernelSummary &kernel : kernels.subspan(1))
+        out.object([&] { write(kernel); });
     });
 }
 
 std::string attention::toJson(const ForwardReport &report) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("passed", report.passed());
-    out.attribute("verified", report.verified);
-    out.attribute("output_hash", llvm::utohexstr(report.outputHash, /*LowerCase=*/true));
-    out.attributeArray("failures", [&] {
-      for (const std::string &failure : report.failures)
-        out.value(failure);
-    });
+  return verify::jsonObject([&](json::OStream &out) {
+    verify::writeVerdict(out, report);
     out.attributeObject("problem", [&] { writeProblem(out, report.problem); });
-    out.attributeObject("device", [&] {
-      out.attribute("kind", report.device);
-      out.attribute("name", report.deviceName);
-      out.attribute("architecture", report.architecture);
-    });
-    const std::span<const ForwardKernelInfo> kernels = report.kernels;
-    if (!kernels.empty())
-      out.attributeObject("kernel", [&] { writeKernel(out, report, kernels.front()); });
-    if (kernels.size() > 1)
-      out.attributeArray("further_kernels", [&] {
-        for (const ForwardKernelInfo &kernel : kernels.subspan(1))
-          out.object([&] { writeKernel(out, report, kernel); });
-      });
+    verify::writeDevice(out, report);
+    writeKernels(out, report);
     out.attribute("data", StringRef(toString(report.options.data)));
     out.attribute("seed", report.options.seed);
-    out.attributeArray("launches", [&] { writeLaunches(out, report); });
+    verify::writeLaunches(out, report);
     if (report.options.check)
-      writeFindings(out, report.findings);
+      verify::writeFindings(out, report.findings);
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
     if (report.inspectedErrors)
@@ -137,22 +88,6 @@ std::string attention::toJson(const ForwardReport &report) {
       out.attribute("compare", finiteValue(report.compareSeconds));
     });
   });
-  stream << '\n';
-  return text;
-}
-
-static std::string show(const runtime::Dim3 &dim) {
-  return std::to_string(dim.x) + " x " + std::to_string(dim.y) + " x " + std::to_string(dim.z);
-}
-
-static void line(llvm::raw_ostream &out, StringRef name, const llvm::Twine &value) {
-  out << llvm::left_justify(name, 14) << value << '\n';
-}
-
-static std::string decimal(const char *format, double value) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format(format, value);
-  return text;
 }
 
 static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report) {
@@ -182,34 +117,11 @@ std::string attention::toText(const ForwardReport &report) {
   line(out, "data",
        std::string(toString(report.options.data)) + ", seed " +
            std::to_string(report.options.seed));
-  line(out, "device", report.device + " (" + report.deviceName + ", " + report.architecture + ")");
-  for (const ForwardKernelInfo &kernel : report.kernels) {
-    line(out, "kernel",
-         kernel.name + ", grid " + show(kernel.shape.grid) + ", block " + show(kernel.shape.block));
-    line(out, "resources",
-         std::to_string(kernel.info.vgprs) + " VGPRs, " + std::to_string(kernel.info.sgprs) +
-             " SGPRs, " + std::to_string(kernel.info.staticLds + kernel.shape.dynamicLds) +
-             " bytes of LDS, " + std::to_string(kernel.info.vgprSpills + kernel.info.sgprSpills) +
-             " spills");
-  }
-  for (const ForwardLaunch &launch : report.launches) {
-    std::string time = decimal("%.6f", launch.seconds()) + " s";
-    if (report.device == "sim")
-      time += " of host time, " + std::to_string(launch.waveInstructions()) +
-              " wave-instructions, interleaving seed " + std::to_string(launch.seed);
-    line(out, "launch", time);
-  }
+  verify::deviceLine(out, report);
+  verify::kernelLines(out, report);
+  verify::launchLines(out, report);
   if (report.verified)
     writeErrorLines(out, report);
-  for (const runtime::Finding &finding : report.findings)
-    line(out, "finding", runtime::describeFinding(finding));
-  for (const ForwardLaunch &launch : report.launches)
-    if (!launch.report.checkNote.empty())
-      line(out, "note", launch.report.checkNote);
-  if (report.options.check && report.findings.empty())
-    line(out, "checked", "no findings");
-  for (const std::string &failure : report.failures)
-    line(out, "wrong", failure);
-  line(out, "result", report.passed() ? report.verified ? "right" : "not verified" : "WRONG");
+  verify::outcomeLines(out, report, report.options.check);
   return text;
 }

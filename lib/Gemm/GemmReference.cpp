@@ -2,18 +2,19 @@
 // errors of any order of summation.
 #include "hocket/Gemm/GemmReference.h"
 
-#include "hocket/Attention/Parallel.h"
-#include "hocket/Attention/Random.h"
+#include "hocket/Attention/Data.h"
 #include "hocket/Attention/ReferenceKernel.h"
+#include "hocket/Verify/DeviceTensor.h"
+#include "hocket/Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace hocket;
 using namespace hocket::gemm;
-using attention::Generator;
 using attention::roundTo;
 using attention::widen;
+using verify::Generator;
 
 namespace {
 constexpr int64_t blockRows = 64, blockColumns = 256, blockDepth = 256;
@@ -74,7 +75,7 @@ GemmInputs gemm::generateInputs(const GemmProblem &problem, DataKind kind, uint6
   GemmInputs inputs;
   auto fill = [&](std::vector<uint16_t> &to, int64_t rows, Stream stream) {
     to.resize(static_cast<size_t>(rows * problem.k));
-    attention::parallelFor(rows, threads, [&](int64_t row) {
+    verify::parallelFor(rows, threads, [&](int64_t row) {
       std::vector<double> values(static_cast<size_t>(problem.k));
       fillRow(kind, seed, stream, row, values);
       for (int64_t i = 0; i != problem.k; ++i)
@@ -151,7 +152,7 @@ GemmReference gemm::computeReference(const GemmProblem &problem, const GemmInput
   result.sums.resize(result.rows.size() * static_cast<size_t>(problem.n));
   result.magnitudes.resize(result.sums.size());
   int64_t blocks = (static_cast<int64_t>(result.rows.size()) + blockRows - 1) / blockRows;
-  attention::parallelFor(
+  verify::parallelFor(
       blocks, threads, [&](int64_t block) { BlockWorker(problem, inputs, result).run(block); },
       "reference", progress);
   return result;
@@ -180,8 +181,8 @@ GemmErrors gemm::compareGemm(const GemmProblem &problem, DataKind kind,
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
   errors.roundoff = problem.dtype == DataType::BF16 ? 0x1p-8 : 0x1p-11;
   for (uint16_t bits : c) {
-    errors.unwrittenElements += bits == attention::guardPattern;
-    errors.nanElements += bits != attention::guardPattern && isNan(problem.dtype, bits);
+    errors.unwrittenElements += bits == verify::guardPattern;
+    errors.nanElements += bits != verify::guardPattern && isNan(problem.dtype, bits);
   }
   bool exact = isExact(problem, kind);
   double squaredError = 0, squaredReference = 0;

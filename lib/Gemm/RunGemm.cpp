@@ -1,79 +1,41 @@
 // One product on one device, start to end: check, place, launch, judge.
 #include "hocket/Gemm/RunGemm.h"
 
-#include "hocket/Attention/DeviceTensor.h"
+#include "hocket/Verify/Random.h"
 
-#include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/xxhash.h"
-
-#include <algorithm>
 #include <memory>
 
 using namespace hocket;
 using namespace hocket::gemm;
-using attention::DeviceTensor;
+using verify::bytesOf;
+using verify::DeviceTensor;
 
 namespace {
 /// The state of one `runGemm`.
-class Runner {
+class Runner : verify::KernelRun {
 public:
-  Runner(runtime::Device &device, const manifest::Manifest &manifest, const GemmProblem &problem,
-         const GemmOptions &options)
-      : device(device), manifest(manifest), problem(problem), options(options) {}
-  Result<GemmReport> run(std::span<const std::byte> codeObject);
+  Runner(runtime::Device &device, const GemmProblem &problem, const GemmOptions &options)
+      : KernelRun(device, options, report), problem(problem), options(options) {}
+  Result<GemmReport> run(std::span<const std::byte> codeObject, const manifest::Manifest &manifest);
 
 private:
-  Status load(std::span<const std::byte> codeObject);
   Status place();
-  Status launchAll();
+  Status launchAndCompare();
   Status launchOnce(uint64_t seed, std::vector<uint16_t> &to);
-  Status collect(MatrixName matrix, std::span<std::byte> to, const std::string &launch);
+  Status collectMatrix(MatrixName matrix, std::span<std::byte> to, const std::string &launch);
   Status checkInputs();
   void verify();
   DeviceTensor &matrix(MatrixName name) { return *matrices[static_cast<size_t>(name)]; }
-  void say(const std::string &phase) const {
-    if (options.progress)
-      options.progress(phase, 0);
-  }
 
-  runtime::Device &device;
-  const manifest::Manifest &manifest;
   const GemmProblem &problem;
   const GemmOptions &options;
 
-  std::shared_ptr<runtime::Module> module;
-  std::shared_ptr<runtime::Kernel> kernel;
-  manifest::Binding binding;
   GemmInputs inputs;
   std::vector<uint16_t> output; ///< of the first launch
   std::unique_ptr<DeviceTensor> matrices[3];
-  bool faulted = false; ///< a checked launch did not finish, its result means nothing
   GemmReport report;
 };
 } // namespace
-
-static std::span<std::byte> bytesOf(std::vector<uint16_t> &values) {
-  return std::as_writable_bytes(std::span(values));
-}
-
-Status Runner::load(std::span<const std::byte> codeObject) {
-  if (manifest.target != device.properties().architecture)
-    return unsupported("manifest of kernel '" + manifest.kernel + "' is for " + manifest.target +
-                       ", device '" + device.properties().name + "' is a " +
-                       device.properties().architecture + "; compile for that target");
-  if (Status status = manifest::checkRequirements(manifest, problemVariables(problem));
-      !status.ok())
-    return status;
-  Result<std::shared_ptr<runtime::Module>> loaded = device.loadModule(codeObject, manifest.kernel);
-  if (!loaded.ok())
-    return loaded.error();
-  module = *loaded;
-  Result<std::shared_ptr<runtime::Kernel>> found = module->kernel(manifest.kernel);
-  if (!found.ok())
-    return found.error();
-  kernel = *found;
-  return manifest::checkKernel(manifest, kernel->info());
-}
 
 Status Runner::place() {
   say("generating data");
@@ -81,7 +43,7 @@ Status Runner::place() {
   output.resize(static_cast<size_t>(problem.m * problem.n));
   // Checked execution reports what is accessed outside of allocations. So these end with their
   // matrices: reads beyond are found too, even where a mask hides what they return.
-  uint64_t guardBehind = options.check ? 0 : attention::guardBytes;
+  uint64_t guardBehind = options.check ? 0 : verify::guardBytes;
   for (MatrixName name : {MatrixName::A, MatrixName::B, MatrixName::C}) {
     std::vector<uint64_t> rows;
     for (int64_t row = 0; row != problem.rows(name); ++row)
@@ -99,65 +61,35 @@ Status Runner::place() {
     return status;
   GemmPointers pointers{matrix(MatrixName::A).address(), matrix(MatrixName::B).address(),
                         matrix(MatrixName::C).address()};
-  Result<manifest::Binding> bound =
-      manifest::bindLaunch(manifest, problemVariables(problem, &pointers));
-  if (!bound.ok())
-    return bound.error();
-  binding = *std::move(bound);
-  return Status::success();
+  return bind(problemVariables(problem, &pointers));
 }
 
-/// Reads a matrix back and reports bytes that changed around its rows.
-Status Runner::collect(MatrixName name, std::span<std::byte> to, const std::string &launch) {
-  std::string where;
-  Result<uint64_t> changes = matrix(name).download(to, where);
-  if (!changes.ok())
-    return changes.error();
-  if (*changes != 0)
-    report.failures.push_back(std::to_string(*changes) + " bytes around matrix '" +
-                              std::string(toString(name)) + "' were written" + launch +
-                              ", the first " + where);
-  return Status::success();
+Status Runner::collectMatrix(MatrixName name, std::span<std::byte> to, const std::string &launch) {
+  return collect(matrix(name), "matrix '" + std::string(toString(name)) + "'", to, launch);
 }
 
 Status Runner::launchOnce(uint64_t seed, std::vector<uint16_t> &to) {
   if (Status status = matrix(MatrixName::C).uploadGuards(); !status.ok())
     return status;
-  runtime::SimulationOptions simulation;
-  simulation.seed = seed;
-  simulation.threads = options.threads;
-  simulation.check = options.check;
-  simulation.maxWaveInstructions = options.instructionLimit;
-  device.setSimulationOptions(simulation);
-  Result<runtime::LaunchReport> launched = device.launch(*kernel, binding.shape, binding.kernarg);
-  std::string where =
-      device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
-  if (!launched.ok())
-    return Error{launched.error().kind, launched.error().message + where};
-  mergeFindings(report.findings, launched->findings);
-  report.launches.push_back(*launched);
-  if (!launched->fault.empty()) {
-    faulted = true;
-    report.failures.push_back("the launch did not finish: " + launched->fault + where);
-  }
+  if (Status status = launch(seed); !status.ok())
+    return status;
   to.resize(output.size());
-  return collect(MatrixName::C, bytesOf(to), where);
+  return collectMatrix(MatrixName::C, bytesOf(to), launchName(seed));
 }
 
-Status Runner::launchAll() {
-  for (unsigned i = 0; i != std::max(options.interleavings, 1u); ++i) {
-    say("launch " + std::to_string(i + 1) + " of " + std::to_string(options.interleavings));
+Status Runner::launchAndCompare() {
+  auto launchAnother = [&](uint64_t seed, bool first) -> Status {
     std::vector<uint16_t> other;
-    if (Status status = launchOnce(options.seed + i, i == 0 ? output : other); !status.ok())
+    if (Status status = launchOnce(seed, first ? output : other); !status.ok())
       return status;
-    if (i != 0 && !faulted && other != output)
-      report.failures.push_back("interleaving seed " + std::to_string(options.seed + i) +
-                                " gives another result than seed " + std::to_string(options.seed) +
-                                "; the kernel has a race or a missing wait");
-  }
-  if (options.inspect)
-    if (Status status = options.inspect(*kernel, binding); !status.ok())
-      return status;
+    if (!first && !faulted && other != output)
+      reportDifference(seed);
+    return Status::success();
+  };
+  if (Status status = launchAll(launchAnother); !status.ok())
+    return status;
+  if (Status status = inspect(); !status.ok())
+    return status;
   return checkInputs();
 }
 
@@ -165,7 +97,7 @@ Status Runner::checkInputs() {
   for (auto [name, wanted] :
        {std::pair(MatrixName::A, &inputs.a), std::pair(MatrixName::B, &inputs.b)}) {
     std::vector<uint16_t> content(wanted->size());
-    if (Status status = collect(name, bytesOf(content), ""); !status.ok())
+    if (Status status = collectMatrix(name, bytesOf(content), ""); !status.ok())
       return status;
     if (content != *wanted)
       report.failures.push_back("input matrix '" + std::string(toString(name)) +
@@ -181,44 +113,34 @@ void Runner::verify() {
     for (int64_t row = 0; row != problem.m; ++row)
       rows.push_back(row);
   else
-    rows = attention::addSample({0, problem.m - 1}, problem.m, limit, options.seed);
+    rows = verify::addSample({0, problem.m - 1}, problem.m, limit, options.seed);
   GemmReference reference =
       computeReference(problem, inputs, std::move(rows), options.threads, options.progress);
   say("comparing");
   report.errors = compareGemm(problem, options.data, reference, output);
-  report.verified = true;
-  report.failures.insert(report.failures.begin(), report.errors.failures.begin(),
-                         report.errors.failures.end());
+  addVerdict(report.errors.failures);
 }
 
-Result<GemmReport> Runner::run(std::span<const std::byte> codeObject) {
+Result<GemmReport> Runner::run(std::span<const std::byte> codeObject,
+                               const manifest::Manifest &manifest) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
-  if (Status status = load(codeObject); !status.ok())
+  if (Status status = load(codeObject, manifest, problemVariables(problem)); !status.ok())
     return status.error();
-  for (auto step : {&Runner::place, &Runner::launchAll})
+  for (auto step : {&Runner::place, &Runner::launchAndCompare})
     if (Status status = (this->*step)(); !status.ok())
       return status.error();
-  std::span<std::byte> bytes = bytesOf(output);
-  report.outputHash = llvm::xxh3_64bits(
-      llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  report.outputHash = verify::hashBits({bytesOf(output)});
   if (options.verify && !faulted)
     verify();
-  if (hasErrors(report.findings))
-    report.failures.push_back("checked execution found errors");
+  finish();
   report.problem = problem;
   report.options = options;
-  report.kernel = manifest.kernel;
-  report.device = device.kind();
-  report.deviceName = device.properties().name;
-  report.architecture = device.properties().architecture;
-  report.shape = binding.shape;
-  report.kernelInfo = kernel->info();
   return std::move(report);
 }
 
 Result<GemmReport> gemm::runGemm(runtime::Device &device, std::span<const std::byte> codeObject,
                                  const manifest::Manifest &manifest, const GemmProblem &problem,
                                  const GemmOptions &options) {
-  return Runner(device, manifest, problem, options).run(codeObject);
+  return Runner(device, problem, options).run(codeObject, manifest);
 }

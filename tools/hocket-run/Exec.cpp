@@ -9,9 +9,9 @@
 #include "Subcommands.h"
 #include "TimeRequest.h"
 
-#include "hocket/Attention/FindingJson.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
+#include "hocket/Verify/ReportParts.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -31,12 +31,6 @@ struct Request {
   unsigned interleavings = 1;
   TimeRequest time;
   bool check = false;
-};
-
-/// One launch's outcome.
-struct Launch {
-  uint64_t seed;
-  runtime::LaunchReport report;
 };
 
 /// The state of one `exec`.
@@ -60,11 +54,9 @@ private:
   std::shared_ptr<runtime::Module> module;
   std::shared_ptr<runtime::Kernel> kernel;
   std::vector<std::byte> kernarg;
-  std::vector<Launch> launches;
   std::vector<std::vector<std::byte>> saved; ///< by buffer, of the first launch
-  std::vector<std::string> failures;
-  std::vector<runtime::Finding> findings; ///< of all launches
-  bool faulted = false;                   ///< a checked launch did not finish
+  verify::RunReport report;
+  bool faulted = false; ///< a checked launch did not finish
 };
 } // namespace
 
@@ -131,6 +123,7 @@ Status Execution::load() {
   if (!opened.ok())
     return opened.error();
   device = opened->device;
+  report.describe(*device);
   if (request.check && device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
   Result<std::shared_ptr<runtime::Module>> loaded = device->loadModule(*bytes, request.file);
@@ -172,9 +165,10 @@ Status Execution::collect(const Buffers &buffers, uint64_t seed, bool first) {
     }
     auto [a, b] = std::mismatch(saved[i].begin(), saved[i].end(), content->begin());
     if (a != saved[i].end())
-      failures.push_back(file.buffers[i].describe(i) + " differs between interleavings: seed " +
-                         std::to_string(seed) + " and seed " + std::to_string(request.seed) +
-                         " at byte " + std::to_string(a - saved[i].begin()));
+      report.failures.push_back(file.buffers[i].describe(i) +
+                                " differs between interleavings: seed " + std::to_string(seed) +
+                                " and seed " + std::to_string(request.seed) + " at byte " +
+                                std::to_string(a - saved[i].begin()));
   }
   return Status::success();
 }
@@ -190,17 +184,17 @@ Status Execution::launchAll(const Buffers &buffers) {
     simulation.maxWaveInstructions = request.instructionLimit;
     simulation.check = request.check;
     device->setSimulationOptions(simulation);
-    Result<runtime::LaunchReport> report = device->launch(*kernel, request.shape, kernarg);
-    if (!report.ok()) {
+    Result<runtime::LaunchReport> launched = device->launch(*kernel, request.shape, kernarg);
+    if (!launched.ok()) {
       std::string seed = request.interleavings > 1
                              ? "\nnote: with interleaving seed " + std::to_string(simulation.seed)
                              : "";
-      return Error{report.error().kind, report.error().message + seed};
+      return Error{launched.error().kind, launched.error().message + seed};
     }
-    launches.push_back({simulation.seed, *report});
-    runtime::mergeFindings(findings, report->findings);
-    if (!report->fault.empty()) {
-      failures.push_back("the launch did not finish: " + report->fault);
+    report.launches.push_back({simulation.seed, {*launched}});
+    runtime::mergeFindings(report.findings, launched->findings);
+    if (!launched->fault.empty()) {
+      report.failures.push_back("the launch did not finish: " + launched->fault);
       faulted = true;
       break;
     }
@@ -226,45 +220,23 @@ Status Execution::save() const {
   return Status::success();
 }
 
-static void writeDim(json::OStream &out, StringRef key, const runtime::Dim3 &dim) {
-  out.attributeArray(key, [&] {
-    for (uint32_t value : {dim.x, dim.y, dim.z})
-      out.value(value);
-  });
-}
-
 std::string Execution::toJson(const Buffers &buffers) const {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("passed", failures.empty());
+  return verify::jsonObject([&](json::OStream &out) {
+    out.attribute("passed", report.passed());
     out.attributeArray("failures", [&] {
-      for (const std::string &failure : failures)
+      for (const std::string &failure : report.failures)
         out.value(failure);
     });
     out.attribute("file", request.file);
     out.attribute("kernel", request.kernel);
-    out.attributeObject("device", [&] {
-      out.attribute("kind", StringRef(device->kind()));
-      out.attribute("name", device->properties().name);
-      out.attribute("architecture", device->properties().architecture);
-    });
-    writeDim(out, "grid", request.shape.grid);
-    writeDim(out, "block", request.shape.block);
+    verify::writeDevice(out, report);
+    verify::writeDim(out, "grid", request.shape.grid);
+    verify::writeDim(out, "block", request.shape.block);
     out.attribute("dynamic_lds", request.shape.dynamicLds);
     out.attribute("kernarg_bytes", static_cast<uint64_t>(kernarg.size()));
-    out.attributeArray("launches", [&] {
-      for (const Launch &launch : launches)
-        out.object([&] {
-          out.attribute("seed", launch.seed);
-          out.attribute("seconds", launch.report.seconds);
-          if (device->kind() == "sim")
-            out.attribute("wave_instructions", launch.report.waveInstructions);
-        });
-    });
+    verify::writeLaunches(out, report);
     if (request.check)
-      attention::writeFindings(out, findings);
+      verify::writeFindings(out, report.findings);
     out.attributeArray("buffers", [&] {
       for (size_t i = 0; i != file.buffers.size(); ++i)
         out.object([&] {
@@ -276,22 +248,20 @@ std::string Execution::toJson(const Buffers &buffers) const {
         });
     });
   });
-  stream << '\n';
-  return text;
 }
 
 void Execution::printSummary() const {
-  for (const Launch &launch : launches) {
+  for (const verify::RunLaunch &launch : report.launches) {
     llvm::errs() << request.kernel << " on " << StringRef(device->kind()) << ": "
-                 << llvm::format("%.6f s", launch.report.seconds);
+                 << llvm::format("%.6f s", launch.seconds());
     if (device->kind() == "sim")
-      llvm::errs() << " of host time, " << launch.report.waveInstructions
+      llvm::errs() << " of host time, " << launch.waveInstructions()
                    << " wave-instructions, interleaving seed " << launch.seed;
     llvm::errs() << '\n';
   }
-  for (const runtime::Finding &finding : findings)
+  for (const runtime::Finding &finding : report.findings)
     llvm::errs() << "hocket-run: " << runtime::describeFinding(finding) << '\n';
-  for (const std::string &failure : failures)
+  for (const std::string &failure : report.failures)
     llvm::errs() << "hocket-run: wrong: " << failure << '\n';
 }
 
@@ -318,13 +288,13 @@ Result<int> Execution::run() {
     return status.error();
   if (Status status = faulted ? Status::success() : save(); !status.ok())
     return status.error();
-  if (runtime::hasErrors(findings))
-    failures.push_back("checked execution found errors");
+  if (runtime::hasErrors(report.findings))
+    report.failures.push_back("checked execution found errors");
   printSummary();
   llvm::errs() << request.time.text();
   if (Status status = writeJson(request.json, request.time.addTo(toJson(*buffers))); !status.ok())
     return status.error();
-  return failures.empty() ? exitRight : exitWrong;
+  return report.passed() ? exitRight : exitWrong;
 }
 
 Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {

@@ -3,6 +3,7 @@
 #include "ForwardOptions.h"
 #include "OptionTable.h"
 #include "Output.h"
+#include "RunOptions.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -14,6 +15,9 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 using llvm::StringRef;
+
+static constexpr RunOptionIds runOptions{OPT_seed,  OPT_interleavings, OPT_check_rows,
+                                         OPT_check, OPT_no_verify,     OPT_count};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
                                                         llvm::ArrayRef<const char *> args) {
@@ -115,26 +119,14 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
 }
 
 Result<ForwardOptions> run::readForwardOptions(const Options &options) {
-  ForwardOptions result;
   Result<DataKind> data = parseDataKind(options.string(OPT_data, "normal"));
   if (!data.ok())
     return data.error();
-  Result<uint64_t> seed = options.seed(OPT_seed);
-  if (!seed.ok())
-    return seed.error();
-  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
-  if (!interleavings.ok())
-    return interleavings.error();
-  Result<int64_t> rows = options.integer(OPT_check_rows, 0, 1, INT64_MAX);
-  if (!rows.ok())
-    return rows.error();
+  Result<verify::RunOptions> common = readRunOptions(options, runOptions);
+  if (!common.ok())
+    return common.error();
+  ForwardOptions result{*std::move(common)};
   result.data = *data;
-  result.seed = *seed;
-  result.interleavings = static_cast<unsigned>(*interleavings);
-  result.maxCheckedRows = *rows;
-  result.check = options.has(OPT_check);
-  result.verify = !options.has(OPT_no_verify);
-  result.progress = showProgress;
   return result;
 }
 
@@ -223,10 +215,7 @@ Result<size_t> run::mutatedLaunch(const Options &options) {
 }
 
 Result<uint64_t> run::mutantCount(const Options &options) {
-  Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);
-  if (!count.ok())
-    return count.error();
-  return static_cast<uint64_t>(*count);
+  return readMutantCount(options, runOptions);
 }
 
 std::string run::architecture(const Options &options) {

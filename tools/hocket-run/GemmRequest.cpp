@@ -3,11 +3,15 @@
 #include "GemmRequest.h"
 #include "OptionTable.h"
 #include "Output.h"
+#include "RunOptions.h"
 
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::gemm;
 using llvm::StringRef;
+
+static constexpr RunOptionIds runOptions{OPT_seed,  OPT_interleavings, OPT_check_rows,
+                                         OPT_check, OPT_no_verify,     OPT_count};
 
 /// "a=72": the row stride of one matrix.
 static Status readStride(StringRef text, GemmProblem &problem) {
@@ -47,27 +51,15 @@ static Result<GemmProblem> readProblem(const Options &options) {
   return problem;
 }
 
-static Result<GemmOptions> readRunOptions(const Options &options) {
-  GemmOptions result;
+static Result<GemmOptions> readGemmOptions(const Options &options) {
   Result<gemm::DataKind> data = gemm::parseDataKind(options.string(OPT_data, "normal"));
   if (!data.ok())
     return data.error();
-  Result<uint64_t> seed = options.seed(OPT_seed);
-  if (!seed.ok())
-    return seed.error();
-  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
-  if (!interleavings.ok())
-    return interleavings.error();
-  Result<int64_t> rows = options.integer(OPT_check_rows, 0, 1, INT64_MAX);
-  if (!rows.ok())
-    return rows.error();
+  Result<verify::RunOptions> common = readRunOptions(options, runOptions);
+  if (!common.ok())
+    return common.error();
+  GemmOptions result{*std::move(common)};
   result.data = *data;
-  result.seed = *seed;
-  result.interleavings = static_cast<unsigned>(*interleavings);
-  result.maxCheckedRows = *rows;
-  result.check = options.has(OPT_check);
-  result.verify = !options.has(OPT_no_verify);
-  result.progress = showProgress;
   return result;
 }
 
@@ -76,15 +68,15 @@ static Result<GemmRequest> read(const Options &options) {
   Result<GemmProblem> problem = readProblem(options);
   if (!problem.ok())
     return problem.error();
-  Result<GemmOptions> runOptions = readRunOptions(options);
-  if (!runOptions.ok())
-    return runOptions.error();
+  Result<GemmOptions> gemmOptions = readGemmOptions(options);
+  if (!gemmOptions.ok())
+    return gemmOptions.error();
   Result<TimeRequest> time =
       TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
                                   OPT_picture, OPT_time_grid});
   if (!time.ok())
     return time.error();
-  Result<int64_t> count = options.integer(OPT_count, 0, 1, INT64_MAX);
+  Result<uint64_t> count = readMutantCount(options, runOptions);
   if (!count.ok())
     return count.error();
   Result<std::string> file = options.onlyInput("code object file");
@@ -98,10 +90,10 @@ static Result<GemmRequest> read(const Options &options) {
     return kernel.error();
   request.kernel = *std::move(kernel);
   request.problem = *std::move(problem);
-  request.options = *std::move(runOptions);
+  request.options = *std::move(gemmOptions);
   request.device = options.string(OPT_device, "auto");
   request.json = options.string(OPT_json);
-  request.mutants = static_cast<uint64_t>(*count);
+  request.mutants = *count;
   request.time = *std::move(time);
   return std::move(request);
 }

@@ -42,6 +42,6 @@ ProblemRunner run::runnerOf(const manifest::Manifest &manifest, const gemm::Gemm
     if (!report.ok())
       return report.error();
     return RunOutcome{report->findings, report->failures,
-                      report->launches.front().waveInstructions};
+                      report->launches.front().waveInstructions()};
   };
 }

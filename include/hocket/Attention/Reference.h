@@ -7,18 +7,16 @@
 
 #include "hocket/Attention/Data.h"
 #include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Verify/Parallel.h"
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace hocket::attention {
 
-/// Told what is being done and how far it is, 0 to 1. May be called from any thread, one at a time.
-using Progress = std::function<void(std::string_view phase, double fraction)>;
+using verify::Progress;
 
 /// Reference rows: `row` r is query rows[r], an index into [batch, head, query] in that order.
 struct ForwardReference {
@@ -30,11 +28,6 @@ struct ForwardReference {
 /// The rows to check: all if there are at most `limit`, else a sample of that many that contains
 /// the first and last of every (batch, head) as far as that fits.
 std::vector<int64_t> chooseRows(const ForwardProblem &problem, int64_t limit, uint64_t seed);
-
-/// `rows` and, up to `limit` of them, one seeded row from each of equal stretches of `total` rows;
-/// sorted, each once.
-std::vector<int64_t> addSample(std::vector<int64_t> rows, int64_t total, int64_t limit,
-                               uint64_t seed);
 
 /// As many rows as take some 60 seconds of one core; at least 1024.
 int64_t defaultRowLimit(const ForwardProblem &problem);
@@ -50,10 +43,6 @@ struct ForwardOutputs {
   std::vector<float> lse; ///< empty if it was not wanted
 };
 
-/// The bits that output memory and everything around tensors hold before a launch: a NaN in bf16,
-/// fp16 and float32, so that reading it spoils a result and leaving it there is seen.
-inline constexpr uint16_t guardPattern = 0x7fd5;
-
 /// How a result compares. Ratios are error over allowed error: above 1 is wrong.
 struct ForwardErrors {
   int64_t rowsTotal = 0, rowsChecked = 0;
@@ -66,7 +55,7 @@ struct ForwardErrors {
   double lseTolerance = 0;
   int64_t worstLseRow = -1;
   int64_t nanElements = 0;       ///< NaN that the kernel wrote, in O or LSE
-  int64_t unwrittenElements = 0; ///< still `guardPattern`
+  int64_t unwrittenElements = 0; ///< still `verify::guardPattern`
   int64_t wrongEmptyRows = 0;    ///< rows that see no key whose O is not 0 or LSE not -inf
   /// One sentence a violated rule; empty if the result is right.
   std::vector<std::string> failures;

@@ -9,72 +9,28 @@
 #include "hocket/Attention/Reference.h"
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
+#include "hocket/Verify/KernelRun.h"
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace hocket::attention {
 
-struct ForwardOptions {
+struct ForwardOptions : verify::RunOptions {
   DataKind data = DataKind::Normal;
-  uint64_t seed = 0;             ///< of the data, the row sample and the first interleaving
-  unsigned interleavings = 1;    ///< launches, each with another order of waves in the simulator
-  int64_t maxCheckedRows = 0;    ///< 0: `defaultRowLimit`
-  unsigned threads = 0;          ///< of the host; 0: all cores
-  bool check = false;            ///< checked execution (simulator only)
-  uint64_t instructionLimit = 0; ///< of one workgroup in the simulator; 0: its default
-  bool verify = true;            ///< compare with the reference; guards are checked anyway
-  uint64_t alignment = 16;       ///< of tensors, in bytes; in the simulator no better than that
-  Progress progress;             ///< may be empty
-  /// Called after the launches, before anything is verified, for each kernel in order, with its
-  /// arguments in place. May be empty. An error ends the run.
-  std::function<Status(runtime::Kernel &, const manifest::Binding &)> inspect;
   /// `inspect` executes the whole launch once more: verify what it leaves in O and LSE, too.
   bool verifyInspected = false;
 };
 
-/// One launch of all kernels.
-struct ForwardLaunch {
-  uint64_t seed = 0;
-  runtime::LaunchReport report; ///< of the first kernel
-  std::vector<runtime::LaunchReport> further;
-
-  // Sums over the kernels.
-  double seconds() const;
-  uint64_t waveInstructions() const;
-  uint64_t workgroups() const;
-};
-
-/// A kernel of the run.
-struct ForwardKernelInfo {
-  std::string name;
-  runtime::LaunchShape shape;
-  uint64_t kernargBytes = 0;
-  runtime::KernelInfo info;
-};
-
-struct ForwardReport {
+struct ForwardReport : verify::RunReport {
   ForwardProblem problem;
   ForwardOptions options;
-  std::string device, architecture, deviceName;
-  std::vector<ForwardKernelInfo> kernels; ///< in the order in which they are launched
   uint64_t workspaceBytes = 0;
-  std::vector<ForwardLaunch> launches;
-  ForwardErrors errors; ///< of the first launch; empty if not verified
+  ForwardErrors errors;                         ///< of the first launch; empty if not verified
   std::optional<ForwardErrors> inspectedErrors; ///< of what `inspect` executed
-  bool verified = false;
-  /// Of the bits of O and LSE of the first launch: equal results have equal hashes.
-  uint64_t outputHash = 0;
   double uploadSeconds = 0, referenceSeconds = 0, compareSeconds = 0;
-  std::vector<runtime::Finding> findings; ///< of checked execution, all launches together
-  /// Violated rules of all kinds: the errors', guards overwritten, interleavings that differ.
-  std::vector<std::string> failures;
-
-  bool passed() const { return failures.empty(); }
 };
 
 /// Launches `launches` one after the other on `device`; they share a workspace. An Error is a

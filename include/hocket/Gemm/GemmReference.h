@@ -5,15 +5,15 @@
 // magnitudes. Where data makes every sum exact, the result must be exact.
 #pragma once
 
-#include "hocket/Attention/Reference.h"
 #include "hocket/Gemm/GemmProblem.h"
+#include "hocket/Verify/Parallel.h"
 
 #include <string>
 #include <vector>
 
 namespace hocket::gemm {
 
-using attention::Progress;
+using verify::Progress;
 
 enum class DataKind {
   Normal,   ///< standard normal A and B
@@ -53,7 +53,7 @@ struct GemmErrors {
   double worstRatio = 0;     ///< largest |c - r| / allowed
   int64_t worstRow = -1, worstColumn = -1;
   int64_t nanElements = 0;       ///< NaN that the kernel wrote
-  int64_t unwrittenElements = 0; ///< still `attention::guardPattern`
+  int64_t unwrittenElements = 0; ///< still `verify::guardPattern`
   std::vector<std::string> failures;
 };
 

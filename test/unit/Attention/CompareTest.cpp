@@ -1,6 +1,7 @@
 // The verdict must be able to say no: each rule is violated alone, just above and just below its
 // limit.
 #include "hocket/Attention/Reference.h"
+#include "hocket/Verify/DeviceTensor.h"
 
 #include <cmath>
 #include <cstring>
@@ -101,8 +102,8 @@ TEST(Compare, FindsNanAndInfinity) {
 
 TEST(Compare, FindsWhatWasNotWritten) {
   Fixture fixture;
-  fixture.outputs.o[5] = guardPattern;
-  uint32_t bits = uint32_t(guardPattern) << 16 | guardPattern;
+  fixture.outputs.o[5] = verify::guardPattern;
+  uint32_t bits = uint32_t(verify::guardPattern) << 16 | verify::guardPattern;
   std::memcpy(&fixture.outputs.lse[7], &bits, 4);
   EXPECT_EQ(fixture.compare().unwrittenElements, 2);
   EXPECT_THAT(fixture.failures(), testing::HasSubstr("2 output elements were not written"));

@@ -2,6 +2,9 @@
 // wrong is seen.
 #include "hocket/Gemm/GemmReference.h"
 
+#include "hocket/Attention/Data.h"
+#include "hocket/Verify/DeviceTensor.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -103,7 +106,7 @@ TEST_F(WrongProduct, OneProductMissing) {
 TEST_F(WrongProduct, NaNAndUnwritten) {
   GemmErrors errors = spoil(DataKind::Normal, [](auto &c) {
     c[0] = 0x7fff;
-    c[1] = attention::guardPattern;
+    c[1] = verify::guardPattern;
   });
   EXPECT_EQ(errors.nanElements, 1);
   EXPECT_EQ(errors.unwrittenElements, 1);

@@ -19,7 +19,7 @@ Case on942(Case item, bool check) {
 }
 
 /// Runs `item` with each schedule; the bits must agree.
-void verify(const Case &item, const std::vector<std::string> &schedules) {
+void runAndVerify(const Case &item, const std::vector<std::string> &schedules) {
   std::string bits;
   for (const std::string &schedule : schedules) {
     SCOPED_TRACE(item.name + ": " + item.problem.describe() + " " + schedule);
@@ -51,25 +51,26 @@ TEST(Gfx942, HeadSizes) {
   for (const Heads &heads : sizes)
     for (Case item : {grouped, single}) {
       item.problem.headDim = heads.dim, item.problem.headDimV = heads.dimV;
-      verify(on942(item, true), heads.schedules);
+      runAndVerify(on942(item, true), heads.schedules);
     }
 }
 
 // Every length of lengthCases, unchecked: those around 64 are borders of two tiles here.
 TEST(Gfx942, Lengths) {
   for (const Case &item : test::lengthCases())
-    verify(on942(item, false), pipelined);
+    runAndVerify(on942(item, false), pipelined);
 }
 
 TEST(Gfx942, Features) {
   for (const Case &item : test::featureCases())
     if (item.interleavings > 1)
-      verify(on942(item, false), pipelined);
+      runAndVerify(on942(item, false), pipelined);
 }
 
 // Keys around a few tiles of 32, for loops with every remainder.
 TEST(Gfx942, TileBorders) {
   for (int64_t keys : {1, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 129})
-    verify(on942({"borders", makeProblem(DataType::BF16, keys % 2 == 1, 1, 1, 1, 40, keys)}, true),
-           {"sequential", "double_buffer", "register_pipeline", "preload_1"});
+    runAndVerify(
+        on942({"borders", makeProblem(DataType::BF16, keys % 2 == 1, 1, 1, 1, 40, keys)}, true),
+        {"sequential", "double_buffer", "register_pipeline", "preload_1"});
 }

@@ -67,7 +67,7 @@ TEST_P(SplitKV, Verify) {
   EXPECT_TRUE(report->passed()) << toText(*report);
   EXPECT_TRUE(report->findings.empty()) << toText(*report);
   ASSERT_EQ(report->kernels.size(), 2u);
-  for (const ForwardKernelInfo &kernel : report->kernels)
+  for (const verify::KernelSummary &kernel : report->kernels)
     EXPECT_EQ(kernel.info.vgprSpills + kernel.info.sgprSpills, 0u) << kernel.name;
 }
 

@@ -6,7 +6,6 @@
 // sparse). Everything near the rows holds `guardPattern`, and stays under watch.
 #pragma once
 
-#include "hocket/Attention/Reference.h"
 #include "hocket/Runtime/Device.h"
 
 #include <cstddef>
@@ -16,8 +15,11 @@
 #include <string>
 #include <vector>
 
-namespace hocket::attention {
+namespace hocket::verify {
 
+/// The bits that output memory and everything around tensors hold before a launch: a NaN in bf16,
+/// fp16 and float32, so that reading it spoils a result and leaving it there is seen.
+inline constexpr uint16_t guardPattern = 0x7fd5;
 /// Bytes in front of and behind every tensor: more than one tile of rows.
 inline constexpr uint64_t guardBytes = 65536;
 /// Bytes around each row that are watched inside of a tensor's holes.
@@ -75,4 +77,4 @@ private:
   runtime::DeviceAddress allocation = 0;
 };
 
-} // namespace hocket::attention
+} // namespace hocket::verify

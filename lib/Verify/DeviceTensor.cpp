@@ -1,13 +1,13 @@
 // Tensors between guards: rows are grouped into segments, each built as one image on the host and
 // copied at once. A dense tensor is one segment; one with large holes is many small ones.
-#include "hocket/Attention/DeviceTensor.h"
+#include "hocket/Verify/DeviceTensor.h"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
 using namespace hocket;
-using namespace hocket::attention;
+using namespace hocket::verify;
 
 /// What byte `index` of an allocation holds where no row is.
 static std::byte guardByte(uint64_t index) {

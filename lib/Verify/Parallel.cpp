@@ -1,5 +1,5 @@
 // Threads that draw items from a counter; the calling thread is one of them and reports progress.
-#include "hocket/Attention/Parallel.h"
+#include "hocket/Verify/Parallel.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,11 +8,10 @@
 #include <vector>
 
 using namespace hocket;
-using namespace hocket::attention;
+using namespace hocket::verify;
 
-void attention::parallelFor(int64_t items, unsigned threads,
-                            const std::function<void(int64_t)> &body, std::string_view phase,
-                            const Progress &progress) {
+void verify::parallelFor(int64_t items, unsigned threads, const std::function<void(int64_t)> &body,
+                         std::string_view phase, const Progress &progress) {
   using Clock = std::chrono::steady_clock;
   if (threads == 0)
     threads = std::max(1u, std::thread::hardware_concurrency());

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <vector>
 
-namespace hocket::attention {
+namespace hocket::verify {
 
 /// SplitMix64's finaliser: a bijection whose output bits depend on all input bits.
 inline uint64_t mix(uint64_t x) {
@@ -35,4 +36,9 @@ private:
   uint64_t key;
 };
 
-} // namespace hocket::attention
+/// `rows` and, up to `limit` of them, one seeded row from each of equal stretches of `total` rows;
+/// sorted, each once.
+std::vector<int64_t> addSample(std::vector<int64_t> rows, int64_t total, int64_t limit,
+                               uint64_t seed);
+
+} // namespace hocket::verify

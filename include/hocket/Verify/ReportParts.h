@@ -1,0 +1,47 @@
+// What reports of runs have in common, as JSON for programs and as lines for people
+// (docs/HocketRun.md has the fields).
+#pragma once
+
+#include "hocket/Verify/KernelRun.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace hocket::verify {
+
+/// JSON has no NaN and no infinity; they become null.
+llvm::json::Value finiteValue(double value);
+
+/// One JSON object with a final newline, whose members `write` writes.
+std::string jsonObject(const std::function<void(llvm::json::OStream &)> &write);
+
+/// "passed", "verified", "output_hash" and "failures".
+void writeVerdict(llvm::json::OStream &out, const RunReport &report);
+/// "device": kind, name and architecture.
+void writeDevice(llvm::json::OStream &out, const RunReport &report);
+/// `key`: an array of three.
+void writeDim(llvm::json::OStream &out, llvm::StringRef key, const runtime::Dim3 &dim);
+/// What a kernel is and takes, into its own object.
+void writeKernel(llvm::json::OStream &out, const KernelSummary &kernel);
+/// "launches": an array of objects.
+void writeLaunches(llvm::json::OStream &out, const RunReport &report);
+/// "findings": an array of objects.
+void writeFindings(llvm::json::OStream &out, const std::vector<runtime::Finding> &findings);
+
+/// "name          value".
+void line(llvm::raw_ostream &out, llvm::StringRef name, const llvm::Twine &value);
+/// A number in the printf format `format`.
+std::string decimal(const char *format, double value);
+void deviceLine(llvm::raw_ostream &out, const RunReport &report);
+/// Name and shape, registers, LDS and spills of each kernel.
+void kernelLines(llvm::raw_ostream &out, const RunReport &report);
+void launchLines(llvm::raw_ostream &out, const RunReport &report);
+/// Findings, notes, failures and the result; `checked`: execution was.
+void outcomeLines(llvm::raw_ostream &out, const RunReport &report, bool checked);
+
+} // namespace hocket::verify
