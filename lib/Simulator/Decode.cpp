@@ -51,6 +51,7 @@ struct Text::Tools {
   std::unique_ptr<llvm::MCInstPrinter> printer;
   /// Whether 8-bit floats have their OCP meaning, or are the fnuz formats of older chips.
   bool hasOcpFp8 = false;
+  std::shared_ptr<Table> tables[2]; ///< by TableKind
 
   static Result<std::unique_ptr<Tools>> create(std::string_view architecture);
 };
@@ -179,6 +180,16 @@ Disassembly Text::disassembleLocked(uint32_t index) {
 Disassembly Text::disassemble(uint32_t index) {
   std::lock_guard lock(tools->mutex);
   return disassembleLocked(index);
+}
+
+std::shared_ptr<Text::Table> Text::table(TableKind kind) const {
+  std::lock_guard lock(tools->mutex);
+  return tools->tables[static_cast<unsigned>(kind)];
+}
+
+void Text::keep(TableKind kind, std::shared_ptr<Table> table) {
+  std::lock_guard lock(tools->mutex);
+  tools->tables[static_cast<unsigned>(kind)] = std::move(table);
 }
 
 static void executeIllegal(Wave &wave, const Instruction &instruction) {

@@ -54,6 +54,16 @@ public:
   /// Disassembles slot `index`, for messages. Any thread.
   Disassembly disassemble(uint32_t index);
 
+  /// What one kind of run works out of the instructions, once for all its runs.
+  class Table {
+  public:
+    virtual ~Table() = default;
+  };
+  enum class TableKind : uint8_t { Check, Timing };
+  /// The table that was kept last, or null. Any thread.
+  std::shared_ptr<Table> table(TableKind kind) const;
+  void keep(TableKind kind, std::shared_ptr<Table> table);
+
 private:
   struct Tools;
   Text(std::string_view bytes, uint64_t address, std::unique_ptr<Tools> tools);

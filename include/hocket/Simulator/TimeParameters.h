@@ -29,6 +29,8 @@ struct TimeParameters {
   /// unless they were set.
   TimeParameters on(const ArchInfo &arch) const;
 
+  bool operator==(const TimeParameters &) const = default;
+
 private:
   std::vector<std::string_view> given; ///< keys that were set
 };

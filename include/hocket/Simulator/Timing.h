@@ -104,6 +104,9 @@ struct TimingOptions {
   unsigned resident = 0;            ///< workgroups at a time; 0: as many as the chip has room for
   uint64_t maxEvents = 4 << 20;     ///< kept; what follows is timed but not recorded
   uint64_t maxWaveInstructions = 0; ///< of one workgroup; 0: the simulator's limit
+  /// Host threads for a grid's kinds of workgroups, which are executed and timed independently of
+  /// each other; 0: all. Makes no difference to what is predicted.
+  unsigned threads = 0;
 };
 
 /// Times workgroups of a launch on `device`, which must be the simulator's. It executes them:

@@ -48,6 +48,8 @@ private:
     place.epoch = epoch;
     return place;
   }
+  void look(Wave &wave, const InstructionInfo &info, const sim::Instruction &instruction,
+            bool clean, bool quiet);
   void setPending(WaveState &state, const InstructionInfo &info, uint8_t from, uint8_t to);
 
   Checker &checker;
@@ -63,16 +65,30 @@ void WorkgroupChecker::before(Wave &wave, uint32_t index, const sim::Instruction
   WaveState &state = states[wave.index];
   state.current = index;
   const InstructionInfo &info = checker.table->get(index, instruction);
-  Step step{wave, state, info, instruction, log, placeOf(wave)};
-  hazards.check(step);
+  checker.table->expect(index + instruction.size);
+  bool clean = hazards.follow(state, index, instruction.size);
+  bool quiet = state.isQuiet(info) && !wave.gprIndexing;
+  if (!clean || !quiet) [[unlikely]]
+    look(wave, info, instruction, clean, quiet);
+  state.sccDefined |= quiet && info.writesScc;
+  HazardTrace::append(state, index);
+}
+
+/// The parts of an instruction that may be something to report: hazards unless `clean`, registers
+/// unless `quiet`.
+void WorkgroupChecker::look(Wave &wave, const InstructionInfo &info,
+                            const sim::Instruction &instruction, bool clean, bool quiet) {
+  Step step{wave, states[wave.index], info, instruction, log, placeOf(wave)};
+  if (!clean)
+    hazards.check(step);
+  if (quiet)
+    return;
   if (wave.gprIndexing || info.relative) [[unlikely]] {
     assumeDefined(step);
   } else {
     checkPending(step);
     checkUndefined(step);
   }
-  if (info.kind == InstructionClass::Barrier)
-    state.lastBarrier = index;
 }
 
 /// Result registers of an operation: `to` where they were `from` or, if `from` is 0, all of them.
@@ -80,12 +96,16 @@ void WorkgroupChecker::setPending(WaveState &state, const InstructionInfo &info,
                                   uint8_t to) {
   for (const RegisterAccess &write : info.vectorWrites)
     for (unsigned reg = write.first; reg < write.end(); ++reg)
-      if (from == 0 || state.pendingVector[reg] == from)
+      if (from == 0 || state.pendingVector[reg] == from) {
         state.pendingVector[reg] = to;
+        state.watchVector(reg);
+      }
   for (const RegisterAccess &write : info.scalarWrites)
     for (unsigned reg = write.first; reg < write.end(); ++reg)
-      if (from == 0 || state.pendingScalar[reg] == from)
+      if (from == 0 || state.pendingScalar[reg] == from) {
         state.pendingScalar[reg] = to;
+        state.watchScalar(reg);
+      }
 }
 
 void WorkgroupChecker::issued(Wave &wave, const PendingOp &op, bool early) {
@@ -232,7 +252,7 @@ Result<runtime::LaunchReport> sim::launchChecked(Program &program, size_t kernel
                                                  std::span<const std::byte> kernarg,
                                                  const LaunchOptions &options) {
   const CodeImage &image = program.codeObject().image();
-  auto table = InstructionTable::create(*image.text, image.architecture);
+  auto table = InstructionTable::of(*image.text, image.architecture);
   if (!table)
     return table.error();
   Checker checker(*std::move(table));

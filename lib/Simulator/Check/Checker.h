@@ -10,7 +10,7 @@ namespace hocket::sim::check {
 
 class Checker final : public Instrument {
 public:
-  explicit Checker(std::unique_ptr<InstructionTable> table) : table(std::move(table)) {}
+  explicit Checker(std::shared_ptr<InstructionTable> table) : table(std::move(table)) {}
   std::unique_ptr<Observer> observe(const LaunchContext &context) override;
   /// What was found, without text. For the end of the launch.
   FindingMap findings(const Memory &memory) const;
@@ -18,7 +18,7 @@ public:
   std::vector<runtime::Finding> report(Program &program, size_t kernel,
                                        const runtime::LaunchShape &shape);
 
-  std::unique_ptr<InstructionTable> table;
+  std::shared_ptr<InstructionTable> table;
   LaunchLog log;
   GlobalShadow global;
 };

@@ -6,6 +6,8 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 using namespace hocket::sim;
 using namespace hocket::sim::check;
@@ -36,18 +38,20 @@ GlobalShadow::Page *GlobalShadow::pageOf(uint64_t number, PageCache &cache) {
   return known.page;
 }
 
-void GlobalShadow::splitPage(Page &page) {
+/// Makes units of 2^bits bytes.
+void GlobalShadow::splitPage(Page &page, unsigned bits) {
+  bits = bits < 2 ? 0 : bits; // 16-bit accesses come with 8-bit ones
   for (std::unique_ptr<Range[]> &ranges : page.ranges) {
     if (!ranges)
       continue;
-    if (!charge((unitsOf(0) - unitsOf(2)) * sizeof(Range)))
+    if (!charge((unitsOf(bits) - unitsOf(page.shift)) * sizeof(Range)))
       return;
-    auto bytes = std::make_unique<Range[]>(unitsOf(0));
-    for (unsigned i = 0; i < unitsOf(0); ++i)
-      bytes[i] = ranges[i / 4];
-    ranges = std::move(bytes);
+    auto parts = std::make_unique<Range[]>(unitsOf(bits));
+    for (unsigned i = 0; i < unitsOf(bits); ++i)
+      parts[i] = ranges[i >> (page.shift - bits)];
+    ranges = std::move(parts);
   }
-  page.shift = 0;
+  page.shift = bits;
 }
 
 void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,
@@ -58,16 +62,16 @@ void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kin
     uint32_t here = std::min<uint32_t>(bytes, static_cast<uint32_t>(pageBytes) - inPage);
     Page &page = *pageOf(address / pageBytes, cache);
     std::lock_guard lock(page.mutex);
-    if (page.shift == 2 && ((inPage | here) & 3))
-      splitPage(page);
+    if ((inPage | here) & ((1u << page.shift) - 1)) [[unlikely]]
+      splitPage(page, static_cast<unsigned>(std::countr_zero(inPage | here)));
+    if (exhausted)
+      return;
     std::unique_ptr<Range[]> &ranges = page.ranges[static_cast<unsigned>(kind)];
     if (!ranges) {
       if (!charge(unitsOf(page.shift) * sizeof(Range)))
         return;
       ranges = std::make_unique<Range[]>(unitsOf(page.shift));
     }
-    if (exhausted)
-      return;
     uint32_t last = (inPage + here - 1) >> page.shift;
     for (uint32_t i = inPage >> page.shift; i <= last; ++i)
       ranges[i].add(key);
@@ -120,7 +124,8 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
     }
   static const Range none;
   static constexpr const char *verbs[] = {"reads", "writes", "updates", "reads"};
-  for (const auto &[address, page] : ordered)
+  for (const auto &[address, page] : ordered) {
+    const uint64_t dwords = page->shift < 2 ? 1 : uint64_t(1) << (page->shift - 2);
     for (unsigned i = 0; i < unitsOf(page->shift); ++i) {
       const Range *sets[4];
       for (unsigned kind = 0; kind < 4; ++kind)
@@ -133,7 +138,9 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
         Place at = placeOf(first), other = placeOf(second);
         LoggedFinding &finding =
             findings[{FindingKind::GlobalRace, at.index, other.index, FindingSeverity::Error}];
-        if (finding.count++ == 0) {
+        // Counted are dwords, or bytes where accesses are that small.
+        const uint64_t before = std::exchange(finding.count, finding.count + dwords);
+        if (before == 0) {
           finding.at = at;
           finding.other = other;
           finding.what = std::string(verbs[one]) + " device address 0x" +
@@ -144,4 +151,5 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
         break;
       }
     }
+  }
 }

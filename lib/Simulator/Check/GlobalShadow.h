@@ -5,7 +5,8 @@
 // highest are kept, by workgroup, wave and instruction: enough to know whether there are two
 // workgroups, and the same whatever the order in which threads come along. What a workgroup does
 // after an atomic of its own may be ordered by it and is left out. Only pages that are touched cost
-// memory; beyond a limit races between workgroups are not looked for, and the report says so.
+// memory, the less the larger the pieces in which they are accessed; beyond a limit races between
+// workgroups are not looked for, and the report says so.
 #pragma once
 
 #include "FindingLog.h"
@@ -40,7 +41,7 @@ public:
       uint64_t number = ~uint64_t(0);
       Page *page = nullptr;
     };
-    Entry entries[256];
+    Entry entries[4096];
   };
   /// Enters an access of [host, host + bytes).
   void touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,
@@ -50,7 +51,8 @@ public:
   bool full() const { return exhausted; }
 
   static constexpr uint64_t pageBytes = 4096;
-  /// Of shadow; some three to eight times what the kernel touches.
+  /// Of shadow: an eighth of what the kernel touches where it does so in large pieces, up to some
+  /// thirty times as much where in single bytes.
   static constexpr uint64_t limitBytes = uint64_t(2) << 30;
 
 private:
@@ -64,7 +66,7 @@ private:
   };
   struct Page {
     std::mutex mutex;
-    unsigned shift = 2;
+    unsigned shift = 8;                 ///< a unit is 2^shift bytes: as coarse as accesses allow
     std::unique_ptr<Range[]> ranges[4]; ///< by kind of access; null: none yet
   };
   static constexpr unsigned shards = 64;
@@ -73,7 +75,7 @@ private:
     std::unordered_map<uint64_t, std::unique_ptr<Page>> pages;
   };
   Page *pageOf(uint64_t number, PageCache &cache);
-  void splitPage(Page &page);
+  void splitPage(Page &page, unsigned bits);
   bool charge(uint64_t bytes);
 
   Shard table[shards];

@@ -27,11 +27,11 @@ const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
   llvm::SmallVector<InstructionTable::Distance, WaveState::windowSize> window;
   unsigned between = 0;
   for (unsigned back = 1; back <= std::min(state.windowCount, WaveState::windowSize); ++back) {
-    const WaveState::Issued &issued =
-        state.window[(state.windowCount - back) % WaveState::windowSize];
-    if (issued.producer)
-      window.push_back({issued.slot, between});
-    between += issued.states;
+    uint32_t slot = state.window[(state.windowCount - back) % WaveState::windowSize];
+    const InstructionInfo &issued = table.known(slot);
+    if (issued.hazardProducer)
+      window.push_back({slot, between});
+    between += issued.waitStates;
     if (between >= table.longest())
       break;
   }
@@ -39,32 +39,19 @@ const std::vector<BrokenHazard> &HazardTrace::brokenAt(const Step &step) {
   return broken;
 }
 
-static void append(Step &step) {
-  WaveState &state = step.state;
-  state.window[state.windowCount++ % WaveState::windowSize] = {
-      step.place.index, static_cast<uint16_t>(step.info.hazard.waitStates),
-      step.info.hazardProducer};
+void HazardTrace::jump(WaveState &state, uint32_t index) {
+  uint64_t before = state.straight < WaveState::windowSize ? state.way : 0;
+  state.way = mix(mix(before, state.expected), index);
+  state.straight = 0;
 }
 
 void HazardTrace::check(Step &step) {
-  WaveState &state = step.state;
-  uint32_t index = step.place.index;
-  if (index != state.expected) {
-    uint64_t before = state.straight < WaveState::windowSize ? state.way : 0;
-    state.way = mix(mix(before, state.expected), index);
-    state.straight = 0;
-  } else if (state.straight == WaveState::windowSize) {
-    state.way = 0;
-  }
-  ++state.straight;
-  state.expected = index + step.instruction.size;
-  if (state.way == 0 && clean[index]) {
-    append(step);
-    return;
-  }
+  const uint64_t way = step.state.way;
   const std::vector<BrokenHazard> &broken = brokenAt(step);
-  if (state.way == 0 && broken.empty())
-    clean[index] = 1;
+  if (broken.empty() && way == 0)
+    straightClean[step.place.index] = 1;
+  else if (broken.empty())
+    cleanWay[step.place.index] = way;
   for (const BrokenHazard &hazard : broken) {
     Place other = step.place;
     other.index = hazard.producer;
@@ -80,5 +67,4 @@ void HazardTrace::check(Step &step) {
         },
         severity);
   }
-  append(step);
 }

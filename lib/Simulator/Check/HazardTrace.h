@@ -10,16 +10,34 @@ namespace hocket::sim::check {
 /// Belongs to one thread: what it finds depends on the way alone, so ways are remembered.
 class HazardTrace {
 public:
-  HazardTrace(InstructionTable &table, uint32_t slots) : table(table), clean(slots, 0) {}
-  /// Checks the instruction of `step` against the latest ones and appends it to them.
+  HazardTrace(InstructionTable &table, uint32_t slots)
+      : table(table), straightClean(slots, 0), cleanWay(slots, ~uint64_t(0)) {}
+  /// Follows the wave to the instruction in slot `index`. True: it is known to break nothing.
+  bool follow(WaveState &state, uint32_t index, unsigned size) {
+    if (index != state.expected)
+      jump(state, index);
+    else if (state.straight == WaveState::windowSize)
+      state.way = 0;
+    ++state.straight;
+    state.expected = index + size;
+    return state.way == 0 ? straightClean[index] : cleanWay[index] == state.way;
+  }
+  /// Checks the instruction of `step`, which was followed to, against the latest ones.
   void check(Step &step);
+  /// Makes it one of the latest.
+  static void append(WaveState &state, uint32_t index) {
+    state.window[state.windowCount++ % WaveState::windowSize] = index;
+  }
 
 private:
+  static void jump(WaveState &state, uint32_t index);
   const std::vector<BrokenHazard> &brokenAt(const Step &step);
 
   InstructionTable &table;
   /// Slots that break nothing when they are reached without a jump within the window.
-  std::vector<uint8_t> clean;
+  std::vector<uint8_t> straightClean;
+  /// For each slot the last way to it on which it broke nothing.
+  std::vector<uint64_t> cleanWay;
   /// By the slot and the jumps that lead to it within the window.
   std::unordered_map<uint64_t, std::vector<BrokenHazard>> known;
 };

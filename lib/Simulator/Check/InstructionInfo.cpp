@@ -128,9 +128,47 @@ static void fillRegisters(const amdgpu::RegisterEffects &effects, InstructionInf
     });
 }
 
-Result<std::unique_ptr<InstructionTable>> InstructionTable::create(Text &text,
-                                                                   std::string_view cpu) {
-  std::unique_ptr<InstructionTable> table(new InstructionTable(text));
+static bool addToMask(RegisterMask &mask, const RegisterAccess &access, bool vector) {
+  for (unsigned reg = access.first; reg < access.end(); ++reg) {
+    if (!vector) {
+      if (reg >= 128)
+        return false;
+      mask.scalar[reg / 64] |= uint64_t(1) << reg % 64;
+      continue;
+    }
+    unsigned i = 0;
+    while (i < mask.words && mask.word[i] != reg / 64)
+      ++i;
+    if (i == std::size(mask.word))
+      return false;
+    if (i == mask.words)
+      mask.word[mask.words++] = static_cast<uint8_t>(reg / 64);
+    mask.vector[i] |= uint64_t(1) << reg % 64;
+  }
+  return true;
+}
+
+static RegisterMask maskOf(const InstructionInfo &info, bool scalarSelect) {
+  RegisterMask mask;
+  bool all = true;
+  for (const RegisterList *list : {&info.vectorReads, &info.vectorWrites})
+    for (const RegisterAccess &access : *list)
+      all &= addToMask(mask, access, true);
+  for (const RegisterList *list : {&info.scalarReads, &info.scalarWrites})
+    for (const RegisterAccess &access : *list)
+      all &= addToMask(mask, access, false);
+  // A mask of lanes decides too: it must be among the registers.
+  bool pair = llvm::any_of(info.scalarReads, [](const RegisterAccess &r) { return r.count == 2; });
+  if ((info.rule == UndefinedRule::Select && !scalarSelect) || info.carriesMask)
+    all &= pair && !info.vectorReads.empty();
+  mask.complete = all && !info.relative;
+  return mask;
+}
+
+Result<std::shared_ptr<InstructionTable>> InstructionTable::of(Text &text, std::string_view cpu) {
+  if (std::shared_ptr<Text::Table> kept = text.table(Text::TableKind::Check))
+    return std::static_pointer_cast<InstructionTable>(std::move(kept));
+  std::shared_ptr<InstructionTable> table(new InstructionTable(text));
   auto target = amdgpu::McTarget::create(StringRef(cpu.data(), cpu.size()));
   if (!target)
     return target.error();
@@ -148,6 +186,7 @@ Result<std::unique_ptr<InstructionTable>> InstructionTable::create(Text &text,
   if (!table->slots)
     return hostError("the host has no memory to check " + std::to_string(text.dwords()) +
                      " instructions");
+  text.keep(Text::TableKind::Check, table);
   return table;
 }
 
@@ -178,6 +217,8 @@ const InstructionInfo &InstructionTable::make(uint32_t index, const sim::Instruc
     info->rule = ruleOf(base, *info, name.encoding);
     info->relative = base.starts_with("S_MOVREL");
     info->carriesMask = startsWithAny(base, {"V_CNDMASK", "V_ADDC", "V_SUBB", "V_DIV_FMAS"});
+    info->waitStates = static_cast<uint8_t>(std::min(info->hazard.waitStates, 255u));
+    info->mask = maskOf(*info, base.starts_with("S_CSELECT"));
   }
   InstructionInfo *made = info.get();
   infos.push_back(std::move(info));

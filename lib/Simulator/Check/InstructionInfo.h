@@ -1,5 +1,5 @@
 // What the checks need to know of an instruction, worked out once for each slot of the text and
-// shared by all threads of a launch.
+// shared by all threads and launches.
 #pragma once
 
 #include "../Decode.h"
@@ -44,9 +44,23 @@ struct BrokenHazard {
 
 using RegisterList = llvm::SmallVector<amdgpu::RegisterAccess, 4>;
 
-struct InstructionInfo {
-  RegisterList vectorReads, vectorWrites, scalarReads, scalarWrites;
+/// The registers that an instruction reads or writes, as bits: enough to see that none of them
+/// needs a closer look (`WaveState::isQuiet`).
+struct RegisterMask {
+  uint64_t vector[4] = {}; ///< registers 64 * word[i] and up
+  uint64_t scalar[2] = {};
+  uint8_t word[4] = {};
+  uint8_t words = 0;     ///< of `vector` in use
+  bool complete = false; ///< all of them are here, and defined sources make defined results
+};
+
+/// What every execution of it needs comes first: a cache line and a half of the host.
+struct alignas(64) InstructionInfo {
+  RegisterMask mask;
   bool readsScc = false, writesScc = false;
+  bool hazardProducer = false;
+  uint8_t waitStates = 1; ///< that issuing it provides
+  RegisterList vectorReads, vectorWrites, scalarReads, scalarWrites;
   bool carriesMask = false; ///< a scalar pair it reads has a bit for each lane
   amdgpu::InstructionClass kind = amdgpu::InstructionClass::Other;
   UndefinedRule rule = UndefinedRule::Any;
@@ -58,23 +72,30 @@ struct InstructionInfo {
   uint8_t globalBytes = 0;              ///< of each lane; scalar accesses: see the operation
   bool formatted = false;               ///< the buffer's format says how many bytes
   bool relative = false;                ///< s_movrel: m0 moves its registers
-  bool hazardProducer = false;
   amdgpu::HazardInstruction hazard;
 
   bool isMemory() const { return lds != MemoryKind::None || global != MemoryKind::None; }
 };
 
 /// Infos of one text. Any thread may ask.
-class InstructionTable {
+class InstructionTable final : public Text::Table {
 public:
-  static Result<std::unique_ptr<InstructionTable>> create(Text &text, std::string_view cpu);
-  ~InstructionTable();
+  /// The table of `text`, which is made for the first launch and kept with the text.
+  static Result<std::shared_ptr<InstructionTable>> of(Text &text, std::string_view cpu);
+  ~InstructionTable() override;
 
   /// The info of slot `index`, whose decoded form is `decoded`.
   const InstructionInfo &get(uint32_t index, const sim::Instruction &decoded) {
     const InstructionInfo *known = __atomic_load_n(&slots[index], __ATOMIC_ACQUIRE);
     return known ? *known : make(index, decoded);
   }
+  /// Slot `index` is likely to be asked for next.
+  void expect(uint32_t index) const {
+    if (index < code.dwords())
+      __builtin_prefetch(slots[index]);
+  }
+  /// The info of a slot that has been asked for.
+  const InstructionInfo &known(uint32_t index) const { return *slots[index]; }
   std::string text(uint32_t index) { return code.disassemble(index).text; }
 
   /// Hazards between `consumer` and the slots of `window` (the latest last, with the wait states
@@ -88,7 +109,7 @@ public:
   unsigned longest() const { return longestDistance; }
 
 private:
-  InstructionTable(Text &text) : code(text) {}
+  explicit InstructionTable(Text &text) : code(text) {}
   const InstructionInfo &make(uint32_t index, const sim::Instruction &decoded);
 
   Text &code;

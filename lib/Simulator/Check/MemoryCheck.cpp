@@ -6,7 +6,6 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
-#include <tuple>
 
 using namespace hocket::sim;
 using namespace hocket::sim::check;
@@ -14,7 +13,6 @@ using hocket::amdgpu::InstructionClass;
 using hocket::runtime::FindingKind;
 using hocket::runtime::FindingSeverity;
 
-static constexpr uint64_t allLanes = ~uint64_t(0);
 /// A workgroup that touches more global memory than this forgets its oldest accesses.
 static constexpr size_t maxPages = 1 << 14;
 /// Reads that are listed before pages are kept.
@@ -26,35 +24,8 @@ static bool isTransposed(const InstructionInfo &info) {
   return llvm::StringRef(info.hazard.name).contains("_TR_");
 }
 
-static unsigned dmaStride(const InstructionInfo &info) {
-  return std::max<unsigned>(info.globalBytes, 4);
-}
-
-/// Calls `visit(lane, address, bytes)` for the LDS bytes that `op` touches by LDS address.
-template <class Visit>
-static void forEachLds(const InstructionInfo &info, const PendingOp &op, Visit visit) {
-  if (info.lds == MemoryKind::LdsDma) {
-    unsigned stride = dmaStride(info);
-    if (op.mask == allLanes)
-      return visit(0u, op.scalar, 64 * stride);
-    for (uint64_t left = op.mask; left; left &= left - 1) {
-      auto lane = static_cast<unsigned>(std::countr_zero(left));
-      visit(lane, op.scalar + lane * stride, stride);
-    }
-    return;
-  }
-  if (info.ldsOneLane)
-    return visit(0u, op.ldsAddress[0], 4u);
-  for (uint64_t left = op.mask; left; left &= left - 1) {
-    auto lane = static_cast<unsigned>(std::countr_zero(left));
-    visit(lane, op.ldsAddress[lane], unsigned(info.ldsBytes));
-    if (info.ldsTwo)
-      visit(lane, op.ldsAddress[lane] + op.scalar, unsigned(info.ldsBytes));
-  }
-}
-
-/// The same for global memory, by host address; lanes that follow each other in memory are joined.
-/// `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean LDS.
+/// As forEachLds for global memory, by host address; lanes that follow each other in memory are
+/// joined. `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean LDS.
 template <class Visit, class VisitLds>
 static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const PendingOp &op,
                           Visit visit, VisitLds visitLds) {
@@ -170,23 +141,6 @@ void MemoryCheck::race(FindingKind kind, const Place &place, unsigned lane,
   });
 }
 
-/// The first LDS byte that `op` may touch, and the one behind the last.
-static std::pair<uint32_t, uint32_t> ldsBounds(const InstructionInfo &info, const PendingOp &op) {
-  uint32_t lowest = ~0u, highest = 0;
-  if (op.mask == allLanes && info.lds != MemoryKind::LdsDma && !info.ldsOneLane && !info.ldsTwo) {
-    for (uint32_t address : op.ldsAddress) {
-      lowest = std::min(lowest, address);
-      highest = std::max(highest, address);
-    }
-    return {lowest, highest + info.ldsBytes};
-  }
-  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
-    lowest = std::min(lowest, address);
-    highest = std::max(highest, address + bytes);
-  });
-  return {lowest, highest};
-}
-
 /// What the wave's own operations in flight will do to the LDS bytes of `op`.
 void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
   const InstructionInfo &info = *state.inFlight[op.slot].info;
@@ -231,23 +185,13 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
   });
 }
 
-void MemoryCheck::checkAlignment(Wave &wave, const InstructionInfo &info, const PendingOp &op,
+void MemoryCheck::checkAlignment(const InstructionInfo &info, uint32_t addressBits,
                                  const Place &place) {
-  uint32_t bits = 0;
-  unsigned natural = info.ldsBytes == 12 ? 16 : info.ldsBytes;
-  if (info.lds == MemoryKind::LdsDma) {
-    bits = op.scalar;
-    natural = 4;
-  } else if (info.ldsOneLane) {
-    bits = op.ldsAddress[0];
-  } else {
-    for (unsigned lane = 0; lane < 64; ++lane)
-      bits |= op.ldsAddress[lane] & (0 - uint32_t(op.mask >> lane & 1));
-    bits |= info.ldsTwo ? op.scalar : 0;
-  }
-  if (natural == 0 || !(bits & (natural - 1)))
+  bool dma = info.lds == MemoryKind::LdsDma;
+  unsigned natural = dma ? 4 : info.ldsBytes == 12 ? 16 : info.ldsBytes;
+  if (natural == 0 || !(addressBits & (natural - 1)))
     return;
-  bool strict = info.lds == MemoryKind::LdsDma || info.lds == MemoryKind::Atomic;
+  bool strict = dma || info.lds == MemoryKind::Atomic;
   log.add(
       FindingKind::MisalignedLds, place, {},
       [&] {
@@ -258,20 +202,9 @@ void MemoryCheck::checkAlignment(Wave &wave, const InstructionInfo &info, const 
       strict ? FindingSeverity::Error : FindingSeverity::Advice);
 }
 
-void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
-  const InstructionInfo &info = *state.inFlight[op.slot].info;
-  if (op.mask == 0)
-    return;
-  checkAlignment(wave, info, op, place);
-  InFlight &flight = state.inFlight[op.slot];
-  std::tie(flight.ldsBegin, flight.ldsEnd) = ldsBounds(info, op);
-  // Loads to LDS and other LDS operations do not wait for each other; of one sort they do.
-  unsigned others =
-      info.lds == MemoryKind::LdsDma ? state.ldsInFlight - state.dmaInFlight : state.dmaInFlight;
-  if (others)
-    checkOwn(wave, state, op, place);
-  Access access{place.index, place.epoch, place.wave, info.lds != MemoryKind::Load,
-                info.lds == MemoryKind::Atomic};
+/// Enters an LDS operation lane by lane; the result are the lanes that read what is undefined.
+uint64_t MemoryCheck::touchLanes(const InstructionInfo &info, const PendingOp &op,
+                                 const Access &access, const Place &place) {
   uint64_t undefined = 0;
   forEachLds(info, op, [&](unsigned lane, uint32_t address, unsigned bytes) {
     Conflict conflict;
@@ -282,6 +215,27 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
     if (!written || !defined)
       undefined |= uint64_t(1) << lane;
   });
+  return undefined;
+}
+
+void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
+  const InstructionInfo &info = *state.inFlight[op.slot].info;
+  if (op.mask == 0)
+    return;
+  const LdsFootprint &footprint = lds.footprint(info, op);
+  checkAlignment(info, footprint.addressBits, place);
+  InFlight &flight = state.inFlight[op.slot];
+  flight.ldsBegin = footprint.begin;
+  flight.ldsEnd = footprint.end;
+  // Loads to LDS and other LDS operations do not wait for each other; of one sort they do.
+  unsigned others =
+      info.lds == MemoryKind::LdsDma ? state.ldsInFlight - state.dmaInFlight : state.dmaInFlight;
+  if (others)
+    checkOwn(wave, state, op, place);
+  Access access{place.index, place.epoch, place.wave, info.lds != MemoryKind::Load,
+                info.lds == MemoryKind::Atomic};
+  bool quiet = lds.enter(access, footprint);
+  uint64_t undefined = quiet ? 0 : touchLanes(info, op, access, place);
   if (info.lds == MemoryKind::Store)
     return storeUndefined(wave, state, op);
   if (undefined == 0)
@@ -294,6 +248,7 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
     for (unsigned reg = write.first; reg < write.end(); ++reg) {
       state.defined[reg] &= ~undefined;
       state.origin[reg] = place.index;
+      state.watchVector(reg);
     }
 }
 
@@ -366,6 +321,7 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
         for (unsigned reg = result.first; reg < result.end(); ++reg) {
           state.defined[reg] &= ~(uint64_t(1) << lane);
           state.origin[reg] = place.index;
+          state.watchVector(reg);
         }
   };
   forEachGlobal(wave, info, op, touch, touchLds);
@@ -424,9 +380,7 @@ void MemoryCheck::extendLds(Wave &wave, WaveState &state, uint32_t epoch) {
   auto extend = [&](unsigned slot) {
     const InFlight &flight = state.inFlight[slot];
     Access access{flight.index, epoch, wave.index, flight.info->lds != MemoryKind::Load, false};
-    forEachLds(*flight.info, *flight.op, [&](unsigned, uint32_t address, unsigned bytes) {
-      lds.extend(access, address, bytes);
-    });
+    lds.extend(access, lds.footprint(*flight.info, *flight.op));
   };
   state.dmaSlots.forEach(extend);
   state.ldsSlots.forEach(extend);

@@ -4,6 +4,7 @@
 
 #include "AccessShadow.h"
 #include "GlobalShadow.h"
+#include "LdsShadow.h"
 #include "WaveState.h"
 
 #include <unordered_map>
@@ -30,7 +31,8 @@ private:
   void issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op, const Place &place);
   void storeUndefined(Wave &wave, WaveState &state, const PendingOp &op);
   void checkOwn(Wave &wave, WaveState &state, const PendingOp &op, const Place &place);
-  void checkAlignment(Wave &wave, const InstructionInfo &info, const PendingOp &op,
+  void checkAlignment(const InstructionInfo &info, uint32_t addressBits, const Place &place);
+  uint64_t touchLanes(const InstructionInfo &info, const PendingOp &op, const Access &access,
                       const Place &place);
   void race(runtime::FindingKind kind, const Place &place, unsigned lane, const Conflict &conflict,
             bool write, uint64_t address);
@@ -44,7 +46,7 @@ private:
   GlobalShadow &shared;
   GlobalShadow::PageCache sharedPages;
   FindingLog &log;
-  AccessShadow lds;
+  LdsShadow lds;
   std::unordered_map<uint64_t, std::unique_ptr<AccessShadow>> pages; ///< by host address / 4096
   uint64_t lastPage = 0;
   AccessShadow *lastShadow = nullptr;

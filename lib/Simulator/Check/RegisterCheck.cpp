@@ -25,6 +25,10 @@ void WaveState::reset(const Wave &wave) {
   for (unsigned i = 0; i < 144; ++i)
     scalarDefined[i] = wave.sgpr[i] == uninitialisedPattern ? 0 : ~0u;
   sccDefined = false;
+  for (uint64_t &word : watched)
+    word = all;
+  for (uint64_t &word : watchedScalar)
+    word = all;
   std::memset(pendingVector, 0, sizeof(pendingVector));
   std::memset(pendingScalar, 0, sizeof(pendingScalar));
   for (InFlight &flight : inFlight)
@@ -32,7 +36,6 @@ void WaveState::reset(const Wave &wave) {
   registersInFlight = ldsInFlight = dmaInFlight = 0;
   dmaSlots.clear();
   ldsSlots.clear();
-  lastBarrier = noInstruction;
   windowCount = straight = 0;
   way = 1; // not a way that a window has seen all of
   expected = wave.pc;
@@ -452,7 +455,18 @@ private:
 };
 } // namespace
 
-void check::checkUndefined(Step &step) { Undefined(step).run(); }
+void check::checkUndefined(Step &step) {
+  Undefined(step).run();
+  WaveState &state = step.state;
+  for (const RegisterList *list : {&step.info.vectorReads, &step.info.vectorWrites})
+    for (const RegisterAccess &access : *list)
+      for (unsigned reg = access.first; reg < access.end(); ++reg)
+        state.watchVector(reg);
+  for (const RegisterList *list : {&step.info.scalarReads, &step.info.scalarWrites})
+    for (const RegisterAccess &access : *list)
+      for (unsigned reg = access.first; reg < access.end(); ++reg)
+        state.watchScalar(reg);
+}
 
 void check::assumeDefined(Step &step) {
   const uint32_t m0 = step.wave.m0();

@@ -38,6 +38,10 @@ private:
 };
 
 struct WaveState {
+  /// Registers that need a closer look where they are used: an operation in flight will write them,
+  /// they are undefined somewhere, or `origin` says something of them. Bits.
+  uint64_t watched[(vectorRegisters + 63) / 64];
+  uint64_t watchedScalar[2]; ///< not defined, or about to be written
   /// Lanes of each register that hold something.
   uint64_t defined[vectorRegisters];
   uint32_t scalarDefined[144]; ///< bits of each scalar register that do
@@ -53,22 +57,37 @@ struct WaveState {
   unsigned dmaInFlight = 0;       ///< loads to LDS among them
   SlotSet dmaSlots, ldsSlots;     ///< loads to LDS, and the other operations that touch LDS
   uint32_t current = 0;           ///< the instruction in execution
-  uint32_t lastBarrier = noInstruction;
 
-  /// The latest instructions, for hazards: slots and their wait states.
-  struct Issued {
-    uint32_t slot;
-    uint16_t states;
-    bool producer;
-  };
+  /// The latest instructions, for hazards.
   static constexpr unsigned windowSize = 32;
-  Issued window[windowSize];
-  unsigned windowCount = 0; ///< in all; the window is a ring
-  unsigned straight = 0;    ///< instructions since the last jump
-  uint64_t way = 0;         ///< hash of the jumps within the window; 0: none
-  uint32_t expected = 0;    ///< the slot that follows the last instruction
+  uint32_t window[windowSize]; ///< slots
+  unsigned windowCount = 0;    ///< in all; the window is a ring
+  unsigned straight = 0;       ///< instructions since the last jump
+  uint64_t way = 0;            ///< hash of the jumps within the window; 0: none
+  uint32_t expected = 0;       ///< the slot that follows the last instruction
 
   void reset(const Wave &wave);
+  /// After a change of what is known of a register.
+  void watchVector(unsigned reg) {
+    bool on = pendingVector[reg] || ~defined[reg] || origin[reg] != noInstruction;
+    uint64_t bit = uint64_t(1) << reg % 64, &word = watched[reg / 64];
+    word = on ? word | bit : word & ~bit;
+  }
+  void watchScalar(unsigned reg) {
+    if (reg >= 128)
+      return;
+    bool on = pendingScalar[reg] || ~scalarDefined[reg];
+    uint64_t bit = uint64_t(1) << reg % 64, &word = watchedScalar[reg / 64];
+    word = on ? word | bit : word & ~bit;
+  }
+  /// All registers of the instruction are defined and free, before it and after it.
+  bool isQuiet(const InstructionInfo &info) const {
+    const RegisterMask &mask = info.mask;
+    uint64_t found = (watchedScalar[0] & mask.scalar[0]) | (watchedScalar[1] & mask.scalar[1]);
+    for (unsigned i = 0; i < mask.words; ++i)
+      found |= watched[mask.word[i]] & mask.vector[i];
+    return found == 0 && mask.complete && (sccDefined || !info.readsScc);
+  }
 };
 
 } // namespace hocket::sim::check

@@ -87,29 +87,37 @@ bool AccessCosts::touch(uint64_t line) {
   return hit;
 }
 
-void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op, ExecutedCost &cost) {
+void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op,
+                         StableAddresses *addresses, ExecutedCost &cost) {
   constexpr uint64_t sector = 64;
   bool store = timed.access == MemoryAccess::Store;
   uint64_t seen[128];
   unsigned count = 0;
+  StableAddresses::Mapping mapping;
   for (uint64_t left = op.mask; left; left &= left - 1) {
     unsigned lane = static_cast<unsigned>(std::countr_zero(left));
     if (op.partial && op.inRange[lane] == 0)
       continue;
     uint64_t begin = op.linear ? op.address[0] + uint64_t(lane) * timed.bytes : op.address[lane];
+    if (addresses && !mapping.contains(begin)) [[unlikely]]
+      mapping = addresses->mappingOf(begin);
+    begin += mapping.shift;
+    // Lanes side by side mostly share one: the rest is left to the sort.
     for (uint64_t at : {begin / sector, (begin + timed.bytes - 1) / sector})
-      if (std::find(seen, seen + count, at) == seen + count)
+      if (count == 0 || seen[count - 1] != at)
         seen[count++] = at;
   }
+  std::sort(seen, seen + count);
+  count = static_cast<unsigned>(std::unique(seen, seen + count) - seen);
   cost.bytes = static_cast<uint32_t>(std::popcount(op.mask)) * timed.bytes;
   cost.sectors = count;
-  std::sort(seen, seen + count);
   for (unsigned i = 0; i < count; ++i)
     if (i == 0 || seen[i] / 2 != seen[i - 1] / 2) // stores write through
       cost.missed += !touch(seen[i] / 2) || store;
 }
 
-ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, const PendingOp &op) {
+ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, const PendingOp &op,
+                             StableAddresses *addresses) {
   ExecutedCost cost;
   switch (timed.access) {
   case MemoryAccess::LdsRead:
@@ -125,7 +133,7 @@ ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, cons
   case MemoryAccess::Load:
   case MemoryAccess::Store:
   case MemoryAccess::Dma:
-    memory(timed, op, cost);
+    memory(timed, op, addresses, cost);
     break;
   case MemoryAccess::Scalar:
     cost.scalarMiss = scalarLines.insert(op.address[0] / 64).second;

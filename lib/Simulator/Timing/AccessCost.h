@@ -3,6 +3,7 @@
 
 #include "../Pending.h"
 #include "ComputeUnit.h"
+#include "StableAddresses.h"
 
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -15,8 +16,10 @@ class AccessCosts {
 public:
   AccessCosts(const ArchInfo &arch, const TimeParameters &parameters);
 
-  /// The cost of `op`, issued by the instruction `timed` at `place`.
-  ExecutedCost of(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
+  /// The cost of `op`, issued by the instruction `timed` at `place`. `addresses` makes host
+  /// addresses stable; without it they are taken as they are.
+  ExecutedCost of(const TimedInstruction &timed, uint32_t place, const PendingOp &op,
+                  StableAddresses *addresses = nullptr);
 
 private:
   /// The last address pattern of a place. Conflicts depend on the distances between lanes only: a
@@ -29,7 +32,8 @@ private:
   };
   LdsCost lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
   LdsCost count(const TimedInstruction &timed, const PendingOp &op) const;
-  void memory(const TimedInstruction &timed, const PendingOp &op, ExecutedCost &cost);
+  void memory(const TimedInstruction &timed, const PendingOp &op, StableAddresses *addresses,
+              ExecutedCost &cost);
   bool touch(uint64_t line);
 
   const ArchInfo &arch;

@@ -2,6 +2,7 @@
 #include "ComputeUnit.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 using namespace hocket;
@@ -9,6 +10,8 @@ using namespace hocket::sim;
 using amdgpu::InstructionClass;
 
 static constexpr unsigned maxVector = 63, maxLds = 15;
+/// Wait counters keep a SIMD's waves from filling any longer queue.
+static constexpr uint64_t longestQueue = 1 << 14;
 
 std::string_view sim::name(Stall stall) {
   constexpr std::string_view names[stalls] = {
@@ -26,9 +29,12 @@ static uint64_t turnOf(unsigned simd, uint64_t cycle) {
 static uint64_t whole(double cycles) { return static_cast<uint64_t>(std::llround(cycles)); }
 
 ComputeUnit::ComputeUnit(const TimeParameters &parameters, uint32_t codeDwords)
-    : parameters(parameters), ldsDepth(std::max<uint64_t>(1, whole(parameters.ldsQueue))),
-      memoryDepth(std::max<uint64_t>(1, whole(parameters.vmemQueue))),
-      lineReady(codeDwords / 16 + 2) {}
+    : parameters(parameters), lineReady(codeDwords / 16 + 2) {
+  for (SimdState &s : simd) {
+    s.ldsQueue.leaves.resize(std::clamp<uint64_t>(whole(parameters.ldsQueue), 1, longestQueue));
+    s.memoryQueue.leaves.resize(std::clamp<uint64_t>(whole(parameters.vmemQueue), 1, longestQueue));
+  }
+}
 
 unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cycle) {
   if (group >= groups.size())
@@ -39,12 +45,7 @@ unsigned ComputeUnit::addWave(unsigned group, unsigned indexInGroup, uint64_t cy
   wave.group = group;
   wave.ready = wave.vectorReady = turnOf(wave.simd, cycle);
   wave.hold.raise(cycle + whole(parameters.waveLaunch), Stall::Launch);
-  wave.registerReady.resize(timedRegisters);
-  wave.registerLate.resize(timedRegisters);
-  wave.vectorWrote.resize(timedRegisters);
-  wave.matrixResult.resize(timedScalarBase);
-  wave.matrixReady.resize(timedScalarBase);
-  wave.dotOpcode.resize(timedScalarBase);
+  wave.registers.resize(timedRegisters);
   simd[wave.simd].live.push_back(static_cast<unsigned>(waves.size()));
   waves.push_back(std::move(wave));
   return static_cast<unsigned>(waves.size() - 1);
@@ -68,9 +69,16 @@ void ComputeUnit::setNext(unsigned number, const TimedInstruction &instruction, 
   bool newLine = !wave.next || place / 16 != wave.place / 16;
   wave.next = &instruction;
   wave.place = place;
+  const TimedUnit unit = instruction.unit;
+  wave.vectorSide = unit == TimedUnit::Vector || unit == TimedUnit::Matrix;
+  wave.port = static_cast<uint8_t>(wave.vectorSide ? TimedUnit::Vector : unit);
+  wave.gate = unit == TimedUnit::Matrix   ? MatrixGate
+              : unit == TimedUnit::Lds    ? LdsGate
+              : unit == TimedUnit::Memory ? MemoryGate
+                                          : NoGate;
   if (newLine)
     fetch(wave);
-  simd[wave.simd].stale = true;
+  stale |= 1u << wave.simd;
   wave.own = wave.hold;
   waitForRegisters(wave);
   waitForCounters(wave);
@@ -84,26 +92,24 @@ void ComputeUnit::waitForRegisters(WaveState &wave) const {
     return;
   auto wait = [&](const RegisterRange &range) {
     for (unsigned r = range.first; r < range.first + range.count; ++r)
-      if (wave.registerReady[r] > wave.own.until)
-        wave.own.raise(wave.registerReady[r], static_cast<Stall>(wave.registerLate[r]));
+      wave.own.raise(wave.registers[r].ready, wave.registers[r].late);
   };
   for (const RegisterRange &range : in.vectorReads)
     wait(range);
   for (const RegisterRange &range : in.vectorWrites)
     if (!(range == in.accumulator))
       wait(range);
-  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
   for (const RegisterRange &range : in.scalarReads)
     for (unsigned r = range.first; r < range.first + range.count; ++r)
-      if (wave.vectorWrote[r] != vectorSide)
-        wave.own.raise(wave.registerReady[r], Stall::ScalarTurn);
+      if (wave.registers[r].vectorWrote != wave.vectorSide)
+        wave.own.raise(wave.registers[r].ready, Stall::ScalarTurn);
   if (in.accumulator.count == 0)
     return;
-  unsigned first = in.accumulator.first;
-  bool sameMatrix = in.unit == TimedUnit::Matrix && wave.matrixResult[first] == in.accumulator;
-  bool sameDot = in.dot != 0 && wave.dotOpcode[first] == in.dot;
+  const Register &first = wave.registers[in.accumulator.first];
+  bool sameMatrix = in.unit == TimedUnit::Matrix && first.matrixResult == in.accumulator;
+  bool sameDot = in.dot != 0 && first.dot == in.dot;
   if (sameMatrix)
-    wave.own.raise(wave.matrixReady[first], Stall::MatrixPipe);
+    wave.own.raise(first.matrixReady, Stall::MatrixPipe);
   else if (!sameDot)
     wait(in.accumulator);
 }
@@ -147,76 +153,66 @@ void ComputeUnit::waitForCounters(WaveState &wave) const {
 }
 
 ComputeUnit::Hold ComputeUnit::earliest(const WaveState &wave) const {
-  const TimedInstruction &in = *wave.next;
-  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
-  Hold hold;
-  hold.until = vectorSide ? wave.vectorReady : wave.ready;
-  hold.raise(wave.own.until, wave.own.stall);
+  static constexpr Stall portStalls[timedUnits] = {
+      Stall::VectorPipe,  Stall::VectorPipe, Stall::Port, Stall::Port,
+      Stall::MemoryQueue, Stall::Port,       Stall::Port};
+  static constexpr Stall gateStalls[] = {Stall::None, Stall::MatrixPipe, Stall::LdsQueue,
+                                         Stall::MemoryQueue};
   const SimdState &s = simd[wave.simd];
-  if (vectorSide)
-    hold.raise(s.port[unsigned(TimedUnit::Vector)], Stall::VectorPipe);
-  else if (in.unit != TimedUnit::Internal)
-    hold.raise(s.port[unsigned(in.unit)],
-               in.unit == TimedUnit::Memory ? Stall::MemoryQueue : Stall::Port);
-  if (in.unit == TimedUnit::Matrix)
-    hold.raise(s.matrix, Stall::MatrixPipe);
-  if (in.unit == TimedUnit::Lds && s.ldsQueue.size() >= ldsDepth)
-    hold.raise(s.ldsQueue.front(), Stall::LdsQueue);
-  if (in.unit == TimedUnit::Memory && s.memoryQueue.size() >= memoryDepth)
-    hold.raise(s.memoryQueue.front(), Stall::MemoryQueue);
+  Hold hold;
+  hold.until = wave.vectorSide ? wave.vectorReady : wave.ready;
+  hold.raise(wave.own.until, wave.own.stall);
+  hold.raise(s.port[wave.port], portStalls[wave.port]);
+  hold.raise(s.gate[wave.gate], gateStalls[wave.gate]);
   hold.until = turnOf(wave.simd, hold.until);
   return hold;
 }
 
-void ComputeUnit::refresh(SimdState &s) {
-  s.stale = s.any = false;
-  uint8_t priority = 0;
-  for (unsigned number : s.live) {
-    const WaveState &wave = waves[number];
+void ComputeUnit::refresh(unsigned number) {
+  SimdState &s = simd[number];
+  Choice best;
+  best.cycle = never;
+  unsigned priority = 0;
+  // Which wave is better changes all the time: selections, not branches.
+  for (unsigned index : s.live) {
+    const WaveState &wave = waves[index];
     if (wave.atBarrier)
       continue;
     Hold hold = earliest(wave);
-    if (s.any &&
-        (hold.until > s.best.cycle || (hold.until == s.best.cycle && wave.priority <= priority)))
-      continue;
-    s.any = true;
-    s.best = {number, hold.until, hold.stall};
-    priority = wave.priority;
+    bool better =
+        (hold.until < best.cycle) | ((hold.until == best.cycle) & (wave.priority > priority));
+    best.wave = better ? index : best.wave;
+    best.cycle = better ? hold.until : best.cycle;
+    best.stall = better ? hold.stall : best.stall;
+    priority = better ? wave.priority : priority;
   }
+  s.best = best;
+  firstCycle[number] = best.cycle;
 }
 
 bool ComputeUnit::choose(Choice &choice) {
-  bool any = false;
-  for (SimdState &s : simd) {
-    if (s.stale)
-      refresh(s);
-    // SIMDs have their turns in different cycles, so there are no ties.
-    if (!s.any || (any && s.best.cycle > choice.cycle))
-      continue;
-    any = true;
-    choice = s.best;
-  }
-  return any;
+  for (; stale != 0; stale &= stale - 1)
+    refresh(static_cast<unsigned>(std::countr_zero(stale)));
+  // SIMDs have their turns in different cycles, so there are no ties.
+  unsigned first = 0;
+  for (unsigned i = 1; i < simds; ++i)
+    first = firstCycle[i] < firstCycle[first] ? i : first;
+  choice = simd[first].best;
+  return choice.cycle != never;
 }
 
 void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
   const TimedInstruction &in = *wave.next;
-  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
+  const bool vectorSide = wave.vectorSide;
   // A result that is there by the wave's next turn orders nothing; only what was late must go.
   auto record = [&](const RegisterRange &range, uint64_t ready, Stall stall) {
     if (ready <= cycle + slotCycles && wave.pendingUntil <= cycle)
       return;
     wave.pendingUntil = std::max(wave.pendingUntil, ready);
-    for (unsigned r = range.first; r < range.first + range.count; ++r) {
-      wave.registerReady[r] = ready;
-      wave.registerLate[r] = static_cast<uint8_t>(stall);
-      wave.vectorWrote[r] = vectorSide;
-      if (r >= timedScalarBase)
-        continue;
-      wave.matrixResult[r] = in.unit == TimedUnit::Matrix ? range : RegisterRange{};
-      wave.matrixReady[r] = cycle + in.matrixCycles;
-      wave.dotOpcode[r] = in.dot;
-    }
+    Register late{ready, cycle + in.matrixCycles, {}, in.dot, stall, vectorSide};
+    if (in.unit == TimedUnit::Matrix)
+      late.matrixResult = range;
+    std::fill_n(wave.registers.begin() + range.first, range.count, late);
   };
   Stall late = in.unit == TimedUnit::Matrix ? Stall::MatrixResult : Stall::VectorResult;
   if (vectorSide)
@@ -228,13 +224,6 @@ void ComputeUnit::recordResults(WaveState &wave, uint64_t cycle) {
   double turn = vectorSide ? parameters.valuToScalar : parameters.scalarToValu;
   for (const RegisterRange &range : in.scalarWrites)
     record(range, cycle + slotCycles + whole(turn), Stall::ScalarTurn);
-}
-
-/// Remembers when the last `depth` instructions leave a queue.
-static void enqueue(std::deque<uint64_t> &queue, uint64_t leaves, size_t depth) {
-  queue.push_back(leaves);
-  while (queue.size() > depth)
-    queue.pop_front();
 }
 
 static void complete(std::vector<uint64_t> &completions, uint64_t now, uint64_t at, bool inOrder) {
@@ -249,7 +238,8 @@ void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &
   uint64_t service = std::max<uint64_t>(1, whole(cost.ldsCycles * parameters.ldsScale));
   ldsFree = std::max(ldsFree, cycle) + service;
   event.busy = static_cast<uint32_t>(service);
-  enqueue(simd[wave.simd].ldsQueue, ldsFree, ldsDepth);
+  SimdState &s = simd[wave.simd];
+  s.gate[LdsGate] = s.ldsQueue.push(ldsFree);
   complete(wave.lds, cycle, ldsFree + whole(parameters.ldsLatency), true);
 }
 
@@ -261,7 +251,8 @@ void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCos
       parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
   addressFree = std::max(addressFree, cycle) + address;
   event.busy = static_cast<uint32_t>(address);
-  enqueue(simd[wave.simd].memoryQueue, addressFree, memoryDepth);
+  SimdState &s = simd[wave.simd];
+  s.gate[MemoryGate] = s.memoryQueue.push(addressFree);
   bytesMoved += static_cast<uint64_t>(lineBytes);
   uint64_t done = addressFree + whole(parameters.vmemL1Latency);
   if (cost.missed != 0) {
@@ -282,8 +273,8 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
   const TimedInstruction &in = *wave.next;
   SimdState &s = simd[wave.simd];
   uint64_t cycle = choice.cycle;
-  bool vectorSide = in.unit == TimedUnit::Vector || in.unit == TimedUnit::Matrix;
-  s.stale = true;
+  const bool vectorSide = wave.vectorSide;
+  stale |= 1u << wave.simd;
   IssueEvent event;
   event.ready = turnOf(wave.simd, vectorSide ? wave.vectorReady : wave.ready);
   event.cycle = cycle;
@@ -303,7 +294,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
     s.port[unsigned(in.unit)] = cycle + in.portCycles;
   }
   if (in.unit == TimedUnit::Matrix)
-    wave.matrixEnd = s.matrix = cycle + in.matrixCycles;
+    wave.matrixEnd = s.gate[MatrixGate] = cycle + in.matrixCycles;
   recordResults(wave, cycle);
   if (in.unit == TimedUnit::Lds)
     issueLds(wave, cycle, cost, event);
@@ -332,8 +323,7 @@ IssueEvent ComputeUnit::issue(const Choice &choice, const ExecutedCost &cost) {
       if (!queue->empty())
         group.end = std::max(group.end, queue->back());
     // Thousands of waves may pass through; their registers need not stay.
-    wave.registerReady = {}, wave.registerLate = {}, wave.vectorWrote = {};
-    wave.matrixResult = {}, wave.matrixReady = {}, wave.dotOpcode = {};
+    wave.registers = {};
   }
   return event;
 }
@@ -344,7 +334,7 @@ void ComputeUnit::releaseBarrier(unsigned number) {
     if (wave.group != number || wave.ended || !wave.atBarrier)
       continue;
     wave.atBarrier = false;
-    simd[wave.simd].stale = true;
+    stale |= 1u << wave.simd;
     wave.hold.raise(release, Stall::Barrier);
     wave.own.raise(release, Stall::Barrier);
   }

@@ -13,7 +13,6 @@
 #include "TimedInstruction.h"
 
 #include <array>
-#include <deque>
 #include <vector>
 
 namespace hocket::sim {
@@ -64,38 +63,60 @@ private:
     uint64_t until = 0;
     Stall stall = Stall::None;
     void raise(uint64_t cycle, Stall reason) {
-      if (cycle > until)
-        until = cycle, stall = reason;
+      bool later = cycle > until;
+      until = later ? cycle : until;
+      stall = later ? reason : stall;
     }
+  };
+  /// What is known of a register whose result comes late.
+  struct Register {
+    uint64_t ready = 0;         ///< when a result may be used
+    uint64_t matrixReady = 0;   ///< when an MFMA may accumulate onto it
+    RegisterRange matrixResult; ///< the tuple that an MFMA wrote there
+    uint32_t dot = 0;           ///< opcode of the dot product that did
+    Stall late = Stall::None;
+    bool vectorWrote = false; ///< by which side
   };
   struct WaveState {
     unsigned simd = 0, group = 0;
     uint8_t priority = 0;
     bool ended = false, atBarrier = false;
+    // Of `next`: what is asked whenever anything else of the SIMD issues.
+    bool vectorSide = false;
+    uint8_t port = 0, gate = 0; ///< indices into SimdState's
+    /// Next issue of any kind, had nothing held it up, and the same for vector and matrix
+    /// instructions.
+    uint64_t ready = 0, vectorReady = 0;
+    Hold own;  ///< `hold` and all that depends on this wave alone, for `next`
+    Hold hold; ///< keeps any instruction back
     const TimedInstruction *next = nullptr;
     uint32_t place = 0;
-    uint64_t ready = 0;        ///< next issue of any kind, had nothing held it up
-    uint64_t vectorReady = 0;  ///< the same for vector and matrix instructions
-    uint64_t matrixEnd = 0;    ///< of its last MFMA
-    Hold hold;                 ///< keeps any instruction back
-    Hold own;                  ///< `hold` and all that depends on this wave alone, for `next`
-    uint64_t pendingUntil = 0; ///< no register is late after this
-    std::vector<uint64_t> registerReady;     ///< [timedRegisters], when a result may be used
-    std::vector<uint8_t> registerLate;       ///< [timedRegisters] a Stall
-    std::vector<bool> vectorWrote;           ///< [timedRegisters] by which side
-    std::vector<RegisterRange> matrixResult; ///< [512] the tuple an MFMA wrote there
-    std::vector<uint64_t> matrixReady;       ///< [512] when an MFMA may accumulate onto it
-    std::vector<uint32_t> dotOpcode;         ///< [512]
+    uint64_t matrixEnd = 0;                          ///< of its last MFMA
+    uint64_t pendingUntil = 0;                       ///< no register is late after this
+    std::vector<Register> registers;                 ///< [timedRegisters]
     std::vector<uint64_t> vectorMemory, lds, scalar; ///< completions, in order of time
   };
+  /// When the last instructions of a SIMD leave the queue of a unit that all SIMDs share.
+  struct Queue {
+    std::vector<uint64_t> leaves; ///< a ring: the latest `leaves.size()`
+    size_t next = 0;              ///< the oldest of them
+    /// Adds one; the result is when there is room for another: when the oldest leaves, or 0.
+    uint64_t push(uint64_t cycle) {
+      leaves[next] = cycle;
+      next = next + 1 == leaves.size() ? 0 : next + 1;
+      return leaves[next];
+    }
+  };
+  static constexpr uint64_t never = ~uint64_t(0);
+  enum Gate : uint8_t { NoGate, MatrixGate, LdsGate, MemoryGate };
   struct SimdState {
-    uint64_t port[timedUnits] = {}; ///< when each type may issue again
-    uint64_t matrix = 0;            ///< when the matrix pipe is free
-    /// When the last instructions of this SIMD leave the queues of the units that all SIMDs share.
-    std::deque<uint64_t> ldsQueue, memoryQueue;
+    uint64_t port[timedUnits] = {}; ///< when each type may issue again; never set: internal ones
+    /// When the matrix pipe is free, and when there is room in each queue.
+    uint64_t gate[4] = {};
+    Queue ldsQueue, memoryQueue;
     std::vector<unsigned> live; ///< its waves, the oldest first
-    // The wave of this SIMD that issues next; nothing that happens on other SIMDs changes it.
-    bool stale = true, any = false;
+    /// The wave of this SIMD that issues next, its cycle `never` if none can; nothing that happens
+    /// on other SIMDs changes it.
     Choice best;
   };
   struct GroupState {
@@ -107,17 +128,18 @@ private:
   void waitForCounters(WaveState &wave) const;
   void fetch(WaveState &wave);
   Hold earliest(const WaveState &wave) const;
-  void refresh(SimdState &s);
+  void refresh(unsigned number);
   void recordResults(WaveState &wave, uint64_t cycle);
   void issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
   void issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &cost, IssueEvent &event);
 
   TimeParameters parameters;
-  size_t ldsDepth, memoryDepth; ///< of a SIMD's queues
   std::vector<WaveState> waves;
   std::vector<GroupState> groups;
   std::array<SimdState, simds> simd;
-  std::vector<uint64_t> lineReady; ///< of each 64-byte line of code; 0: never fetched
+  uint64_t firstCycle[simds] = {};    ///< of each one's `best`
+  unsigned stale = (1u << simds) - 1; ///< SIMDs whose `best` has to be found anew, as bits
+  std::vector<uint64_t> lineReady;    ///< of each 64-byte line of code; 0: never fetched
   bool anyFetched = false;
   uint64_t ldsFree = 0, addressFree = 0;
   double memoryFree = 0;

@@ -3,7 +3,10 @@
 // repeat.
 #include "GridKinds.h"
 
+#include "llvm/Support/ThreadPool.h"
+
 #include <algorithm>
+#include <atomic>
 #include <tuple>
 
 using namespace hocket;
@@ -20,6 +23,29 @@ Result<uint64_t> WorkgroupSampler::instructions(uint64_t number) {
   if (!group.run())
     return executionError(group.error);
   return known[number] = group.instructions();
+}
+
+void WorkgroupSampler::executeAhead(const std::vector<uint64_t> &numbers, unsigned threads) {
+  std::vector<std::pair<uint64_t, uint64_t>> fresh; // number and instructions
+  for (uint64_t number : numbers)
+    if (!known.count(number))
+      fresh.emplace_back(number, 0);
+  std::atomic<size_t> next = 0;
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+  for (size_t i = 0; i < std::min<size_t>(pool.getMaxConcurrency(), fresh.size()); ++i)
+    pool.async([&] {
+      Workgroup own(context);
+      for (size_t at = next++; at < fresh.size() && own.error.empty(); at = next++) {
+        own.start(fresh[at].first);
+        if (!own.run())
+          return;
+        fresh[at].second = own.instructions();
+      }
+    });
+  pool.wait();
+  for (auto [number, instructions] : fresh)
+    if (instructions)
+      known[number] = instructions;
 }
 
 /// The number is ((z * Y) + y) * X + x; a rule takes (number / divide) % modulus.

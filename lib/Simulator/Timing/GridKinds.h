@@ -13,11 +13,15 @@ namespace hocket::sim {
 /// Executes single workgroups of a launch, each at most once.
 class WorkgroupSampler {
 public:
-  explicit WorkgroupSampler(const LaunchContext &context) : group(context) {}
+  explicit WorkgroupSampler(const LaunchContext &context) : context(context), group(context) {}
   /// Wave-instructions that workgroup `number` executes.
   Result<uint64_t> instructions(uint64_t number);
+  /// Executes those of `numbers` that have not been, on several threads. One that fails does so
+  /// again, with its error, when it is asked for.
+  void executeAhead(const std::vector<uint64_t> &numbers, unsigned threads);
 
 private:
+  const LaunchContext &context;
   Workgroup group;
   std::map<uint64_t, uint64_t> known;
 };

@@ -3,24 +3,21 @@
 
 #include "GridKinds.h"
 #include "TimeProgram.h"
-#include "TimedInstruction.h"
+#include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
-#include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ThreadPool.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 
 using namespace hocket;
 using namespace hocket::sim;
-using llvm::format;
-namespace json = llvm::json;
 
 /// Kinds that are timed; the others are interpolated.
 static constexpr size_t mostTimed = 5;
@@ -29,7 +26,7 @@ namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
 class LineCounter final : public Instrument {
 public:
-  explicit LineCounter(const InstructionTimer &timer) : timer(timer) {}
+  LineCounter(TimedTable &table, const Text &text) : table(table), text(text) {}
   std::unique_ptr<Observer> observe(const LaunchContext &) override {
     return std::make_unique<Watcher>(*this);
   }
@@ -38,12 +35,7 @@ public:
 
 private:
   uint64_t bytesOf(const Instruction &instruction) {
-    auto [found, added] = bytes.try_emplace(&instruction, 4);
-    if (!added)
-      return found->second;
-    const auto *words = reinterpret_cast<const uint8_t *>(instruction.words);
-    auto timed = timer.describe(llvm::ArrayRef<uint8_t>(words, instruction.size * 4u));
-    return found->second = timed.ok() ? timed->bytes : 4;
+    return table.get(static_cast<uint32_t>(&instruction - text.instructions())).bytes;
   }
   struct Watcher final : Observer {
     explicit Watcher(LineCounter &counter) : counter(counter) {}
@@ -63,8 +55,8 @@ private:
     }
     LineCounter &counter;
   };
-  const InstructionTimer &timer;
-  std::unordered_map<const Instruction *, uint64_t> bytes;
+  TimedTable &table;
+  const Text &text;
 };
 
 class Predictor {
@@ -76,9 +68,13 @@ public:
   Result<GridTime> run();
 
 private:
-  Status findKinds();
+  Status findKinds(const ArchInfo &arch);
   Status timeKinds();
+  Result<bool> isOrdered(const ArchInfo &arch);
+  TimingOptions optionsFor(uint64_t example) const;
+  void timeAhead(const std::vector<size_t> &kinds);
   Result<std::pair<double, double>> timeOne(const WorkgroupKind &kind, uint64_t example);
+  std::pair<double, double> meanCycles(const TimedRun &run) const;
   Status findTraffic(const ArchInfo &arch);
 
   Program &program;
@@ -92,10 +88,31 @@ private:
   std::vector<uint64_t> examples; ///< of each kind
   GridTime grid;
   double bytesAsked = 0; ///< of L2 by a mean workgroup
+  unsigned threads = 1;
 };
 } // namespace
 
-Status Predictor::findKinds() {
+/// Whether workgroups may act on what others have done: with global atomics they do so in one
+/// order, one at a time. Looks at what has been executed so far.
+Result<bool> Predictor::isOrdered(const ArchInfo &arch) {
+  Text &text = *program.codeObject().image().text;
+  auto table = TimedTable::of(text, arch, options.parameters);
+  if (!table.ok())
+    return table.error();
+  for (uint32_t place = 0; place < text.dwords(); ++place) {
+    const Instruction &instruction = text.instructions()[place];
+    if (!executeOf(instruction))
+      continue;
+    Encoding encoding = instruction.encoding;
+    bool global =
+        encoding == Encoding::MUBUF || encoding == Encoding::FLAT || encoding == Encoding::SMEM;
+    if (global && llvm::StringRef((*table)->get(place).name).contains("ATOMIC"))
+      return true;
+  }
+  return false;
+}
+
+Status Predictor::findKinds(const ArchInfo &arch) {
   LaunchOptions launch;
   launch.maxWaveInstructions = options.maxWaveInstructions;
   auto setup = LaunchSetup::create(program, kernel, shape, kernarg, launch);
@@ -107,9 +124,16 @@ Status Predictor::findKinds() {
     return found.error();
   rule = *std::move(found);
   grid.order = rule.name;
-  for (uint64_t kind = 0; kind < rule.kinds; ++kind) {
+  for (uint64_t kind = 0; kind < rule.kinds; ++kind)
     examples.push_back(rule.example(kind));
-    Result<uint64_t> count = sampler.instructions(examples.back());
+  Result<bool> ordered = isOrdered(arch);
+  if (!ordered.ok())
+    return ordered.error();
+  threads = *ordered ? 1 : llvm::hardware_concurrency(options.threads).compute_thread_count();
+  if (threads > 1)
+    sampler.executeAhead(examples, threads);
+  for (uint64_t kind = 0; kind < rule.kinds; ++kind) {
+    Result<uint64_t> count = sampler.instructions(examples[kind]);
     if (!count.ok())
       return count.error();
     grid.kinds.push_back({*count, 0, 0, 0, false});
@@ -119,24 +143,64 @@ Status Predictor::findKinds() {
   return Status::success();
 }
 
+/// As many of one kind as a compute unit holds, side by side, and as many again behind them.
+TimingOptions Predictor::optionsFor(uint64_t example) const {
+  TimingOptions one = options;
+  one.maxEvents = 0;
+  one.workgroups.assign(2 * grid.resident, example);
+  one.resident = grid.resident;
+  return one;
+}
+
+/// Of the first workgroups and of those behind them.
+std::pair<double, double> Predictor::meanCycles(const TimedRun &run) const {
+  double first = 0, later = 0;
+  for (size_t i = 0; i < run.groups.size(); ++i) {
+    double cycles = double(run.groups[i].end - run.groups[i].begin);
+    (i < grid.resident ? first : later) += cycles / grid.resident;
+  }
+  return {first, later};
+}
+
 Result<std::pair<double, double>> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example) {
   auto key = std::pair(kind.instructions, grid.resident);
   if (auto found = cache.find(key); found != cache.end())
     return found->second;
-  TimingOptions one = options;
-  one.maxEvents = 0;
-  // As many of its kind as a compute unit holds, side by side, and as many again behind them.
-  one.workgroups.assign(2 * grid.resident, example);
-  one.resident = grid.resident;
-  Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, one);
+  Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example));
   if (!run.ok())
     return run.error();
-  double first = 0, later = 0;
-  for (size_t i = 0; i < run->groups.size(); ++i) {
-    double cycles = double(run->groups[i].end - run->groups[i].begin);
-    (i < grid.resident ? first : later) += cycles / grid.resident;
+  return cache[key] = meanCycles(*run);
+}
+
+/// Times kinds whose cycles are not known, several at a time. One that fails does so again, with
+/// its error, when its turn comes.
+void Predictor::timeAhead(const std::vector<size_t> &kinds) {
+  struct Job {
+    std::pair<uint64_t, unsigned> key;
+    std::unique_ptr<PreparedRun> prepared;
+    std::optional<std::pair<double, double>> cycles;
+  };
+  std::vector<Job> jobs;
+  for (size_t at : kinds) {
+    auto key = std::pair(grid.kinds[at].instructions, grid.resident);
+    bool known = cache.count(key) || llvm::any_of(jobs, [&](Job &job) { return job.key == key; });
+    if (known)
+      continue;
+    auto run = PreparedRun::create(program, kernel, shape, kernarg, optionsFor(examples[at]));
+    if (run.ok())
+      jobs.push_back({key, *std::move(run), {}});
   }
-  return cache[key] = std::pair(first, later);
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
+  // The longest first.
+  for (Job &job : llvm::reverse(jobs))
+    pool.async([this, &job] {
+      if (Result<TimedRun> run = job.prepared->execute(); run.ok())
+        job.cycles = meanCycles(*run);
+    });
+  pool.wait();
+  for (Job &job : jobs)
+    if (job.cycles)
+      cache[job.key] = *job.cycles;
 }
 
 Status Predictor::timeKinds() {
@@ -146,10 +210,13 @@ Status Predictor::timeKinds() {
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return std::pair(grid.kinds[a].instructions, a) < std::pair(grid.kinds[b].instructions, b);
   });
+  std::vector<size_t> timed(std::min(order.size(), mostTimed)); ///< kinds, by instructions
+  for (size_t i = 0; i < timed.size(); ++i)
+    timed[i] = order[timed.size() == 1 ? 0 : i * (order.size() - 1) / (timed.size() - 1)];
+  if (threads > 1)
+    timeAhead(timed);
   std::vector<const WorkgroupKind *> known; ///< by instructions
-  size_t timed = std::min(order.size(), mostTimed);
-  for (size_t i = 0; i < timed; ++i) {
-    size_t at = order[timed == 1 ? 0 : i * (order.size() - 1) / (timed - 1)];
+  for (size_t at : timed) {
     WorkgroupKind &kind = grid.kinds[at];
     auto cycles = timeOne(kind, examples[at]);
     if (!cycles.ok())
@@ -176,10 +243,11 @@ Status Predictor::timeKinds() {
 /// Of the workgroups that run side by side on the first XCD, a sample: what they ask of L2, and how
 /// much of it others of them ask for too.
 Status Predictor::findTraffic(const ArchInfo &arch) {
-  auto timer = InstructionTimer::create(arch.name, options.parameters);
-  if (!timer.ok())
-    return timer.error();
-  LineCounter counter(**timer);
+  Text &text = *program.codeObject().image().text;
+  auto table = TimedTable::of(text, arch, options.parameters);
+  if (!table.ok())
+    return table.error();
+  LineCounter counter(**table, text);
   LaunchOptions launch;
   launch.instrument = &counter;
   launch.maxWaveInstructions = options.maxWaveInstructions;
@@ -227,7 +295,7 @@ Result<GridTime> Predictor::run() {
       (grid.workgroups + (*arch)->chip.computeUnits - 1) / (*arch)->chip.computeUnits;
   grid.resident = static_cast<unsigned>(
       std::min<uint64_t>(options.resident ? options.resident : *resident, perUnit));
-  if (Status status = findKinds(); !status.ok())
+  if (Status status = findKinds(**arch); !status.ok())
     return status.error();
   if (Status status = timeKinds(); !status.ok())
     return status.error();
@@ -261,51 +329,4 @@ Result<GridTime> sim::predictGrid(runtime::Device &device, runtime::Kernel &kern
   if (!status.ok())
     return status.error();
   return grid;
-}
-
-std::string sim::toText(const GridTime &grid) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  size_t timed = std::count_if(grid.kinds.begin(), grid.kinds.end(),
-                               [](const WorkgroupKind &kind) { return kind.timed; });
-  out << "predicted for the whole grid\n  workgroups    " << grid.workgroups << " of "
-      << grid.kinds.size() << " kinds by " << grid.order << ", " << timed << " kinds timed, "
-      << grid.resident << " at a time on a compute unit\n";
-  out << format(
-      "  time          %.1f us: %.0f cycles at %.2f GHz, %.1f%% of the compute units busy\n",
-      grid.microseconds, grid.cycles, grid.clock, 100 * grid.busyShare);
-  out << format("  memory        %.1f us at least, %.1f%% of the lines come from L2\n",
-                grid.memoryMicroseconds, 100 * grid.l2Hits);
-  return text;
-}
-
-std::string sim::toJson(const GridTime &grid) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("prediction", true);
-    out.attribute("workgroups", int64_t(grid.workgroups));
-    out.attribute("resident_workgroups", grid.resident);
-    out.attribute("order", grid.order);
-    out.attribute("cycles", grid.cycles);
-    out.attribute("busy_share", grid.busyShare);
-    out.attribute("clock_ghz", grid.clock);
-    out.attribute("execute_us", grid.executeMicroseconds);
-    out.attribute("memory_us", grid.memoryMicroseconds);
-    out.attribute("l2_hits", grid.l2Hits);
-    out.attribute("us", grid.microseconds);
-    out.attributeArray("kinds", [&] {
-      for (const WorkgroupKind &kind : grid.kinds)
-        out.object([&] {
-          out.attribute("instructions", int64_t(kind.instructions));
-          out.attribute("count", int64_t(kind.count));
-          out.attribute("first_cycles", kind.firstCycles);
-          out.attribute("cycles", kind.cycles);
-          out.attribute("timed", kind.timed);
-        });
-    });
-  });
-  stream << '\n';
-  return text;
 }

@@ -2,12 +2,14 @@
 #include "../LaunchSetup.h"
 #include "AccessCost.h"
 #include "TimeProgram.h"
+#include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/Occupancy.h"
 
 #include <ctime>
 #include <deque>
+#include <optional>
 
 using namespace hocket;
 using namespace hocket::sim;
@@ -18,7 +20,7 @@ class Prices final : public Instrument {
 public:
   explicit Prices(AccessCosts &costs) : costs(costs) {}
   std::unique_ptr<Observer> observe(const LaunchContext &) override {
-    return std::make_unique<Watcher>(*this);
+    return std::make_unique<Watcher>(*this, slots++);
   }
 
   const TimedInstruction *timed = nullptr;
@@ -26,24 +28,31 @@ public:
   ExecutedCost cost;
 
 private:
+  /// Watches one of the workgroups that are resident together.
   struct Watcher final : Observer {
-    explicit Watcher(Prices &prices) : prices(prices) {}
-    void issued(Wave &, const PendingOp &op, bool) override {
-      if (prices.timed)
-        prices.cost = prices.costs.of(*prices.timed, prices.place, op);
+    Watcher(Prices &prices, unsigned slot) : prices(prices), slot(slot) {}
+    void issued(Wave &wave, const PendingOp &op, bool) override {
+      if (!prices.timed)
+        return;
+      if (!addresses)
+        addresses.emplace(*wave.group, slot);
+      prices.cost = prices.costs.of(*prices.timed, prices.place, op, &*addresses);
     }
     Prices &prices;
+    const unsigned slot;
+    std::optional<StableAddresses> addresses;
   };
   AccessCosts &costs;
+  unsigned slots = 0;
 };
 
 /// One compute unit with the workgroups that pass through it.
 class Driver {
 public:
   Driver(const LaunchContext &context, const TimingOptions &options, Prices &prices,
-         InstructionTimer &timer)
-      : context(context), options(options), prices(prices), timer(timer),
-        unit(options.parameters, context.text->dwords()), timed(context.text->dwords()) {}
+         TimedTable &table)
+      : context(context), options(options), prices(prices), table(table),
+        unit(options.parameters, context.text->dwords()), reached(context.text->dwords()) {}
 
   Status run(TimedRun &run, unsigned resident);
 
@@ -58,39 +67,30 @@ private:
   Status start(Slot &slot, uint64_t cycle);
   Status step(const ComputeUnit::Choice &choice);
   Status finish(Slot &slot);
-  const TimedInstruction &at(uint32_t place);
-  void setNext(unsigned wave, const Wave &state) { unit.setNext(wave, at(state.pc), state.pc); }
+  void setNext(unsigned wave, const Wave &state) {
+    unit.setNext(wave, table.get(state.pc), state.pc);
+  }
+  void describePlaces();
 
   const LaunchContext &context;
   const TimingOptions &options;
   Prices &prices;
-  InstructionTimer &timer;
+  TimedTable &table;
   ComputeUnit unit;
-  std::vector<std::unique_ptr<TimedInstruction>> timed;
+  std::vector<uint8_t> reached; ///< [dwords of the text]
   std::vector<Slot> slots;
   std::vector<std::pair<unsigned, unsigned>> owners; ///< of a wave: slot and index
   std::deque<uint64_t> waiting;
   TimedRun *result = nullptr;
-  TimedInstruction nowhere; ///< where execution has left the code: the step reports it
 };
 } // namespace
 
-const TimedInstruction &Driver::at(uint32_t place) {
-  if (place >= timed.size())
-    return nowhere;
-  if (timed[place])
-    return *timed[place];
-  Text &text = *context.text;
-  const Instruction &instruction = text.instructions()[place];
-  if (!executeOf(instruction))
-    text.decode(place);
-  const auto *bytes = reinterpret_cast<const uint8_t *>(instruction.words);
-  auto described = timer.describe(llvm::ArrayRef<uint8_t>(bytes, instruction.size * 4u));
-  // What LLVM cannot decode fails when it is executed, with a better message.
-  timed[place] = std::make_unique<TimedInstruction>(described.ok() ? *std::move(described)
-                                                                   : TimedInstruction());
-  result->places[place] = {text.addressOf(place), timed[place]->text, timed[place]->kind};
-  return *timed[place];
+void Driver::describePlaces() {
+  for (uint32_t place = 0; place < reached.size(); ++place)
+    if (reached[place]) {
+      const TimedInstruction &timed = table.get(place);
+      result->places[place] = {context.text->addressOf(place), timed.text, timed.kind};
+    }
 }
 
 Status Driver::start(Slot &slot, uint64_t cycle) {
@@ -130,7 +130,9 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
   Slot &slot = slots[slotIndex];
   Wave &wave = slot.group->waves[waveIndex];
   uint32_t place = wave.pc;
-  const TimedInstruction &instruction = at(place);
+  const TimedInstruction &instruction = table.get(place);
+  if (place < reached.size())
+    reached[place] = 1;
   prices.timed = &instruction;
   prices.place = place;
   prices.cost = {};
@@ -161,6 +163,7 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
 
 Status Driver::run(TimedRun &run, unsigned resident) {
   result = &run;
+  run.events.reserve(std::min<uint64_t>(options.maxEvents, 1 << 17)); // untouched pages are free
   waiting.assign(options.workgroups.begin(), options.workgroups.end());
   resident = std::min<size_t>(resident, waiting.size());
   slots.resize(resident);
@@ -174,6 +177,7 @@ Status Driver::run(TimedRun &run, unsigned resident) {
     if (Status status = step(choice); !status.ok())
       return status;
   run.memoryBytes = unit.memoryBytesMoved();
+  describePlaces();
   return Status::success();
 }
 
@@ -202,44 +206,73 @@ static double threadSeconds() {
   return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
 }
 
-Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
-                                  const runtime::LaunchShape &shape,
-                                  std::span<const std::byte> kernarg, const TimingOptions &given) {
+struct PreparedRun::Parts {
+  Parts(const ArchInfo &arch, const TimingOptions &given)
+      : options(given), costs(arch, options.parameters), prices(costs) {}
+  TimingOptions options;
+  AccessCosts costs;
+  Prices prices;
+  std::shared_ptr<TimedTable> table;
+  std::unique_ptr<LaunchSetup> setup;
+  TimedRun run;
+};
+
+PreparedRun::PreparedRun(std::unique_ptr<Parts> parts) : parts(std::move(parts)) {}
+PreparedRun::~PreparedRun() = default;
+
+Result<std::unique_ptr<PreparedRun>> PreparedRun::create(Program &program, size_t kernelNumber,
+                                                         const runtime::LaunchShape &shape,
+                                                         std::span<const std::byte> kernarg,
+                                                         const TimingOptions &given) {
   auto arch = findArch(program.codeObject().architecture());
   if (!arch.ok())
     return arch.error();
   TimingOptions options = given;
   options.parameters = given.parameters.on(**arch);
-  auto timer = InstructionTimer::create((*arch)->name, options.parameters);
-  if (!timer.ok())
-    return timer.error();
-  AccessCosts costs(**arch, options.parameters);
-  Prices prices(costs);
+  auto parts = std::make_unique<Parts>(**arch, options);
+  auto table = TimedTable::of(*program.codeObject().image().text, **arch, options.parameters);
+  if (!table.ok())
+    return table.error();
+  parts->table = *std::move(table);
   LaunchOptions launchOptions;
-  launchOptions.instrument = &prices;
+  launchOptions.instrument = &parts->prices;
   launchOptions.maxWaveInstructions = options.maxWaveInstructions;
   auto setup = LaunchSetup::create(program, kernelNumber, shape, kernarg, launchOptions);
   if (!setup.ok())
     return setup.error();
-  const LaunchContext &context = (*setup)->context;
+  parts->setup = *std::move(setup);
   uint64_t count = uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z;
   for (uint64_t workgroup : options.workgroups)
     if (workgroup >= count)
       return invalidInput("workgroup " + std::to_string(workgroup) +
                           " is to be timed, the grid has " + std::to_string(count) +
                           "; choose one below that");
-  TimedRun run;
-  run.kernel = context.kernel->name;
+  parts->run.kernel = parts->setup->context.kernel->name;
   auto fits = residentWorkgroups(program, kernelNumber, shape);
   if (!fits.ok())
     return fits.error();
-  run.resident = options.resident ? options.resident : *fits;
+  parts->run.resident = options.resident ? options.resident : *fits;
+  return std::unique_ptr<PreparedRun>(new PreparedRun(std::move(parts)));
+}
+
+Result<TimedRun> PreparedRun::execute() {
+  TimedRun &run = parts->run;
   double begin = threadSeconds();
-  Driver driver(context, options, prices, **timer);
+  Driver driver(parts->setup->context, parts->options, parts->prices, *parts->table);
   if (Status status = driver.run(run, run.resident); !status.ok())
     return status.error();
   run.hostSeconds = threadSeconds() - begin;
   return std::move(run);
+}
+
+Result<TimedRun> sim::timeProgram(Program &program, size_t kernelNumber,
+                                  const runtime::LaunchShape &shape,
+                                  std::span<const std::byte> kernarg,
+                                  const TimingOptions &options) {
+  auto prepared = PreparedRun::create(program, kernelNumber, shape, kernarg, options);
+  if (!prepared.ok())
+    return prepared.error();
+  return (*prepared)->execute();
 }
 
 Result<TimedRun> sim::timeWorkgroups(runtime::Device &device, runtime::Kernel &kernel,

@@ -38,11 +38,10 @@ enum class MemoryAccess : uint8_t {
   Scalar,
 };
 
-struct TimedInstruction {
+/// What the model asks at every issue comes first, in a cache line of the host.
+struct alignas(64) TimedInstruction {
   amdgpu::InstructionClass kind = amdgpu::InstructionClass::Other;
   TimedUnit unit = TimedUnit::Internal;
-  std::string name;        ///< "V_EXP_F32"
-  std::string text;        ///< as the assembler reads it
   uint16_t portCycles = 4; ///< its port takes nothing else
   uint16_t ownCycles = 4;  ///< before the same wave's next instruction of the vector side
   uint16_t matrixCycles = 0;
@@ -59,9 +58,12 @@ struct TimedInstruction {
   bool transposed = false;      ///< ds_read_b64_tr
   uint16_t pairOffsets[2] = {}; ///< of LdsPair, in bytes
 
+  RegisterRange accumulator; ///< SrcC of an MFMA or dot product, not among `vectorReads`
   llvm::SmallVector<RegisterRange, 4> vectorReads, vectorWrites;
   llvm::SmallVector<RegisterRange, 4> scalarReads, scalarWrites;
-  RegisterRange accumulator; ///< SrcC of an MFMA or dot product, not among `vectorReads`
+
+  std::string name; ///< "V_EXP_F32"
+  std::string text; ///< as the assembler reads it
 };
 
 /// Describes instructions of one processor. Belongs to one thread.

@@ -39,7 +39,7 @@ CheckRun test::runChecked(const std::string &assembly, CheckOptions options) {
   image.descriptor.rsrc1 = 63 | 0xf0 << 12 | 1 << 21 | 1 << 23;
   image.descriptor.rsrc3 = 63;
   CodeImage code;
-  check::Checker checker(*check::InstructionTable::create(*text, "gfx950"));
+  check::Checker checker(*check::InstructionTable::of(*text, "gfx950"));
   LaunchContext context;
   context.memory = &memory;
   context.code = &code;

@@ -126,7 +126,7 @@ static ELF::Elf64_Shdr section(uint32_t type, uint64_t at, uint64_t size) {
 }
 
 std::string hocket::sim::test::makeKernelFile(const KernelFile &file) {
-  Assembled text = assemble(source);
+  Assembled text = assemble(file.source.empty() ? source : file.source);
   EXPECT_FALSE(text.bytes.empty()) << text.error;
   Builder builder;
   builder.place(std::string(sizeof(ELF::Elf64_Ehdr), '\0'));

@@ -13,11 +13,12 @@ struct KernelFile {
   unsigned waveSize = 64;
   unsigned kernargSize = 64;
   std::string symbol = "k.kd";
-  int64_t entryOffset = 0; ///< added to the right one
-  uint16_t properties = 8; ///< kernarg segment pointer
+  int64_t entryOffset = 0;  ///< added to the right one
+  uint16_t properties = 8;  ///< kernarg segment pointer
   unsigned vgprs = 0;       ///< what the metadata say, with accumulation registers
   unsigned accumOffset = 4; ///< first of the accumulation registers: a multiple of 4
   std::string hiddenKind = "hidden_block_count_y";
+  std::string source; ///< instructions instead of the usual ones, if not empty
 };
 
 /// Instructions that one wave of the kernel executes.

@@ -44,8 +44,9 @@ private:
 
 class Driver : public testing::Test {
 protected:
-  void SetUp() override {
-    std::string file = test::makeKernelFile({});
+  void SetUp() override { load({}); }
+  void load(const test::KernelFile &options) {
+    std::string file = test::makeKernelFile(options);
     auto module = device->loadModule(std::as_bytes(std::span(file)), "k.co");
     ASSERT_TRUE(module.ok()) << module.error().message;
     holder = *module;
@@ -99,6 +100,19 @@ TEST_F(Driver, KeepsAsManyEventsAsAskedFor) {
   EXPECT_THAT(toText(*run, summarize(*run)), HasSubstr("the first 10 instructions"));
 }
 
+TEST_F(Driver, OtherParametersAreNotServedFromTheLastRun) {
+  auto cycles = [&] {
+    auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+    return run.ok() ? run->cycles : 0;
+  };
+  uint64_t usual = cycles();
+  options.parameters.valuCycles *= 10;
+  uint64_t slow = cycles();
+  options.parameters = {};
+  EXPECT_GT(slow, usual + 30);
+  EXPECT_EQ(cycles(), usual);
+}
+
 TEST_F(Driver, GridOfOneKind) {
   auto grid = predictGrid(*device, *kernel, shape, arguments, options);
   ASSERT_TRUE(grid.ok()) << grid.error().message;
@@ -108,6 +122,53 @@ TEST_F(Driver, GridOfOneKind) {
   EXPECT_EQ(grid->kinds[0].instructions, 2 * test::kernelInstructions);
   EXPECT_EQ(grid->resident, 3u) << "600 workgroups are at most three for each of 256 units";
   EXPECT_GT(grid->microseconds, options.parameters.launchMicroseconds);
+}
+
+/// Workgroup i takes i + 1 turns of a loop, and then executes `last`.
+static std::string loopOf(const std::string &last) {
+  return "s_load_dwordx2 s[6:7], s[0:1], 0x0\n"
+         "s_add_u32 s4, s2, 1\n"
+         "v_exp_f32 v1, v2\n" // the loop
+         "s_sub_u32 s4, s4, 1\n"
+         "s_cmp_lg_u32 s4, 0\n"
+         "s_cbranch_scc1 65532\n"
+         "v_mov_b32 v1, 0\n"
+         "s_waitcnt lgkmcnt(0)\n" +
+         last + "\ns_endpgm\n";
+}
+
+TEST_F(Driver, GridDoesNotDependOnThreads) {
+  shape.grid.x = 16;
+  for (const char *last :
+       {"global_store_dword v1, v1, s[6:7]", "global_atomic_add v1, v1, s[6:7]"}) {
+    test::KernelFile file;
+    file.source = loopOf(last);
+    load(file);
+    std::vector<std::string> reports;
+    for (unsigned threads : {1, 2, 7}) {
+      options.threads = threads;
+      auto grid = predictGrid(*device, *kernel, shape, arguments, options);
+      ASSERT_TRUE(grid.ok()) << grid.error().message;
+      EXPECT_EQ(grid->kinds.size(), 16u);
+      EXPECT_GT(grid->kinds[15].cycles, grid->kinds[0].cycles + 15 * 8);
+      reports.push_back(toJson(*grid));
+    }
+    EXPECT_EQ(reports[1], reports[0]);
+    EXPECT_EQ(reports[2], reports[0]);
+  }
+}
+
+TEST_F(Driver, GridFailsAsAWorkgroupDoes) {
+  shape.grid.x = 16;
+  test::KernelFile file;
+  file.source = loopOf("s_cmp_lg_u32 s2, 9\ns_cbranch_scc1 1\nglobal_load_dword v1, v1, s[2:3]");
+  load(file);
+  for (unsigned threads : {1, 4}) {
+    options.threads = threads;
+    auto grid = predictGrid(*device, *kernel, shape, arguments, options);
+    ASSERT_FALSE(grid.ok());
+    EXPECT_THAT(grid.error().message, HasSubstr("(workgroup 9, 0, 0, wave 0)"));
+  }
 }
 
 TEST_F(Driver, OnlyTheSimulatorAndItsOwnKernels) {
