@@ -77,12 +77,16 @@ void TimelineReader::readSchedule() {
   kernel.walk([&](BarrierOp op) { timeline.groups = op.getGroup() ? 2 : timeline.groups; });
 }
 
-/// A plain loop is a steady state that nothing precedes; beside `scf.while` it is the remainder.
+/// A plain loop is a steady state that nothing precedes; beside `scf.while`, it or a branch is the
+/// remainder.
 Phase TimelineReader::phaseOf(Operation *op) const {
   if (op->getParentOfType<scf::WhileOp>())
     return Phase::Steady;
   if (op->getParentOfType<scf::ForOp>())
     return hasWhile ? Phase::Remainder : Phase::Steady;
+  auto branch = op->getParentOfType<scf::IfOp>();
+  if (branch && !branch->getBlock()->getOps<scf::WhileOp>().empty())
+    return Phase::Remainder;
   bool afterSteady = llvm::any_of(timeline.clusters, [](const TimelineCluster &cluster) {
     return cluster.phase == Phase::Steady;
   });

@@ -6,7 +6,8 @@
 //
 //   prologue    iterations in which some steps have no tile yet; straight-line
 //   steady      the loop, unrolled; slots are constants where the unrolling allows
-//   remainder   the iterations that are left over from unrolling; a loop, slots at run time
+//   remainder   the iterations that are left over from unrolling; a loop, or a branch where one is
+//               left at most; slots at run time
 //   epilogue    iterations in which some steps have run out of tiles; straight-line
 //
 // and a plain loop without overlap, or a single tile, for shorter ones. Values that cross
@@ -79,6 +80,11 @@ private:
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
   void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
+  Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
+                            ArrayRef<Version> carried, ValueRange inits);
+  Operation *emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
+                      ArrayRef<Version> carried, ValueRange inits);
+  void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
@@ -233,8 +239,8 @@ static bool isIdle(MaskOp mask, Value count, int64_t after) {
   Value end = endOf(count, keys);
   if (!mask.getDiagonal())
     return after > 0 && end == mask.getBelow();
-  // The tile's last key is at most end + keys - 2 - after * keys, the first row sees keys to row +
-  // d.
+  // The tile's last key is at most end + keys - 2 - after * keys; the first row sees keys to
+  // row + d.
   std::optional<int64_t> rows = rowsBelowDiagonal(mask, end);
   return rows && after > 0 && after * keys >= *rows + keys - 2;
 }
@@ -477,6 +483,13 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t u
     versions[version] = value;
 }
 
+/// Goes on in a block of a loop or branch; those without results come with terminators.
+static void enter(ImplicitLocOpBuilder &builder, Block *block) {
+  if (!block->empty())
+    block->back().erase();
+  builder.setInsertionPointToEnd(block);
+}
+
 /// Iterations `first` to `end`, possibly none, one at a time.
 void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end) {
   SmallVector<Version> carried;
@@ -485,21 +498,44 @@ void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Valu
     carried.push_back(version);
     inits.push_back(value);
   }
-  auto forOp = scf::ForOp::create(builder, first, end, constant(builder, 1), inits);
-  if (!forOp.getBody()->empty())
-    forOp.getBody()->back().erase();
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(forOp.getBody());
-  for (auto [version, value] : llvm::zip_equal(carried, forOp.getRegionIterArgs()))
+  Operation *emitted = model.unroll() == 2 ? emitLastOfPair(builder, first, end, carried, inits)
+                                           : emitRest(builder, first, end, carried, inits);
+  versions.clear();
+  for (auto [version, value] : llvm::zip_equal(carried, emitted->getResults()))
     versions[version] = value;
-  emitSteadyCopies(builder, forOp.getInductionVar(), /*unroll=*/1);
+}
+
+void LoopEmitter::yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried) {
   SmallVector<Value> next;
   for (const Version &version : carried)
     next.push_back(versions.find(version)->second);
   scf::YieldOp::create(builder, next);
-  versions.clear();
-  for (auto [version, value] : llvm::zip_equal(carried, forOp.getResults()))
+}
+
+/// What is left over from pairs is one at most: a branch, for a loop would count for turns that
+/// never come.
+Operation *LoopEmitter::emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
+                                       ArrayRef<Version> carried, ValueRange inits) {
+  Value left = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, first, end);
+  auto branch = scf::IfOp::create(builder, inits.getTypes(), left, /*withElse=*/true);
+  enter(builder, branch.elseBlock());
+  yieldVersions(builder, carried);
+  enter(builder, branch.thenBlock());
+  emitSteadyCopies(builder, first, /*unroll=*/1);
+  yieldVersions(builder, carried);
+  return branch;
+}
+
+Operation *LoopEmitter::emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
+                                 ArrayRef<Version> carried, ValueRange inits) {
+  auto loop = scf::ForOp::create(builder, first, end, constant(builder, 1), inits);
+  enter(builder, loop.getBody());
+  for (auto [version, value] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
     versions[version] = value;
+  emitSteadyCopies(builder, loop.getInductionVar(), /*unroll=*/1);
+  yieldVersions(builder, carried);
+  return loop;
 }
 
 void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {

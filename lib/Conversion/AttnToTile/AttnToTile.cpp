@@ -41,6 +41,8 @@ using tile::FragLayout;
 static constexpr int64_t kWaveRows = 32;
 /// Heads are whole loads of 16 bytes, computed in whole accumulator blocks.
 static constexpr int64_t kHeadUnit = 8, kHeadBlock = 32, kLargestHead = 256;
+/// Columns of Q and K that one step of their product takes.
+static constexpr int64_t kDepthStep = 16;
 /// How far, in log2 units, a row's scores may grow past its reference before it moves.
 static constexpr float kThreshold = 8.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
@@ -103,6 +105,8 @@ private:
   SmallVector<std::pair<Type, Tensor>> tensors();
   ArrayAttr requirements();
   void prepare();
+  Value withoutPadding(Value operand);
+  Value loadQuery();
   void prepareScale();
   void prepareFastScale();
   void prepareLength();
@@ -222,6 +226,23 @@ ArrayAttr ForwardExpander::requirements() {
   return builder.getArrayAttr(result);
 }
 
+/// `operand` without the steps of the depth in which all columns are padding: neither read nor
+/// multiplied, since what they would add is zero.
+Value ForwardExpander::withoutPadding(Value operand) {
+  auto type = cast<tile::FragType>(operand.getType());
+  int64_t needed = llvm::alignTo(headDim, kDepthStep);
+  if (needed == depth)
+    return operand;
+  Type narrow = type.isLeft() ? frag(type.getRows(), needed, element, type.getLayout())
+                              : frag(needed, type.getColumns(), element, type.getLayout());
+  return tile::SliceDepthOp::create(builder, narrow, operand, /*first=*/0);
+}
+
+Value ForwardExpander::loadQuery() {
+  Type operand = frag(depth, kWaveRows, element, FragLayout::Rhs);
+  return withoutPadding(tile::LoadOp::create(builder, operand, q, batch, row, head));
+}
+
 /// Scores are scaled in f32 after the product, in log2 units. A negative scale moves its sign into
 /// Q, so that the maximum of the scaled scores is the scaled maximum.
 void ForwardExpander::prepareScale() {
@@ -231,18 +252,14 @@ void ForwardExpander::prepareScale() {
   Value magnitude = arith::SelectOp::create(builder, negative, opposite, userScale);
   Value inLog2 = arith::MulFOp::create(builder, magnitude, constant(std::numbers::log2e_v<float>));
   scale = arith::MaxNumFOp::create(builder, inLog2, constant(kSmallestScale));
-  Type operand = frag(depth, kWaveRows, element, FragLayout::Rhs);
-  Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
-  query = tile::NegateOp::create(builder, loaded, negative);
+  query = tile::NegateOp::create(builder, loadQuery(), negative);
 }
 
 /// Scores come out of the product in log2 units: the scale, of any sign, is multiplied into Q and
 /// rounded with it.
 void ForwardExpander::prepareFastScale() {
   Value inLog2 = arith::MulFOp::create(builder, userScale, constant(std::numbers::log2e_v<float>));
-  Type operand = frag(depth, kWaveRows, element, FragLayout::Rhs);
-  Value loaded = tile::LoadOp::create(builder, operand, q, batch, row, head);
-  query = tile::ScaleOp::create(builder, loaded, inLog2);
+  query = tile::ScaleOp::create(builder, loadQuery(), inLog2);
 }
 
 /// The keys of `k`; under a causal mask row i of the whole sees those up to i + `shift`.
@@ -442,7 +459,7 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   fetchSteps(t);
   Value keyTile = step("read_k", [&]() -> SmallVector<Value> {
     Type type = frag(kvTile, depth, element, FragLayout::Lhs);
-    return {tile::ReadOp::create(builder, type, keys, t, Value())};
+    return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
   })[0];
   Value raw = step("qk", [&]() -> SmallVector<Value> {
     Value first = firstScores(state[0]);

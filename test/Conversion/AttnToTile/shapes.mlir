@@ -30,8 +30,18 @@ attn.forward @d192x128 element_type(bf16) head_dim(192) head_dim_v(128)
 // CHECK-LABEL: tile.kernel @d72
 // CHECK-SAME: waves(4)
 // CHECK: tile.ring %k[{{.*}}] : <?x?x?x72xbf16> -> <64x96xbf16>
-// CHECK: tile.load %q{{.*}} -> <96x32xbf16, rhs>
-// CHECK: tile.read %{{.*}} -> <64x96xbf16, lhs>
+// Of the columns of Q and K, the last step of the product's depth is padding alone: it is left out.
+// CHECK: %[[Q:.*]] = tile.load %q{{.*}} -> <96x32xbf16, rhs>
+// CHECK-NEXT: tile.slice_depth %[[Q]] from 0 : <96x32xbf16, rhs> -> <80x32xbf16, rhs>
+// CHECK: %[[K:.*]] = tile.read %{{.*}} -> <64x96xbf16, lhs>
+// CHECK-NEXT: tile.slice_depth %[[K]] from 0 : <64x96xbf16, lhs> -> <64x80xbf16, lhs>
+// CHECK: tile.mma {{.*}} : <64x80xbf16, lhs>, <80x32xbf16, rhs>, <64x32xf32, acc>
 attn.forward @d72 element_type(bf16) head_dim(72)
+
+// Does not fire: the last step has columns of the head.
+// CHECK-LABEL: tile.kernel @d88
+// CHECK-NOT: tile.slice_depth
+// CHECK: tile.mma {{.*}} : <64x96xbf16, lhs>, <96x32xbf16, rhs>, <64x32xf32, acc>
+attn.forward @d88 element_type(bf16) head_dim(88)
 
 tile.schedule @s { tile.cluster memory { } }

@@ -113,6 +113,53 @@ tile.kernel @far(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves
 
 // -----
 
+// Of pairs one iteration is left over at most: a branch, not a loop.
+tile.schedule @pairs unroll(2) {
+  tile.cluster compute { fetch(+1) read(0) }
+}
+// CHECK-LABEL: tile.kernel @pairs_left
+// CHECK: scf.while
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[LEFT:.*]] = arith.cmpi slt
+// CHECK-NEXT: scf.if %[[LEFT]] {
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+// CHECK: tile.step @read
+// CHECK: } else {
+tile.kernel @pairs_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@pairs) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+}
+
+// -----
+
+// Of threes two may be left over: a loop.
+tile.schedule @threes unroll(3) {
+  tile.cluster compute { fetch(+1) read(0) }
+}
+// CHECK-LABEL: tile.kernel @threes_left
+// CHECK: scf.while
+// CHECK: scf.for
+// CHECK: tile.step @fetch
+// CHECK: tile.step @read
+tile.kernel @threes_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@threes) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+}
+
+// -----
+
 // A loop may use what a step in front of it has made: that step is no part of the schedule.
 tile.schedule @s {
   tile.cluster compute { a(0) }

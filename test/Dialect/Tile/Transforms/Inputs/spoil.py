@@ -2,7 +2,7 @@
 """Spoils one op of a pipeline at the clusters stage: spoil.py WHERE WHAT INDEX [EDIT] < in > out
 
 WHERE  prologue, steady or epilogue: before, in or behind the steady loop ('scf.while'). The
-       remainder, a loop of its own, is part of none of them
+       remainder, a branch of its own, is part of none of them
 WHAT   wait, barrier, group-barrier, or the name of a step
 INDEX  the how-manieth of them, from 0
 EDIT   'old=new' replaces text in it, --other-slot takes the other one of two slots, --behind-barrier
@@ -28,9 +28,10 @@ def sections(lines):
     loop = next(i for i, line in enumerate(lines) if "scf.while" in line)
     start = max(i for i in range(loop) if "scf.if" in lines[i])
     steady_end = end_of(lines, loop)
-    rest = next(i for i in range(steady_end, len(lines)) if "scf.for" in lines[i])
-    other = next(i for i in range(rest, len(lines)) if "} else {" in lines[i])
-    return {"prologue": (start, loop), "steady": (loop, steady_end), "epilogue": (end_of(lines, rest), other)}
+    rest = next(i for i in range(steady_end, len(lines)) if "scf.if" in lines[i])
+    rest_end = end_of(lines, rest)
+    other = next(i for i in range(rest_end, len(lines)) if "} else {" in lines[i])
+    return {"prologue": (start, loop), "steady": (loop, steady_end), "epilogue": (rest_end, other)}
 
 
 def find(lines, where, what, index):

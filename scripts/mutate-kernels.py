@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Mutates shipped kernels: scripts/mutate-kernels.py [--build BUILD] [--count N] [--out DIR] [PATTERN...]
+
+For each run whose name matches a PATTERN (default: all; see --list), `hocket-run mutate` puts faults into the kernel and
+runs problems that between them reach all of its code: short and long loops, with and without what unrolling leaves over,
+whole and cut tiles in every place, masks, rescaling. Prints one line a run; exits 1 if a mutant was missed. --count
+takes a sample of N mutants, --out keeps what hocket-run printed and its JSON. All of it takes hours of one core.
+"""
+import argparse
+import fnmatch
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# A problem is SEQ_QxSEQ_KV, for a matrix product MxNxK, with further options behind commas: "200x450,heads=2,data=rising".
+# Tiles have 64 keys and workgroups 256 rows: loops of 0 to 10 tiles from a first row on, and such that are cut.
+DUAL_WAVE_128 = """64x64 256x128 256x192 256x256 256x320 256x384 256x448 256x512 256x576 256x640 256x704 256x768
+    33x97 33x128 33x192 33x256 225x512 225x576 256x270 512x530 300x300 512x512 40x1000
+    200x450,batch=2,heads=2,kv-heads=1 1x1,batch=2,heads=4,kv-heads=2
+    64x128,data=rising 64x192,data=rising 64x256,data=rising 256x256,data=rising 256x512,data=rising 256x576,data=rising
+    33x320,data=rising 100x333,data=rising"""
+# Tiles of 128 keys.
+DUAL_WAVE_64 = """40x300 257x700,heads=2,kv-heads=1,data=rising 100x60,batch=2 225x128 225x256 225x384 225x512 225x640
+    225x1024 225x1152"""
+# A first tile that the diagonal cuts in the pipelined loop.
+DUAL_WAVE_64_CAUSAL = DUAL_WAVE_64 + " 1300x1300 1300x1428 1300x1364"
+# Slices have as many tiles as the problems without slices above.
+SPLIT_DUAL_WAVE_64 = DUAL_WAVE_64 + """ 100x60,batch=2,num-splits=7 225x2048 225x2304 1700x2048 1700x1920
+    1700x1990"""
+# Tiles of 32 keys, workgroups of 128 rows.
+READ_AHEAD_256 = """32x32 128x32 128x64 128x96 128x128 128x160 128x192 128x224 128x256 128x288 128x320 33x97 128x270
+    150x150 128x150 128x135 128x170 128x200 40x500 100x333 32x64,data=rising 32x96,data=rising 32x128,data=rising
+    128x256,data=rising 128x288,data=rising 33x160,data=rising 128x128,data=rising 100x333,data=rising
+    100x225,batch=2,heads=2,kv-heads=1"""
+REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=rising 130x330 33x500,data=rising 97x128"""
+REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
+SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
+    65x600,data=rising"""
+ANY_HEAD = "40x300 130x250,heads=2,kv-heads=1,data=rising 128x128 97x128 100x60 300x200"
+SPLIT_W4 = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x1000 300x300 100x60,batch=2,num-splits=7
+    65x1000,num-splits=2,data=rising"""
+COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
+GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
+GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
+
+
+def forward_runs():
+    """Name, options and problems of each run on attention."""
+    for dtype in ("bf16", "fp16"):
+        for mask in ("none", "causal"):
+            yield f"dual_wave-d128-{dtype}-{mask}", f"--kernel fmha_fwd_dual_wave --dtype {dtype}", mask, DUAL_WAVE_128
+    for mask in ("none", "causal"):
+        for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
+            yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
+        yield (f"dual_wave-d128-fast_scale-{mask}", "--kernel fmha_fwd_dual_wave --fast-scale", mask, DUAL_WAVE_128)
+        for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
+            yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, DUAL_WAVE_128
+    small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"
+    yield "dual_wave-d64-none", small, "none", DUAL_WAVE_64
+    yield "dual_wave-d64-causal", small, "causal", DUAL_WAVE_64_CAUSAL
+    for mask in ("none", "causal"):
+        yield f"read_ahead-d256-{mask}", "--kernel fmha_fwd_read_ahead --head-dim 256", mask, READ_AHEAD_256
+        yield (f"double_buffer-d64-{mask}", "--kernel fmha_fwd_double_buffer_small_heads --head-dim 64", mask,
+               SMALL_HEADS)
+    for head in (72, 96):
+        yield f"any_head-d{head}-causal", f"--kernel fmha_fwd_any_head --head-dim {head}", "causal", ANY_HEAD
+    pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"
+    yield "register_pipeline-d128-none", pipeline, "none", REGISTER_PIPELINE
+    yield "register_pipeline-d128-causal", pipeline, "causal", REGISTER_PIPELINE_CAUSAL
+    split = "--head-dim 64 --num-splits"
+    yield "split-dual_wave-d64-causal", f"--kernel fmha_split {split} 2", "causal", SPLIT_DUAL_WAVE_64
+    yield "split-double_buffer-d64-causal", f"--kernel fmha_split_w4 {split} 3", "causal", SPLIT_W4
+    yield ("split-register_pipeline-d64-causal", f"--arch gfx942 --kernel fmha_split_register_pipeline {split} 3",
+           "causal", REGISTER_PIPELINE_CAUSAL + " 100x60,batch=2,num-splits=7 128x1000")
+    yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
+
+
+def options_of(problem):
+    """["--problem", "--seq-q", "64", ...] of "64x128,data=rising"."""
+    size, *others = problem.split(",")
+    sizes = size.split("x")
+    names = ["seq-q", "seq-kv"] if len(sizes) == 2 else ["m", "n", "k"]
+    options = ["--problem"]
+    for name, value in [*zip(names, sizes), *(other.split("=") for other in others)]:
+        options += [f"--{name}", value]
+    return options
+
+
+def runs(build, directory):
+    """Of each run: its name, commands that come first, and the command to which problems are added."""
+    program = str(build / "bin" / "hocket-run")
+    for name, options, mask, problems in forward_runs():
+        causal = ["--causal"] if mask == "causal" else []
+        yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
+    for schedule, problems in (("gemm_dual_wave", GEMM_DUAL_WAVE), ("gemm_double_buffer", GEMM),
+                               ("gemm_sequential", GEMM)):
+        code, manifest = directory / f"{schedule}.hsaco", directory / f"{schedule}.manifest.json"
+        compile_it = [str(build / "bin" / "hocketc"), str(ROOT / "kernels/tile/gemm_bf16.mlir"), f"--schedule={schedule}",
+                      "-o", str(code), f"--manifest={manifest}"]
+        yield (schedule, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
+                                      "integers"], problems)
+
+
+def mutate(name, compile_it, command, problems, count, directory):
+    """Runs one; prints its line; whether nothing was missed."""
+    begin = time.time()
+    report, log = directory / f"{name}.json", directory / f"{name}.log"
+    report.unlink(missing_ok=True)
+    command = command + ["--json", str(report)] + (["--count", str(count)] if count else [])
+    for problem in problems.split():
+        command += options_of(problem)
+    with open(log, "w", encoding="utf-8") as output:
+        for each in filter(None, (compile_it, command)):
+            subprocess.run(each, stdout=output, stderr=subprocess.STDOUT, check=False)
+    if not report.exists():
+        lines = re.split(r"[\r\n]+", log.read_text(encoding="utf-8").strip())
+        print(f"{name}: failed: {lines[-1]}", flush=True)
+        return False
+    result = json.loads(report.read_text(encoding="utf-8"))
+    print(f"{name}: {result['mutants']} of {result['possible']} mutants: {result['caught']} caught, "
+          f"{result['equivalent']} equivalent, {result['missed']} missed, {time.time() - begin:.0f} s", flush=True)
+    for outcome in result["outcomes"]:
+        if outcome["verdict"] == "missed":
+            print(f"  {outcome['kind']} at {outcome['offset']:#x}: '{outcome['before']}' became '{outcome['after']}'"
+                  f"{', ' + outcome['by'] if outcome['by'] else ''}", flush=True)
+    return result["missed"] == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build", help="build directory (default: build)")
+    parser.add_argument("--count", type=int, default=0, help="a sample of so many mutants of each kernel (default: all)")
+    parser.add_argument("--out", type=pathlib.Path, help="directory for reports and logs (default: none are kept)")
+    parser.add_argument("--list", action="store_true", help="print the names of the runs")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of runs, like 'dual_wave-d128-*'")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = arguments.out or pathlib.Path(scratch)
+        directory.mkdir(parents=True, exist_ok=True)
+        patterns = arguments.patterns or ["*"]
+        chosen = [run for run in runs(arguments.build, directory)
+                  if any(fnmatch.fnmatchcase(run[0], pattern) for pattern in patterns)]
+        if not chosen:
+            sys.exit(f"no run is called {' or '.join(patterns)}; --list names them")
+        if arguments.list:
+            print("\n".join(run[0] for run in chosen))
+            return
+        right = [mutate(*run, arguments.count, directory) for run in chosen]
+    sys.exit(0 if all(right) else 1)
+
+
+if __name__ == "__main__":
+    main()
