@@ -76,11 +76,12 @@ tile.kernel @fmha_fwd_d128_bf16_none(
   %lowest = tile.fill 0xFF800000 : !tile.rows<32xf32>
 
   // One iteration for each tile of 64 keys. kernels/schedules says which step runs when.
-  %final_pv, %final_reference, %final_bound, %final_sum = tile.for_tiles %t = 0 to %tiles
+  %final_pv, %final_reference, %final_bound, %final_sum, %final_exact_sum = tile.for_tiles %t = 0 to %tiles
       init(%old_pv = %no_output : !tile.frag<128x32xf32, acc>,
            %old_reference = %zero_rows : !tile.rows<32xf32>,
            %old_bound = %lowest : !tile.rows<32xf32>,
-           %old_sum = %zero_rows : !tile.rows<32xf32>)
+           %old_sum = %zero_rows : !tile.rows<32xf32>,
+           %old_exact_sum = %zero_rows : !tile.rows<32xf32>)
       schedule(@sequential) {
     // Global memory to LDS, past the registers.
     tile.step @fetch_k {
@@ -104,31 +105,39 @@ tile.kernel @fmha_fwd_d128_bf16_none(
       tile.yield %masked : !tile.frag<64x32xf32, acc>
     }
     // The reference point moves rarely, and then by a power of two: what was summed before rescales exactly.
-    %reference, %bound, %factor, %moved, %scaled_sum = tile.step @settle
-        -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32> {
+    %reference, %bound, %factor, %moved, %scaled_sum, %scaled_exact_sum = tile.step @settle
+        -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32> {
       %max = tile.row_max %mask : <64x32xf32, acc> -> <32xf32>
       %new_reference, %new_bound, %new_factor, %has_moved = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(8.000000e+00)
           : <32xf32>
-      %shrunk = tile.rescale %old_sum by %new_factor when %has_moved : !tile.rows<32xf32> by <32xf32>
-      tile.yield %new_reference, %new_bound, %new_factor, %has_moved, %shrunk
-          : !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>
+      %shrunk:2 = tile.rescale %old_sum, %old_exact_sum by %new_factor when %has_moved
+          : !tile.rows<32xf32>, !tile.rows<32xf32> by <32xf32>
+      tile.yield %new_reference, %new_bound, %new_factor, %has_moved, %shrunk#0, %shrunk#1
+          : !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32>
     }
-    // P = exp2(S scale - reference), in two halves, so that a schedule can put work between them.
-    %head_weights, %head_sum = tile.step @head -> !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32> {
+    // P = exp2(S scale - reference), in two halves, so that a schedule can put work between them. O is divided by
+    // the sum of the rounded weights, so that rounding cancels; the log-sum-exp is that of the exact ones.
+    %head_weights, %head_sum, %head_exact_sum = tile.step @head
+        -> !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 0 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xbf16, rhs_acc>
-      %new_sum = tile.row_sum %weights, %scaled_sum : <32x32xf32, acc>, <32xf32>
-      tile.yield %rounded, %new_sum : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>
+      %new_sum = tile.row_sum %rounded, %scaled_sum : <32x32xbf16, rhs_acc>, <32xf32>
+      %new_exact_sum = tile.row_sum %weights, %scaled_exact_sum : <32x32xf32, acc>, <32xf32>
+      tile.yield %rounded, %new_sum, %new_exact_sum
+          : !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32>
     }
-    %tile_weights, %row_sum = tile.step @tail -> !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32> {
+    %tile_weights, %row_sum, %exact_sum = tile.step @tail
+        -> !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32> {
       %part = tile.slice %mask from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xbf16, rhs_acc>
-      %new_sum = tile.row_sum %weights, %head_sum : <32x32xf32, acc>, <32xf32>
+      %new_sum = tile.row_sum %rounded, %head_sum : <32x32xbf16, rhs_acc>, <32xf32>
+      %new_exact_sum = tile.row_sum %weights, %head_exact_sum : <32x32xf32, acc>, <32xf32>
       %all = tile.concat %head_weights, %rounded
           : !tile.frag<32x32xbf16, rhs_acc>, !tile.frag<32x32xbf16, rhs_acc> -> <64x32xbf16, rhs_acc>
-      tile.yield %all, %new_sum : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>
+      tile.yield %all, %new_sum, %new_exact_sum
+          : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32>
     }
     // What was accumulated against the old reference.
     %rescale = tile.step @rescale -> !tile.frag<128x32xf32, acc> {
@@ -144,14 +153,15 @@ tile.kernel @fmha_fwd_d128_bf16_none(
       %product = tile.mma %read_v, %tile_weights, %rescale : <128x64xbf16, lhs_acc>, <64x32xbf16, rhs_acc>, <128x32xf32, acc>
       tile.yield %product : !tile.frag<128x32xf32, acc>
     }
-    tile.yield %pv, %reference, %bound, %row_sum
-        : !tile.frag<128x32xf32, acc>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>
+    tile.yield %pv, %reference, %bound, %row_sum, %exact_sum
+        : !tile.frag<128x32xf32, acc>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>
   }
 
   // The sum over the lanes that share a query, once; then O = O / sum and, where asked for, the log-sum-exp.
   %total = tile.unify %final_sum : <32xf32>
   %normalized = tile.normalize %final_pv by %total : <128x32xf32, acc>, <32xf32>
   tile.store %normalized, %o[%batch, %wave_row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
-  %log_sum = tile.log_sum %total reference(%final_reference) : <32xf32>
+  %exact_total = tile.unify %final_exact_sum : <32xf32>
+  %log_sum = tile.log_sum %exact_total reference(%final_reference) : <32xf32>
   tile.store_rows %log_sum, %lse[%batch, %head, %wave_row] : <32xf32>, <?x?x?xf32>
 }

@@ -90,6 +90,9 @@ private:
   }
   bool isFast() { return op.getFastScale(); }
   bool isSplit() { return op.getSplit(); }
+  /// Whether the sum of the weights before rounding is kept too, for LSE. With fast_scale, which
+  /// rounds more than that, the other sum serves.
+  bool hasExactSum() { return op.getLse() && !isFast(); }
   bool isCausal() { return op.getMask() == attn::Mask::Causal; }
   Value constant(int64_t value) {
     return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
@@ -118,7 +121,7 @@ private:
   Value firstScores(Value minus);
   SmallVector<Value> settle(Value scores, ValueRange carried);
   SmallVector<Value> exponentiate(Value scores, int64_t firstRow, int64_t rows, Value reference,
-                                  Value sumBefore);
+                                  ValueRange sumsBefore);
   void fetchSteps(Value t);
   void finish(tile::ForTilesOp loop);
 
@@ -371,45 +374,49 @@ Value ForwardExpander::firstScores(Value minus) {
 }
 
 /// The new reference and bound, the factor by which what was summed shrinks, whether anything
-/// moved, the sum so shrunk; and, where they count from the reference, the scores counted from the
+/// moved; the sums so shrunk; and, where they count from the reference, the scores counted from the
 /// new one.
 SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
-  Value reference = carried[0], bound = carried[1], sum = carried[2];
+  Value reference = carried[0], bound = carried[1];
+  ValueRange sums = carried.drop_front(2);
   Value max = tile::RowMaxOp::create(builder, rowsType, scores);
   FloatAttr threshold = builder.getF32FloatAttr(kThreshold);
-  auto rescaleSum = [&](Value factor, Value moved) {
-    return tile::RescaleOp::create(builder, TypeRange(rowsType), ValueRange(sum), factor, moved)
-        .getResult(0);
+  auto rescaleSums = [&](SmallVector<Value> first, Value factor, Value moved) {
+    llvm::append_range(
+        first, tile::RescaleOp::create(builder, sums.getTypes(), sums, factor, moved).getResults());
+    return first;
   };
   if (!isFast()) {
     auto settle = tile::SettleOp::create(builder, max, reference, bound, scale, threshold);
-    Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
-    return {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved(),
-            scaled};
+    return rescaleSums(
+        {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved()},
+        settle.getFactor(), settle.getMoved());
   }
   auto settle = tile::SettleRelativeOp::create(builder, max, bound, threshold);
   SmallVector<Value> values = {reference, scores};
   auto shifted = tile::ShiftOp::create(builder, ValueRange(values).getTypes(), values,
                                        settle.getStep(), settle.getMoved());
-  Value scaled = rescaleSum(settle.getFactor(), settle.getMoved());
-  return {shifted.getResult(0), settle.getNewBound(), settle.getFactor(), settle.getMoved(), scaled,
-          shifted.getResult(1)};
+  SmallVector<Value> results = rescaleSums(
+      {shifted.getResult(0), settle.getNewBound(), settle.getFactor(), settle.getMoved()},
+      settle.getFactor(), settle.getMoved());
+  results.push_back(shifted.getResult(1));
+  return results;
 }
 
-/// The weights of `rows` keys of a tile, packed, and their sum. The sum is of the f32 weights if
-/// its logarithm is asked for, or where no dot product takes the packed ones; else of the weights
-/// as they are multiplied with V: half the instructions, and their rounding errors cancel in the
-/// quotient.
+/// The weights of `rows` keys of a tile, packed, and their sums. O is divided by the sum of the
+/// weights as they are multiplied with V: what rounding does to them cancels in the quotient, also
+/// where one key has nearly all the weight. LSE is the logarithm of what was not rounded.
 SmallVector<Value> ForwardExpander::exponentiate(Value scores, int64_t firstRow, int64_t rows,
-                                                 Value reference, Value sumBefore) {
+                                                 Value reference, ValueRange sumsBefore) {
   Type halfScores = frag(rows, kWaveRows, f32, FragLayout::Acc);
   Type halfPacked = frag(rows, kWaveRows, element, FragLayout::RhsAcc);
   Value half = tile::SliceOp::create(builder, halfScores, scores, firstRow);
   Value wide = tile::Exp2Op::create(builder, half, scale, scale ? reference : Value());
   Value packed = tile::PackOp::create(builder, halfPacked, wide);
-  bool hasDot = !element.isBF16() || arch.features.bf16Dot;
-  bool exact = (op.getLse() && !isFast()) || !hasDot;
-  return {packed, tile::RowSumOp::create(builder, exact ? wide : packed, sumBefore)};
+  SmallVector<Value> results = {packed, tile::RowSumOp::create(builder, packed, sumsBefore[0])};
+  if (hasExactSum())
+    results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
+  return results;
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
@@ -446,6 +453,8 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value first = isFast() ? fill(frag(kWaveRows, kWaveRows, f32, FragLayout::Acc), 0.0f) : zero;
   SmallVector<Value> inits = {noOutput, first,
                               fill(rowsType, -std::numeric_limits<float>::infinity()), zero};
+  if (hasExactSum())
+    inits.push_back(zero);
   auto loop =
       tile::ForTilesOp::create(builder, ValueRange(inits).getTypes(), count, inits, schedule);
   Block &body = loop.getBody().emplaceBlock();
@@ -469,19 +478,21 @@ tile::ForTilesOp ForwardExpander::createLoop() {
     return {tile::MaskOp::create(builder, raw, t, sequenceKv, diagonal)};
   })[0];
   ValueRange settled = step("settle", [&] { return settle(scores, state); });
-  Value reference = settled[0], factor = settled[2], moved = settled[3], scaledSum = settled[4];
+  Value reference = settled[0], factor = settled[2], moved = settled[3];
+  ValueRange scaledSums = settled.slice(4, hasExactSum() ? 2 : 1);
   if (isFast())
-    scores = settled[5];
+    scores = settled.back();
   int64_t firstRows = llvm::alignTo(kvTile / 2, kKeyBlock);
   ValueRange firstHalf =
-      step("head", [&] { return exponentiate(scores, 0, firstRows, reference, scaledSum); });
+      step("head", [&] { return exponentiate(scores, 0, firstRows, reference, scaledSums); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
     if (firstRows == kvTile)
       return firstHalf;
-    SmallVector<Value> secondHalf =
-        exponentiate(scores, firstRows, kvTile - firstRows, reference, firstHalf[1]);
-    SmallVector<Value> halves = {firstHalf[0], secondHalf[0]};
-    return {tile::ConcatOp::create(builder, packedType, halves), secondHalf[1]};
+    SmallVector<Value> both =
+        exponentiate(scores, firstRows, kvTile - firstRows, reference, firstHalf.drop_front());
+    SmallVector<Value> halves = {firstHalf[0], both[0]};
+    both[0] = tile::ConcatOp::create(builder, packedType, halves);
+    return both;
   });
   Value rescaled = step("rescale", [&]() -> SmallVector<Value> {
     auto scaled =
@@ -495,7 +506,9 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value newOutput = step("pv", [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, valueTile, weights[0], rescaled)};
   })[0];
-  tile::YieldOp::create(builder, ValueRange{newOutput, reference, settled[1], weights[1]});
+  SmallVector<Value> next = {newOutput, reference, settled[1]};
+  llvm::append_range(next, weights.drop_front());
+  tile::YieldOp::create(builder, next);
   builder.setInsertionPointAfter(loop);
   return loop;
 }
@@ -508,6 +521,8 @@ void ForwardExpander::finish(tile::ForTilesOp loop) {
     Value reference = loop.getResult(1);
     if (isFast())
       reference = tile::NegatedRowOp::create(builder, rowsType, reference);
+    if (hasExactSum())
+      sum = tile::UnifyOp::create(builder, loop.getResults().back());
     Value logSum = tile::LogSumOp::create(builder, sum, reference);
     tile::StoreRowsOp::create(builder, logSum, lse, outputBatch, head, row);
   }

@@ -10,10 +10,11 @@
 // CHECK: tile.step @put_k
 // CHECK-NEXT: tile.put %[[PART]], %k_ring[%t] : <32x128xbf16, 4>, <32x128xbf16>
 // CHECK: tile.step @put_v
-// One block of keys is the first half; the second only hands on. Without a dot product of bf16 the sum is of
-// the f32 weights.
+// One block of keys is the first half; the second only hands on. The sum is of the rounded weights, with or without
+// a dot product that takes them; LSE has another of those before rounding.
 // CHECK: %[[WEIGHTS:.*]], %[[SUM:.*]] = tile.step @head
-// CHECK: tile.row_sum %{{.*}} : <32x32xf32, acc>
+// CHECK: tile.row_sum %{{.*}} : <32x32xbf16, rhs_acc>
+// CHECK-NOT: tile.row_sum
 // CHECK: tile.step @tail
 // CHECK-NEXT: tile.yield %[[WEIGHTS]], %[[SUM]] :
 attn.forward @small element_type(bf16) head_dim(128)
@@ -29,5 +30,15 @@ attn.forward @f16 element_type(f16) head_dim(64)
 // CHECK: tile.step @tail
 // CHECK: tile.concat
 attn.forward @larger element_type(bf16) head_dim(64) waves(2) kv_tile(64)
+
+// CHECK-LABEL: tile.kernel @lse
+// CHECK: tile.step @head
+// CHECK: tile.row_sum %{{.*}} : <32x32xbf16, rhs_acc>
+// CHECK: tile.row_sum %{{.*}} : <32x32xf32, acc>
+// CHECK: %[[TOTAL:.*]] = tile.unify %final_sum :
+// CHECK: tile.normalize %final_pv by %[[TOTAL]]
+// CHECK: %[[EXACT:.*]] = tile.unify
+// CHECK: tile.log_sum %[[EXACT]]
+attn.forward @lse element_type(bf16) head_dim(64) lse
 
 tile.schedule @s { tile.cluster memory { } }

@@ -70,9 +70,8 @@ INSTANTIATE_TEST_SUITE_P(All, HeadSizesOf, testing::ValuesIn(heads()), [](const 
 });
 
 /// With `onehot`, all rows of a head of 112 have a largest weight whose rounding to bf16 would be
-/// near the worst, if their references were alike in their fractions: O is divided by the sum of
-/// the weights before rounding where LSE is wanted, so that the error would be that of the whole
-/// tensor.
+/// near the worst, if their references were alike in their fractions. Divided by the sum of the
+/// weights before rounding, the error would be that of the whole tensor.
 TEST(HeadSizes, RowsAreNotRoundedAlike) {
   Case alike{"alike", makeProblem(DataType::BF16, false, 1, 1, 1, 64, 300), DataKind::OneHot, 1};
   alike.problem.headDim = alike.problem.headDimV = 112;
