@@ -420,6 +420,7 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     Value scaled = arith::MulFOp::create(emit, max, scale);
     // What was summed against the old reference shrinks by whole halvings. A first reference has
+    // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
     Value first = isFirst(emit, bound);
