@@ -21,6 +21,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/VirtualFileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <mutex>
@@ -89,12 +90,16 @@ static void collectDiagnostic(const llvm::SMDiagnostic &diagnostic, void *contex
   if (diagnostic.getLineNo() > 0)
     stream << ':' << diagnostic.getLineNo() << ':' << diagnostic.getColumnNo() + 1;
   stream << ": " << diagnostic.getMessage();
+  if (diagnostic.getMessage().starts_with("Could not find inc"))
+    stream << "; assembly is read from one text, put the file's content in place of the directive";
 }
 
 Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::StringRef text,
                                             llvm::StringRef name) {
   std::string diagnostics;
-  llvm::SourceMgr sources;
+  // No file can be included: the result depends on the text alone, and a file that includes itself
+  // would never end.
+  llvm::SourceMgr sources(llvm::makeIntrusiveRefCnt<llvm::vfs::InMemoryFileSystem>());
   sources.setDiagHandler(collectDiagnostic, &diagnostics);
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, name), llvm::SMLoc());
 
