@@ -166,6 +166,8 @@ Result<KernelCode> Reader::readKernel(llvm::msgpack::MapDocNode &kernel) const {
 }
 
 Result<std::vector<KernelCode>> Reader::read(llvm::StringRef codeObject) {
+  if (!codeObject.starts_with(llvm::StringRef(llvm::ELF::ElfMagic, 4)))
+    return malformed("it is no ELF file");
   auto elf = ElfFile::create(codeObject);
   if (!elf)
     return malformed(elf.takeError());
