@@ -1,7 +1,9 @@
 // Compilation in process: parse, passes in order, LLVM, object, code object.
 #include "hocket/Pipelines/Compiler.h"
 
+#include "CodeGenCheck.h"
 #include "KernelManifest.h"
+#include "RecursionCheck.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/LdsLayout.h"
@@ -47,6 +49,15 @@ static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, S
   stream << kind << ": " << diagnostic.str() << "\n";
 }
 
+static constexpr llvm::StringLiteral kStageNote = "\nnote: in stage '";
+
+/// Says in which stage `error` came about, unless it does.
+static Error inStage(Stage stage, Error error) {
+  if (!StringRef(error.message).contains(kStageNote))
+    error.message += kStageNote.str() + std::string(toString(stage)) + "'";
+  return error;
+}
+
 namespace {
 /// Collects errors and their notes as text; nothing reaches stderr.
 class DiagnosticCollector {
@@ -55,10 +66,12 @@ public:
       : handler(context, [this](Diagnostic &diagnostic) { return collect(diagnostic); }) {}
 
   Error error(Stage stage, StringRef fallback) {
-    std::string message = text.empty() ? "error: " + fallback.str() : text;
+    std::string message = text;
+    if (text.empty())
+      message = (fallback.contains(": error: ") ? "" : "error: ") + fallback.str();
     while (!message.empty() && message.back() == '\n')
       message.pop_back();
-    return invalidInput(message + "\nnote: in stage '" + std::string(toString(stage)) + "'");
+    return inStage(stage, invalidInput(message));
   }
 
 private:
@@ -97,10 +110,10 @@ public:
         continue;
       auto start = std::chrono::steady_clock::now();
       if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
-        return status.error();
+        return inStage(stage, status.error());
       if (options.drawSchedule && stage == Stage::Clusters)
         if (Status status = draw(); !status)
-          return status.error();
+          return inStage(stage, status.error());
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -133,6 +146,7 @@ private:
   Status toLlvm();
   Status toAsm();
   Status toHsaco();
+  Status checkCodeObject();
   Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
   Status overrideProblems();
   Status verifyTargets();
@@ -155,6 +169,8 @@ private:
 } // namespace
 
 Status Compiler::parse() {
+  if (Status status = checkRecursion(input, name, options.from); !status)
+    return status;
   switch (options.from) {
   case Stage::LLVM:
     return parseLlvm();
@@ -169,45 +185,13 @@ Status Compiler::parse() {
   }
   case Stage::HSACO:
     codeObject.assign(input.begin(), input.end());
-    return Status::success();
+    return checkCodeObject();
   default:
     return parseMlir();
   }
 }
 
-/// MLIR's parser recurses; far below the depth at which it would run out of stack.
-static constexpr int kDeepestNesting = 256;
-
-/// The line on which brackets nest deeper than `kDeepestNesting`, or 0. Strings and comments count
-/// as nothing.
-static unsigned lineNestedTooDeep(StringRef text) {
-  int depth = 0;
-  unsigned line = 1;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (c == '\n')
-      ++line;
-    if (c == '/' && text.substr(i).starts_with("//")) {
-      i = std::min(text.find('\n', i), text.size()) - 1;
-    } else if (c == '"') {
-      for (++i; i < text.size() && text[i] != '"' && text[i] != '\n'; ++i)
-        i += text[i] == '\\';
-      i -= i < text.size() && text[i] == '\n';
-    } else if (StringRef("([{<").contains(c)) {
-      if (++depth > kDeepestNesting)
-        return line;
-    } else if (StringRef(")]}").contains(c) || (c == '>' && i > 0 && text[i - 1] != '-')) {
-      depth = std::max(depth - 1, 0);
-    }
-  }
-  return 0;
-}
-
 Status Compiler::parseMlir() {
-  if (unsigned line = lineNestedTooDeep(input))
-    return invalidInput((name + ":" + Twine(line) + ": error: brackets nest deeper than " +
-                         Twine(kDeepestNesting) + ", simplify the input")
-                            .str());
   module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
   if (!module)
     return diagnostics.error(options.from, "cannot parse '" + name.str() + "'");
@@ -272,11 +256,20 @@ Status Compiler::overrideProblems() {
 
 /// A kernel is compiled for the target it names; another choice must not be ignored.
 Status Compiler::verifyTargets() {
-  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
-    if (kernel.getTarget() != options.target)
-      return invalidInput("kernel '" + kernel.getSymName().str() + "' is written for target '" +
-                          kernel.getTarget().str() + "', '" + options.target +
-                          "' is asked for; use the kernel's target or expand the problem anew");
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>()) {
+    if (kernel.getTarget() == options.target)
+      continue;
+    Result<const ArchInfo *> arch = findArch(kernel.getTarget());
+    if (!arch)
+      kernel.emitError() << "kernel '" << kernel.getSymName()
+                         << "' cannot be compiled: " << arch.error().message;
+    else
+      kernel.emitError() << "kernel '" << kernel.getSymName() << "' is written for target '"
+                         << kernel.getTarget() << "', this run compiles for '" << options.target
+                         << "'; choose target '" << kernel.getTarget()
+                         << "' or expand the problem anew";
+    return diagnostics.error(options.from, "");
+  }
   return Status::success();
 }
 
@@ -363,6 +356,8 @@ Status Compiler::toLlvm() {
 }
 
 Status Compiler::toAsm() {
+  if (Status status = verifyBeforeCodeGen(*llvmModule, name); !status)
+    return status;
   Result<hsaco::Emitted> result = hsaco::optimizeAndEmit(*llvmModule, {.cpu = options.target});
   if (!result)
     return result.error();
@@ -376,10 +371,22 @@ Status Compiler::toHsaco() {
   if (!linked)
     return linked.error();
   codeObject = *std::move(linked);
+  return checkCodeObject();
+}
+
+/// Holds `codeObject`, our linker's or the input, to what the stage `hsaco` guarantees, and reports
+/// on it.
+Status Compiler::checkCodeObject() {
   StringRef bytes(codeObject.data(), codeObject.size());
   Result<hsaco::ResourceReport> report = hsaco::readReport(bytes, name);
   if (!report)
     return report.error();
+  if (Result<const ArchInfo *> arch = findArch(report->cpu); !arch)
+    return invalidInput("'" + name.str() + "' cannot be checked: " + arch.error().message);
+  if (report->cpu != options.target)
+    return invalidInput("'" + name.str() + "' is a code object for '" + report->cpu +
+                        "', this run compiles for '" + options.target + "'; choose target '" +
+                        report->cpu + "'");
   if (Status status = hsaco::checkSpills(*report, options.allowSpills); !status)
     return status;
   if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)

@@ -1,11 +1,13 @@
 // How a schedule gets into a module.
 #include "hocket/Pipelines/Schedules.h"
 
+#include "RecursionCheck.h"
+
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
+#include "hocket/Pipelines/TextFile.h"
 
 #include "mlir/Parser/Parser.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -29,6 +31,8 @@ static std::string shippedNames() {
 /// The one schedule in `text`; diagnostics of the parser go to the context's handler.
 static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringRef text,
                                                    StringRef name, tile::ScheduleOp &schedule) {
+  if (Status status = checkRecursion(text, name, Stage::Tile); !status)
+    return status.error();
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(context), name);
   if (!parsed)
     return invalidInput("cannot parse schedule '" + name.str() + "'");
@@ -63,8 +67,8 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
 std::optional<std::string> hocket::readScheduleFile(const std::string &choice) {
   if (findShipped(choice))
     return std::nullopt;
-  auto file = llvm::MemoryBuffer::getFile(choice);
-  return file ? std::optional<std::string>((*file)->getBuffer().str()) : std::nullopt;
+  Result<std::string> text = readInputFile(choice);
+  return text ? std::optional<std::string>(*std::move(text)) : std::nullopt;
 }
 
 static Result<std::string> addChosen(ModuleOp module, const std::string &choice,
@@ -76,11 +80,13 @@ static Result<std::string> addChosen(ModuleOp module, const std::string &choice,
     return choice;
   if (text)
     return addSchedule(module, *text, choice);
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> file = llvm::MemoryBuffer::getFile(choice);
-  if (!file)
+  Result<std::string> file = readInputFile(choice);
+  if (!file && file.error().kind == ErrorKind::NotFound)
     return notFound("no schedule '" + choice + "': neither a shipped one (" + shippedNames() +
-                    ") nor a file that can be read (" + file.getError().message() + ")");
-  return addSchedule(module, (*file)->getBuffer(), choice);
+                    ") nor a file that can be read (" + file.error().message + ")");
+  if (!file)
+    return file.error();
+  return addSchedule(module, *file, choice);
 }
 
 static Result<std::string> addDefault(ModuleOp module) {

@@ -7,12 +7,12 @@
 
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/Schedules.h"
+#include "hocket/Pipelines/TextFile.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -95,7 +95,7 @@ static Result<Request> readOptions() {
     return from ? to.error() : from.error();
   if (report.getNumOccurrences() && !report.empty() && report != "json")
     return invalidInput("--report=" + report + " is unknown, use --report or --report=json");
-  if (report.getNumOccurrences() && (*to != Stage::HSACO || *from == Stage::HSACO))
+  if (report.getNumOccurrences() && *to != Stage::HSACO)
     return invalidInput("--report needs a run that ends in stage 'hsaco': resources are read from "
                         "the linked code object");
   if (drawPath.getNumOccurrences() && (*from > Stage::Clusters || *to < Stage::Clusters))
@@ -187,22 +187,23 @@ static Status writeResults(const Request &request, const Compilation &compilatio
 }
 
 static Status run(Request request) {
-  llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> input =
-      llvm::MemoryBuffer::getFileOrSTDIN(request.input);
+  Result<std::string> input =
+      request.input == "-" ? readStandardInput() : readInputFile(request.input);
   if (!input)
-    return notFound("cannot read '" + request.input + "': " + input.getError().message());
+    return input.error();
   if (request.wantsDump)
     request.options.onStage = [&](Stage stage, std::string_view text) {
       return dumpStage(request.dumpDirectory, stage, text);
     };
   std::string name = request.input == "-" ? "<stdin>" : request.input;
-  Result<Compilation> compilation = compile((*input)->getBuffer(), name, request.options);
+  Result<Compilation> compilation = compile(*input, name, request.options);
   return compilation ? writeResults(request, *compilation) : Status(compilation.error());
 }
 
+/// The way to see more is shown where there is more: `compile` names the stage that failed.
 static int fail(const Error &error, bool dumped) {
   llvm::errs() << "hocketc: " << error.message << "\n";
-  if (!dumped)
+  if (!dumped && llvm::StringRef(error.message).contains("\nnote: in stage '"))
     llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
   return 2;
 }

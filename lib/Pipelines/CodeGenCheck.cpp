@@ -1,0 +1,51 @@
+// The last look at a module in its own terms: its kernels, and the assembly in it.
+#include "CodeGenCheck.h"
+
+#include "RecursionCheck.h"
+
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Module.h"
+
+using namespace hocket;
+using llvm::StringRef;
+
+static Status checkAssembly(StringRef text, const std::string &name) {
+  for (StringRef directive : {".include", ".incbin"})
+    if (text.contains_insensitive(directive))
+      return invalidInput(name + ": error: '" + directive.str() +
+                          "' is not followed; put the file's content in place of the directive");
+  return checkRecursion(text, name, Stage::Asm);
+}
+
+static Status checkInlineAssembly(const llvm::Function &function) {
+  for (const llvm::Instruction &instruction : llvm::instructions(function)) {
+    const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (!call)
+      continue;
+    const auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+    if (!assembly)
+      continue;
+    std::string name = "<inline assembly of '" + function.getName().str() + "'>";
+    if (Status status = checkAssembly(assembly->getAsmString(), name); !status)
+      return status;
+  }
+  return Status::success();
+}
+
+static bool isKernel(const llvm::Function &function) {
+  return !function.isDeclaration() && function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
+}
+
+Status hocket::verifyBeforeCodeGen(const llvm::Module &module, StringRef name) {
+  if (llvm::none_of(module, isKernel))
+    return invalidInput("'" + name.str() +
+                        "' has no kernel to compile; describe one with 'attn.forward' or "
+                        "'tile.kernel', or mark a function with 'rocdl.kernel' (LLVM IR: "
+                        "'amdgpu_kernel')");
+  for (const llvm::Function &function : module)
+    if (Status status = checkInlineAssembly(function); !status)
+      return status;
+  return checkAssembly(module.getModuleInlineAsm(), "<module assembly>");
+}
