@@ -86,11 +86,6 @@ Status Bench::readKernels(const Options &options) {
                           std::to_string(attention::mostSplits) + " slices behind the colon");
     kernels.push_back({name.str(), what.str(), published, number, {}});
   }
-  bool fitted = llvm::any_of(kernels, [](const auto &kernel) { return kernel.published; });
-  if (!calibrateRows.empty() && !fitted)
-    return invalidInput("--calibrate fits predictions to a column of the list, and no --kernel is "
-                        "named like one; its columns are " +
-                        (table.kernels.empty() ? "none" : llvm::join(table.kernels, ", ")));
   Result<ChosenChip> chip = chipNamed(options.string(OPT_arch, kArchitecture.str()));
   if (!chip.ok())
     return chip.error();
@@ -119,6 +114,11 @@ Status Bench::readMeasuring(const Options &options) {
   if (device && options.has(OPT_calibrate))
     return invalidInput("--calibrate fits predictions; it has no effect on measurements, leave it "
                         "out or use '--device sim'");
+  bool fitted = llvm::any_of(kernels, [](const auto &kernel) { return kernel.published; });
+  if (!calibrateRows.empty() && !fitted)
+    return invalidInput("--calibrate fits predictions to a column of the list, and no --kernel is "
+                        "named like one; its columns are " +
+                        (table.kernels.empty() ? "none" : llvm::join(table.kernels, ", ")));
   return Status::success();
 }
 
