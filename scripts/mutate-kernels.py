@@ -32,7 +32,7 @@ DUAL_WAVE_64 = """40x300 257x700,heads=2,kv-heads=1,data=rising 100x60,batch=2 2
 DUAL_WAVE_64_CAUSAL = DUAL_WAVE_64 + " 1300x1300 1300x1428 1300x1364"
 # Slices have as many tiles as the problems without slices above.
 SPLIT_DUAL_WAVE_64 = DUAL_WAVE_64 + """ 100x60,batch=2,num-splits=7 225x2048 225x2304 1700x2048 1700x1920
-    1700x1990"""
+    1700x1990 257x1400,data=rising 225x2048,data=rising 225x2304,data=rising"""
 # Tiles of 32 keys, workgroups of 128 rows.
 READ_AHEAD_256 = """32x32 128x32 128x64 128x96 128x128 128x160 128x192 128x224 128x256 128x288 128x320 33x97 128x270
     150x150 128x150 128x135 128x170 128x200 40x500 100x333 32x64,data=rising 32x96,data=rising 32x128,data=rising

@@ -1,6 +1,7 @@
 // Choosing a kernel, and saying why.
 #include "hocket/Attention/Kernels.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -63,6 +64,12 @@ static int64_t distance(const ForwardProblem &problem, const ForwardProblem &oth
   return between(problem.headDim, other.headDim) + between(problem.headDimV, other.headDimV);
 }
 
+/// Rules that a kernel breaks, those about what is computed before those about where elements lie.
+static std::pair<size_t, size_t> countBroken(const Candidate &candidate) {
+  size_t layout = llvm::count_if(candidate.broken, [](const BrokenRule &r) { return r.ofLayout; });
+  return {candidate.broken.size() - layout, layout};
+}
+
 /// Names the rules of the nearest kernel: the one that breaks the fewest, and of those the one
 /// whose nearest problem has the nearest heads; among equals the last, the most general.
 static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
@@ -72,11 +79,11 @@ static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
   const Candidate *nearest = nullptr;
   std::optional<ForwardProblem> supported;
   for (const Candidate &candidate : choice.candidates) {
-    if (nearest && candidate.broken.size() > nearest->broken.size())
+    if (nearest && countBroken(candidate) > countBroken(*nearest))
       continue;
     std::optional<ForwardProblem> other =
         nearestSupported(*candidate.kernel, problem, architecture);
-    bool fewer = !nearest || candidate.broken.size() < nearest->broken.size();
+    bool fewer = !nearest || countBroken(candidate) < countBroken(*nearest);
     bool nearer =
         other && (!supported || distance(problem, *other) <= distance(problem, *supported));
     if (!fewer && !nearer)

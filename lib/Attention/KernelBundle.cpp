@@ -1,6 +1,7 @@
 // Bundles on disk.
 #include "hocket/Attention/KernelBundle.h"
 
+#include "hocket/Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -98,7 +99,7 @@ Result<std::shared_ptr<KernelBundle>> KernelBundle::open(const std::string &dire
   auto fail = [&](const std::string &what) {
     return invalidInput("kernel index '" + path + "': " + what);
   };
-  llvm::Expected<json::Value> value = json::parse(*text);
+  llvm::Expected<json::Value> value = manifest::parseJson(*text);
   if (!value)
     return fail("not JSON: " + llvm::toString(value.takeError()));
   json::Path::Root root("index");

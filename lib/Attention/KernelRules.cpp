@@ -177,6 +177,7 @@ private:
       fail("the " + std::string(what) + " stride of '" + std::string(toString(tensor)) + "'",
            std::to_string(*stride),
            "multiples of " + std::to_string(entry.strideMultiple) + " elements");
+      broken.back().ofLayout = true;
       *stride = static_cast<int64_t>(
           llvm::alignTo(static_cast<uint64_t>(*stride), uint64_t(entry.strideMultiple)));
       wrong = true;

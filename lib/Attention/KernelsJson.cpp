@@ -4,6 +4,8 @@
 // never be chosen.
 #include "hocket/Attention/Kernels.h"
 
+#include "hocket/Manifest/Json.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Error.h"
@@ -204,7 +206,7 @@ Result<KernelRegistry> KernelRegistry::parse(std::string_view text, std::string_
   auto fail = [&](const std::string &what) {
     return invalidInput("kernel registry '" + std::string(name) + "': " + what);
   };
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = manifest::parseJson(text);
   if (!value)
     return fail("not JSON: " + llvm::toString(value.takeError()));
   json::Path::Root root("registry");

@@ -1,5 +1,6 @@
 // Reads a manifest from JSON. Strict: an unknown key is an error, because a misspelt "aling" that
 // is silently ignored is a wrong result later.
+#include "hocket/Manifest/Json.h"
 #include "hocket/Manifest/Manifest.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -240,7 +241,7 @@ Manifest Reader::manifest(const json::Object &root) {
 }
 
 Result<Manifest> Reader::run(std::string_view text) {
-  llvm::Expected<json::Value> parsed = json::parse(StringRef(text));
+  llvm::Expected<json::Value> parsed = manifest::parseJson(StringRef(text));
   if (!parsed)
     return invalidInput("manifest '" + name +
                         "' is not JSON: " + llvm::toString(parsed.takeError()));

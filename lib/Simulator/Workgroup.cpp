@@ -257,6 +257,8 @@ uint64_t Workgroup::instructions() const {
 }
 
 void Workgroup::start(uint64_t number) {
+  if (!error.empty())
+    return; // without memory; `run` says so
   const runtime::Dim3 &grid = context.shape.grid;
   linear = number;
   id[0] = static_cast<uint32_t>(number % grid.x);

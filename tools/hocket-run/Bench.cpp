@@ -11,6 +11,7 @@
 #include "Output.h"
 #include "Subcommands.h"
 
+#include "hocket/Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -69,8 +70,12 @@ Status Bench::readKernels(const Options &options) {
   for (const std::string &kernel : named) {
     auto [name, choice] = StringRef(kernel).split('=');
     if (name.empty() || choice.empty())
-      return invalidInput("option '--kernel' has the value '" + kernel +
-                          "', expected NAME=CO,MANIFEST or NAME=SCHEDULE");
+      return invalidInput(
+          "option '--kernel' has the value '" + kernel +
+          "', expected NAME=CO,MANIFEST, NAME=KERNEL (registered, or auto) or NAME=SCHEDULE");
+    if (llvm::any_of(kernels, [&](const auto &other) { return other.name == name; }))
+      return invalidInput("option '--kernel' gives the name '" + name.str() +
+                          "' twice; results are told apart by it");
     bool published = llvm::is_contained(table.kernels, name.str());
     auto [what, splits] = choice.rsplit(':');
     int64_t number = 0;
@@ -109,6 +114,11 @@ Status Bench::readMeasuring(const Options &options) {
   if (device && options.has(OPT_calibrate))
     return invalidInput("--calibrate fits predictions; it has no effect on measurements, leave it "
                         "out or use '--device sim'");
+  bool fitted = llvm::any_of(kernels, [](const auto &kernel) { return kernel.published; });
+  if (!calibrateRows.empty() && !fitted)
+    return invalidInput("--calibrate fits predictions to a column of the list, and no --kernel is "
+                        "named like one; its columns are " +
+                        (table.kernels.empty() ? "none" : llvm::join(table.kernels, ", ")));
   return Status::success();
 }
 
@@ -128,7 +138,7 @@ Status Bench::readBaseline(const Options &options) {
   Result<std::string> text = readText(path);
   if (!text.ok())
     return text.error();
-  llvm::Expected<json::Value> value = json::parse(*text);
+  llvm::Expected<json::Value> value = manifest::parseJson(*text);
   if (!value)
     llvm::consumeError(value.takeError());
   const json::Object *run = value ? value->getAsObject() : nullptr;

@@ -4,6 +4,7 @@
 #include "Output.h"
 
 #include "hocket/Jit/Jit.h"
+#include "hocket/Manifest/Json.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/File.h"
 
@@ -148,7 +149,7 @@ Status Stress::readResults(const std::string &path) {
   Result<std::string> text = readText(path);
   if (!text.ok())
     return text.error();
-  llvm::Expected<json::Value> value = json::parse(*text);
+  llvm::Expected<json::Value> value = manifest::parseJson(*text);
   const json::Object *object = value ? value->getAsObject() : nullptr;
   const json::Array *results = object ? object->getArray("results") : nullptr;
   if (!results)

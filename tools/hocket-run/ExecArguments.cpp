@@ -2,6 +2,8 @@
 // and numbers must fit their types to the bit.
 #include "ExecArguments.h"
 
+#include "hocket/Manifest/Json.h"
+
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -292,7 +294,7 @@ ArgumentSpec Reader::argument(const json::Object &object, const std::string &whe
 }
 
 Result<ArgumentFile> Reader::run(const std::string &text) {
-  llvm::Expected<json::Value> parsed = json::parse(text);
+  llvm::Expected<json::Value> parsed = manifest::parseJson(text);
   if (!parsed)
     return invalidInput("argument file '" + name +
                         "' is not JSON: " + llvm::toString(parsed.takeError()));

@@ -24,7 +24,7 @@ def explain : Switch<"explain", "fmha-fwd only: say why which registered kernel 
 defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
-defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: 64)">;
+defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: by heads and waves, docs/HeadSizes.md)">;
 defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;
 defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">;
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;

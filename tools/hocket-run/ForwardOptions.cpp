@@ -33,6 +33,9 @@ Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRe
   }
   if (Status status = options->noInputs(); !status.ok())
     return status.error();
+  for (auto [id, option] : {std::pair(OPT_count, "--count"), std::pair(OPT_launch, "--launch")})
+    if (options->has(id) && name != "mutate")
+      return onlyForMutate(option);
   return std::optional<Options>(*std::move(options));
 }
 

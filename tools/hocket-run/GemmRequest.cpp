@@ -111,6 +111,8 @@ Result<std::optional<GemmRequest>> run::parseGemmRequest(StringRef name, StringR
     options->printHelp();
     return std::optional<GemmRequest>();
   }
+  if (options->has(OPT_count) && name != "mutate gemm")
+    return onlyForMutate("--count");
   Result<GemmRequest> request = read(*options);
   if (!request.ok())
     return request.error();

@@ -26,6 +26,11 @@ Result<verify::RunOptions> run::readRunOptions(const Options &options, const Run
   return result;
 }
 
+Error run::onlyForMutate(llvm::StringRef option) {
+  return invalidInput("option '" + option.str() +
+                      "' is for 'hocket-run mutate' and has no effect here; leave it out");
+}
+
 Result<uint64_t> run::readMutantCount(const Options &options, const RunOptionIds &ids) {
   Result<int64_t> count = options.integer(ids.count, 0, 1, INT64_MAX);
   if (!count.ok())

@@ -14,6 +14,8 @@ struct RunOptionIds {
 
 /// Seeds, interleavings, verification; progress goes to the terminal.
 Result<verify::RunOptions> readRunOptions(const Options &options, const RunOptionIds &ids);
+/// `option` was given to another subcommand.
+Error onlyForMutate(llvm::StringRef option);
 /// --count: 0 is all.
 Result<uint64_t> readMutantCount(const Options &options, const RunOptionIds &ids);
 

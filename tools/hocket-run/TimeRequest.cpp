@@ -22,7 +22,8 @@ Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionId
   request.picturePath = options.string(ids.picture);
   for (const auto &[id, name] :
        {std::pair(ids.param, "--time-param"), std::pair(ids.trace, "--trace"),
-        std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup")})
+        std::pair(ids.picture, "--picture"), std::pair(ids.workgroup, "--time-workgroup"),
+        std::pair(ids.grid, "--time-grid")})
     if (options.has(id) && !request.enabled)
       return invalidInput("option '" + std::string(name) +
                           "' has no effect without '--time'; add it");

@@ -117,6 +117,7 @@ struct KernelProfile {
 struct BrokenRule {
   std::string field; ///< as hocket-run spells it, without dashes: "head-dim", "seq-q"
   std::string text;  ///< "head-dim is 96, this kernel takes 128"
+  bool ofLayout = false; ///< where elements lie, not what is computed
 };
 
 /// What came of one entry.

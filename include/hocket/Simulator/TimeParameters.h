@@ -35,6 +35,9 @@ private:
   std::vector<std::string_view> given; ///< keys that were set
 };
 
+/// The longest duration that a parameter may say, in cycles: what the model's counters hold.
+inline constexpr double longestCycles = 60000;
+
 /// One line of the table.
 struct TimeParameterInfo {
   std::string_view key;

@@ -22,16 +22,50 @@ static constexpr TimeParameterInfo table[] = {
 
 std::span<const TimeParameterInfo> sim::timeParameterTable() { return table; }
 
+namespace {
+/// What a parameter may be.
+struct ValueRange {
+  double low, high;
+};
+} // namespace
+
+/// By its unit. Rates and clocks are divided by; a duration beyond the model's counters would only
+/// seem to be that long.
+static ValueRange rangeOf(StringRef unit) {
+  constexpr double smallest = 1e-3, large = 1e6;
+  if (unit == "cycles" || unit == "passes" || unit == "instructions")
+    return {0, longestCycles};
+  if (unit == "bytes/cycle" || unit == "GHz" || unit == "TB/s")
+    return {smallest, large};
+  if (unit == "share")
+    return {smallest, 1};
+  if (unit == "0 or 1")
+    return {0, 1};
+  return {0, large};
+}
+
+static std::string shown(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", value);
+  return text;
+}
+
 Status TimeParameters::set(std::string_view assignment) {
   auto [key, text] = StringRef(assignment).split('=');
   for (const TimeParameterInfo &info : table) {
     if (key != StringRef(info.key))
       continue;
     double value = 0;
-    if (text.getAsDouble(value) || !std::isfinite(value) || value < 0 || value > 1e9)
+    const ValueRange range = rangeOf(info.unit);
+    bool isSwitch = StringRef(info.unit) == "0 or 1";
+    bool right = !text.getAsDouble(value) && value >= range.low && value <= range.high &&
+                 (!isSwitch || value == range.low || value == range.high);
+    if (!right)
       return invalidInput("time parameter '" + key.str() + "' has the value '" + text.str() +
-                          "', expected a number from 0 to 1e9 as in '" + key.str() + "=" +
-                          llvm::StringRef(std::to_string(info.value)).str() + "'");
+                          "', expected a number " + (isSwitch ? "that is " : "from ") +
+                          shown(range.low) + (isSwitch ? " or " : " to ") + shown(range.high) +
+                          " (" + std::string(info.unit) + ") as in '" + key.str() + "=" +
+                          shown(info.value) + "'");
     this->*info.field = value;
     given.push_back(info.key);
     return Status::success();

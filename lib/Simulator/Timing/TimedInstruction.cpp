@@ -21,7 +21,7 @@ std::string_view sim::name(TimedUnit unit) {
 }
 
 static uint16_t cycles(double value) {
-  return static_cast<uint16_t>(std::min(std::max(value, 0.0), 60000.0));
+  return static_cast<uint16_t>(std::min(std::max(value, 0.0), longestCycles));
 }
 
 static bool startsWithAny(StringRef name, std::initializer_list<StringRef> prefixes) {

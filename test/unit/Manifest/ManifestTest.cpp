@@ -88,6 +88,12 @@ TEST(Manifest, NeedsOnlyWhatMatters) {
 
 TEST(Manifest, NamesTheKeyThatIsWrong) {
   EXPECT_THAT(errorOf("{"), testing::HasSubstr("manifest 'm.json' is not JSON: "));
+  // LLVM's parser recurses; brackets in strings do not count.
+  EXPECT_THAT(errorOf(std::string(200000, '[')),
+              testing::HasSubstr("not JSON: arrays and objects nest 200000 deep, expected at most "
+                                 "256"));
+  EXPECT_THAT(errorOf("{\"kernel\": \"" + std::string(1000, '[') + "\\\"[\"}"),
+              testing::Not(testing::HasSubstr("nest")));
   EXPECT_EQ(errorOf("[]"), "manifest 'm.json' must be a JSON object");
   EXPECT_THAT(errorOf(with("\"hocket_manifest\": 1", "\"hocket_manifest\": 2")),
               testing::HasSubstr("\"hocket_manifest\" is 2, this version reads 1"));

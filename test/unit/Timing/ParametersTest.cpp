@@ -28,8 +28,27 @@ TEST(TimeParameters, UnknownKeysListTheKnownOnes) {
 
 TEST(TimeParameters, ValuesAreNumbers) {
   TimeParameters p;
-  for (const char *text : {"lds.latency", "lds.latency=", "lds.latency=x", "lds.latency=-1"})
-    EXPECT_THAT(p.set(text).error().message, HasSubstr("expected a number from 0 to 1e9")) << text;
+  for (const char *text : {"lds.latency", "lds.latency=", "lds.latency=x", "lds.latency=-1",
+                           "lds.latency=nan", "lds.latency=60001"})
+    EXPECT_THAT(p.set(text).error().message,
+                HasSubstr("expected a number from 0 to 60000 (cycles) as in 'lds.latency=44'"))
+        << text;
+  EXPECT_TRUE(p.set("lds.latency=60000").ok());
+}
+
+TEST(TimeParameters, RatesClocksAndSharesAreNotZero) {
+  TimeParameters p;
+  for (const char *text : {"memory.bytes=0", "clock.eighth=0", "grid.memory_tbs=0",
+                           "grid.memory_efficiency=0", "grid.memory_efficiency=1.5"})
+    EXPECT_THAT(p.set(text).error().message, HasSubstr("expected a number from 0.001")) << text;
+  EXPECT_TRUE(p.set("grid.memory_efficiency=1").ok());
+}
+
+TEST(TimeParameters, SwitchesAreOnOrOff) {
+  TimeParameters p;
+  for (const char *text : {"packed.f32_beneath_mfma=7", "packed.f32_beneath_mfma=0.5"})
+    EXPECT_THAT(p.set(text).error().message, HasSubstr("expected a number that is 0 or 1")) << text;
+  EXPECT_TRUE(p.set("packed.f32_beneath_mfma=1").ok());
 }
 
 TEST(TimeParameters, EveryOneHasASourceAndAConfidence) {
