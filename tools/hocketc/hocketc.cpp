@@ -51,8 +51,9 @@ static cl::opt<std::string>
 static cl::opt<int64_t> waves("waves", cl::value_desc("N"), cl::cat(category),
                               cl::desc("Waves of a workgroup (default: what the schedule wants, "
                                        "else 8)"));
-static cl::opt<int64_t> kvTile("kv-tile", cl::value_desc("N"), cl::cat(category),
-                               cl::desc("Keys of a tile (default: by heads and waves, docs/HeadSizes.md)"));
+static cl::opt<int64_t>
+    kvTile("kv-tile", cl::value_desc("N"), cl::cat(category),
+           cl::desc("Keys of a tile (default: by heads and waves, docs/HeadSizes.md)"));
 static cl::opt<std::string>
     blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
                cl::desc("Which workgroups start first: heavy_first (default) or linear"));
