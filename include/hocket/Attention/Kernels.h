@@ -115,8 +115,8 @@ struct KernelProfile {
 
 /// A rule that a problem breaks.
 struct BrokenRule {
-  std::string field; ///< as hocket-run spells it, without dashes: "head-dim", "seq-q"
-  std::string text;  ///< "head-dim is 96, this kernel takes 128"
+  std::string field;     ///< as hocket-run spells it, without dashes: "head-dim", "seq-q"
+  std::string text;      ///< "head-dim is 96, this kernel takes 128"
   bool ofLayout = false; ///< where elements lie, not what is computed
 };
 
