@@ -283,6 +283,10 @@ static Result<int> difftest(const Options &options) {
         batch.ok() ? nullptr : &batch.error(), levels.ok() ? nullptr : &levels.error()})
     if (error)
       return *error;
+  if (options.has(OPT_emit) && options.has(OPT_json))
+    return invalidInput(
+        "--emit writes the programs and runs none, so that --json has nothing to say; "
+        "leave one of them out");
   Result<Laboratory> laboratory = Laboratory::create(options.string(OPT_clang));
   if (!laboratory.ok())
     return laboratory.error();

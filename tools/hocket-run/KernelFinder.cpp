@@ -4,8 +4,12 @@
 
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/BinaryFormat/Magic.h"
 
 using namespace hocket;
 using namespace hocket::run;
@@ -74,6 +78,11 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
   Result<std::string> codeObject = readText(file);
   if (!codeObject.ok())
     return codeObject.error();
+  // Devices know it by its kernel's name only.
+  Result<runtime::CodeObjectInfo> info =
+      runtime::readCodeObjectInfo(std::as_bytes(std::span(*codeObject)), file);
+  if (!info.ok())
+    return info.error();
   Result<std::string> text = readText(manifestPath);
   if (!text.ok())
     return text.error();
@@ -152,6 +161,11 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
   }
   Result<const KernelEntry *> entry = registry->find(choice);
   if (!entry.ok()) {
+    llvm::file_magic kind = llvm::file_magic::unknown;
+    if (!llvm::identify_magic(llvm::Twine(choice), kind) && kind.is_object())
+      return invalidInput("'" + choice.str() +
+                          "' is a code object, which is launched by its manifest; name both as '" +
+                          choice.str() + ",MANIFEST'");
     CompileOptions options;
     options.schedule = choice.str();
     options.target = chip.architecture;

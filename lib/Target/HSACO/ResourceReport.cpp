@@ -146,7 +146,7 @@ Status checkSpills(const ResourceReport &report, bool allowSpills) {
       stream << '\n';
     stream << llvm::formatv("kernel '{0}' spills {1} vector and {2} scalar registers and uses {3} "
                             "bytes of scratch{4} with {5} VGPRs and {6} AGPRs, none is allowed; "
-                            "use smaller tiles or more waves, or allow it with '--allow-spills'",
+                            "use smaller tiles or more waves, or allow it with hocketc's '--allow-spills'",
                             kernel.name, kernel.vgprSpills, kernel.sgprSpills, kernel.scratchBytes,
                             kernel.dynamicStack ? " and a dynamic stack" : "", kernel.vgpr,
                             kernel.agpr);
