@@ -41,7 +41,8 @@ Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRe
 
 static Status readExtents(const Options &options, ForwardProblem &problem) {
   if (!options.has(OPT_seq_q))
-    return invalidInput("option '--seq-q' is missing; see 'hocket-run fmha-fwd --help'");
+    return invalidInput("option '--seq-q' is missing; see 'hocket-run " + options.name() +
+                        " --help'");
   struct Field {
     unsigned id;
     int64_t *value, fallback;

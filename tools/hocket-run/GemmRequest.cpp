@@ -32,8 +32,8 @@ static Result<GemmProblem> readProblem(const Options &options) {
        {std::tuple(OPT_m, "--m", &problem.m), std::tuple(OPT_n, "--n", &problem.n),
         std::tuple(OPT_k, "--k", &problem.k)}) {
     if (!options.has(id))
-      return invalidInput("option '" + std::string(name) +
-                          "' is missing; see 'hocket-run gemm --help'");
+      return invalidInput("option '" + std::string(name) + "' is missing; see 'hocket-run " +
+                          options.name() + " --help'");
     Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
     if (!number.ok())
       return number.error();

@@ -36,6 +36,8 @@ public:
   static Result<Options> parse(const CommandLine &command, llvm::ArrayRef<const char *> args);
 
   bool wantsHelp() const { return help; }
+  /// The subcommand's name.
+  const std::string &name() const { return command.name; }
   void printHelp() const;
 
   bool has(unsigned id) const { return list.hasArg(id); }

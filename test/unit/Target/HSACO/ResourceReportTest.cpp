@@ -89,7 +89,7 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
                 " vector and 0 scalar registers and uses " + std::to_string(kernel.scratchBytes) +
                 " bytes of scratch with " + std::to_string(kernel.vgpr) +
                 " VGPRs and 0 AGPRs, none is allowed; use smaller tiles or more waves, or allow it "
-                "with '--allow-spills'");
+                "with hocketc's '--allow-spills'");
   EXPECT_TRUE(checkSpills(*report, /*allowSpills=*/true).ok());
 }
 
