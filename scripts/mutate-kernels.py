@@ -42,6 +42,9 @@ REGISTER_PIPELINE = """100x31 128x32 128x64 70x130,heads=2,kv-heads=1,data=risin
 REGISTER_PIPELINE_CAUSAL = REGISTER_PIPELINE + " 300x300 300x100 97x256 97x32"
 SMALL_HEADS = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x512 128x448 100x60 128x64 128x128 128x192
     65x600,data=rising"""
+# With tiles that the diagonal cuts in every place.
+SMALL_HEADS_CAUSAL = SMALL_HEADS + """ 300x300 700x700 700x764 700x732 128x135 33x97 97x128 256x270 97x192
+    300x400,data=rising"""
 ANY_HEAD = "40x300 130x250,heads=2,kv-heads=1,data=rising 128x128 97x128 100x60 300x200"
 SPLIT_W4 = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x1000 300x300 100x60,batch=2,num-splits=7
     65x1000,num-splits=2,data=rising"""
@@ -67,7 +70,7 @@ def forward_runs():
     for mask in ("none", "causal"):
         yield f"read_ahead-d256-{mask}", "--kernel fmha_fwd_read_ahead --head-dim 256", mask, READ_AHEAD_256
         yield (f"double_buffer-d64-{mask}", "--kernel fmha_fwd_double_buffer_small_heads --head-dim 64", mask,
-               SMALL_HEADS)
+               SMALL_HEADS_CAUSAL if mask == "causal" else SMALL_HEADS)
     for head in (72, 96):
         yield f"any_head-d{head}-causal", f"--kernel fmha_fwd_any_head --head-dim {head}", "causal", ANY_HEAD
     pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"
