@@ -154,6 +154,8 @@ def main():
         if arguments.list:
             print("\n".join(run[0] for run in chosen))
             return
+        if not (arguments.build / "bin" / "hocket-run").exists():
+            sys.exit(f"no bin/hocket-run in '{arguments.build}'; build it or name another directory with --build")
         right = [mutate(*run, arguments.count, directory) for run in chosen]
     sys.exit(0 if all(right) else 1)
 
