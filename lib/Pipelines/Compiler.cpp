@@ -3,6 +3,7 @@
 
 #include "CodeGenCheck.h"
 #include "KernelManifest.h"
+#include "LargeStack.h"
 #include "RecursionCheck.h"
 
 #include "Attn/IR/Attn.h"
@@ -445,5 +446,7 @@ std::string Compiler::textOf(Stage stage) {
 
 Result<Compilation> hocket::compile(std::string_view text, std::string_view name,
                                     const CompileOptions &options) {
-  return Compiler(text, name, options).run();
+  std::optional<Result<Compilation>> result;
+  runOnLargeStack([&] { result = Compiler(text, name, options).run(); });
+  return *std::move(result);
 }

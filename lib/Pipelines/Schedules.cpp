@@ -5,7 +5,7 @@
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
-#include "hocket/Pipelines/TextFile.h"
+#include "hocket/Runtime/File.h"
 
 #include "mlir/Parser/Parser.h"
 
@@ -67,7 +67,7 @@ static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRe
 std::optional<std::string> hocket::readScheduleFile(const std::string &choice) {
   if (findShipped(choice))
     return std::nullopt;
-  Result<std::string> text = readInputFile(choice);
+  Result<std::string> text = runtime::readText(choice);
   return text ? std::optional<std::string>(*std::move(text)) : std::nullopt;
 }
 
@@ -80,7 +80,7 @@ static Result<std::string> addChosen(ModuleOp module, const std::string &choice,
     return choice;
   if (text)
     return addSchedule(module, *text, choice);
-  Result<std::string> file = readInputFile(choice);
+  Result<std::string> file = runtime::readText(choice);
   if (!file && file.error().kind == ErrorKind::NotFound)
     return notFound("no schedule '" + choice + "': neither a shipped one (" + shippedNames() +
                     ") nor a file that can be read (" + file.error().message + ")");

@@ -41,7 +41,8 @@ Status Bench::readTable(const Options &options) {
   if (options.has(OPT_published) && options.has(OPT_problems))
     return invalidInput("--published and --problems both name the list; give one of them");
   std::string path = options.string(OPT_published, options.string(OPT_problems));
-  Result<std::string> text = path.empty() ? std::string(shippedMeasurements()) : readText(path);
+  Result<std::string> text =
+      path.empty() ? std::string(shippedMeasurements()) : runtime::readText(path);
   if (!text.ok())
     return text.error();
   Result<PublishedTable> read = parsePublished(*text, path.empty() ? "the built-in list" : path);
@@ -135,7 +136,7 @@ Status Bench::readBaseline(const Options &options) {
   if (!options.has(OPT_baseline))
     return Status::success();
   std::string path = options.string(OPT_baseline);
-  Result<std::string> text = readText(path);
+  Result<std::string> text = runtime::readText(path);
   if (!text.ok())
     return text.error();
   llvm::Expected<json::Value> value = manifest::parseJson(*text);

@@ -146,7 +146,7 @@ void Stress::killOne() {
 }
 
 Status Stress::readResults(const std::string &path) {
-  Result<std::string> text = readText(path);
+  Result<std::string> text = runtime::readText(path);
   if (!text.ok())
     return text.error();
   llvm::Expected<json::Value> value = manifest::parseJson(*text);

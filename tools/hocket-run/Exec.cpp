@@ -267,7 +267,7 @@ void Execution::printSummary() const {
 
 Result<int> Execution::run() {
   if (!request.argumentFile.empty()) {
-    Result<std::string> text = readText(request.argumentFile);
+    Result<std::string> text = runtime::readText(request.argumentFile);
     if (!text.ok())
       return text.error();
     Result<ArgumentFile> parsed = parseArguments(*text, request.argumentFile);

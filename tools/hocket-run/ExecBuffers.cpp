@@ -26,7 +26,8 @@ Result<Buffers> Buffers::create(runtime::Device &device, const std::vector<Buffe
     const BufferSpec &spec = specs[i];
     std::vector<std::byte> content;
     if (!spec.initFile.empty()) {
-      Result<std::vector<std::byte>> bytes = runtime::readFile(spec.initFile);
+      Result<std::vector<std::byte>> bytes =
+          runtime::readFile(spec.initFile, std::max<size_t>(spec.bytes, runtime::largestFile));
       if (!bytes.ok())
         return Error{bytes.error().kind, spec.describe(i) + ": " + bytes.error().message};
       content = *std::move(bytes);

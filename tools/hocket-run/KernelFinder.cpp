@@ -5,6 +5,7 @@
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
+#include "hocket/Runtime/File.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -75,7 +76,7 @@ Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
 }
 
 Result<CompiledKernel> run::readKernel(const std::string &file, const std::string &manifestPath) {
-  Result<std::string> codeObject = readText(file);
+  Result<std::string> codeObject = runtime::readText(file, runtime::largestFile);
   if (!codeObject.ok())
     return codeObject.error();
   // Devices know it by its kernel's name only.
@@ -83,7 +84,7 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
       runtime::readCodeObjectInfo(std::as_bytes(std::span(*codeObject)), file);
   if (!info.ok())
     return info.error();
-  Result<std::string> text = readText(manifestPath);
+  Result<std::string> text = runtime::readText(manifestPath);
   if (!text.ok())
     return text.error();
   Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);

@@ -4,7 +4,6 @@
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -15,7 +14,9 @@ static bool progressShown = false;
 
 int run::fail(const Error &error) {
   clearProgress();
-  llvm::errs() << "hocket-run: error: " << error.message << '\n';
+  // What the compiler says of a place in a file has "error:" behind it.
+  bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
+  llvm::errs() << "hocket-run: " << (placed ? "" : "error: ") << error.message << '\n';
   return exitBadInput;
 }
 
@@ -35,13 +36,6 @@ Status run::writeJson(const std::string &path, llvm::StringRef json) {
     return hostError("cannot write '" + (toStandard ? "standard output" : path) +
                      "': " + code.message());
   return Status::success();
-}
-
-Result<std::string> run::readText(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!buffer)
-    return hostError("cannot read '" + path + "': " + buffer.getError().message());
-  return (*buffer)->getBuffer().str();
 }
 
 Result<runtime::OpenedDevice> run::openDevice(const std::string &name) {

@@ -20,9 +20,6 @@ int fail(const Error &error);
 /// Writes `json` to `path`; with an empty path, to standard output unless that is a terminal.
 Status writeJson(const std::string &path, llvm::StringRef json);
 
-/// The bytes of `path` as text, - for standard input.
-Result<std::string> readText(const std::string &path);
-
 /// Opens `name` with the simulator registered, and says on standard error what it chose and why.
 Result<runtime::OpenedDevice> openDevice(const std::string &name);
 

@@ -11,6 +11,8 @@
 #include "PublishedTable.h"
 #include "Subcommands.h"
 
+#include "hocket/Runtime/File.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -167,7 +169,7 @@ static Result<int> runSplits(const Options &options) {
   std::string path = options.string(OPT_problems);
   if (path.empty())
     return invalidInput("option '--problems' is missing; see 'hocket-run splits --help'");
-  Result<std::string> text = readText(path);
+  Result<std::string> text = runtime::readText(path);
   if (!text.ok())
     return text.error();
   Result<PublishedTable> table = parsePublished(*text, path);

@@ -7,7 +7,7 @@
 
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/Schedules.h"
-#include "hocket/Pipelines/TextFile.h"
+#include "hocket/Runtime/File.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -188,8 +188,9 @@ static Status writeResults(const Request &request, const Compilation &compilatio
 }
 
 static Status run(Request request) {
-  Result<std::string> input =
-      request.input == "-" ? readStandardInput() : readInputFile(request.input);
+  // A code object is longer than a text may be.
+  size_t limit = request.from == Stage::HSACO ? runtime::largestFile : runtime::largestText;
+  Result<std::string> input = runtime::readText(request.input, limit);
   if (!input)
     return input.error();
   if (request.wantsDump)
@@ -203,7 +204,9 @@ static Status run(Request request) {
 
 /// The way to see more is shown where there is more: `compile` names the stage that failed.
 static int fail(const Error &error, bool dumped) {
-  llvm::errs() << "hocketc: " << error.message << "\n";
+  // What has a place in a file says "error:" behind it.
+  bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
+  llvm::errs() << "hocketc: " << (placed ? "" : "error: ") << error.message << "\n";
   if (!dumped && llvm::StringRef(error.message).contains("\nnote: in stage '"))
     llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
   return 2;

@@ -8,17 +8,21 @@
 
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCAssembler.h"
 #include "llvm/MC/MCCodeEmitter.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCInstrInfo.h"
 #include "llvm/MC/MCObjectFileInfo.h"
+#include "llvm/MC/MCObjectStreamer.h"
 #include "llvm/MC/MCObjectWriter.h"
 #include "llvm/MC/MCParser/MCAsmParser.h"
 #include "llvm/MC/MCParser/MCTargetAsmParser.h"
 #include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSection.h"
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/VirtualFileSystem.h"
@@ -82,16 +86,36 @@ Result<std::shared_ptr<const McTarget>> McTarget::create(llvm::StringRef cpu) {
 static void collectDiagnostic(const llvm::SMDiagnostic &diagnostic, void *context) {
   if (diagnostic.getKind() != llvm::SourceMgr::DK_Error)
     return;
-  auto &text = *static_cast<std::string *>(context);
-  if (!text.empty())
-    text += '\n';
-  llvm::raw_string_ostream stream(text);
+  std::string message;
+  llvm::raw_string_ostream stream(message);
   stream << diagnostic.getFilename();
   if (diagnostic.getLineNo() > 0)
     stream << ':' << diagnostic.getLineNo() << ':' << diagnostic.getColumnNo() + 1;
-  stream << ": " << diagnostic.getMessage();
+  stream << ": error: " << diagnostic.getMessage();
   if (diagnostic.getMessage().starts_with("Could not find inc"))
     stream << "; assembly is read from one text, put the file's content in place of the directive";
+  // Layout repeats itself.
+  auto &text = *static_cast<std::string *>(context);
+  if (!llvm::StringRef(text).contains(message))
+    text += (text.empty() ? "" : "\n") + message;
+}
+
+static constexpr uint64_t kMostSpace = uint64_t(256) << 20;
+
+/// Bytes that directives for space (.zero, .fill, .p2align) add at most; written out, they would
+/// take memory that the text does not show.
+static uint64_t spaceOf(const llvm::MCAssembler &assembler) {
+  uint64_t bytes = 0;
+  for (const llvm::MCSection &section : assembler)
+    for (const llvm::MCFragment &fragment : section) {
+      int64_t count = 0;
+      const auto *fill = llvm::dyn_cast<llvm::MCFillFragment>(&fragment);
+      if (fill && fill->getNumValues().evaluateAsAbsolute(count, assembler) && count > 0)
+        bytes = llvm::SaturatingMultiplyAdd<uint64_t>(count, fill->getValueSize(), bytes);
+      if (fragment.getKind() == llvm::MCFragment::FT_Align)
+        bytes = llvm::SaturatingAdd(bytes, fragment.getAlignment().value() - 1);
+    }
+  return bytes;
 }
 
 Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::StringRef text,
@@ -105,6 +129,10 @@ Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::String
 
   llvm::MCContext context(target.triple(), &target.asmInfo(), &target.registers(),
                           &target.subtarget(), &sources, &target.options());
+  // What shows only when the object is laid out bypasses the parser and its handler.
+  context.setDiagnosticHandler(
+      [&](const llvm::SMDiagnostic &diagnostic, bool, const llvm::SourceMgr &,
+          std::vector<const llvm::MDNode *> &) { collectDiagnostic(diagnostic, &diagnostics); });
   std::unique_ptr<llvm::MCObjectFileInfo> fileInfo(
       target.target().createMCObjectFileInfo(context, /*PIC=*/true));
   context.setObjectFileInfo(fileInfo.get());
@@ -130,7 +158,16 @@ Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::String
   if (!targetParser)
     return internalError("this LLVM has no assembler for '" + target.cpu() + "'");
   parser->setTargetParser(*targetParser);
-  const bool failed = parser->Run(/*NoInitialTextSection=*/false);
+  const bool failed = parser->Run(/*NoInitialTextSection=*/false, /*NoFinalize=*/true);
+  if (!failed && !context.hadError()) {
+    auto &objects = static_cast<llvm::MCObjectStreamer &>(*streamer);
+    if (spaceOf(objects.getAssembler()) > kMostSpace)
+      return invalidInput(name.str() +
+                          ": error: directives for space and alignment make more than " +
+                          std::to_string(kMostSpace >> 20) + " MiB, ask for less");
+    streamer->getTargetStreamer()->emitConstantPools();
+    streamer->finish(parser->getLexer().getLoc());
+  }
   if (failed || context.hadError() || !diagnostics.empty())
     return invalidInput(diagnostics.empty() ? "cannot assemble '" + name.str() + "'" : diagnostics);
   return object;

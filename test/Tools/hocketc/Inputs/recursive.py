@@ -32,7 +32,7 @@ LEGITIMATE_ASM = f"""; {"(" * DEEP}
 .ascii "{"(" * DEEP} \\" {"{" * DEEP}"
 .byte '(', '"', '['
 .text
-""" + ".set y, (1 < 2) + (4 >> 1) + (1 << 3) + (2 > 1)\n" * 300 + ".long " + ", ".join(["-1"] * 300) + "\n"
+""" + ".set y, (1 < 2) + (4 >> 1) + (1 << 3) + (2 > 1)\n" * 300 + ".rept 1000\n.rep 0x10\ns_nop 0\n.endr\n.endr\n" + ".long " + ", ".join(["-1"] * 300) + "\n"
 
 LEGITIMATE_LLVM = f"""; {"<" * DEEP}
 source_filename = "{"(" * 300}\\"
@@ -45,6 +45,41 @@ define amdgpu_kernel void @k() {{
 LEGITIMATE_MLIR = "// " + "(" * DEEP + "\n" + 'module attributes {a.a = "' + "(" * DEEP + '"} {\n' + "\n".join(
     f"  llvm.func @f{i}() -> i32 attributes {{a.t = (i32) -> (i32), a.s = affine_set<(d0) : (d0 - 1 >= 0)>, a.n = -1}}"
     for i in range(300)) + "\n}\n"
+
+
+
+def chain(link, count=DEEP):
+    return "".join(link.format(i, i + 1) for i in range(count))
+
+
+# Depth through names: each stands for the next, or the one before. Text before, a link, text after all.
+NEXT_NODE, LAST_NODE = "!{0} = !{{!{1}}}\n", "!{1} = !{{!{0}}}\n"
+CHAINS = {
+    "types": ("mlir", "!t0 = i32\n", "!t{1} = tuple<!t{0}>\n", "module attributes {{a.t = !t{0}}} {{}}\n"),
+    "attributes": ("mlir", "#a0 = 1 : i32\n", "#a{1} = [#a{0}]\n", "module attributes {{a.t = #a{0}}} {{}}\n"),
+    "locations": ("mlir", '#a0 = loc("f":1:1)\n', '#a{1} = loc(callsite(#a{0} at "f":1:1))\n',
+                  "module {{}} loc(#a{0})\n"),
+    "nodes": ("ll", inline(""), NEXT_NODE, "!{0} = !{{}}\n"),
+    "nodes-back": ("ll", inline("") + "!0 = !{}\n", LAST_NODE, ""),
+    "structs": ("ll", inline(""), "%t{0} = type {{ %t{1} }}\n", "%t{0} = type {{ i32 }}\n"),
+    'quoted': ("ll", inline(""), '%"a {0}" = type {{ %"a {1}" }}\n', '%"a {0}" = type {{ i32 }}\n'),
+    "symbols": ("s", "", ".set a{0}, a{1}\n", ".long a0\n"),
+    "assignments": ("s", "", "a{0} = a{1}\n", ".long a0\n"),
+}
+# What fits must compile: as deep a chain of each as is let through.
+FITTING = {"types": 10000, "attributes": 10000, "locations": 10000, "nodes": 10000, "nodes-back": 10000,
+           "structs": 10000, "quoted": 10000, "symbols": 1000, "assignments": 1000}
+
+REPEATED = {
+    "rept": ".rept 1000000000\ns_nop 0\n.endr\n",
+    "nested": ".rept 1000\n.rept 1000\n.rep 1000 ; often\ns_nop 0\n.endr\n.endr\n.endr\n",
+    "unknown": ".rept n\ns_nop 0\n.endr\n",
+    "fill": ".fill 1000000000, 8, 0\n",
+    "renamed": ".rept 10000\n.set a, a + 1\n.endr\n",
+    "zero": ".zero 100000000000\n",
+    "align": ".byte 1\n.p2align 31\n.byte 1\n",
+    "org": ".org 100000000000\n",
+}
 
 TEXTS = {
     "affine-minus.mlir": affine("-" * DEEP + "d0"),
@@ -73,6 +108,11 @@ TEXTS = {
     "legitimate.ll": LEGITIMATE_LLVM,
     "legitimate.mlir": LEGITIMATE_MLIR,
 }
+
+TEXTS |= {f"{name}.s": text for name, text in REPEATED.items()}
+for name, (ending, before, link, after) in CHAINS.items():
+    TEXTS[f"{name}.{ending}"] = before + chain(link) + after.format(DEEP)
+    TEXTS[f"{name}-fit.{ending}"] = before + chain(link, FITTING[name]) + after.format(FITTING[name])
 
 for name, text in TEXTS.items():
     pathlib.Path(sys.argv[1], name).write_text(text)

@@ -23,7 +23,8 @@ TEST(Assemble, NamesLineAndColumnOfEveryError) {
       assemble(**target, "s_nop 0\n  v_bogus v0\ns_nop 0\nv_also_bogus\n", "in.s");
   ASSERT_FALSE(object.ok());
   EXPECT_EQ(object.error().kind, ErrorKind::InvalidInput);
-  EXPECT_EQ(object.error().message, "in.s:2:3: invalid instruction\nin.s:4:1: invalid instruction");
+  EXPECT_EQ(object.error().message,
+            "in.s:2:3: error: invalid instruction\nin.s:4:1: error: invalid instruction");
 }
 
 TEST(Assemble, RefusesInstructionsOfOtherChips) {
