@@ -110,7 +110,7 @@ Result<int> run::isaCommand(llvm::ArrayRef<const char *> args) {
   if (!coverage.ok())
     return coverage.error();
   if (!options->has(OPT_json))
-    print(llvm::errs(), *coverage);
+    print(llvm::outs(), *coverage);
   if (options->has(OPT_json))
     if (Status status = writeJson(options->string(OPT_json), toJson(*coverage)); !status.ok())
       return status.error();

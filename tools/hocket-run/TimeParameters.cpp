@@ -1,24 +1,81 @@
-// hocket-run time-parameters: the cycle model's table, as the page that documents it.
+// hocket-run time-parameters: the cycle model's table, as the page that documents it, for one chip,
+// or as data.
+#define HOCKET_OPTIONS_INC "TimeParametersOptions.inc"
+#include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
 
 #include "hocket/Simulator/TimeParameters.h"
+#include "hocket/Target/Arch/ArchInfo.h"
 
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
+using sim::TimeParameterInfo;
+using sim::TimeParameters;
+
+static std::string toJson(const std::string &arch, const TimeParameters &values) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream, 1);
+  out.object([&] {
+    out.attribute("architecture", arch);
+    out.attributeArray("parameters", [&] {
+      for (const TimeParameterInfo &info : sim::timeParameterTable())
+        out.object([&] {
+          out.attribute("key", llvm::StringRef(info.key));
+          out.attribute("value", values.*info.field);
+          out.attribute("unit", llvm::StringRef(info.unit));
+          out.attribute("meaning", llvm::StringRef(info.text));
+          out.attribute("source", llvm::StringRef(info.source));
+          out.attribute("confidence", llvm::StringRef(info.confidence));
+        });
+    });
+  });
+  stream << '\n';
+  return text;
+}
+
+static void print(llvm::raw_ostream &out, const TimeParameters &values) {
+  for (const TimeParameterInfo &info : sim::timeParameterTable())
+    out << llvm::left_justify(info.key, 28) << llvm::format(" %10g ", values.*info.field)
+        << llvm::left_justify(info.unit, 18) << ' ' << info.text << '\n';
+}
 
 Result<int> run::timeParametersCommand(llvm::ArrayRef<const char *> args) {
-  if (!args.empty() &&
-      (llvm::StringRef(args.front()) == "--help" || args.front() == std::string("-h"))) {
-    llvm::outs() << "USAGE: hocket-run time-parameters\n\nPrints the parameters of the cycle model "
-                    "with value, unit, source and confidence\n";
+  static SubcommandTable table;
+  CommandLine command{"time-parameters",
+                      "hocket-run time-parameters [--arch CHIP] [--json FILE]",
+                      "Prints the parameters of the cycle model with value, unit, source and "
+                      "confidence",
+                      &table,
+                      OPT_INPUT,
+                      OPT_UNKNOWN,
+                      OPT_help};
+  Result<Options> options = Options::parse(command, args);
+  if (!options.ok())
+    return options.error();
+  if (options->wantsHelp()) {
+    options->printHelp();
     return exitRight;
   }
-  if (!args.empty())
-    return invalidInput("unexpected argument '" + std::string(args.front()) +
-                        "'; 'hocket-run time-parameters' takes none");
-  llvm::outs() << sim::timeParameterPage();
+  if (Status status = options->noInputs(); !status.ok())
+    return status.error();
+  std::string name = options->string(OPT_arch, "gfx950");
+  Result<const ArchInfo *> arch = findArch(name);
+  if (!arch.ok())
+    return arch.error();
+  TimeParameters values = TimeParameters().on(**arch);
+  if (options->has(OPT_json)) {
+    Status status = writeJson(options->string(OPT_json), toJson(name, values));
+    return status.ok() ? Result<int>(exitRight) : status.error();
+  }
+  if (options->has(OPT_arch))
+    print(llvm::outs(), values);
+  else
+    llvm::outs() << sim::timeParameterPage();
   return exitRight;
 }
