@@ -1,6 +1,9 @@
 // Parsing and conversion of options; no subcommand's names in here.
 #include "Options.h"
 
+#include "Output.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -10,6 +13,10 @@ using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
 using llvm::opt::Arg;
+
+/// Options whose value is a file to write, where a subcommand has them.
+static constexpr StringRef outputOptions[] = {"--json",    "--csv",  "--trace",
+                                              "--picture", "--emit", "--worker-results"};
 
 static Error usageError(const CommandLine &command, const std::string &what) {
   return invalidInput(what + "; see 'hocket-run " + command.name + " --help'");
@@ -30,6 +37,11 @@ Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const 
       hint = ", did you mean '" + nearest + "'?";
     return usageError(command, "unknown option '" + spelling + "'" + hint);
   }
+  // What takes minutes should not end with a file that cannot be written.
+  for (const Arg *arg : options.list)
+    if (llvm::is_contained(outputOptions, arg->getOption().getPrefixedName()))
+      if (Status status = checkWritable(arg->getValue()); !status.ok())
+        return status.error();
   return options;
 }
 

@@ -3,12 +3,15 @@
 
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
+namespace fs = llvm::sys::fs;
 
 static bool progressShown = false;
 
@@ -18,6 +21,29 @@ int run::fail(const Error &error) {
   bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
   llvm::errs() << "hocket-run: " << (placed ? "" : "error: ") << error.message << '\n';
   return exitBadInput;
+}
+
+static Error cannotWrite(const std::string &path, std::error_code code) {
+  return hostError("cannot write '" + (path.empty() || path == "-" ? "standard output" : path) +
+                   "': " + code.message());
+}
+
+Status run::finishOutput() {
+  llvm::outs().flush();
+  std::error_code code = llvm::outs().error();
+  llvm::outs().clear_error(); // or its destructor ends the process with a status of its own
+  return code ? Status(cannotWrite("-", code)) : Status::success();
+}
+
+Status run::checkWritable(const std::string &path) {
+  if (path.empty() || path == "-")
+    return Status::success();
+  if (fs::is_directory(path))
+    return cannotWrite(path, std::make_error_code(std::errc::is_a_directory));
+  llvm::StringRef directory = llvm::sys::path::parent_path(path);
+  std::string place = fs::exists(path) ? path : directory.empty() ? "." : directory.str();
+  std::error_code code = fs::access(place, fs::AccessMode::Write);
+  return code ? Status(cannotWrite(path, code)) : Status::success();
 }
 
 Status run::writeJson(const std::string &path, llvm::StringRef json) {
@@ -33,8 +59,7 @@ Status run::writeJson(const std::string &path, llvm::StringRef json) {
     file.clear_error();
   }
   if (code)
-    return hostError("cannot write '" + (toStandard ? "standard output" : path) +
-                     "': " + code.message());
+    return cannotWrite(path, code);
   return Status::success();
 }
 

@@ -17,6 +17,14 @@ enum ExitStatus { exitRight = 0, exitWrong = 1, exitBadInput = 2 };
 /// Prints "hocket-run: error: ..." and returns exitBadInput. Lines after the first are notes.
 int fail(const Error &error);
 
+/// Writes out what stands in the buffer of standard output. Host if that fails: what a table or a
+/// help text was printed to is full or closed.
+Status finishOutput();
+
+/// Says before the work whether `path`, - for standard output, can be written after it. Creates
+/// nothing. Host if there is no such directory or it may not be written.
+Status checkWritable(const std::string &path);
+
 /// Writes `json` to `path`; with an empty path, to standard output unless that is a terminal.
 Status writeJson(const std::string &path, llvm::StringRef json);
 

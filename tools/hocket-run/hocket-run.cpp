@@ -59,8 +59,7 @@ static std::vector<const char *> completeJson(llvm::ArrayRef<const char *> args)
   return result;
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int runSubcommand(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
     printHelp(llvm::outs());
@@ -78,4 +77,11 @@ int main(int argc, char **argv) {
   for (const Subcommand &subcommand : subcommands)
     known += (known.empty() ? "" : ", ") + std::string(subcommand.name);
   return fail(invalidInput("unknown subcommand '" + name.str() + "'; known are " + known));
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  int exitStatus = runSubcommand(argc, argv);
+  Status written = finishOutput();
+  return written.ok() ? exitStatus : fail(written.error());
 }

@@ -230,8 +230,7 @@ static Status runAll() {
   return hocketc::buildAll(name, processor, directory, verbose);
 }
 
-int main(int argc, char **argv) {
-  llvm::InitLLVM init(argc, argv);
+static int runDriver(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   std::string overview =
       "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
@@ -251,4 +250,16 @@ int main(int argc, char **argv) {
     return fail(request.error(), /*dumped=*/true);
   Status status = run(*request);
   return status ? 0 : fail(status.error(), request->wantsDump);
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  int exitStatus = runDriver(argc, argv);
+  llvm::outs().flush();
+  std::error_code code = llvm::outs().error();
+  if (!code)
+    return exitStatus;
+  // Cleared, or the stream's destructor would end the process with a status of its own.
+  llvm::outs().clear_error();
+  return fail(hostError("cannot write standard output: " + code.message()), /*dumped=*/true);
 }

@@ -17,7 +17,7 @@ namespace hocket::runtime {
 /// The most bytes that are read of a text that a person writes: a kernel, a schedule, JSON.
 inline constexpr size_t largestText = size_t(64) << 20;
 /// The most bytes that are read of a file of data: a code object.
-inline constexpr size_t largestFile = size_t(2) << 30;
+inline constexpr size_t largestFile = size_t(1) << 30;
 
 /// The content of `path`. NotFound if it does not exist, Host if it cannot be read or is a named
 /// pipe, InvalidInput if it has more than `limit` bytes; not many more than those are read.
