@@ -2,6 +2,9 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
 
 using namespace hocket;
 using namespace hocket::run;
@@ -42,6 +45,26 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
   return Status::success();
 }
 
+/// A file of another kind, or a column that a slip of the pen would leave at its default.
+static Status checkColumns(const Fields &columns) {
+  static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q", "seq_kv", "heads",
+                                        "kv_heads", "head_dim", "dtype", "mask"};
+  for (StringRef column : columns) {
+    if (llvm::is_contained(known, column) || column.ends_with("_us"))
+      continue;
+    auto distance = [&](StringRef name) { return column.edit_distance(name); };
+    StringRef nearest = *std::ranges::min_element(known, {}, distance);
+    if (distance(nearest) <= 2)
+      return invalidInput("there is no column '" + column.str() + "'; did you mean '" +
+                          nearest.str() + "'?");
+  }
+  if (!llvm::is_contained(columns, "seq_len") && !llvm::is_contained(columns, "seq_q"))
+    return invalidInput("the first line names no column 'seq_len' or 'seq_q', is this a list of "
+                        "problems? Its columns may be " +
+                        llvm::join(std::begin(known), std::end(known), ", "));
+  return Status::success();
+}
+
 Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
   PublishedTable table;
   Fields columns;
@@ -55,6 +78,8 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
     line.split(fields, ',');
     if (columns.empty()) {
       columns = fields;
+      if (Status status = checkColumns(columns); !status.ok())
+        return badLine(name, i + 1, status.error().message);
       for (StringRef column : columns)
         if (column.ends_with("_us"))
           table.kernels.push_back(column.drop_back(3).str());

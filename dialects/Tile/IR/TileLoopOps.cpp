@@ -112,7 +112,8 @@ LogicalResult ScheduleOp::verifyRegions() {
   if (groups != 1 && groups != 2)
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
   if (getBody().front().empty())
-    return emitOpError() << "schedule '" << getSymName() << "' has no cluster";
+    return emitOpError() << "schedule '" << getSymName()
+                         << "' has no cluster; add a 'tile.cluster' with steps of the loop";
   llvm::StringSet<> names;
   for (Operation &op : getBody().front()) {
     auto cluster = dyn_cast<ClusterOp>(op);
@@ -124,8 +125,9 @@ LogicalResult ScheduleOp::verifyRegions() {
                << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
                << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
       if (!names.insert(place.getStep().getValue()).second)
-        return cluster.emitOpError() << "step '" << place.getStep().getValue()
-                                     << "' is placed twice in schedule '" << getSymName() << "'";
+        return cluster.emitOpError()
+               << "step '" << place.getStep().getValue() << "' is placed twice in schedule '"
+               << getSymName() << "'; remove one of the places";
     }
   }
   return success();

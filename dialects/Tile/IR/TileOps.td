@@ -246,8 +246,9 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups, OptionalAttr<I64Attr>:$waves);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    ($sym_visibility^)? $sym_name (`unroll` `(` $unroll^ `)`)? (`wave_groups` `(` $wave_groups^ `)`)?
-    (`waves` `(` $waves^ `)`)? attr-dict-with-keyword $body
+    ($sym_visibility^)? $sym_name
+    oilist(`unroll` `(` $unroll `)` | `wave_groups` `(` $wave_groups `)` | `waves` `(` $waves `)`)
+    attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
 }

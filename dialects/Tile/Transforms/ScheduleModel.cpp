@@ -102,8 +102,10 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
         auto diagnostic = cluster.emitOpError()
                           << "places step '" << name << "', which the loop that follows "
                           << "schedule '" << schedule.getSymName() << "' does not have";
-        diagnostic.attachNote(loop.getLoc())
-            << "the loop is here; remove the place or add the step";
+        Diagnostic &note = diagnostic.attachNote(loop.getLoc()) << "the loop is here, with ";
+        llvm::interleaveComma(loop.getBody().getOps<StepOp>(), note,
+                              [&](StepOp step) { note << "'" << step.getSymName() << "'"; });
+        note << "; place one of these instead";
         return failure();
       }
       placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()),

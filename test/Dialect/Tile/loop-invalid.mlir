@@ -91,7 +91,7 @@ tile.schedule @groups wave_groups(3) {
 
 // -----
 
-// expected-error @below {{schedule 'empty' has no cluster}}
+// expected-error @below {{schedule 'empty' has no cluster; add a 'tile.cluster' with steps of the loop}}
 tile.schedule @empty {
 }
 
@@ -106,7 +106,7 @@ tile.schedule @other_op {
 
 tile.schedule @twice {
   tile.cluster memory { a(0) }
-  // expected-error @below {{step 'a' is placed twice in schedule 'twice'}}
+  // expected-error @below {{step 'a' is placed twice in schedule 'twice'; remove one of the places}}
   tile.cluster compute { b(0) a(1) }
 }
 

@@ -193,3 +193,9 @@ tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.vie
   tile.combine %partial, %partial_lse splits(%n) into %o and %lse[%n, %n, %n] rows(4)
       : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>
 }
+
+// A hand may write the clauses of a schedule in any order.
+// CHECK: tile.schedule @clauses unroll(2) wave_groups(2) waves(4) {
+tile.schedule @clauses waves(4) wave_groups(2) unroll(2) {
+  tile.cluster compute { a(0) }
+}

@@ -23,7 +23,7 @@ tile.schedule @s {
   tile.cluster compute { a(0) b(0) }
 }
 tile.kernel @no_such_step(%n: i32) target("gfx950") waves(1) {
-  // expected-note @below {{the loop is here; remove the place or add the step}}
+  // expected-note @below {{the loop is here, with 'a'; place one of these instead}}
   tile.for_tiles %t = 0 to %n schedule(@s) {
     tile.step @a { }
   }
