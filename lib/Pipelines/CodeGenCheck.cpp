@@ -7,6 +7,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
 
 using namespace hocket;
 using llvm::StringRef;
@@ -19,6 +20,23 @@ static Status checkAssembly(StringRef text, const std::string &name) {
   return checkRecursion(text, name, Stage::Asm);
 }
 
+/// Constraints on which code generation crashes: MLIR does not look at them, and LLVM not at
+/// results in memory that are no pointers.
+static Status checkConstraints(const llvm::InlineAsm &assembly, const std::string &name) {
+  std::string constraints = assembly.getConstraintString().str();
+  auto refused = [&](const std::string &why) {
+    return invalidInput(name + ": error: constraints '" + constraints + "' are not possible: " +
+                        why + "; see 'Inline Assembler Expressions' in LLVM's language reference");
+  };
+  if (llvm::Error error = llvm::InlineAsm::verify(assembly.getFunctionType(), constraints))
+    return refused(llvm::toString(std::move(error)));
+  for (const llvm::InlineAsm::ConstraintInfo &constraint : assembly.ParseConstraints())
+    if (constraint.Type == llvm::InlineAsm::isOutput && !constraint.isIndirect &&
+        llvm::is_contained(constraint.Codes, "m"))
+      return refused("a result in memory needs a pointer, '=*m'");
+  return Status::success();
+}
+
 static Status checkInlineAssembly(const llvm::Function &function) {
   for (const llvm::Instruction &instruction : llvm::instructions(function)) {
     const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -29,6 +47,8 @@ static Status checkInlineAssembly(const llvm::Function &function) {
       continue;
     std::string name = "<inline assembly of '" + function.getName().str() + "'>";
     if (Status status = checkAssembly(assembly->getAsmString(), name); !status)
+      return status;
+    if (Status status = checkConstraints(*assembly, name); !status)
       return status;
   }
   return Status::success();

@@ -42,8 +42,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
 
     `fast_scale` multiplies Q by the scale and rounds it back to the element type, which saves an
     instruction for each score and costs accuracy (docs/Accuracy.md). `waves` is the number of waves of
-    a workgroup, 32 query rows each (default: what the schedule wants, else 8), `kv_tile` the keys of
-    a tile (default 64). `block_order(heavy_first)`, the default, starts the blocks of rows with most
+    a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are left out, schedule and
+    head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks of rows with most
     visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
@@ -51,7 +51,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
 
     `score_mod` maps each scaled score, `mask_mod` says whether a query sees a key; both take the
-    batch, the query head, the query's and the key's position (i32) as well.
+    batch, the query head, the query's and the key's position (i32) as well. `convert-attn-to-tile` does not
+    expand them yet: it refuses a problem that has one.
 
     ```mlir
     attn.forward @soft_cap element_type(bf16) head_dim(128) mask(causal) lse score_mod {
@@ -71,10 +72,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
-    (`head_dim_v` `(` $head_dim_v^ `)`)?
-    (`mask` `(` $mask^ `)`)? (`lse` $lse^)? (`fast_scale` $fast_scale^)? (`split` $split^)?
-    (`waves` `(` $waves^ `)`)? (`kv_tile` `(` $kv_tile^ `)`)?
-    (`block_order` `(` $block_order^ `)`)? (`schedule` `(` $schedule^ `)`)?
+    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` $mask `)` | `lse` $lse | `fast_scale` $fast_scale
+      | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`)
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];
   let hasRegionVerifier = 1;

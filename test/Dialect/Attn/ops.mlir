@@ -15,6 +15,10 @@ attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128)
 // CHECK: attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@mine) attributes {note = "kept"}
 
+// A hand may write the clauses in any order.
+// CHECK: attn.forward @any_order element_type(f16) head_dim(64) head_dim_v(32) mask(causal) lse waves(4) kv_tile(32) block_order(linear){{$}}
+attn.forward @any_order element_type(f16) head_dim(64) kv_tile(32) lse block_order(linear) waves(4) mask(causal) head_dim_v(32)
+
 // The producer of split KV, and what folds its slices.
 // CHECK: attn.forward @slices element_type(bf16) head_dim(64) lse split{{$}}
 attn.forward @slices element_type(bf16) head_dim(64) lse split

@@ -99,6 +99,9 @@ TEXTS = {
     "inline.ll": inline("s_mov_b32 s0, " + "-" * DEEP + "1"),
     "module.ll": 'module asm ".set x, ' + "(" * DEEP + '"\n' + inline(""),
     "inline-include.ll": inline(".INCLUDE \\22x.inc\\22"),
+    "memory.ll": inline("").replace('""()', '"=m"()').replace("call void", "%r = call i32"),
+    "constraint.mlir": 'llvm.func @k() attributes {rocdl.kernel} {\n  %0 = llvm.inline_asm has_side_effects "", "=i64" : () -> i32\n'
+                       '  llvm.return\n}\n',
     "include.s": '.include "include.s"\n',
     "incbin.s": '.incbin "include.s"\n',
     "deepest.s": asm("(" * MOST + "1" + ")" * MOST),
