@@ -25,10 +25,13 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/AsmParser/Parser.h"
+#include "llvm/AsmParser/LLParser.h"
+#include "llvm/IR/AutoUpgrade.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <chrono>
@@ -213,14 +216,27 @@ Status Compiler::parseMlir() {
   return options.from == Stage::Tile ? readManifest() : Status::success();
 }
 
+/// Not `parseAssemblyString`, which ends the process where the text parses and makes no sense: it
+/// verifies the module in order to upgrade its debug info.
 Status Compiler::parseLlvm() {
   llvm::SMDiagnostic diagnostic;
-  llvmModule = llvm::parseAssemblyString(input, diagnostic, llvmContext);
-  if (llvmModule)
-    return Status::success();
-  return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
-                                    diagnostic.getColumnNo() + 1, diagnostic.getMessage())
-                          .str());
+  llvm::SourceMgr sources;
+  unsigned id = sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(input, name), {});
+  // The name enters the assembly; where the text lies must not.
+  llvmModule = std::make_unique<llvm::Module>("<string>", llvmContext);
+  llvm::LLParser parser(sources.getMemoryBuffer(id)->getBuffer(), sources, diagnostic,
+                        llvmModule.get(), /*Index=*/nullptr, llvmContext);
+  if (parser.Run(/*UpgradeDebugInfo=*/false))
+    return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
+                                      diagnostic.getColumnNo() + 1, diagnostic.getMessage())
+                            .str());
+  std::string reason;
+  llvm::raw_string_ostream stream(reason);
+  if (llvm::verifyModule(*llvmModule, &stream))
+    return invalidInput(name.str() +
+                        ": error: LLVM rejects the module: " + StringRef(reason).trim().str());
+  llvm::UpgradeDebugInfo(*llvmModule);
+  return Status::success();
 }
 
 /// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
