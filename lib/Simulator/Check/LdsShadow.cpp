@@ -168,16 +168,16 @@ const LdsFootprint &LdsShadow::footprint(const InstructionInfo &info, const Pend
 
 bool LdsShadow::enter(const Access &access, const LdsFootprint &footprint) {
   Conflict conflict;
-  bool written = true, defined = true;
+  Contents contents;
   if (!access.write) {
     for (uint32_t group : footprint.groups) {
       const Cell &cell = groups[group];
-      if (meetsWrite(access, cell) || cell.writeEpoch == 0 || cell.undefined)
+      if (meetsWrite(access, cell) || cell.writeEpoch == 0 || cell.origin != 0)
         return false;
     }
     for (uint32_t group : footprint.groups)
       if (!readsAgain(access, groups[group]))
-        readCell(access, groups[group], conflict, written, defined);
+        readCell(access, groups[group], conflict, contents);
     return true;
   }
   for (uint32_t group : footprint.groups)
@@ -194,21 +194,24 @@ void LdsShadow::extend(const Access &access, const LdsFootprint &footprint) {
 }
 
 void LdsShadow::touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-                      bool &written, bool &defined) {
+                      Contents &contents) {
   auto [first, end] = cellsOf(address, bytes);
   for (uint32_t i = first; i < end; ++i) {
+    const bool before = conflict.found;
     Cell &cell = groups[single(i)];
     if (access.write)
       writeCell(access, cell, conflict);
     else if (!readsAgain(access, cell))
-      readCell(access, cell, conflict, written, defined);
+      readCell(access, cell, conflict, contents);
+    if (conflict.found != before)
+      conflict.offset = (i << shift) - address;
   }
 }
 
-void LdsShadow::setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
+void LdsShadow::setUndefined(uint32_t address, uint32_t bytes, OriginId origin) {
   auto [first, end] = cellsOf(address, bytes);
   for (uint32_t i = first; i < end; ++i)
-    groups[single(i)].undefined = undefined;
+    groups[single(i)].origin = origin;
 }
 
 void LdsShadow::extend(const Access &access, uint32_t address, uint32_t bytes) {

@@ -44,10 +44,11 @@ public:
   /// The access of a whole operation is still in flight in the epoch `access.epoch`.
   void extend(const Access &access, const LdsFootprint &footprint);
 
-  /// As AccessShadow's functions of these names.
+  /// As AccessShadow's functions of these names, and what is read.
   void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-             bool &written, bool &defined);
-  void setUndefined(uint32_t address, uint32_t bytes, bool undefined);
+             Contents &contents);
+  /// What was just written is undefined.
+  void setUndefined(uint32_t address, uint32_t bytes, OriginId origin);
   void extend(const Access &access, uint32_t address, uint32_t bytes);
 
 private:
