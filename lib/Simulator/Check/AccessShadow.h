@@ -30,29 +30,40 @@ public:
   /// Enters the access of [address, address + bytes); `access.byte` is that of `address`.
   void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict) {
     splitFor(address, bytes);
-    Access part = access;
+    used = true;
     Contents contents;
     forEachCell(address, bytes, [&](Cell &cell, uint32_t offset) {
       const bool before = conflict.found;
-      part.byte = static_cast<uint16_t>(access.byte + offset);
+      if (!access.write)
+        keepByte(access, cell, offset);
       if (access.write)
-        writeCell(part, cell, conflict);
-      else if (!readsAgain(part, cell))
-        readCell(part, cell, conflict, contents);
+        writeCell(access, cell, conflict);
+      else if (!readsAgain(access, cell))
+        readCell(access, cell, conflict, contents);
+      if (access.write)
+        cell.writeByte = access.byte + offset;
       if (conflict.found != before) [[unlikely]]
         conflict.offset = offset;
     });
   }
   /// The access is still in flight in the epoch `access.epoch`.
   void extend(const Access &access, uint32_t address, uint32_t bytes) {
-    Access part = access;
     forEachCell(address, bytes, [&](Cell &cell, uint32_t offset) {
-      part.byte = static_cast<uint16_t>(access.byte + offset);
-      extendCell(part, cell);
+      if (!access.write)
+        keepByte(access, cell, offset);
+      extendCell(access, cell);
     });
   }
 
 private:
+  /// Before `access`, a read, becomes the cell's last one.
+  static void keepByte(const Access &access, Cell &cell, uint32_t offset) {
+    if (access.atomic)
+      return;
+    if (cell.readWave != access.wave)
+      cell.otherReadByte = cell.readByte;
+    cell.readByte = access.byte + offset;
+  }
   template <class Visit>
   HOCKET_SIM_INLINE void forEachCell(uint32_t address, uint32_t bytes, Visit visit) {
     uint32_t end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
@@ -69,7 +80,7 @@ private:
   void split(unsigned bits) {
     bits = bits < 2 ? 0 : bits; // 16-bit accesses come with 8-bit ones
     std::vector<Cell> parts(cellsFor(bits));
-    for (size_t i = 0; i < parts.size(); ++i) {
+    for (size_t i = 0; i < parts.size() && used; ++i) {
       parts[i] = cells[i >> (shift - bits)];
       const auto inside = static_cast<uint32_t>(i << bits) & ((1u << shift) - 1);
       parts[i].writeByte += inside;
@@ -84,6 +95,7 @@ private:
 
   uint32_t size = 0;
   unsigned shift = coarsest; ///< a cell is 2^shift bytes
+  bool used = false;         ///< some cell is
   std::vector<Cell> cells;
 };
 

@@ -57,12 +57,11 @@ void GlobalShadow::splitPage(Page &page, unsigned bits) {
 void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kind, AccessKey key,
                          PageCache &cache) {
   auto address = reinterpret_cast<uint64_t>(host);
-  const AccessKey begin = key;
   while (bytes != 0 && !exhausted) {
     auto inPage = static_cast<uint32_t>(address % pageBytes);
     uint32_t here = std::min<uint32_t>(bytes, static_cast<uint32_t>(pageBytes) - inPage);
     Page &page = *pageOf(address / pageBytes, cache);
-    std::lock_guard lock(page.mutex);
+    std::lock_guard lock(page.lock);
     if ((inPage | here) & ((1u << page.shift) - 1)) [[unlikely]]
       splitPage(page, static_cast<unsigned>(std::countr_zero(inPage | here)));
     if (exhausted)
@@ -73,12 +72,11 @@ void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kin
         return;
       ranges = std::make_unique<Range[]>(unitsOf(page.shift));
     }
-    uint32_t last = (inPage + here - 1) >> page.shift;
-    for (uint32_t i = inPage >> page.shift; i <= last; ++i) {
-      ranges[i].add(key);
-      key += uint64_t(1) << page.shift;
-    }
-    key = begin + (address + here - reinterpret_cast<uint64_t>(host));
+    const unsigned shift = page.shift;
+    Range *range = ranges.get() + (inPage >> shift);
+    for (uint32_t offset = 0; offset < here; offset += 1u << shift)
+      (range++)->add(key + offset);
+    key += here;
     address += here;
     bytes -= here;
   }

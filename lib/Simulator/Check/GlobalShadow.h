@@ -15,6 +15,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 namespace hocket::sim {
@@ -77,8 +78,21 @@ private:
       high = key > high ? key : high;
     }
   };
+  /// Held for a few instructions at a time, and taken millions of times a second.
+  class PageLock {
+  public:
+    void lock() {
+      for (unsigned tries = 0; taken.exchange(true, std::memory_order_acquire); ++tries)
+        if (tries >= 64)
+          std::this_thread::yield();
+    }
+    void unlock() { taken.store(false, std::memory_order_release); }
+
+  private:
+    std::atomic<bool> taken = false;
+  };
   struct Page {
-    std::mutex mutex;
+    PageLock lock;
     unsigned shift = 8;                 ///< a unit is 2^shift bytes: as coarse as accesses allow
     std::unique_ptr<Range[]> ranges[4]; ///< by kind of access; null: none yet
   };

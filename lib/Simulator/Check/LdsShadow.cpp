@@ -167,8 +167,6 @@ const LdsFootprint &LdsShadow::footprint(const InstructionInfo &info, const Pend
 }
 
 bool LdsShadow::enter(const Access &access, const LdsFootprint &footprint) {
-  Conflict conflict;
-  Contents contents;
   if (!access.write) {
     for (uint32_t group : footprint.groups) {
       const Cell &cell = groups[group];
@@ -176,15 +174,15 @@ bool LdsShadow::enter(const Access &access, const LdsFootprint &footprint) {
         return false;
     }
     for (uint32_t group : footprint.groups)
-      if (!readsAgain(access, groups[group]))
-        readCell(access, groups[group], conflict, contents);
+      if (!readsAgain(access, groups[group]) && !access.atomic)
+        enterRead(access, groups[group]);
     return true;
   }
   for (uint32_t group : footprint.groups)
     if (meetsWrite(access, groups[group]) || meetsRead(access, groups[group]))
       return false;
   for (uint32_t group : footprint.groups)
-    writeCell(access, groups[group], conflict);
+    enterWrite(access, groups[group]);
   return true;
 }
 

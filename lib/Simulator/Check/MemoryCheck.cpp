@@ -47,6 +47,7 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
   bool whole = info.formatted || info.global == MemoryKind::Atomic; // or nothing at all
   if (op.linear && !info.formatted)
     return visit(0, op.host[0], 64 * bytes);
+  const unsigned stride = info.laneStride();
   const Workgroup &group = *wave.group;
   bool flat = op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 0;
   std::byte *begin = nullptr;
@@ -82,7 +83,7 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
       length = here;
       first = lane;
     }
-    next = here == info.laneStride() ? lane + 1 : -1;
+    next = here == stride ? lane + 1 : -1;
   }
   flush();
 }

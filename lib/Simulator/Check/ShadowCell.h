@@ -29,7 +29,7 @@ struct alignas(32) Cell {
   OriginId origin = 0;         ///< of what was written; 0: it is defined
   uint8_t writeWave = 0, readWave = 0, otherReadWave = 0;
   uint8_t marks = 0; ///< of CellMark
-  /// Global memory: which byte of the wave's access the cell begins with (`Access::byte`).
+  /// Which byte of the wave's access the cell begins with, as AccessShadow keeps it.
   uint32_t writeByte : 10 = 0, readByte : 10 = 0, otherReadByte : 10 = 0;
 };
 static_assert(sizeof(Cell) == 32);
@@ -61,8 +61,8 @@ struct Access {
   uint32_t epoch = 0;
   uint8_t wave = 0;
   bool write = false, atomic = false;
-  /// Global memory: bytes from the beginning of lane 0's data to those touched first, lanes being
-  /// `laneStride` apart.
+  /// Global memory: bytes from the beginning of lane 0's data to those touched first, where lanes
+  /// are `InstructionInfo::laneStride` apart.
   uint16_t byte = 0;
 };
 
@@ -74,7 +74,6 @@ HOCKET_SIM_INLINE bool readsAgain(const Access &access, Cell &cell) {
       cell.writeEpoch == 0 || cell.writeEpoch == now || cell.origin != 0 || (cell.marks & LateRead))
     return false;
   cell.readIndex = access.index;
-  cell.readByte = access.byte;
   return true;
 }
 /// Makes `access` the last read.
@@ -86,14 +85,12 @@ HOCKET_SIM_INLINE void enterRead(const Access &access, Cell &cell) {
   if (cell.readers && cell.readWave != access.wave) {
     cell.otherReadIndex = cell.readIndex;
     cell.otherReadWave = cell.readWave;
-    cell.otherReadByte = cell.readByte;
     cell.marks = static_cast<uint8_t>((cell.marks & ~LateOtherRead) |
                                       (cell.marks & LateRead ? LateOtherRead : 0));
   }
   cell.readers |= uint16_t(1u << access.wave);
   cell.readWave = access.wave;
   cell.readIndex = access.index;
-  cell.readByte = access.byte;
   cell.marks &= static_cast<uint8_t>(~LateRead);
 }
 /// Whether another wave has written the cell in this epoch.
@@ -153,18 +150,21 @@ inline void extendCell(const Access &access, Cell &cell) {
     cell.marks |= LateWrite;
   }
 }
+/// Makes `access` the last write.
+HOCKET_SIM_INLINE void enterWrite(const Access &access, Cell &cell) {
+  cell.writeEpoch = access.epoch + 1;
+  cell.writeIndex = access.index;
+  cell.writeWave = access.wave;
+  cell.origin = 0;
+  cell.marks = static_cast<uint8_t>((cell.marks & ~(AtomicWrite | LateWrite)) |
+                                    (access.atomic ? AtomicWrite : 0));
+}
 inline void writeCell(const Access &access, Cell &cell, Conflict &conflict) {
   if (meetsWrite(access, cell)) [[unlikely]]
     noteWrite(access, cell, conflict);
   if (meetsRead(access, cell)) [[unlikely]]
     noteRead(access, cell, conflict);
-  cell.writeEpoch = access.epoch + 1;
-  cell.writeIndex = access.index;
-  cell.writeWave = access.wave;
-  cell.writeByte = access.byte;
-  cell.origin = 0;
-  cell.marks = static_cast<uint8_t>((cell.marks & ~(AtomicWrite | LateWrite)) |
-                                    (access.atomic ? AtomicWrite : 0));
+  enterWrite(access, cell);
 }
 
 } // namespace hocket::sim::check
