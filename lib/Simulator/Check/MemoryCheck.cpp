@@ -27,10 +27,10 @@ static bool isTransposed(const InstructionInfo &info) {
 
 /// As forEachLds for global memory, by host address; lanes that follow each other and do so in
 /// memory are joined. `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean
-/// LDS.
-template <class Visit, class VisitLds>
+/// LDS, `visitScratch(lane)` those that mean scratch.
+template <class Visit, class VisitLds, class VisitScratch>
 static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const PendingOp &op,
-                          Visit visit, VisitLds visitLds) {
+                          Visit visit, VisitLds visitLds, VisitScratch visitScratch) {
   if (info.kind == InstructionClass::Smem) {
     uint32_t dwords = info.global == MemoryKind::Atomic  ? op.inRange[0] * info.globalBytes / 4u
                       : info.global == MemoryKind::Store ? op.inRange[0]
@@ -72,8 +72,10 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
         continue;
       }
       size_t scratch = size_t(group.context.privateBytes) * waveSize;
-      if (host >= wave.scratch && host < wave.scratch + scratch)
+      if (host >= wave.scratch && host < wave.scratch + scratch) {
+        visitScratch(static_cast<unsigned>(lane));
         continue;
+      }
     }
     if (length && host == begin + length && lane == next) {
       length += here;
@@ -113,6 +115,9 @@ void MemoryCheck::begin(Workgroup &running, std::vector<WaveState> &waves) {
   pages.clear();
   lastShadow = nullptr;
   usesAtomics = false;
+  scratch.resize(running.waveCount);
+  for (ScratchShadow &shadow : scratch)
+    shadow.clear();
 }
 
 AccessShadow &MemoryCheck::pageOf(uint64_t page) {
@@ -310,45 +315,6 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
   loadUndefined(state, info, undefined, contents);
 }
 
-/// The results of a load from LDS are undefined in `lanes`.
-void MemoryCheck::loadUndefined(WaveState &state, const InstructionInfo &info, uint64_t lanes,
-                                const Contents &contents) {
-  const uint32_t load = state.current;
-  OriginId origin = contents.origin ? origins.throughLds(contents.origin, contents.store,
-                                                         contents.storeWave, load)
-                                    : origins.idOf({.load = load});
-  for (const amdgpu::RegisterAccess &write : info.vectorWrites)
-    for (unsigned reg = write.first; reg < write.end(); ++reg) {
-      state.defined[reg] &= ~lanes;
-      state.setOrigin(static_cast<RegisterNumber>(reg), origin);
-      state.watchVector(reg);
-    }
-}
-
-/// What is stored to LDS may be undefined itself.
-void MemoryCheck::storeUndefined(WaveState &state, const PendingOp &op) {
-  const InstructionInfo &info = *state.inFlight[op.slot].info;
-  const MemoryFields &memory = op.instruction->memory;
-  unsigned dwords = (info.ldsBytes + 3u) / 4;
-  for (unsigned second = 0; second <= unsigned(info.ldsTwo); ++second)
-    for (unsigned i = 0; i < dwords; ++i)
-      storeUndefined(state, (second ? memory.data1 : memory.data) + i, op.mask, op,
-                     (second ? op.scalar : 0) + 4 * i, std::min(4u, unsigned(info.ldsBytes)));
-}
-
-/// Register `reg` is stored to LDS by `lanes`, `offset` bytes behind their addresses.
-void MemoryCheck::storeUndefined(WaveState &state, unsigned reg, uint64_t lanes,
-                                 const PendingOp &op, uint32_t offset, unsigned bytes) {
-  uint64_t left = lanes & ~state.defined[reg];
-  if (left == 0)
-    return;
-  const OriginId known = state.origin[reg];
-  const OriginId root =
-      known ? origins.rootOf(known) : origins.ofRegister(static_cast<RegisterNumber>(reg));
-  for (; left; left &= left - 1)
-    lds.setUndefined(op.ldsAddress[std::countr_zero(left)] + offset, bytes, root);
-}
-
 /// C's atomic loads and stores are plain ones with a scope: sc1 for the device and beyond, sc0 or
 /// sc1 for the workgroup. Cache policies of buffer instructions have the same bits and mean no such
 /// thing.
@@ -391,36 +357,12 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
     else if (several)
       reads.push_back({access, place, host, bytes});
   };
-  forEachGlobal(wave, info, op, touch, [&](unsigned lane, uint32_t address, unsigned bytes) {
+  auto touchLds = [&](unsigned lane, uint32_t address, unsigned bytes) {
     touchFlatLds(state, op, withoutScope(access, update), lane, address, bytes, place);
-  });
+  };
+  forEachGlobal(wave, info, op, touch, touchLds,
+                [&](unsigned lane) { touchScratch(wave, state, op, lane); });
   usesAtomics |= update;
-}
-
-/// One lane of a FLAT operation that means LDS.
-void MemoryCheck::touchFlatLds(WaveState &state, const PendingOp &op, const Access &access,
-                               unsigned lane, uint32_t address, unsigned bytes,
-                               const Place &place) {
-  const InstructionInfo &info = *state.inFlight[op.slot].info;
-  flatLds = true;
-  Conflict conflict;
-  Contents contents;
-  lds.touch(access, address, bytes, conflict, contents);
-  if (conflict.found)
-    race(FindingKind::LdsRace, place, static_cast<int>(lane), conflict, access.write,
-         address + conflict.offset);
-  if (!access.write && !contents.defined())
-    loadUndefined(state, info, uint64_t(1) << lane, contents);
-  if (info.global != MemoryKind::Store)
-    return;
-  const unsigned data = op.instruction->memory.data;
-  for (unsigned i = 0; i < (bytes + 3) / 4; ++i)
-    if (~state.defined[data + i] >> lane & 1) {
-      const OriginId known = state.origin[data + i];
-      lds.setUndefined(address + 4 * i, std::min(4u, bytes),
-                       known ? origins.rootOf(known)
-                             : origins.ofRegister(static_cast<RegisterNumber>(data + i)));
-    }
 }
 
 void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, const Place &place) {
@@ -429,6 +371,9 @@ void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, cons
     issuedLds(wave, state, op, place);
   if (info.global != MemoryKind::None)
     issuedGlobal(wave, state, op, place);
+  if (op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 1 &&
+      info.lds == MemoryKind::None)
+    issuedScratch(wave, state, op);
 }
 
 /// Enters an access in the pages of the workgroup.
@@ -502,6 +447,7 @@ void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {
         },
         [&](unsigned, uint32_t address, unsigned bytes) {
           lds.extend(withoutScope(access, false), address, bytes);
-        });
+        },
+        [](unsigned) {});
   }
 }

@@ -5,6 +5,7 @@
 #include "AccessShadow.h"
 #include "GlobalShadow.h"
 #include "LdsShadow.h"
+#include "ScratchShadow.h"
 #include "WaveState.h"
 
 #include <unordered_map>
@@ -42,6 +43,9 @@ private:
                       const Place &place, Contents &first);
   void touchFlatLds(WaveState &state, const PendingOp &op, const Access &access, unsigned lane,
                     uint32_t address, unsigned bytes, const Place &place);
+  void issuedScratch(Wave &wave, WaveState &state, const PendingOp &op);
+  void touchScratch(Wave &wave, WaveState &state, const PendingOp &op, unsigned lane);
+  OriginId originOf(const WaveState &state, unsigned reg);
   void race(runtime::FindingKind kind, const Place &place, int lane, const Conflict &conflict,
             bool write, uint64_t address);
   Place otherPlace(const Conflict &conflict, const Place &place) const;
@@ -58,6 +62,7 @@ private:
   GlobalShadow::PageCache sharedPages;
   FindingLog &log;
   LdsShadow lds;
+  std::vector<ScratchShadow> scratch;                                ///< of each wave
   std::unordered_map<uint64_t, std::unique_ptr<AccessShadow>> pages; ///< by host address / 4096
   uint64_t lastPage = 0;
   AccessShadow *lastShadow = nullptr;

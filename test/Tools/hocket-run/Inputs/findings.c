@@ -4,7 +4,7 @@ static __attribute__((address_space(3), loader_uninitialized)) unsigned shared[1
 #define KERNEL __attribute__((amdgpu_kernel)) void
 #define LANE __builtin_amdgcn_workitem_id_x()
 #define ASM __asm__ volatile
-
+#ifdef __OPTIMIZE__ // assembly that needs its operands in registers
 KERNEL use_register(global out) {
   unsigned at = LANE * 4, loaded, copy;
   ASM("global_load_dword %0, %1, %2" : "=&v"(loaded) : "v"(at), "s"(out));
@@ -20,7 +20,7 @@ KERNEL use_lds(global out) {
   ASM("s_waitcnt lgkmcnt(0)\nglobal_load_lds_dword %0, %1" : : "v"(at), "s"(out) : "memory");
   shared[LANE] = 1; // so that the kernel has LDS
 }
-
+#endif
 KERNEL global_waves(global out) {
   out[LANE] = LANE;
   __builtin_amdgcn_s_barrier();
@@ -40,7 +40,7 @@ KERNEL uninitialised_branch(global out) {
   unsigned value = shared[LANE];
   out[LANE] = 7;
   if (value > 5)
-    ASM("v_mov_b32 v40, 0\nglobal_store_dword v40, v40, %0" : : "s"(out) : "v40", "memory");
+    out[LANE + 64] = 1;
 }
 
 KERNEL uninitialised_select(global out) {
