@@ -2,6 +2,7 @@
 #include "LdsShadow.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -59,12 +60,39 @@ uint32_t LdsShadow::single(uint32_t cell) {
   return groupOf[cell];
 }
 
+/// Where addresses never repeat, every cell comes to have a group of its own, and there is nothing
+/// to divide. False: it is not so here.
+bool LdsShadow::findSingles(const InstructionInfo &info, const PendingOp &op,
+                            LdsFootprint &footprint) {
+  ++mark;
+  bool singles = true;
+  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
+    const uint32_t end = std::min(cellCount(), ((address + bytes - 1) >> shift) + 1);
+    for (uint32_t cell = address >> shift; cell < end; ++cell) {
+      const uint32_t group = groupOf[cell];
+      singles &= groupCells[group] == 1;
+      if (!singles)
+        return;
+      if (cellMark[cell] != mark)
+        footprint.groups.push_back(group);
+      cellMark[cell] = mark;
+    }
+  });
+  return singles;
+}
+
 void LdsShadow::findGroups(const InstructionInfo &info, const PendingOp &op,
                            LdsFootprint &footprint) {
   footprint.groups.clear();
   // Cells first become fine enough for all of it.
-  forEachLds(info, op,
-             [&](unsigned, uint32_t address, unsigned bytes) { (void)cellsOf(address, bytes); });
+  const uint32_t bits = footprint.addressBits | (info.lds == MemoryKind::LdsDma ? dmaStride(info)
+                                                 : info.ldsOneLane              ? 4
+                                                                                : info.ldsBytes);
+  if (bits & ((1u << shift) - 1)) [[unlikely]]
+    splitCells(static_cast<unsigned>(std::countr_zero(bits)));
+  if (findSingles(info, op, footprint))
+    return;
+  footprint.groups.clear();
   ++mark;
   cells.clear();
   forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
@@ -115,11 +143,15 @@ void LdsShadow::remember(Known &known, const InstructionInfo &info, const Pendin
   LdsFootprint &footprint = known.footprint;
   footprint.begin = ~0u;
   footprint.end = footprint.addressBits = 0;
-  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
+  auto add = [&](unsigned, uint32_t address, unsigned bytes) {
     footprint.begin = std::min(footprint.begin, address);
     footprint.end = std::max(footprint.end, address + bytes);
     footprint.addressBits |= address;
-  });
+  };
+  if (dma || info.ldsTwo || info.ldsOneLane || op.mask != allLanes)
+    return forEachLds(info, op, add);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    add(lane, op.ldsAddress[lane], info.ldsBytes);
 }
 
 /// A hash of what the footprint of `op` is made from.

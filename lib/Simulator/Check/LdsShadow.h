@@ -75,6 +75,7 @@ private:
   Known &find(const InstructionInfo &info, const PendingOp &op);
   bool isOf(const Known &known, const InstructionInfo &info, const PendingOp &op) const;
   void remember(Known &known, const InstructionInfo &info, const PendingOp &op);
+  bool findSingles(const InstructionInfo &info, const PendingOp &op, LdsFootprint &footprint);
   void findGroups(const InstructionInfo &info, const PendingOp &op, LdsFootprint &footprint);
   /// Cells of [address, address + bytes), which they cover as a whole.
   Range cellsOf(uint32_t address, uint32_t bytes);
