@@ -228,11 +228,13 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
     (dma ? other : at).lane = static_cast<int8_t>(hit);
     (dma ? at : other).lane = static_cast<int8_t>(loading);
     log.add(FindingKind::UseBeforeWait, at, other, [&](LoggedFinding &finding) {
+      NeededWait wait;
+      wait.cover(wave, slot);
       finding.what = (dma ? "loads to LDS address " + hex(where) +
                                 ", which an LDS operation in flight still uses"
                           : "accesses LDS address " + hex(where) +
                                 ", which a load to LDS in flight is going to write") +
-                     "; it takes " + waitFor(wave, slot) + " before";
+                     "; it takes " + wait.text() + " before";
       finding.otherRole = dma ? "the LDS operation is" : "the load is";
     });
   });

@@ -46,16 +46,38 @@ static int mostBehind(const PendingQueue &queue, unsigned slot) {
   return -1;
 }
 
-std::string check::waitFor(const Wave &wave, unsigned slot) {
+void NeededWait::cover(const Wave &wave, unsigned slot) {
   const PendingQueues &pending = wave.pending;
-  std::string text = "s_waitcnt";
-  if (int most = mostBehind(pending.vectorMemory, slot); most >= 0)
-    text += " vmcnt(" + std::to_string(most) + ")";
-  int lds = mostBehind(pending.lds, slot);
+  auto lower = [](int &count, int most) {
+    if (most >= 0)
+      count = count < 0 ? most : std::min(count, most);
+  };
+  lower(vector, mostBehind(pending.vectorMemory, slot));
+  int inLds = mostBehind(pending.lds, slot);
   // Scalar loads come in any order.
-  if (mostBehind(pending.scalar, slot) >= 0 || (lds >= 0 && pending.scalar.count != 0))
-    lds = 0;
+  bool any = mostBehind(pending.scalar, slot) >= 0 || (inLds >= 0 && pending.scalar.count != 0);
+  lower(lds, any ? 0 : inLds);
+}
+
+std::string NeededWait::text() const {
+  std::string text = "s_waitcnt";
+  if (vector >= 0)
+    text += " vmcnt(" + std::to_string(vector) + ")";
   return lds < 0 ? text : text + " lgkmcnt(" + std::to_string(lds) + ")";
+}
+
+/// The wait that all registers need which the instruction reads, or writes.
+static NeededWait waitOf(const Step &step, bool write) {
+  NeededWait wait;
+  auto cover = [&](const RegisterList &list, const uint8_t *pending) {
+    for (const RegisterAccess &access : list)
+      for (unsigned reg = access.first; reg < access.end(); ++reg)
+        if (pending[reg])
+          wait.cover(step.wave, pending[reg] - 1u);
+  };
+  cover(write ? step.info.vectorWrites : step.info.vectorReads, step.state.pendingVector);
+  cover(write ? step.info.scalarWrites : step.info.scalarReads, step.state.pendingScalar);
+  return wait;
 }
 
 static void reportPending(Step &step, unsigned slot, RegisterNumber reg, uint64_t lanes,
@@ -68,7 +90,7 @@ static void reportPending(Step &step, unsigned slot, RegisterNumber reg, uint64_
   step.log.add(FindingKind::UseBeforeWait, at, other, [&](LoggedFinding &finding) {
     finding.what = std::string(write ? "overwrites " : "reads ") + nameOf(reg) +
                    ", which a load in flight is going to write; it takes " +
-                   waitFor(step.wave, slot) + " before";
+                   waitOf(step, write).text() + " before";
     finding.otherRole = "the load is";
   });
 }

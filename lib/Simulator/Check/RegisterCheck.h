@@ -20,9 +20,14 @@ struct Step {
 /// Reports registers that the instruction reads or overwrites while an operation in flight is going
 /// to write them.
 void checkPending(Step &step);
-/// The wait behind which the wave's operation in flight in `slot` is certain, as things stand:
-/// "s_waitcnt vmcnt(2)".
-std::string waitFor(const Wave &wave, unsigned slot);
+/// A wait, as things stand in a wave: how many operations may be left of each counter; -1: any.
+struct NeededWait {
+  int vector = -1, lds = -1;
+  /// Makes it cover the operation in flight in `slot` too.
+  void cover(const Wave &wave, unsigned slot);
+  /// "s_waitcnt vmcnt(2)".
+  std::string text() const;
+};
 /// For instructions whose registers are moved by m0: takes the registers they may write as defined
 /// and reports nothing.
 void assumeDefined(Step &step);

@@ -141,6 +141,8 @@ TEST(CheckFindings, NamesTheWaitThatIsMissing) {
   const std::string lds = "v_mov_b32 v1, 0\nds_write_b32 v1, v0\nds_read_b32 v2, v1\n"
                           "ds_read_b32 v3, v1\n";
   EXPECT_THAT(waitOf(lds + "v_mov_b32 v4, v2"), HasSubstr("s_waitcnt lgkmcnt(1)"));
+  // All that the instruction reads.
+  EXPECT_THAT(waitOf(loads + "s_nop 0\nv_mov_b64 v[4:5], v[2:3]"), HasSubstr("s_waitcnt vmcnt(0)"));
   EXPECT_THAT(waitOf(lds + "s_load_dword s12, s[4:5], 0\nv_mov_b32 v4, v2"),
               HasSubstr("s_waitcnt lgkmcnt(0)"));
 }
