@@ -1,6 +1,7 @@
 // How fast the simulator is: wave-instructions a second in functional, checked and timed mode, for
-// the attention kernel that the project is about (dual_wave, D=128, bf16). Functional and checked
-// runs are measured on one host thread and on all.
+// the attention kernels for D=128, bf16, that the project is about: `dual_wave` for gfx950, and
+// `register_pipeline`, what gfx942 gets. Functional and checked runs are measured on one host thread
+// and on all.
 //
 // `Time` is what the launch reports, without compilation, data and kernel loading. The counters are
 // rates over that time, which docs/Simulator.md quotes, and over the processor time of all threads,
@@ -17,6 +18,11 @@ using namespace hocket;
 
 namespace {
 enum class Mode { Functional, Checked, Timed };
+
+/// One kernel: the schedule is also its name.
+struct Subject {
+  const char *chip, *schedule;
+};
 
 /// What one measurement took.
 struct Measure {
@@ -65,17 +71,18 @@ static Status measure(benchmark::State &state, runtime::Device &device, runtime:
   return Status::success();
 }
 
-static Status runProblem(benchmark::State &state, Mode mode) {
+static Status runProblem(benchmark::State &state, const Subject &subject, Mode mode) {
   attention::ForwardProblem problem;
   problem.heads = problem.kvHeads = 8;
   problem.seqQ = 1024;
   problem.seqKv = 2048;
   CompileOptions compile;
-  compile.schedule = "dual_wave";
+  compile.target = subject.chip;
+  compile.schedule = subject.schedule;
   Result<ForwardKernel> kernel = compileForward(problem, compile);
   if (!kernel.ok())
     return kernel.error();
-  std::shared_ptr<runtime::Device> device = sim::createDevice();
+  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, subject.chip);
   attention::ForwardOptions options;
   options.verify = false;
   options.alignment = 256;
@@ -87,13 +94,14 @@ static Status runProblem(benchmark::State &state, Mode mode) {
   return report.ok() ? Status::success() : Status(report.error());
 }
 
-static void simulate(benchmark::State &state, Mode mode) {
-  if (Status status = runProblem(state, mode); !status.ok())
+static void simulate(benchmark::State &state, Subject subject, Mode mode) {
+  if (Status status = runProblem(state, subject, mode); !status.ok())
     state.SkipWithError(status.error().message.c_str());
 }
 
-static benchmark::internal::Benchmark *add(const char *name, Mode mode) {
-  return benchmark::RegisterBenchmark(name, simulate, mode)
+static benchmark::internal::Benchmark *add(const Subject &subject, const char *mode, Mode which) {
+  std::string name = std::string(subject.schedule) + "/" + mode;
+  return benchmark::RegisterBenchmark(name.c_str(), simulate, subject, which)
       ->UseManualTime()
       ->Unit(benchmark::kMillisecond)
       ->ArgName("threads");
@@ -102,9 +110,11 @@ static benchmark::internal::Benchmark *add(const char *name, Mode mode) {
 int main(int argc, char **argv) {
   benchmark::Initialize(&argc, argv);
   constexpr int one = 1, all = 0;
-  add("functional", Mode::Functional)->Arg(one)->Arg(all);
-  add("checked", Mode::Checked)->Arg(one)->Arg(all);
-  add("timed", Mode::Timed)->Arg(one);
+  for (Subject subject : {Subject{"gfx950", "dual_wave"}, Subject{"gfx942", "register_pipeline"}}) {
+    add(subject, "functional", Mode::Functional)->Arg(one)->Arg(all);
+    add(subject, "checked", Mode::Checked)->Arg(one)->Arg(all);
+    add(subject, "timed", Mode::Timed)->Arg(one);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
   return 0;

@@ -7,7 +7,7 @@
 
 #include "../PendingIssue.h"
 #include "../Workgroup.h"
-#include "Lanes.h"
+#include "LdsTranspose.h"
 
 #include <cstring>
 
@@ -49,6 +49,15 @@ bool resolveScratch(Wave &wave, const Instruction &in, PendingOp &op, unsigned b
 /// One lane of LDS.
 bool resolveLdsLane(Wave &wave, const Instruction &in, PendingOp &op, unsigned lane, u64 offset,
                     unsigned bytes, const char *what);
+
+/// Tiles stream through the host's caches: what a load of `bytes` per lane reads when it lands is
+/// fetched now.
+HOCKET_SIM_INLINE void fetchAhead(const PendingOp &op, unsigned bytes) {
+  if (op.mask != allLanes || op.partial)
+    return;
+  for (unsigned lane = 0; lane < 64; lane += 64 / bytes)
+    __builtin_prefetch(op.linear ? op.host[0] + lane * bytes : op.host[lane]);
+}
 
 /// Writes the poison pattern to the active lanes of `count` registers.
 HOCKET_SIM_INLINE void poisonRegisters(Wave &wave, unsigned first, unsigned count, u64 mask) {
@@ -150,6 +159,9 @@ template <LoadKind Kind, unsigned Dwords> void landLoad(Wave &wave, PendingOp &o
     }
     return;
   }
+  if constexpr (Dwords == 4)
+    if (op.mask == allLanes && !op.partial)
+      return gatherFourWords([&](unsigned lane) { return op.host[lane]; }, to);
   for (u64 left = op.mask; left; left &= left - 1) {
     unsigned lane = __builtin_ctzll(left);
     u32 words[Dwords] = {};

@@ -99,6 +99,7 @@ template <LoadKind Kind, unsigned Dwords> static void load(Wave &wave, const Ins
   PendingOp &op = beginPending(wave, in, landLoad<Kind, Dwords>);
   if (!resolveBuffer(wave, in, op, loadBytes(Kind, Dwords), "loads"))
     return dropPending(wave, op);
+  fetchAhead(op, loadBytes(Kind, Dwords));
   op.destination = in.destination;
   u64 mask = op.mask;
   issueVectorMemory(wave, op);

@@ -56,6 +56,7 @@ template <LoadKind Kind, unsigned Dwords> static void load(Wave &wave, const Ins
   PendingOp &op = beginPending(wave, in, landLoad<Kind, Dwords>);
   if (!resolve(wave, in, op, loadBytes(Kind, Dwords), "loads"))
     return dropPending(wave, op);
+  fetchAhead(op, loadBytes(Kind, Dwords));
   op.destination = in.destination;
   op.resultRows = Dwords;
   if constexpr (loadKeepsHalf(Kind)) // a FLAT load merges in its own copy

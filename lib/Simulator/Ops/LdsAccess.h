@@ -82,7 +82,7 @@ HOCKET_SIM_INLINE void gatherLds(const std::byte *lds, const u32 *address, u32 o
                                  Registers to) {
   const std::byte *base = lds + offset;
   if constexpr (Words == 4) {
-    gatherFourWords(base, address, to);
+    gatherFourWords([&](unsigned lane) { return base + address[lane]; }, to);
   } else {
     for (unsigned lane = 0; lane < 64; ++lane) {
       u32 words[Words];

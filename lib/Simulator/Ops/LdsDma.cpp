@@ -97,14 +97,6 @@ static bool resolveDestination(Wave &wave, const Instruction &in, PendingOp &op,
   return false;
 }
 
-/// Tiles stream through the host's caches: what lands later is fetched now.
-static void fetchAhead(const PendingOp &op, unsigned bytes) {
-  if (op.mask != allLanes || op.partial)
-    return;
-  for (unsigned lane = 0; lane < 64; lane += 64 / bytes)
-    __builtin_prefetch(op.linear ? op.host[0] + lane * bytes : op.host[lane]);
-}
-
 static void issue(Wave &wave, const Instruction &in, PendingOp &op, unsigned bytes) {
   if (!resolveDestination(wave, in, op, bytes < 4 ? 4 : bytes))
     return dropPending(wave, op);

@@ -1,4 +1,4 @@
-// From each lane's consecutive words in LDS to registers and back, for all 64 lanes: transposing
+// From each lane's consecutive words in memory to registers and back, for all 64 lanes: transposing
 // 64 rows of memory to a few registers of 64 lanes. It is most of what LDS reads of attention
 // kernels cost, so hosts with AVX-512 have versions of their own.
 #pragma once
@@ -23,12 +23,12 @@ HOCKET_SIM_INLINE void transpose(FourWords (&m)[4]) {
 
 #if defined(__AVX512F__)
 
-/// Four words of each lane: a host register holds lanes i, i + 4, i + 8 and i + 12 of sixteen, so
+/// Four words of each lane, `at(lane)` being where they are: a host register holds lanes i, i + 4, i + 8 and i + 12 of sixteen, so
 /// that transposing within its quarters puts words into the order of lanes.
-HOCKET_SIM_INLINE void gatherFourWords(const std::byte *base, const u32 *address,
-                                       u32 (*to)[waveSize]) {
+template <class Address>
+HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
   auto row = [&](unsigned lane) {
-    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(base + address[lane]));
+    return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at(lane)));
   };
   for (unsigned lane = 0; lane < 64; lane += 16) {
     __m512i m[4];
@@ -49,12 +49,12 @@ HOCKET_SIM_INLINE void gatherFourWords(const std::byte *base, const u32 *address
 
 #else
 
-HOCKET_SIM_INLINE void gatherFourWords(const std::byte *base, const u32 *address,
-                                       u32 (*to)[waveSize]) {
+template <class Address>
+HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
   for (unsigned lane = 0; lane < 64; lane += 4) {
     FourWords m[4];
     for (unsigned i = 0; i < 4; ++i)
-      m[i] = *reinterpret_cast<const FourWords *>(base + address[lane + i]);
+      m[i] = *reinterpret_cast<const FourWords *>(at(lane + i));
     transpose(m);
     for (unsigned i = 0; i < 4; ++i)
       *reinterpret_cast<FourWords *>(&to[i][lane]) = m[i];

@@ -127,12 +127,38 @@ static HOCKET_SIM_INLINE u32 permuteByte(u64 bytes, u32 select) {
   return select >= 13 ? 0xff : select == 12 ? 0 : select >= 8 ? (sign ? 0xff : 0) : plain;
 }
 
+static constexpr auto permuteAny = [](u32 a, u32 b, u32 s) {
+  u64 bytes = u64(a) << 32 | b;
+  return permuteByte(bytes, s & 0xff) | permuteByte(bytes, s >> 8 & 0xff) << 8 |
+         permuteByte(bytes, s >> 16 & 0xff) << 16 | permuteByte(bytes, s >> 24) << 24;
+};
+
+/// v_perm_b32. What transposes and packs elements has one selector for all lanes, of bytes of the
+/// sources alone.
+static void permute(Wave &wave, const Instruction &in) {
+  if (!in.simple || in.source[2].kind == OperandKind::Vgpr)
+    return lanes<permuteAny>(wave, in);
+  u32 select = uniformWord(wave, in.source[2], 0, operandType<u32>);
+  if (select & 0xf8f8f8f8)
+    return lanes<permuteAny>(wave, in);
+  LaneWords buffers[2], result;
+  const u32 *sources[2] = {readPlain(wave, in.source[1], 0, operandType<u32>, buffers[0]),
+                           readPlain(wave, in.source[0], 0, operandType<u32>, buffers[1])};
+  const u32 *from[4];
+  u32 shift[4];
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    from[byte] = sources[select >> (8 * byte + 2) & 1];
+    shift[byte] = 8 * (select >> (8 * byte) & 3);
+  }
+  HOCKET_LANE_LOOP
+  for (unsigned i = 0; i < 64; ++i)
+    result.lane[i] = (from[0][i] >> shift[0] & 0xff) | (from[1][i] >> shift[1] & 0xff) << 8 |
+                     (from[2][i] >> shift[2] & 0xff) << 16 | (from[3][i] >> shift[3] & 0xff) << 24;
+  blend(wave.vgpr[in.destination], result.lane, wave.exec());
+}
+
 static void registerBytes(OpTable &table) {
-  table.add("v_perm_b32", lanes<[](u32 a, u32 b, u32 s) {
-              u64 bytes = u64(a) << 32 | b;
-              return permuteByte(bytes, s & 0xff) | permuteByte(bytes, s >> 8 & 0xff) << 8 |
-                     permuteByte(bytes, s >> 16 & 0xff) << 16 | permuteByte(bytes, s >> 24) << 24;
-            }>);
+  table.add("v_perm_b32", permute);
   table.add("v_lerp_u8", lanes<[](u32 a, u32 b, u32 c) {
               u32 result = 0;
               for (unsigned i = 0; i < 32; i += 8)

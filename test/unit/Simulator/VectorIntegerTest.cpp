@@ -235,3 +235,33 @@ TEST(VectorInteger, Sdwa) {
         "src1_sel:DWORD");
   EXPECT_EQ(h.v(0), 0xffffffffu);
 }
+
+/// A selector that all lanes share has code of its own: it must do what one in a register does.
+TEST(VectorInteger, PermutesAlikeByScalarAndVectorSelectors) {
+  for (uint32_t select : {0x05040100u, 0x07060302u, 0x03020706u, 0x00010203u, 0x04070105u,
+                          0x0c0c0100u, 0x07060d0au, 0x0b0a0908u, 0x10000000u}) {
+    SCOPED_TRACE(select);
+    WaveHarness h;
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      h.setLane(2, lane, 0x9e3779b9u * (lane + 1));
+      h.setLane(4, lane, 0x85ebca6bu * (lane + 3));
+    }
+    for (unsigned reg : {0u, 1u, 5u, 7u})
+      h.setV(reg, 77);
+    h.setV(6, select);
+    h.setS(10, select);
+    h.setS(11, 0xc0ffee11);
+    h.setExec(0xf0f0f0f0f0f0f0ff);
+    h.run("v_perm_b32 v0, v2, v4, v6\n"
+          "v_perm_b32 v1, v2, v4, s10\n"
+          "v_mov_b32 v3, s11\n"
+          "v_perm_b32 v5, v3, v2, v6\n"
+          "v_mov_b32 v8, s10\n"
+          "v_perm_b32 v7, v3, v2, s10\n");
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      EXPECT_EQ(h.v(0, lane), h.v(1, lane));
+      EXPECT_EQ(h.v(5, lane), h.v(7, lane));
+    }
+    EXPECT_EQ(h.v(1, 8), 77u);
+  }
+}
