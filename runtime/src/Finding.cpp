@@ -85,10 +85,8 @@ static std::string showOther(const FindingSite &other, const FindingSite &at) {
   return other.epoch == at.epoch ? text : text + showBarriers(other);
 }
 
-std::string hocket::runtime::describeFinding(const Finding &finding) {
-  std::string text = finding.severity == FindingSeverity::Error ? "error: " : "advice: ";
-  text += std::string(findingName(finding.kind)) + " in kernel '" + finding.kernel +
-          "': " + showSite(finding.at) + ": " + finding.what;
+std::string hocket::runtime::describeDetails(const Finding &finding) {
+  std::string text = showSite(finding.at) + ": " + finding.what;
   for (const FindingStep &step : finding.trail)
     text += "; " + step.role + " " + show(step.code);
   if (finding.other)
@@ -96,6 +94,12 @@ std::string hocket::runtime::describeFinding(const Finding &finding) {
   if (finding.count > 1)
     text += " (" + std::to_string(finding.count) + " times)";
   return text;
+}
+
+std::string hocket::runtime::describeFinding(const Finding &finding) {
+  return (finding.severity == FindingSeverity::Error ? "error: " : "advice: ") +
+         std::string(findingName(finding.kind)) + " in kernel '" + finding.kernel +
+         "': " + describeDetails(finding);
 }
 
 bool hocket::runtime::endsLaunch(FindingKind kind) {

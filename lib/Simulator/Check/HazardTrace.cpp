@@ -61,11 +61,11 @@ void HazardTrace::check(Step &step) {
     step.log.add(
         FindingKind::Hazard, step.place, other,
         [&](LoggedFinding &finding) {
-          finding.what = std::string(hazard.requirement.rule) + " after " +
+          finding.what = std::string(hazard.requirement.rule) + ": " +
                          std::to_string(hazard.found) + " of the " +
                          std::to_string(hazard.requirement.waitStates) +
-                         " wait states that must lie between";
-          finding.otherRole = "the result is that of";
+                         " wait states that it takes lie between";
+          finding.otherRole = "the earlier instruction is";
         },
         severity);
   }

@@ -267,3 +267,13 @@ TEST(CheckFindings, AlignmentNamesTheLane) {
   EXPECT_EQ(found.at.lane, 9);
   EXPECT_THAT(found.what, HasSubstr("accesses LDS address 0x25, which is not a multiple of 4"));
 }
+
+TEST(CheckFindings, RacesBetweenWorkgroupsHaveLimits) {
+  GlobalShadow shadow;
+  shadow.begin(uint64_t(1) << 26, 1 << 24);
+  EXPECT_FALSE(shadow.full());
+  shadow.begin((uint64_t(1) << 26) + 1, 1000);
+  EXPECT_TRUE(shadow.full());
+  shadow.begin(1000, (1 << 24) + 1);
+  EXPECT_TRUE(shadow.full());
+}

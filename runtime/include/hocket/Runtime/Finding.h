@@ -77,6 +77,8 @@ struct Finding {
 
 /// One line of text, with both parties.
 std::string describeFinding(const Finding &finding);
+/// The same without severity, kind and kernel.
+std::string describeDetails(const Finding &finding);
 /// Adds `more` to `findings`: what is there already (kind, severity and instructions) is counted.
 void mergeFindings(std::vector<Finding> &findings, const std::vector<Finding> &more);
 /// Whether findings of `kind` end a launch.
