@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 namespace hocket::sim {
 
@@ -21,10 +22,12 @@ struct PendingOp;
 struct Wave;
 struct Workgroup;
 
-/// Why a wave fails, for observers; the sentence is in `Workgroup::error`.
+/// Why a wave fails, for observers; the whole sentence is in `Workgroup::error`.
 struct Fault {
   enum class Kind : uint8_t { Other, Global, Lds, Scratch } kind = Kind::Other;
-  int lane = -1; ///< -1: none in particular
+  int lane = -1;                            ///< -1: none in particular
+  const Instruction *instruction = nullptr; ///< maybe none of the text
+  std::string what = {}; ///< what it does wrong, without instruction, workgroup, wave and lane
 };
 
 class Observer {

@@ -293,44 +293,54 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   return what + " at offset " + hex(address - group.context.image->entry) + kernel;
 }
 
-static void fail(Wave &wave, const Instruction &instruction, const char *what, const Fault &fault) {
+/// `state`: what follows the lane in the sentence.
+static void fail(Wave &wave, const Instruction &instruction, const std::string &what,
+                 const std::string &state, Fault fault) {
   Workgroup &group = *wave.group;
   wave.stop = Stop::Failed;
   if (!group.error.empty())
     return;
-  group.error = describeInstruction(group, instruction) + " " + what + " (workgroup " +
-                std::to_string(group.id[0]) + ", " + std::to_string(group.id[1]) + ", " +
-                std::to_string(group.id[2]) + ", wave " + std::to_string(wave.index) + ")";
+  if (instruction.encoding == Encoding::SMEM)
+    fault.lane = -1;
+  std::string lane = fault.lane < 0 ? "" : " in lane " + std::to_string(fault.lane);
+  group.error = describeInstruction(group, instruction) + " " + what + lane + state +
+                " (workgroup " + std::to_string(group.id[0]) + ", " + std::to_string(group.id[1]) +
+                ", " + std::to_string(group.id[2]) + ", wave " + std::to_string(wave.index) + ")";
+  fault.instruction = &instruction;
+  fault.what = what + state;
   if (wave.observer)
     wave.observer->failed(wave, fault);
 }
 
+/// "reads 4 bytes at LDS address 0x10".
+static std::string accessOf(const char *what, unsigned bytes, const char *space, uint64_t address) {
+  return std::string(what) + " " + std::to_string(bytes) + " bytes at " + space + " " +
+         hex(address);
+}
+
 void sim::failWave(Wave &wave, const Instruction &instruction, const char *what) {
-  fail(wave, instruction, what, {});
+  fail(wave, instruction, what, "", {});
 }
 
 void sim::failAddress(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
                       uint64_t address, unsigned bytes) {
-  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at device address " +
-                     hex(address) + " in lane " + std::to_string(lane) + ", which is " +
-                     wave.group->context.memory->describe(address);
-  fail(wave, instruction, text.c_str(), {Fault::Kind::Global, static_cast<int>(lane)});
+  fail(wave, instruction, accessOf(what, bytes, "device address", address),
+       ", which is " + wave.group->context.memory->describe(address),
+       {Fault::Kind::Global, static_cast<int>(lane)});
 }
 
 void sim::failLds(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
                   uint32_t address, unsigned bytes) {
-  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at LDS address " +
-                     hex(address) + " in lane " + std::to_string(lane) + ", the workgroup has " +
-                     std::to_string(wave.group->ldsBytes) + " bytes";
-  fail(wave, instruction, text.c_str(), {Fault::Kind::Lds, static_cast<int>(lane)});
+  fail(wave, instruction, accessOf(what, bytes, "LDS address", address),
+       ", the workgroup has " + std::to_string(wave.group->ldsBytes) + " bytes",
+       {Fault::Kind::Lds, static_cast<int>(lane)});
 }
 
 void sim::failScratch(Wave &wave, const Instruction &instruction, const char *what, unsigned lane,
                       uint64_t offset, unsigned bytes) {
-  std::string text = std::string(what) + " " + std::to_string(bytes) + " bytes at scratch offset " +
-                     hex(offset) + " in lane " + std::to_string(lane) + ", each lane has " +
-                     std::to_string(wave.group->context.privateBytes) + " bytes";
-  fail(wave, instruction, text.c_str(), {Fault::Kind::Scratch, static_cast<int>(lane)});
+  fail(wave, instruction, accessOf(what, bytes, "scratch offset", offset),
+       ", each lane has " + std::to_string(wave.group->context.privateBytes) + " bytes",
+       {Fault::Kind::Scratch, static_cast<int>(lane)});
 }
 
 const Allocation *sim::findAllocation(const Wave &wave, uint64_t address) {

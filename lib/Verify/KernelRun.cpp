@@ -83,7 +83,9 @@ Status KernelRun::launch(uint64_t seed) {
     if (fault.empty())
       continue;
     faulted = true;
-    report.failures.push_back("the launch did not finish: " + fault + launchName(seed));
+    report.failures.push_back(
+        "the launch did not finish: " + describeFault(fault, launch.kernels.back().findings) +
+        launchName(seed));
     break;
   }
   return Status::success();

@@ -81,10 +81,18 @@ void verify::writeLaunches(json::OStream &out, const RunReport &report) {
   });
 }
 
+static void writeCode(json::OStream &out, const FindingCode &code) {
+  out.attribute("instruction", code.instruction);
+  if (!code.function.empty())
+    out.attribute("function", code.function);
+  out.attribute("offset", code.offset);
+  if (!code.source.empty())
+    out.attribute("source", code.source);
+}
+
 static void writeSite(json::OStream &out, StringRef key, const FindingSite &site) {
   out.attributeObject(key, [&] {
-    out.attribute("instruction", site.instruction);
-    out.attribute("offset", site.offset);
+    writeCode(out, site);
     out.attributeArray("workgroup", [&] {
       for (uint32_t id : site.workgroup)
         out.value(id);
@@ -92,9 +100,20 @@ static void writeSite(json::OStream &out, StringRef key, const FindingSite &site
     out.attribute("wave", site.wave);
     if (site.lane >= 0)
       out.attribute("lane", site.lane);
-    out.attribute("barriers", site.epoch);
-    if (!site.source.empty())
-      out.attribute("source", site.source);
+    if (site.epoch)
+      out.attribute("barriers", *site.epoch);
+    if (site.barrier)
+      out.attributeObject("last_barrier", [&] { writeCode(out, *site.barrier); });
+  });
+}
+
+static void writeTrail(json::OStream &out, const std::vector<FindingStep> &trail) {
+  out.attributeArray("trail", [&] {
+    for (const FindingStep &step : trail)
+      out.object([&] {
+        out.attribute("role", step.role);
+        writeCode(out, step.code);
+      });
   });
 }
 
@@ -108,8 +127,12 @@ void verify::writeFindings(json::OStream &out, const std::vector<Finding> &findi
         out.attribute("what", finding.what);
         out.attribute("count", finding.count);
         writeSite(out, "at", finding.at);
-        if (finding.other)
+        if (!finding.trail.empty())
+          writeTrail(out, finding.trail);
+        if (finding.other) {
+          out.attribute("other_role", finding.otherRole);
           writeSite(out, "other", *finding.other);
+        }
       });
   });
 }

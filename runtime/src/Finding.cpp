@@ -36,38 +36,94 @@ std::string_view hocket::runtime::findingName(FindingKind kind) {
   return "illegal-execution";
 }
 
-static std::string show(const FindingSite &site) {
+static std::string position(const FindingCode &code) {
   char offset[32];
-  std::snprintf(offset, sizeof(offset), "0x%llx", static_cast<unsigned long long>(site.offset));
-  std::string text = site.instruction.empty() ? "code" : "'" + site.instruction + "'";
-  text += std::string(" at offset ") + offset;
-  if (!site.source.empty())
-    text += " (" + site.source + ")";
-  text += ", workgroup " + std::to_string(site.workgroup[0]) + ", " +
-          std::to_string(site.workgroup[1]) + ", " + std::to_string(site.workgroup[2]) + ", wave " +
-          std::to_string(site.wave);
-  if (site.lane >= 0)
-    text += ", lane " + std::to_string(site.lane);
-  return text + ", after " + std::to_string(site.epoch) + " barriers";
+  std::snprintf(offset, sizeof(offset), "0x%llx", static_cast<unsigned long long>(code.offset));
+  std::string text = code.function.empty() ? std::string("offset ") + offset
+                                           : "'" + code.function + "' + " + offset;
+  return code.source.empty() ? text : text + " (" + code.source + ")";
 }
 
-std::string hocket::runtime::describeFinding(const Finding &finding) {
-  std::string text = finding.severity == FindingSeverity::Error ? "error: " : "advice: ";
-  text += std::string(findingName(finding.kind)) + " in kernel '" + finding.kernel +
-          "': " + show(finding.at) + ": " + finding.what;
+static std::string show(const FindingCode &code) {
+  return (code.instruction.empty() ? "code" : "'" + code.instruction + "'") + " at " +
+         position(code);
+}
+
+static std::string showBarriers(const FindingSite &site) {
+  if (!site.epoch)
+    return "";
+  if (*site.epoch == 0)
+    return ", before any barrier";
+  std::string text =
+      ", after " + std::to_string(*site.epoch) + (*site.epoch == 1 ? " barrier" : " barriers");
+  if (!site.barrier)
+    return text;
+  return text + (*site.epoch == 1 ? " at " : ", the last at ") + position(*site.barrier);
+}
+
+static std::string showWorkgroup(const FindingSite &site) {
+  return ", workgroup " + std::to_string(site.workgroup[0]) + ", " +
+         std::to_string(site.workgroup[1]) + ", " + std::to_string(site.workgroup[2]);
+}
+
+static std::string showLane(const FindingSite &site) {
+  return site.lane < 0 ? "" : ", lane " + std::to_string(site.lane);
+}
+
+static std::string showSite(const FindingSite &site) {
+  return show(site) + showWorkgroup(site) + ", wave " + std::to_string(site.wave) + showLane(site) +
+         showBarriers(site);
+}
+
+/// The other party, without what it shares with the first.
+static std::string showOther(const FindingSite &other, const FindingSite &at) {
+  const bool here = std::equal(other.workgroup, other.workgroup + 3, at.workgroup);
+  std::string text = show(other) + (here ? "" : showWorkgroup(other));
+  text +=
+      here && other.wave == at.wave ? ", the same wave" : ", wave " + std::to_string(other.wave);
+  text += showLane(other);
+  return other.epoch == at.epoch ? text : text + showBarriers(other);
+}
+
+std::string hocket::runtime::describeDetails(const Finding &finding) {
+  std::string text = showSite(finding.at) + ": " + finding.what;
+  for (const FindingStep &step : finding.trail)
+    text += "; " + step.role + " " + show(step.code);
   if (finding.other)
-    text += "; the other party is " + show(*finding.other);
+    text += "; " + finding.otherRole + " " + showOther(*finding.other, finding.at);
   if (finding.count > 1)
     text += " (" + std::to_string(finding.count) + " times)";
   return text;
 }
 
+std::string hocket::runtime::describeFinding(const Finding &finding) {
+  return (finding.severity == FindingSeverity::Error ? "error: " : "advice: ") +
+         std::string(findingName(finding.kind)) + " in kernel '" + finding.kernel +
+         "': " + describeDetails(finding);
+}
+
+bool hocket::runtime::endsLaunch(FindingKind kind) {
+  return kind == FindingKind::LdsOutOfBounds || kind == FindingKind::InvalidGlobalAccess ||
+         kind == FindingKind::InvalidScratchAccess || kind == FindingKind::IllegalExecution;
+}
+
+std::string hocket::runtime::describeFault(const std::string &fault,
+                                           const std::vector<Finding> &findings) {
+  for (const Finding &finding : findings)
+    if (endsLaunch(finding.kind))
+      return std::string(findingName(finding.kind)) + " in kernel '" + finding.kernel + "'";
+  return fault;
+}
+
 void hocket::runtime::mergeFindings(std::vector<Finding> &findings,
                                     const std::vector<Finding> &more) {
-  auto same = [](const Finding &a, const Finding &b) {
+  auto sameCode = [](const FindingCode &a, const FindingCode &b) {
+    return a.function == b.function && a.offset == b.offset;
+  };
+  auto same = [&](const Finding &a, const Finding &b) {
     return a.kind == b.kind && a.severity == b.severity && a.kernel == b.kernel &&
-           a.at.offset == b.at.offset && a.other.has_value() == b.other.has_value() &&
-           (!a.other || a.other->offset == b.other->offset);
+           sameCode(a.at, b.at) && a.other.has_value() == b.other.has_value() &&
+           (!a.other || sameCode(*a.other, *b.other));
   };
   for (const Finding &finding : more) {
     auto known = std::find_if(findings.begin(), findings.end(),

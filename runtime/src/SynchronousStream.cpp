@@ -115,7 +115,8 @@ Status SynchronousStream::launch(Kernel &kernel, const LaunchShape &shape,
   for (const Finding &finding : report->findings)
     if (finding.severity == FindingSeverity::Error)
       return executionError("kernel '" + finding.kernel +
-                            "': " + std::string(findingName(finding.kind)) + ": " + finding.what);
+                            "': " + std::string(findingName(finding.kind)) + ": " +
+                            describeDetails(finding));
   return Status::success();
 }
 

@@ -194,7 +194,8 @@ Status Execution::launchAll(const Buffers &buffers) {
     report.launches.push_back({simulation.seed, {*launched}});
     runtime::mergeFindings(report.findings, launched->findings);
     if (!launched->fault.empty()) {
-      report.failures.push_back("the launch did not finish: " + launched->fault);
+      report.failures.push_back("the launch did not finish: " +
+                                runtime::describeFault(launched->fault, launched->findings));
       faulted = true;
       break;
     }

@@ -27,31 +27,49 @@ public:
     shift = coarsest;
     cells.assign(cellsFor(shift), Cell());
   }
-  /// Enters the access of [address, address + bytes). False in `defined`: some byte holds nothing
-  /// that was written.
-  void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-             bool &written, bool &defined) {
+  /// Enters the access of [address, address + bytes); `access.byte` is that of `address`.
+  void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict) {
     splitFor(address, bytes);
-    uint32_t first = address >> shift,
-             end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
-    Cell *cell = cells.data();
-    if (access.write)
-      for (uint32_t i = first; i < end; ++i)
-        writeCell(access, cell[i], conflict);
-    else
-      for (uint32_t i = first; i < end; ++i)
-        if (!readsAgain(access, cell[i]))
-          readCell(access, cell[i], conflict, written, defined);
+    used = true;
+    Contents contents;
+    forEachCell(address, bytes, [&](Cell &cell, uint32_t offset) {
+      const bool before = conflict.found;
+      if (!access.write)
+        keepByte(access, cell, offset);
+      if (access.write)
+        writeCell(access, cell, conflict);
+      else if (!readsAgain(access, cell))
+        readCell(access, cell, conflict, contents);
+      if (access.write)
+        cell.writeByte = access.byte + offset;
+      if (conflict.found != before) [[unlikely]]
+        conflict.offset = offset;
+    });
   }
   /// The access is still in flight in the epoch `access.epoch`.
   void extend(const Access &access, uint32_t address, uint32_t bytes) {
-    uint32_t first = address >> shift,
-             end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
-    for (uint32_t i = first; i < end; ++i)
-      extendCell(access, cells[i]);
+    forEachCell(address, bytes, [&](Cell &cell, uint32_t offset) {
+      if (!access.write)
+        keepByte(access, cell, offset);
+      extendCell(access, cell);
+    });
   }
 
 private:
+  /// Before `access`, a read, becomes the cell's last one.
+  static void keepByte(const Access &access, Cell &cell, uint32_t offset) {
+    if (access.atomic)
+      return;
+    if (cell.readWave != access.wave)
+      cell.otherReadByte = cell.readByte;
+    cell.readByte = access.byte + offset;
+  }
+  template <class Visit>
+  HOCKET_SIM_INLINE void forEachCell(uint32_t address, uint32_t bytes, Visit visit) {
+    uint32_t end = std::min(count(), ((address + bytes - 1) >> shift) + 1);
+    for (uint32_t i = address >> shift; i < end; ++i)
+      visit(cells[i], (i << shift) - address);
+  }
   uint32_t count() const { return static_cast<uint32_t>(cells.size()); }
   size_t cellsFor(unsigned bits) const { return (size + (uint64_t(1) << bits) - 1) >> bits; }
   /// Makes cells that the access covers as a whole.
@@ -62,8 +80,13 @@ private:
   void split(unsigned bits) {
     bits = bits < 2 ? 0 : bits; // 16-bit accesses come with 8-bit ones
     std::vector<Cell> parts(cellsFor(bits));
-    for (size_t i = 0; i < parts.size(); ++i)
+    for (size_t i = 0; i < parts.size() && used; ++i) {
       parts[i] = cells[i >> (shift - bits)];
+      const auto inside = static_cast<uint32_t>(i << bits) & ((1u << shift) - 1);
+      parts[i].writeByte += inside;
+      parts[i].readByte += inside;
+      parts[i].otherReadByte += inside;
+    }
     cells = std::move(parts);
     shift = bits;
   }
@@ -72,6 +95,7 @@ private:
 
   uint32_t size = 0;
   unsigned shift = coarsest; ///< a cell is 2^shift bytes
+  bool used = false;         ///< some cell is
   std::vector<Cell> cells;
 };
 

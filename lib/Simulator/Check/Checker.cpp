@@ -13,6 +13,7 @@ using namespace hocket::sim::check;
 using amdgpu::InstructionClass;
 using amdgpu::RegisterAccess;
 using runtime::Finding;
+using runtime::FindingCode;
 using runtime::FindingKind;
 using runtime::FindingSeverity;
 using runtime::FindingSite;
@@ -22,7 +23,7 @@ namespace {
 class WorkgroupChecker final : public Observer {
 public:
   WorkgroupChecker(Checker &checker, const LaunchContext &context)
-      : checker(checker), memory(checker.global, log),
+      : checker(checker), text(*context.text), memory(checker.global, *checker.table, origins, log),
         hazards(*checker.table, context.text->dwords()) {}
 
   void begin(Workgroup &group) override {
@@ -30,6 +31,7 @@ public:
     for (unsigned i = 0; i < group.waveCount; ++i)
       states[i].reset(group.waves[i]);
     epoch = 0;
+    origins.clear();
     memory.begin(group, states);
   }
   void before(Wave &wave, uint32_t index, const sim::Instruction &instruction) override;
@@ -42,10 +44,11 @@ public:
 private:
   Place placeOf(const Wave &wave) const {
     Place place;
-    place.index = states[wave.index].current;
     place.workgroup = wave.group->linear;
-    place.wave = wave.index;
+    place.index = states[wave.index].current;
     place.epoch = epoch;
+    place.barrier = states[wave.index].barrier;
+    place.wave = wave.index;
     return place;
   }
   void look(Wave &wave, const InstructionInfo &info, const sim::Instruction &instruction,
@@ -53,7 +56,9 @@ private:
   void setPending(WaveState &state, const InstructionInfo &info, uint8_t from, uint8_t to);
 
   Checker &checker;
+  Text &text;
   FindingLog log;
+  OriginTable origins;
   MemoryCheck memory;
   HazardTrace hazards;
   std::vector<WaveState> states;
@@ -78,7 +83,8 @@ void WorkgroupChecker::before(Wave &wave, uint32_t index, const sim::Instruction
 /// unless `quiet`.
 void WorkgroupChecker::look(Wave &wave, const InstructionInfo &info,
                             const sim::Instruction &instruction, bool clean, bool quiet) {
-  Step step{wave, states[wave.index], info, instruction, log, placeOf(wave)};
+  Step step{wave,    states[wave.index], info,         instruction, log,
+            origins, *checker.table,     placeOf(wave)};
   if (!clean)
     hazards.check(step);
   if (quiet)
@@ -159,11 +165,16 @@ void WorkgroupChecker::barrier(Workgroup &group) {
   if (ended)
     log.add(
         FindingKind::DivergentBarrier, placeOf(*waiting), placeOf(*ended),
-        [] {
-          return std::string("waits at a barrier that another wave has ended without reaching; "
-                             "hardware releases it, the programming models do not allow it");
+        [](LoggedFinding &finding) {
+          finding.what =
+              "waits at a barrier that another wave has ended without reaching; hardware "
+              "releases it, the programming models do not allow it";
+          finding.otherRole = "that wave ended with";
         },
         FindingSeverity::Advice);
+  for (unsigned i = 0; i < group.waveCount; ++i)
+    if (group.waves[i].stop == Stop::Barrier)
+      states[i].barrier = states[i].current;
   memory.barrier(++epoch);
 }
 
@@ -173,7 +184,12 @@ void WorkgroupChecker::failed(Wave &wave, const Fault &fault) {
       FindingKind::InvalidScratchAccess};
   Place place = placeOf(wave);
   place.lane = static_cast<int8_t>(fault.lane);
-  log.add(kinds[static_cast<unsigned>(fault.kind)], place, {}, [&] { return wave.group->error; });
+  // Not the last one that was executed where the limit of instructions stops the wave before it.
+  const Instruction *first = text.instructions();
+  const bool inside = fault.instruction >= first && fault.instruction < first + text.dwords();
+  place.index = inside ? static_cast<uint32_t>(fault.instruction - first) : noInstruction;
+  log.add(kinds[static_cast<unsigned>(fault.kind)], place, {},
+          [&](LoggedFinding &finding) { finding.what = fault.what; });
 }
 
 std::unique_ptr<Observer> Checker::observe(const LaunchContext &context) {
@@ -189,20 +205,31 @@ public:
       : table(table), image(image), entry(image.kernelImages[kernel].entry), shape(shape),
         lines(image.debugFile) {}
 
+  FindingCode code(uint32_t index) {
+    FindingCode code;
+    if (index >= image.text->dwords())
+      return code;
+    const uint64_t address = image.text->addressOf(index);
+    const FunctionSymbol *function = image.functionAt(address);
+    const bool inside = !function || function->begin == entry;
+    code.instruction = table.text(index);
+    code.function = inside ? "" : function->name;
+    code.offset = address - (inside ? entry : function->begin);
+    code.source = lines.at(address);
+    return code;
+  }
   FindingSite site(const Place &place) {
     FindingSite site;
-    if (place.index < image.text->dwords()) {
-      uint64_t address = image.text->addressOf(place.index);
-      site.instruction = table.text(place.index);
-      site.offset = address - entry;
-      site.source = lines.at(address);
-    }
+    static_cast<FindingCode &>(site) = code(place.index);
     site.workgroup[0] = static_cast<uint32_t>(place.workgroup % shape.grid.x);
     site.workgroup[1] = static_cast<uint32_t>(place.workgroup / shape.grid.x % shape.grid.y);
     site.workgroup[2] = static_cast<uint32_t>(place.workgroup / shape.grid.x / shape.grid.y);
     site.wave = place.wave;
     site.lane = place.lane;
-    site.epoch = place.epoch;
+    if (place.epoch != noEpoch)
+      site.epoch = place.epoch;
+    if (place.barrier != noInstruction && site.epoch)
+      site.barrier = code(place.barrier);
     return site;
   }
 
@@ -219,7 +246,7 @@ FindingMap Checker::findings(const Memory &memory) const {
   FindingMap all = log.join();
   // Which workgroups ran depends on threads where one has failed.
   if (!log.anyFailed())
-    global.report(memory, all);
+    global.report(memory, *table, all);
   return all;
 }
 
@@ -238,9 +265,13 @@ std::vector<Finding> Checker::report(Program &program, size_t kernel,
       finding.severity = logged.severity;
       finding.kernel = image.kernels[kernel].name;
       finding.at = reporter.site(logged.at);
-      if (logged.other.index != noInstruction)
+      if (logged.other.index != noInstruction) {
         finding.other = reporter.site(logged.other);
+        finding.otherRole = logged.otherRole;
+      }
       finding.what = logged.what;
+      for (const LoggedStep &step : logged.trail)
+        finding.trail.push_back({step.role, reporter.code(step.index)});
       finding.count = logged.count;
       findings.push_back(std::move(finding));
     }
@@ -256,6 +287,7 @@ Result<runtime::LaunchReport> sim::launchChecked(Program &program, size_t kernel
   if (!table)
     return table.error();
   Checker checker(*std::move(table));
+  checker.global.begin(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z, image.text->dwords());
   LaunchOptions watched = options;
   watched.instrument = &checker;
   Result<runtime::LaunchReport> launched = launch(program, kernel, shape, kernarg, watched);
@@ -267,6 +299,6 @@ Result<runtime::LaunchReport> sim::launchChecked(Program &program, size_t kernel
   report.findings = checker.report(program, kernel, shape);
   if (checker.global.full())
     report.checkNote = "races between workgroups were not looked for: the launch touches too much "
-                       "global memory";
+                       "global memory, has more than 2^26 workgroups or more than 64 MiB of code";
   return report;
 }

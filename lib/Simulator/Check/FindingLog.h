@@ -18,19 +18,31 @@ namespace hocket::sim::check {
 
 inline constexpr uint32_t noInstruction = ~uint32_t(0);
 
+/// `Place::epoch` where barriers say nothing.
+inline constexpr uint32_t noEpoch = ~uint32_t(0);
+
 /// An instruction in execution.
 struct Place {
-  uint32_t index = noInstruction; ///< slot of the text
   uint64_t workgroup = 0;
-  uint32_t epoch = 0; ///< barriers passed
+  uint32_t index = noInstruction;   ///< slot of the text
+  uint32_t epoch = 0;               ///< barriers passed, or `noEpoch`
+  uint32_t barrier = noInstruction; ///< slot of the barrier that the wave passed last
   uint8_t wave = 0;
   int8_t lane = -1;
+};
+
+/// An instruction that has a part in a finding, and the words before it.
+struct LoggedStep {
+  std::string role;
+  uint32_t index = noInstruction;
 };
 
 struct LoggedFinding {
   runtime::FindingSeverity severity = runtime::FindingSeverity::Error;
   Place at, other; ///< `other.index` is `noInstruction` where there is no other party
+  const char *otherRole = "the other party is";
   std::string what;
+  std::vector<LoggedStep> trail;
   uint64_t count = 0;
 };
 
@@ -41,7 +53,8 @@ using FindingMap = std::map<FindingKey, LoggedFinding>;
 /// The log of one workgroup.
 class FindingLog {
 public:
-  /// Counts a finding; `describe()` gives its words and is only called the first time.
+  /// Counts a finding. `describe(LoggedFinding &)` gives its words, of which there must be `what`,
+  /// and is only called the first time.
   template <class Describe>
   void add(runtime::FindingKind kind, const Place &at, const Place &other, Describe describe,
            runtime::FindingSeverity severity = runtime::FindingSeverity::Error) {
@@ -50,7 +63,7 @@ public:
       finding.severity = severity;
       finding.at = at;
       finding.other = other;
-      finding.what = describe();
+      describe(finding);
     }
   }
   FindingMap findings;

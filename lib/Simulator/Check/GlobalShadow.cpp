@@ -48,7 +48,7 @@ void GlobalShadow::splitPage(Page &page, unsigned bits) {
       return;
     auto parts = std::make_unique<Range[]>(unitsOf(bits));
     for (unsigned i = 0; i < unitsOf(bits); ++i)
-      parts[i] = ranges[i >> (page.shift - bits)];
+      parts[i] = ranges[i >> (page.shift - bits)].behind((i << bits) & ((1u << page.shift) - 1));
     ranges = std::move(parts);
   }
   page.shift = bits;
@@ -61,7 +61,7 @@ void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kin
     auto inPage = static_cast<uint32_t>(address % pageBytes);
     uint32_t here = std::min<uint32_t>(bytes, static_cast<uint32_t>(pageBytes) - inPage);
     Page &page = *pageOf(address / pageBytes, cache);
-    std::lock_guard lock(page.mutex);
+    std::lock_guard lock(page.lock);
     if ((inPage | here) & ((1u << page.shift) - 1)) [[unlikely]]
       splitPage(page, static_cast<unsigned>(std::countr_zero(inPage | here)));
     if (exhausted)
@@ -72,19 +72,23 @@ void GlobalShadow::touch(const std::byte *host, uint32_t bytes, GlobalAccess kin
         return;
       ranges = std::make_unique<Range[]>(unitsOf(page.shift));
     }
-    uint32_t last = (inPage + here - 1) >> page.shift;
-    for (uint32_t i = inPage >> page.shift; i <= last; ++i)
-      ranges[i].add(key);
+    const unsigned shift = page.shift;
+    Range *range = ranges.get() + (inPage >> shift);
+    for (uint32_t offset = 0; offset < here; offset += 1u << shift)
+      (range++)->add(key + offset);
+    key += here;
     address += here;
     bytes -= here;
   }
 }
 
-static Place placeOf(AccessKey key) {
+static Place placeOf(AccessKey key, const InstructionTable &table) {
   Place place;
-  place.workgroup = key >> 28;
-  place.wave = static_cast<uint8_t>(key >> 24 & 15);
-  place.index = static_cast<uint32_t>(key & 0xffffff);
+  place.workgroup = key >> workgroupShift;
+  place.wave = static_cast<uint8_t>(key >> 34 & 15);
+  place.index = static_cast<uint32_t>(key >> 10 & 0xffffff);
+  place.lane = laneOf(table.known(place.index), key & 0x3ff);
+  place.epoch = noEpoch;
   return place;
 }
 
@@ -94,7 +98,7 @@ static bool twoWorkgroups(const Range &a, const Range &b, AccessKey &first, Acce
   if (!a.any() || !b.any())
     return false;
   for (auto [x, y] : {std::pair(a.low, b.low), std::pair(a.low, b.high), std::pair(a.high, b.low)})
-    if (x >> 28 != y >> 28) {
+    if (x >> workgroupShift != y >> workgroupShift) {
       first = x;
       second = y;
       return true;
@@ -102,7 +106,8 @@ static bool twoWorkgroups(const Range &a, const Range &b, AccessKey &first, Acce
   return false;
 }
 
-void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
+void GlobalShadow::report(const Memory &memory, const InstructionTable &instructions,
+                          FindingMap &findings) const {
   if (exhausted)
     return;
   // In the order of device addresses.
@@ -135,7 +140,7 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
         AccessKey first = 0, second = 0;
         if (!twoWorkgroups(*sets[one], *sets[two], first, second))
           continue;
-        Place at = placeOf(first), other = placeOf(second);
+        Place at = placeOf(first, instructions), other = placeOf(second, instructions);
         LoggedFinding &finding =
             findings[{FindingKind::GlobalRace, at.index, other.index, FindingSeverity::Error}];
         // Counted are dwords, or bytes where accesses are that small.
@@ -146,7 +151,7 @@ void GlobalShadow::report(const Memory &memory, FindingMap &findings) const {
           finding.what = std::string(verbs[one]) + " device address 0x" +
                          llvm::utohexstr(address + (uint64_t(i) << page->shift), true) +
                          ", which another workgroup " + verbs[two] +
-                         " in the same launch; nothing orders the two";
+                         "; nothing orders the workgroups of a launch";
         }
         break;
       }

@@ -60,10 +60,12 @@ void HazardTrace::check(Step &step) {
                         : FindingSeverity::Advice;
     step.log.add(
         FindingKind::Hazard, step.place, other,
-        [&] {
-          return std::string(hazard.requirement.rule) + ": " + std::to_string(hazard.found) +
-                 " wait states between, " + std::to_string(hazard.requirement.waitStates) +
-                 " are needed";
+        [&](LoggedFinding &finding) {
+          finding.what = std::string(hazard.requirement.rule) + ": " +
+                         std::to_string(hazard.found) + " of the " +
+                         std::to_string(hazard.requirement.waitStates) +
+                         " wait states that it takes lie between";
+          finding.otherRole = "the earlier instruction is";
         },
         severity);
   }

@@ -74,8 +74,19 @@ struct alignas(64) InstructionInfo {
   bool relative = false;                ///< s_movrel: m0 moves its registers
   amdgpu::HazardInstruction hazard;
 
+  /// Bytes from the beginning of one lane's data in global memory to the next one's, if lanes lie
+  /// next to each other, for `Access::byte`. 0: scalar, the wave as a whole.
+  unsigned laneStride() const {
+    return kind == amdgpu::InstructionClass::Smem ? 0 : formatted ? 16 : globalBytes;
+  }
   bool isMemory() const { return lds != MemoryKind::None || global != MemoryKind::None; }
 };
+
+/// The lane that byte `byte` of an access to global memory belongs to, -1: none.
+inline int8_t laneOf(const InstructionInfo &info, uint64_t byte) {
+  const unsigned stride = info.laneStride();
+  return stride ? static_cast<int8_t>(byte / stride) : int8_t(-1);
+}
 
 /// Infos of one text. Any thread may ask.
 class InstructionTable final : public Text::Table {
@@ -95,7 +106,9 @@ public:
       __builtin_prefetch(slots[index]);
   }
   /// The info of a slot that has been asked for.
-  const InstructionInfo &known(uint32_t index) const { return *slots[index]; }
+  const InstructionInfo &known(uint32_t index) const {
+    return *__atomic_load_n(&slots[index], __ATOMIC_ACQUIRE);
+  }
   std::string text(uint32_t index) { return code.disassemble(index).text; }
 
   /// Hazards between `consumer` and the slots of `window` (the latest last, with the wait states

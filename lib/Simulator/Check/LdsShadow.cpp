@@ -2,6 +2,7 @@
 #include "LdsShadow.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -59,12 +60,39 @@ uint32_t LdsShadow::single(uint32_t cell) {
   return groupOf[cell];
 }
 
+/// Where addresses never repeat, every cell comes to have a group of its own, and there is nothing
+/// to divide. False: it is not so here.
+bool LdsShadow::findSingles(const InstructionInfo &info, const PendingOp &op,
+                            LdsFootprint &footprint) {
+  ++mark;
+  bool singles = true;
+  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
+    const uint32_t end = std::min(cellCount(), ((address + bytes - 1) >> shift) + 1);
+    for (uint32_t cell = address >> shift; cell < end; ++cell) {
+      const uint32_t group = groupOf[cell];
+      singles &= groupCells[group] == 1;
+      if (!singles)
+        return;
+      if (cellMark[cell] != mark)
+        footprint.groups.push_back(group);
+      cellMark[cell] = mark;
+    }
+  });
+  return singles;
+}
+
 void LdsShadow::findGroups(const InstructionInfo &info, const PendingOp &op,
                            LdsFootprint &footprint) {
   footprint.groups.clear();
   // Cells first become fine enough for all of it.
-  forEachLds(info, op,
-             [&](unsigned, uint32_t address, unsigned bytes) { (void)cellsOf(address, bytes); });
+  const uint32_t bits = footprint.addressBits | (info.lds == MemoryKind::LdsDma ? dmaStride(info)
+                                                 : info.ldsOneLane              ? 4
+                                                                                : info.ldsBytes);
+  if (bits & ((1u << shift) - 1)) [[unlikely]]
+    splitCells(static_cast<unsigned>(std::countr_zero(bits)));
+  if (findSingles(info, op, footprint))
+    return;
+  footprint.groups.clear();
   ++mark;
   cells.clear();
   forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
@@ -115,11 +143,15 @@ void LdsShadow::remember(Known &known, const InstructionInfo &info, const Pendin
   LdsFootprint &footprint = known.footprint;
   footprint.begin = ~0u;
   footprint.end = footprint.addressBits = 0;
-  forEachLds(info, op, [&](unsigned, uint32_t address, unsigned bytes) {
+  auto add = [&](unsigned, uint32_t address, unsigned bytes) {
     footprint.begin = std::min(footprint.begin, address);
     footprint.end = std::max(footprint.end, address + bytes);
     footprint.addressBits |= address;
-  });
+  };
+  if (dma || info.ldsTwo || info.ldsOneLane || op.mask != allLanes)
+    return forEachLds(info, op, add);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    add(lane, op.ldsAddress[lane], info.ldsBytes);
 }
 
 /// A hash of what the footprint of `op` is made from.
@@ -167,24 +199,22 @@ const LdsFootprint &LdsShadow::footprint(const InstructionInfo &info, const Pend
 }
 
 bool LdsShadow::enter(const Access &access, const LdsFootprint &footprint) {
-  Conflict conflict;
-  bool written = true, defined = true;
   if (!access.write) {
     for (uint32_t group : footprint.groups) {
       const Cell &cell = groups[group];
-      if (meetsWrite(access, cell) || cell.writeEpoch == 0 || cell.undefined)
+      if (meetsWrite(access, cell) || cell.writeEpoch == 0 || cell.origin != 0)
         return false;
     }
     for (uint32_t group : footprint.groups)
-      if (!readsAgain(access, groups[group]))
-        readCell(access, groups[group], conflict, written, defined);
+      if (!readsAgain(access, groups[group]) && !access.atomic)
+        enterRead(access, groups[group]);
     return true;
   }
   for (uint32_t group : footprint.groups)
     if (meetsWrite(access, groups[group]) || meetsRead(access, groups[group]))
       return false;
   for (uint32_t group : footprint.groups)
-    writeCell(access, groups[group], conflict);
+    enterWrite(access, groups[group]);
   return true;
 }
 
@@ -194,21 +224,24 @@ void LdsShadow::extend(const Access &access, const LdsFootprint &footprint) {
 }
 
 void LdsShadow::touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-                      bool &written, bool &defined) {
+                      Contents &contents) {
   auto [first, end] = cellsOf(address, bytes);
   for (uint32_t i = first; i < end; ++i) {
+    const bool before = conflict.found;
     Cell &cell = groups[single(i)];
     if (access.write)
       writeCell(access, cell, conflict);
     else if (!readsAgain(access, cell))
-      readCell(access, cell, conflict, written, defined);
+      readCell(access, cell, conflict, contents);
+    if (conflict.found != before)
+      conflict.offset = (i << shift) - address;
   }
 }
 
-void LdsShadow::setUndefined(uint32_t address, uint32_t bytes, bool undefined) {
+void LdsShadow::setUndefined(uint32_t address, uint32_t bytes, OriginId origin) {
   auto [first, end] = cellsOf(address, bytes);
   for (uint32_t i = first; i < end; ++i)
-    groups[single(i)].undefined = undefined;
+    groups[single(i)].origin = origin;
 }
 
 void LdsShadow::extend(const Access &access, uint32_t address, uint32_t bytes) {

@@ -44,10 +44,11 @@ public:
   /// The access of a whole operation is still in flight in the epoch `access.epoch`.
   void extend(const Access &access, const LdsFootprint &footprint);
 
-  /// As AccessShadow's functions of these names.
+  /// As AccessShadow's functions of these names, and what is read.
   void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-             bool &written, bool &defined);
-  void setUndefined(uint32_t address, uint32_t bytes, bool undefined);
+             Contents &contents);
+  /// What was just written is undefined.
+  void setUndefined(uint32_t address, uint32_t bytes, OriginId origin);
   void extend(const Access &access, uint32_t address, uint32_t bytes);
 
 private:
@@ -74,6 +75,7 @@ private:
   Known &find(const InstructionInfo &info, const PendingOp &op);
   bool isOf(const Known &known, const InstructionInfo &info, const PendingOp &op) const;
   void remember(Known &known, const InstructionInfo &info, const PendingOp &op);
+  bool findSingles(const InstructionInfo &info, const PendingOp &op, LdsFootprint &footprint);
   void findGroups(const InstructionInfo &info, const PendingOp &op, LdsFootprint &footprint);
   /// Cells of [address, address + bytes), which they cover as a whole.
   Range cellsOf(uint32_t address, uint32_t bytes);

@@ -2,6 +2,7 @@
 #include "MemoryCheck.h"
 
 #include "../Workgroup.h"
+#include "RegisterCheck.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -24,11 +25,12 @@ static bool isTransposed(const InstructionInfo &info) {
   return llvm::StringRef(info.hazard.name).contains("_TR_");
 }
 
-/// As forEachLds for global memory, by host address; lanes that follow each other in memory are
-/// joined. `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean LDS.
-template <class Visit, class VisitLds>
+/// As forEachLds for global memory, by host address; lanes that follow each other and do so in
+/// memory are joined. `visitLds(lane, address, bytes)` gets the lanes of FLAT operations that mean
+/// LDS, `visitScratch(lane)` those that mean scratch.
+template <class Visit, class VisitLds, class VisitScratch>
 static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const PendingOp &op,
-                          Visit visit, VisitLds visitLds) {
+                          Visit visit, VisitLds visitLds, VisitScratch visitScratch) {
   if (info.kind == InstructionClass::Smem) {
     uint32_t dwords = info.global == MemoryKind::Atomic  ? op.inRange[0] * info.globalBytes / 4u
                       : info.global == MemoryKind::Store ? op.inRange[0]
@@ -45,11 +47,12 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
   bool whole = info.formatted || info.global == MemoryKind::Atomic; // or nothing at all
   if (op.linear && !info.formatted)
     return visit(0, op.host[0], 64 * bytes);
+  const unsigned stride = info.laneStride();
   const Workgroup &group = *wave.group;
   bool flat = op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 0;
   std::byte *begin = nullptr;
   uint32_t length = 0;
-  int first = -1;
+  int first = -1, next = -1;
   auto flush = [&] {
     if (length)
       visit(first, begin, length);
@@ -69,17 +72,20 @@ static void forEachGlobal(const Wave &wave, const InstructionInfo &info, const P
         continue;
       }
       size_t scratch = size_t(group.context.privateBytes) * waveSize;
-      if (host >= wave.scratch && host < wave.scratch + scratch)
+      if (host >= wave.scratch && host < wave.scratch + scratch) {
+        visitScratch(static_cast<unsigned>(lane));
         continue;
+      }
     }
-    if (length && host == begin + length) {
+    if (length && host == begin + length && lane == next) {
       length += here;
-      continue;
+    } else {
+      flush();
+      begin = host;
+      length = here;
+      first = lane;
     }
-    flush();
-    begin = host;
-    length = here;
-    first = lane;
+    next = here == stride ? lane + 1 : -1;
   }
   flush();
 }
@@ -109,6 +115,9 @@ void MemoryCheck::begin(Workgroup &running, std::vector<WaveState> &waves) {
   pages.clear();
   lastShadow = nullptr;
   usesAtomics = false;
+  scratch.resize(running.waveCount);
+  for (ScratchShadow &shadow : scratch)
+    shadow.clear();
 }
 
 AccessShadow &MemoryCheck::pageOf(uint64_t page) {
@@ -126,18 +135,61 @@ AccessShadow &MemoryCheck::pageOf(uint64_t page) {
   return *shadow;
 }
 
-void MemoryCheck::race(FindingKind kind, const Place &place, unsigned lane,
-                       const Conflict &conflict, bool write, uint64_t address) {
-  Place at = place, other = place;
-  at.lane = static_cast<int8_t>(lane);
+/// The other side of a conflict, as far as it is known.
+Place MemoryCheck::otherPlace(const Conflict &conflict, const Place &place) const {
+  const WaveState &state = (*states)[conflict.wave];
+  Place other = place;
   other.index = conflict.index;
   other.wave = conflict.wave;
-  other.epoch = conflict.epoch;
-  log.add(kind, at, other, [&] {
-    return std::string(write ? "writes " : "reads ") +
-           (kind == FindingKind::LdsRace ? "LDS address " : "device address ") + hex(address) +
-           ", which another wave " + (conflict.withWrite ? "writes" : "reads") +
-           " with no wait and barrier between the two";
+  other.epoch = conflict.late ? noEpoch : conflict.epoch;
+  other.barrier = conflict.late ? noInstruction : state.barrier;
+  other.lane = -1;
+  if (!conflict.late)
+    return other;
+  for (const InFlight &flight : state.inFlight)
+    if (flight.active && flight.index == conflict.index) {
+      other.epoch = flight.epoch;
+      break;
+    }
+  return other;
+}
+
+/// The lane of the other party that touches `address`, if its operation is still in flight; else
+/// -1.
+int MemoryCheck::ldsLaneOf(const Conflict &conflict, uint32_t address) const {
+  int found = -1;
+  for (const InFlight &flight : (*states)[conflict.wave].inFlight) {
+    if (!flight.active || flight.index != conflict.index || flight.info->lds == MemoryKind::None)
+      continue;
+    const unsigned stride =
+        flight.info->lds == MemoryKind::LdsDma ? dmaStride(*flight.info) : 1u << 16;
+    forEachLds(*flight.info, *flight.op, [&](unsigned lane, uint32_t begin, unsigned bytes) {
+      if (found < 0 && address >= begin && address - begin < bytes)
+        found = static_cast<int>(lane + (address - begin) / stride);
+    });
+  }
+  return found;
+}
+
+void MemoryCheck::race(FindingKind kind, const Place &place, int lane, const Conflict &conflict,
+                       bool write, uint64_t address) {
+  const bool lds = kind == FindingKind::LdsRace;
+  const InstructionInfo &info = table.known(conflict.index);
+  Place at = place, other = otherPlace(conflict, place);
+  at.lane = static_cast<int8_t>(lane);
+  log.add(kind, at, other, [&](LoggedFinding &finding) {
+    finding.other.lane = lds ? static_cast<int8_t>(ldsLaneOf(conflict, uint32_t(address)))
+                             : laneOf(info, conflict.byte);
+    finding.what =
+        std::string(write ? "writes " : "reads ") + (lds ? "LDS address " : "device address ") +
+        hex(address) + ", which wave " + std::to_string(conflict.wave) +
+        (conflict.withWrite ? " writes" : " reads") +
+        (conflict.late
+             ? std::string("; that was issued before the last barrier, and no wait for ") +
+                   (info.global == MemoryKind::None || info.laneStride() == 0 ? "lgkmcnt"
+                                                                              : "vmcnt") +
+                   " before the barrier covers it"
+             : "; no barrier lies between the two");
   });
 }
 
@@ -156,37 +208,40 @@ void MemoryCheck::checkOwn(Wave &wave, WaveState &state, const PendingOp &op, co
     unsigned stride = dmaStride(loadInfo);
     uint32_t begin = load.scalar, end = begin + 64 * stride;
     int hit = -1;
+    unsigned loading = 0; // the load's lane
     uint32_t where = 0;
     forEachLds(accessInfo, access, [&](unsigned lane, uint32_t address, unsigned bytes) {
       if (hit >= 0 || address >= end || address + bytes <= begin)
         return;
       unsigned first = (std::max(address, begin) - begin) / stride;
       unsigned last = (std::min(address + bytes, end) - 1 - begin) / stride;
-      for (unsigned i = first; i <= last; ++i)
+      for (unsigned i = first; i <= last && hit < 0; ++i)
         if (load.mask >> i & 1) {
           hit = static_cast<int>(lane);
-          where = address;
+          loading = i;
+          where = std::max(address, begin + i * stride);
         }
     });
     if (hit < 0)
       return;
-    Place at = place, other = place;
-    at.lane = static_cast<int8_t>(hit);
-    other.index = flight.index;
-    other.epoch = flight.epoch;
-    log.add(FindingKind::UseBeforeWait, at, other, [&] {
-      return dma ? "loads to LDS address " + hex(where) +
-                       ", which an LDS operation of the same wave in flight still uses; wait for "
-                       "lgkmcnt before"
-                 : "accesses LDS address " + hex(where) +
-                       ", which a load to LDS of the same wave in flight is going to write; wait "
-                       "for vmcnt before";
+    Place at = place, other = flight.place(place);
+    (dma ? other : at).lane = static_cast<int8_t>(hit);
+    (dma ? at : other).lane = static_cast<int8_t>(loading);
+    log.add(FindingKind::UseBeforeWait, at, other, [&](LoggedFinding &finding) {
+      NeededWait wait;
+      wait.cover(wave, slot);
+      finding.what = (dma ? "loads to LDS address " + hex(where) +
+                                ", which an LDS operation in flight still uses"
+                          : "accesses LDS address " + hex(where) +
+                                ", which a load to LDS in flight is going to write") +
+                     "; it takes " + wait.text() + " before";
+      finding.otherRole = dma ? "the LDS operation is" : "the load is";
     });
   });
 }
 
-void MemoryCheck::checkAlignment(const InstructionInfo &info, uint32_t addressBits,
-                                 const Place &place) {
+void MemoryCheck::checkAlignment(const InstructionInfo &info, const PendingOp &op,
+                                 uint32_t addressBits, const Place &place) {
   bool dma = info.lds == MemoryKind::LdsDma;
   unsigned natural = dma ? 4 : info.ldsBytes == 12 ? 16 : info.ldsBytes;
   if (natural == 0 || !(addressBits & (natural - 1)))
@@ -194,26 +249,40 @@ void MemoryCheck::checkAlignment(const InstructionInfo &info, uint32_t addressBi
   bool strict = dma || info.lds == MemoryKind::Atomic;
   log.add(
       FindingKind::MisalignedLds, place, {},
-      [&] {
-        return "an LDS address is not a multiple of " + std::to_string(natural) +
-               (strict ? "; the low bits are dropped or the access faults"
-                       : "; that works in unaligned mode only, and more slowly");
+      [&](LoggedFinding &finding) {
+        uint32_t odd = 0;
+        forEachLds(info, op, [&](unsigned lane, uint32_t address, unsigned) {
+          if (odd != 0 || !(address & (natural - 1)))
+            return;
+          odd = address;
+          finding.at.lane = static_cast<int8_t>(dma ? -1 : static_cast<int>(lane));
+        });
+        finding.what = "accesses LDS address " + hex(odd) + ", which is not a multiple of " +
+                       std::to_string(natural) +
+                       (strict ? "; the low bits are dropped or the access faults"
+                               : "; that works in unaligned mode only, and more slowly");
       },
       strict ? FindingSeverity::Error : FindingSeverity::Advice);
 }
 
-/// Enters an LDS operation lane by lane; the result are the lanes that read what is undefined.
+/// Enters an LDS operation lane by lane; the result are the lanes that read what is undefined, of
+/// which `first` describes the first.
 uint64_t MemoryCheck::touchLanes(const InstructionInfo &info, const PendingOp &op,
-                                 const Access &access, const Place &place) {
+                                 const Access &access, const Place &place, Contents &first) {
   uint64_t undefined = 0;
+  const unsigned stride = info.lds == MemoryKind::LdsDma ? dmaStride(info) : 1u << 16;
   forEachLds(info, op, [&](unsigned lane, uint32_t address, unsigned bytes) {
     Conflict conflict;
-    bool written = true, defined = true;
-    lds.touch(access, address, bytes, conflict, written, defined);
+    Contents contents;
+    lds.touch(access, address, bytes, conflict, contents);
     if (conflict.found)
-      race(FindingKind::LdsRace, place, lane, conflict, access.write, address);
-    if (!written || !defined)
-      undefined |= uint64_t(1) << lane;
+      race(FindingKind::LdsRace, place, static_cast<int>(lane + conflict.offset / stride), conflict,
+           access.write, address + conflict.offset);
+    if (contents.defined())
+      return;
+    if (undefined == 0)
+      first = contents;
+    undefined |= uint64_t(1) << lane;
   });
   return undefined;
 }
@@ -223,7 +292,7 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
   if (op.mask == 0)
     return;
   const LdsFootprint &footprint = lds.footprint(info, op);
-  checkAlignment(info, footprint.addressBits, place);
+  checkAlignment(info, op, footprint.addressBits, place);
   InFlight &flight = state.inFlight[op.slot];
   flight.ldsBegin = footprint.begin;
   flight.ldsEnd = footprint.end;
@@ -234,38 +303,18 @@ void MemoryCheck::issuedLds(Wave &wave, WaveState &state, const PendingOp &op, c
     checkOwn(wave, state, op, place);
   Access access{place.index, place.epoch, place.wave, info.lds != MemoryKind::Load,
                 info.lds == MemoryKind::Atomic};
+  Contents contents;
   bool quiet = lds.enter(access, footprint);
-  uint64_t undefined = quiet ? 0 : touchLanes(info, op, access, place);
+  uint64_t undefined = quiet ? 0 : touchLanes(info, op, access, place, contents);
   if (info.lds == MemoryKind::Store)
-    return storeUndefined(wave, state, op);
+    return storeUndefined(state, op);
   if (undefined == 0)
     return;
   if (isTransposed(info))
     for (unsigned group = 0; group < 64; group += 16)
       if (undefined >> group & 0xffff)
         undefined |= uint64_t(0xffff) << group;
-  for (const amdgpu::RegisterAccess &write : info.vectorWrites)
-    for (unsigned reg = write.first; reg < write.end(); ++reg) {
-      state.defined[reg] &= ~undefined;
-      state.origin[reg] = place.index;
-      state.watchVector(reg);
-    }
-}
-
-/// What is stored to LDS may be undefined itself.
-void MemoryCheck::storeUndefined(Wave &wave, WaveState &state, const PendingOp &op) {
-  const InstructionInfo &info = *state.inFlight[op.slot].info;
-  const MemoryFields &memory = op.instruction->memory;
-  unsigned dwords = (info.ldsBytes + 3u) / 4;
-  for (unsigned second = 0; second <= unsigned(info.ldsTwo); ++second)
-    for (unsigned i = 0; i < dwords; ++i) {
-      unsigned reg = (second ? memory.data1 : memory.data) + i;
-      for (uint64_t left = op.mask & ~state.defined[reg]; left; left &= left - 1) {
-        auto lane = static_cast<unsigned>(std::countr_zero(left));
-        uint32_t address = op.ldsAddress[lane] + (second ? op.scalar : 0) + 4 * i;
-        lds.setUndefined(address, std::min(4u, unsigned(info.ldsBytes)), true);
-      }
-    }
+  loadUndefined(state, info, undefined, contents);
 }
 
 /// C's atomic loads and stores are plain ones with a scope: sc1 for the device and beyond, sc0 or
@@ -296,35 +345,25 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
   bool update = info.global == MemoryKind::Atomic, write = info.global != MemoryKind::Load;
   bool atomic = update || isScoped(info, op, /*device=*/false);
   GlobalAccess kind = sharedKind(info, op);
-  AccessKey key = accessKey(place.workgroup, place.wave, place.index);
   Access access{place.index, place.epoch, place.wave, write, atomic};
+  const unsigned stride = info.laneStride();
   bool several = group->waveCount > 1;
   if (several && !tracking && (write || reads.size() > maxReads))
     trackPages(place.epoch);
   auto touch = [&](int lane, std::byte *host, uint32_t bytes) {
+    access.byte = static_cast<uint16_t>(lane < 0 ? 0 : static_cast<unsigned>(lane) * stride);
     if (!usesAtomics)
-      shared.touch(host, bytes, kind, key, sharedPages);
+      shared.touch(host, bytes, kind, accessKey(access, place.workgroup), sharedPages);
     if (several && tracking)
-      touchPages(access, lane, host, bytes, place);
+      touchPages(access, host, bytes, place);
     else if (several)
       reads.push_back({access, place, host, bytes});
   };
   auto touchLds = [&](unsigned lane, uint32_t address, unsigned bytes) {
-    flatLds = true;
-    Conflict conflict;
-    bool written = true, defined = true;
-    lds.touch(withoutScope(access, update), address, bytes, conflict, written, defined);
-    if (conflict.found)
-      race(FindingKind::LdsRace, place, lane, conflict, write, address);
-    if (!write && !(written && defined))
-      for (const amdgpu::RegisterAccess &result : info.vectorWrites)
-        for (unsigned reg = result.first; reg < result.end(); ++reg) {
-          state.defined[reg] &= ~(uint64_t(1) << lane);
-          state.origin[reg] = place.index;
-          state.watchVector(reg);
-        }
+    touchFlatLds(state, op, withoutScope(access, update), lane, address, bytes, place);
   };
-  forEachGlobal(wave, info, op, touch, touchLds);
+  forEachGlobal(wave, info, op, touch, touchLds,
+                [&](unsigned lane) { touchScratch(wave, state, op, lane); });
   usesAtomics |= update;
 }
 
@@ -334,22 +373,28 @@ void MemoryCheck::issued(Wave &wave, WaveState &state, const PendingOp &op, cons
     issuedLds(wave, state, op, place);
   if (info.global != MemoryKind::None)
     issuedGlobal(wave, state, op, place);
+  if (op.instruction->encoding == Encoding::FLAT && op.instruction->memory.segment == 1 &&
+      info.lds == MemoryKind::None)
+    issuedScratch(wave, state, op);
 }
 
 /// Enters an access in the pages of the workgroup.
-void MemoryCheck::touchPages(const Access &access, int lane, std::byte *host, uint32_t bytes,
+void MemoryCheck::touchPages(const Access &access, std::byte *host, uint32_t bytes,
                              const Place &place) {
+  Access part = access;
   forEachPage(host, bytes, [&](uint64_t page, uint32_t inPage, uint32_t here) {
     Conflict conflict;
-    bool written = true, defined = true;
-    pageOf(page).touch(access, inPage, here, conflict, written, defined);
+    pageOf(page).touch(part, inPage, here, conflict);
+    const uint32_t byte = part.byte + conflict.offset;
+    part.byte = static_cast<uint16_t>(part.byte + here);
     if (!conflict.found)
       return;
-    auto *at = reinterpret_cast<std::byte *>(page * GlobalShadow::pageBytes + inPage);
+    auto *at =
+        reinterpret_cast<std::byte *>(page * GlobalShadow::pageBytes + inPage) + conflict.offset;
     const Allocation *allocation = group->context.memory->findHost(at);
     uint64_t device =
         allocation ? allocation->base + static_cast<uint64_t>(at - allocation->host) : 0;
-    race(FindingKind::GlobalRace, place, static_cast<unsigned>(std::max(lane, 0)), conflict,
+    race(FindingKind::GlobalRace, place, laneOf(table.known(access.index), byte), conflict,
          access.write, device);
   });
 }
@@ -359,7 +404,7 @@ void MemoryCheck::touchPages(const Access &access, int lane, std::byte *host, ui
 void MemoryCheck::trackPages(uint32_t epoch) {
   tracking = true;
   for (const Read &read : reads)
-    touchPages(read.access, -1, read.host, read.bytes, read.place);
+    touchPages(read.access, read.host, read.bytes, read.place);
   reads.clear();
   for (unsigned i = 0; i < group->waveCount; ++i)
     extendGlobal(group->waves[i], (*states)[i], epoch);
@@ -394,13 +439,17 @@ void MemoryCheck::extendGlobal(Wave &wave, WaveState &state, uint32_t epoch) {
                   isScoped(*flight.info, *flight.op, /*device=*/false)};
     forEachGlobal(
         wave, *flight.info, *flight.op,
-        [&](int, std::byte *host, uint32_t bytes) {
+        [&](int lane, std::byte *host, uint32_t bytes) {
+          access.byte = static_cast<uint16_t>(
+              lane < 0 ? 0 : static_cast<unsigned>(lane) * flight.info->laneStride());
           forEachPage(host, bytes, [&](uint64_t page, uint32_t inPage, uint32_t here) {
             pageOf(page).extend(access, inPage, here);
+            access.byte = static_cast<uint16_t>(access.byte + here);
           });
         },
         [&](unsigned, uint32_t address, unsigned bytes) {
           lds.extend(withoutScope(access, false), address, bytes);
-        });
+        },
+        [](unsigned) {});
   }
 }

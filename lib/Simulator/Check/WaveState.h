@@ -2,8 +2,8 @@
 #pragma once
 
 #include "../Wave.h"
-#include "FindingLog.h"
 #include "InstructionInfo.h"
+#include "Origin.h"
 
 #include <bit>
 
@@ -18,6 +18,17 @@ struct InFlight {
   const InstructionInfo *info = nullptr;
   const PendingOp *op = nullptr;
   uint32_t ldsBegin = 0, ldsEnd = 0; ///< the LDS bytes that it touches lie in between
+
+  /// Where it was issued; `now` is a place of the same wave.
+  Place place(const Place &now) const {
+    Place place = now;
+    place.index = index;
+    place.lane = -1;
+    if (epoch != now.epoch)
+      place.barrier = noInstruction;
+    place.epoch = epoch;
+    return place;
+  }
 };
 
 /// A set of slots of operations, visited in ascending order.
@@ -39,15 +50,17 @@ private:
 
 struct WaveState {
   /// Registers that need a closer look where they are used: an operation in flight will write them,
-  /// they are undefined somewhere, or `origin` says something of them. Bits.
+  /// or they are undefined somewhere. Bits.
   uint64_t watched[(vectorRegisters + 63) / 64];
   uint64_t watchedScalar[2]; ///< not defined, or about to be written
   /// Lanes of each register that hold something.
   uint64_t defined[vectorRegisters];
   uint32_t scalarDefined[144]; ///< bits of each scalar register that do
   bool sccDefined = false;
-  /// The LDS read that an undefined register comes from, or `noInstruction`.
-  uint32_t origin[vectorRegisters];
+  /// Of registers that are undefined somewhere: where that comes from, and the instruction that
+  /// wrote it; `noInstruction` if none did.
+  OriginId origin[registerNumbers];
+  uint32_t writer[registerNumbers];
   /// Slot + 1 of the operation in flight that will write a register, 0: none.
   uint8_t pendingVector[vectorRegisters];
   uint8_t pendingScalar[144];
@@ -57,6 +70,7 @@ struct WaveState {
   unsigned dmaInFlight = 0;       ///< loads to LDS among them
   SlotSet dmaSlots, ldsSlots;     ///< loads to LDS, and the other operations that touch LDS
   uint32_t current = 0;           ///< the instruction in execution
+  uint32_t barrier = 0;           ///< the barrier passed last, or `noInstruction`
 
   /// The latest instructions, for hazards.
   static constexpr unsigned windowSize = 32;
@@ -67,9 +81,14 @@ struct WaveState {
   uint32_t expected = 0;       ///< the slot that follows the last instruction
 
   void reset(const Wave &wave);
+  /// The instruction in execution leaves `reg` undefined somewhere.
+  void setOrigin(RegisterNumber reg, OriginId from) {
+    origin[reg] = from;
+    writer[reg] = current;
+  }
   /// After a change of what is known of a register.
   void watchVector(unsigned reg) {
-    bool on = pendingVector[reg] || ~defined[reg] || origin[reg] != noInstruction;
+    bool on = pendingVector[reg] || ~defined[reg];
     uint64_t bit = uint64_t(1) << reg % 64, &word = watched[reg / 64];
     word = on ? word | bit : word & ~bit;
   }

@@ -127,7 +127,7 @@ TEST(SimDevice, FailsCheckedLaunchesOnStreams) {
   checked.check = true;
   device->setSimulationOptions(checked);
   Status raced = (*stream)->launch(**race, shape, block);
-  expectError(raced, "kernel 'race': lds-race: ");
+  expectError(raced, "kernel 'race': lds-race: 'ds_");
   EXPECT_EQ(raced.error().kind, ErrorKind::Execution);
   expectError((*stream)->launch(**poke, shape, std::as_bytes(std::span(&nowhere, 1))),
               "kernel 'poke': ");

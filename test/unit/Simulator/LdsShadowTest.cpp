@@ -20,18 +20,18 @@ public:
   Bytes() : cells(ldsBytes) {}
   void clear() { cells.assign(ldsBytes, Cell()); }
   void touch(const Access &access, uint32_t address, uint32_t bytes, Conflict &conflict,
-             bool &written, bool &defined) {
+             Contents &contents) {
     for (uint32_t i = address; i < std::min(address + bytes, ldsBytes); ++i)
       access.write ? writeCell(access, cells[i], conflict)
-                   : readCell(access, cells[i], conflict, written, defined);
+                   : readCell(access, cells[i], conflict, contents);
   }
   void extend(const Access &access, uint32_t address, uint32_t bytes) {
     for (uint32_t i = address; i < std::min(address + bytes, ldsBytes); ++i)
       extendCell(access, cells[i]);
   }
-  void setUndefined(uint32_t address, uint32_t bytes) {
+  void setUndefined(uint32_t address, uint32_t bytes, OriginId origin) {
     for (uint32_t i = address; i < std::min(address + bytes, ldsBytes); ++i)
-      cells[i].undefined = true;
+      cells[i].origin = origin;
   }
 
 private:
@@ -44,13 +44,14 @@ Found touchLanes(Shadow &shadow, const InstructionInfo &info, const PendingOp &o
   Found found;
   forEachLds(info, op, [&](unsigned lane, uint32_t address, unsigned bytes) {
     Conflict conflict;
-    bool written = true, defined = true;
-    shadow.touch(access, address, bytes, conflict, written, defined);
-    if (conflict.found || !written || !defined)
+    Contents contents;
+    shadow.touch(access, address, bytes, conflict, contents);
+    if (conflict.found || !contents.defined())
       found.push_back(std::to_string(lane) + ": " + std::to_string(conflict.found) +
                       (conflict.withWrite ? " write " : " read ") + std::to_string(conflict.index) +
-                      " of wave " + std::to_string(conflict.wave) + (written ? "" : " unwritten") +
-                      (defined ? "" : " undefined"));
+                      " of wave " + std::to_string(conflict.wave) + (conflict.late ? " late" : "") +
+                      (contents.written ? "" : " unwritten") + " origin " +
+                      std::to_string(contents.origin));
   });
   return found;
 }
@@ -139,8 +140,9 @@ static void compare(uint64_t seed, unsigned finest) {
     ASSERT_EQ(found, expected) << "at step " << step;
     if (info.lds == MemoryKind::Store && operations.below(8) == 0) {
       uint32_t address = op.ldsAddress[63];
-      groups.setUndefined(address, info.ldsBytes, true);
-      bytes.setUndefined(address, info.ldsBytes);
+      const auto origin = static_cast<OriginId>(1 + operations.below(3));
+      groups.setUndefined(address, info.ldsBytes, origin);
+      bytes.setUndefined(address, info.ldsBytes, origin);
     }
     if (operations.below(6) == 0)
       flying.emplace_back(index, access);

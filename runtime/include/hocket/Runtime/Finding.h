@@ -2,7 +2,8 @@
 // instructions, with the first place where it showed and how often it did.
 //
 // Findings do not depend on the number of host threads. docs/Simulator.md says what each kind means
-// and what is an error and what advice.
+// and what is an error and what advice. Each fact is in one place: `what` does not repeat the
+// sites.
 #pragma once
 
 #include <cstdint>
@@ -37,15 +38,29 @@ enum class FindingSeverity : uint8_t {
   Advice, ///< allowed, but unproven or not portable
 };
 
-/// One side of a finding.
-struct FindingSite {
+/// An instruction in the code.
+struct FindingCode {
   std::string instruction; ///< as the assembler takes it; "" unknown
-  uint64_t offset = 0;     ///< of the instruction from the kernel's entry, bytes
+  std::string function;    ///< that it is in, if not the kernel itself
+  uint64_t offset = 0;     ///< from the entry of the kernel or of `function`, bytes
+  std::string source;      ///< "file:line" where the code object has debug information, else ""
+};
+
+/// One side of a finding: an instruction in execution.
+struct FindingSite : FindingCode {
   uint32_t workgroup[3] = {0, 0, 0};
   uint32_t wave = 0;
-  int32_t lane = -1;  ///< -1: the wave as a whole
-  uint64_t epoch = 0; ///< barriers that the workgroup had passed
-  std::string source; ///< "file:line" where the code object has debug information, else ""
+  int32_t lane = -1; ///< -1: the wave as a whole, or not known
+  /// Barriers that the workgroup had passed when the instruction was issued: which cluster it is.
+  /// Absent between workgroups, which no barrier orders, and where it is not known.
+  std::optional<uint64_t> epoch;
+  std::optional<FindingCode> barrier; ///< the one that the wave had passed last
+};
+
+/// An instruction that has a part in a finding.
+struct FindingStep {
+  std::string role; ///< words before the instruction: "v2 was last written by"
+  FindingCode code;
 };
 
 struct Finding {
@@ -54,14 +69,23 @@ struct Finding {
   std::string kernel;
   FindingSite at;                   ///< the instruction that is wrong, or the later of two
   std::optional<FindingSite> other; ///< the other party
+  std::string otherRole;            ///< words before it: "the other party is"
   std::string what;                 ///< what happened, in words, with registers and addresses
+  std::vector<FindingStep> trail;   ///< where an undefined value came by
   uint64_t count = 1;               ///< executed instructions that showed it
 };
 
 /// One line of text, with both parties.
 std::string describeFinding(const Finding &finding);
+/// The same without severity, kind and kernel.
+std::string describeDetails(const Finding &finding);
 /// Adds `more` to `findings`: what is there already (kind, severity and instructions) is counted.
 void mergeFindings(std::vector<Finding> &findings, const std::vector<Finding> &more);
+/// Whether findings of `kind` end a launch.
+bool endsLaunch(FindingKind kind);
+/// Why a checked launch did not finish, where the report has the finding that says so: its kind.
+/// Else `fault`, the error of the launch.
+std::string describeFault(const std::string &fault, const std::vector<Finding> &findings);
 /// Whether any finding is an error.
 bool hasErrors(const std::vector<Finding> &findings);
 
