@@ -236,8 +236,15 @@ static int runDriver(int argc, char **argv) {
       "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
   for (const ShippedSchedule &shipped : shippedSchedules())
     overview += " " + std::string(shipped.name);
-  if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &llvm::errs()))
-    return 2;
+  std::string complaint;
+  llvm::raw_string_ostream stream(complaint);
+  if (!cl::ParseCommandLineOptions(argc, argv, overview + "\n", &stream)) {
+    llvm::StringRef text(complaint);
+    text.consume_front("hocketc: ");
+    if (text.empty()) // a bad value, of which LLVM has told standard error
+      return 2;
+    return fail(invalidInput(text.trim().str()), /*dumped=*/true);
+  }
   if (all) {
     Status status = runAll();
     return status ? 0 : fail(status.error(), /*dumped=*/true);
