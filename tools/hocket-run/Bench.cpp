@@ -261,32 +261,14 @@ void Bench::fit() {
     calibration = calibrate(figures, calibration.launch);
 }
 
-Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
-  static SubcommandTable optionTable;
-  CommandLine command{
-      "bench",
-      "hocket-run bench [--problems FILE | --published FILE] [--kernel NAME=CHOICE] "
-      "[options]",
-      "Measures kernels on HIP, or predicts them by the cycle model, over a list of "
-      "problems (default: the published ones)",
-      &optionTable,
-      OPT_INPUT,
-      OPT_UNKNOWN,
-      OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
+static Result<int> runBench(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
     return status.error();
-  Result<Bench> bench = Bench::read(*options);
+  Result<Bench> bench = Bench::read(options);
   if (!bench.ok())
     return bench.error();
   // The options are read before anything is compiled: linking resets LLVM's.
-  std::string jsonPath = options->string(OPT_json), csvPath = options->string(OPT_csv);
+  std::string jsonPath = options.string(OPT_json), csvPath = options.string(OPT_csv);
   if (Status status = bench->runAll(); !status.ok())
     return status.error();
   bench->fit();
@@ -299,4 +281,19 @@ Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
   if (Status status = writeJson(jsonPath, bench->toJson()); !status.ok())
     return status.error();
   return bench->slower() == 0 ? exitRight : exitWrong;
+}
+
+Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
+  static SubcommandTable optionTable;
+  CommandLine command{
+      "bench",
+      "hocket-run bench [--problems FILE | --published FILE] [--kernel NAME=CHOICE] "
+      "[options]",
+      "Measures kernels on HIP, or predicts them by the cycle model, over a list of "
+      "problems (default: the published ones)",
+      &optionTable,
+      OPT_INPUT,
+      OPT_UNKNOWN,
+      OPT_help};
+  return runSubcommand(command, args, runBench);
 }

@@ -144,6 +144,25 @@ static Result<int> stress(const jit::CacheSettings &settings, const Options &opt
   return report->failures.empty() ? exitRight : exitWrong;
 }
 
+static Result<int> runCache(const Options &options) {
+  Result<std::string> action = options.onlyInput("action (list, clear, verify, stress)");
+  if (!action.ok())
+    return action.error();
+  Result<jit::CacheSettings> settings = readSettings(options);
+  if (!settings.ok())
+    return settings.error();
+  jit::DiskCache cache(*settings);
+  if (*action == "list")
+    return listEntries(cache, options);
+  if (*action == "clear")
+    return clearEntries(cache);
+  if (*action == "verify")
+    return verifyEntries(cache, options);
+  if (*action == "stress")
+    return stress(*settings, options);
+  return invalidInput("unknown action '" + *action + "'; known are list, clear, verify, stress");
+}
+
 Result<int> run::cacheCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"cache",
@@ -153,27 +172,5 @@ Result<int> run::cacheCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  Result<std::string> action = options->onlyInput("action (list, clear, verify, stress)");
-  if (!action.ok())
-    return action.error();
-  Result<jit::CacheSettings> settings = readSettings(*options);
-  if (!settings.ok())
-    return settings.error();
-  jit::DiskCache cache(*settings);
-  if (*action == "list")
-    return listEntries(cache, *options);
-  if (*action == "clear")
-    return clearEntries(cache);
-  if (*action == "verify")
-    return verifyEntries(cache, *options);
-  if (*action == "stress")
-    return stress(*settings, *options);
-  return invalidInput("unknown action '" + *action + "'; known are list, clear, verify, stress");
+  return runSubcommand(command, args, runCache);
 }

@@ -274,6 +274,8 @@ static Result<std::vector<std::string>> levelsOf(const std::string &option) {
 }
 
 static Result<int> difftest(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
+    return status.error();
   Result<uint64_t> seed = options.seed(OPT_seed);
   Result<int64_t> count = options.integer(OPT_count, 200, 1, 10'000'000);
   Result<int64_t> batch = options.integer(OPT_batch, 50, 1, 1000);
@@ -340,14 +342,5 @@ Result<int> run::difftestCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
-    return status.error();
-  return difftest(*options);
+  return runSubcommand(command, args, difftest);
 }

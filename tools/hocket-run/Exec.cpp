@@ -298,6 +298,13 @@ Result<int> Execution::run() {
   return report.passed() ? exitRight : exitWrong;
 }
 
+static Result<int> runExec(const Options &options) {
+  Result<Request> request = readRequest(options);
+  if (!request.ok())
+    return request.error();
+  return Execution(*std::move(request)).run();
+}
+
 Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"exec",
@@ -307,15 +314,5 @@ Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  Result<Request> request = readRequest(*options);
-  if (!request.ok())
-    return request.error();
-  return Execution(*std::move(request)).run();
+  return runSubcommand(command, args, runExec);
 }

@@ -83,6 +83,23 @@ static void print(llvm::raw_ostream &out, const CodeObjectInfo &info) {
     printKernel(out, kernel);
 }
 
+static Result<int> runInfo(const Options &options) {
+  Result<std::string> path = options.onlyInput("code object file");
+  if (!path.ok())
+    return path.error();
+  Result<std::vector<std::byte>> bytes = runtime::readFile(*path);
+  if (!bytes.ok())
+    return bytes.error();
+  Result<CodeObjectInfo> info = runtime::readCodeObjectInfo(*bytes, *path);
+  if (!info.ok())
+    return info.error();
+  if (!options.has(OPT_json))
+    print(llvm::errs(), *info);
+  if (Status status = writeJson(options.string(OPT_json), toJson(*info)); !status.ok())
+    return status.error();
+  return exitRight;
+}
+
 Result<int> run::infoCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"info",
@@ -92,25 +109,5 @@ Result<int> run::infoCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  Result<std::string> path = options->onlyInput("code object file");
-  if (!path.ok())
-    return path.error();
-  Result<std::vector<std::byte>> bytes = runtime::readFile(*path);
-  if (!bytes.ok())
-    return bytes.error();
-  Result<CodeObjectInfo> info = runtime::readCodeObjectInfo(*bytes, *path);
-  if (!info.ok())
-    return info.error();
-  if (!options->has(OPT_json))
-    print(llvm::errs(), *info);
-  if (Status status = writeJson(options->string(OPT_json), toJson(*info)); !status.ok())
-    return status.error();
-  return exitRight;
+  return runSubcommand(command, args, runInfo);
 }

@@ -85,6 +85,22 @@ static void print(llvm::raw_ostream &out, const Coverage &coverage) {
   out << '\n';
 }
 
+static Result<int> runIsa(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
+    return status.error();
+  if (!options.has(OPT_coverage))
+    return invalidInput("nothing to show; give '--coverage'");
+  Result<Coverage> coverage = sim::coverInstructions(options.string(OPT_arch, "gfx950"));
+  if (!coverage.ok())
+    return coverage.error();
+  if (!options.has(OPT_json))
+    print(llvm::outs(), *coverage);
+  if (options.has(OPT_json))
+    if (Status status = writeJson(options.string(OPT_json), toJson(*coverage)); !status.ok())
+      return status.error();
+  return coverage->count(CoveredInstruction::Missing) == 0 ? exitRight : exitWrong;
+}
+
 Result<int> run::isaCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"isa",
@@ -95,24 +111,5 @@ Result<int> run::isaCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
-    return status.error();
-  if (!options->has(OPT_coverage))
-    return invalidInput("nothing to show; give '--coverage'");
-  Result<Coverage> coverage = sim::coverInstructions(options->string(OPT_arch, "gfx950"));
-  if (!coverage.ok())
-    return coverage.error();
-  if (!options->has(OPT_json))
-    print(llvm::outs(), *coverage);
-  if (options->has(OPT_json))
-    if (Status status = writeJson(options->string(OPT_json), toJson(*coverage)); !status.ok())
-      return status.error();
-  return coverage->count(CoveredInstruction::Missing) == 0 ? exitRight : exitWrong;
+  return runSubcommand(command, args, runIsa);
 }

@@ -119,3 +119,14 @@ Status Options::noInputs() const {
     return Status::success();
   return usageError(command, "unexpected argument '" + inputs.front() + "'");
 }
+
+Result<int> run::runSubcommand(const CommandLine &command, llvm::ArrayRef<const char *> args,
+                               llvm::function_ref<Result<int>(const Options &)> work) {
+  Result<Options> options = Options::parse(command, args);
+  if (!options.ok())
+    return options.error();
+  if (!options->wantsHelp())
+    return work(*options);
+  options->printHelp();
+  return exitRight;
+}

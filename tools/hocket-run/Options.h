@@ -8,6 +8,7 @@
 #include "hocket/Support/Result.h"
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Option/ArgList.h"
 #include "llvm/Option/OptTable.h"
@@ -62,5 +63,10 @@ private:
   llvm::opt::InputArgList list;
   bool help = false;
 };
+
+/// Parses the options of a subcommand and does its `work` with them, or prints the help that they
+/// ask for. Gives the exit status.
+Result<int> runSubcommand(const CommandLine &command, llvm::ArrayRef<const char *> args,
+                          llvm::function_ref<Result<int>(const Options &)> work);
 
 } // namespace hocket::run

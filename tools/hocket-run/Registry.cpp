@@ -35,6 +35,27 @@ static Status printProfile(const KernelRegistry &registry, const std::string &na
   return Status::success();
 }
 
+static Result<int> runRegistry(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
+    return status.error();
+  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+  if (!registry.ok())
+    return internalError(registry.error().message);
+  if (options.has(OPT_profile)) {
+    if (options.has(OPT_json))
+      return invalidInput(
+          "--json writes the whole registry, profiles included; leave --profile out");
+    Status status = printProfile(*registry, options.string(OPT_profile));
+    return status.ok() ? Result<int>(exitRight) : status.error();
+  }
+  if (!options.has(OPT_json)) {
+    printKernels(llvm::outs(), *registry);
+    return exitRight;
+  }
+  Status status = writeJson(options.string(OPT_json), registry->toJson());
+  return status.ok() ? Result<int>(exitRight) : status.error();
+}
+
 Result<int> run::registryCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"registry",
@@ -44,29 +65,5 @@ Result<int> run::registryCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
-    return status.error();
-  const Result<KernelRegistry> &registry = KernelRegistry::shipped();
-  if (!registry.ok())
-    return internalError(registry.error().message);
-  if (options->has(OPT_profile)) {
-    if (options->has(OPT_json))
-      return invalidInput(
-          "--json writes the whole registry, profiles included; leave --profile out");
-    Status status = printProfile(*registry, options->string(OPT_profile));
-    return status.ok() ? Result<int>(exitRight) : status.error();
-  }
-  if (!options->has(OPT_json)) {
-    printKernels(llvm::outs(), *registry);
-    return exitRight;
-  }
-  Status status = writeJson(options->string(OPT_json), registry->toJson());
-  return status.ok() ? Result<int>(exitRight) : status.error();
+  return runSubcommand(command, args, runRegistry);
 }

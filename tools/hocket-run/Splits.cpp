@@ -166,6 +166,8 @@ static Result<double> readPercent(const Options &options, unsigned id, double fa
 }
 
 static Result<int> runSplits(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
+    return status.error();
   std::string path = options.string(OPT_problems);
   if (path.empty())
     return invalidInput("option '--problems' is missing; see 'hocket-run splits --help'");
@@ -224,14 +226,5 @@ Result<int> run::splitsCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
-    return status.error();
-  return runSplits(*options);
+  return runSubcommand(command, args, runSplits);
 }

@@ -45,6 +45,25 @@ static void print(llvm::raw_ostream &out, const TimeParameters &values) {
         << llvm::left_justify(info.unit, 18) << ' ' << info.text << '\n';
 }
 
+static Result<int> runTimeParameters(const Options &options) {
+  if (Status status = options.noInputs(); !status.ok())
+    return status.error();
+  std::string name = options.string(OPT_arch, "gfx950");
+  Result<const ArchInfo *> arch = findArch(name);
+  if (!arch.ok())
+    return arch.error();
+  TimeParameters values = TimeParameters().on(**arch);
+  if (options.has(OPT_json)) {
+    Status status = writeJson(options.string(OPT_json), toJson(name, values));
+    return status.ok() ? Result<int>(exitRight) : status.error();
+  }
+  if (options.has(OPT_arch))
+    print(llvm::outs(), values);
+  else
+    llvm::outs() << sim::timeParameterPage();
+  return exitRight;
+}
+
 Result<int> run::timeParametersCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"time-parameters",
@@ -55,27 +74,5 @@ Result<int> run::timeParametersCommand(llvm::ArrayRef<const char *> args) {
                       OPT_INPUT,
                       OPT_UNKNOWN,
                       OPT_help};
-  Result<Options> options = Options::parse(command, args);
-  if (!options.ok())
-    return options.error();
-  if (options->wantsHelp()) {
-    options->printHelp();
-    return exitRight;
-  }
-  if (Status status = options->noInputs(); !status.ok())
-    return status.error();
-  std::string name = options->string(OPT_arch, "gfx950");
-  Result<const ArchInfo *> arch = findArch(name);
-  if (!arch.ok())
-    return arch.error();
-  TimeParameters values = TimeParameters().on(**arch);
-  if (options->has(OPT_json)) {
-    Status status = writeJson(options->string(OPT_json), toJson(name, values));
-    return status.ok() ? Result<int>(exitRight) : status.error();
-  }
-  if (options->has(OPT_arch))
-    print(llvm::outs(), values);
-  else
-    llvm::outs() << sim::timeParameterPage();
-  return exitRight;
+  return runSubcommand(command, args, runTimeParameters);
 }
