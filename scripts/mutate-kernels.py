@@ -25,6 +25,8 @@ DUAL_WAVE_128 = """64x64 256x128 256x192 256x256 256x320 256x384 256x448 256x512
     200x450,batch=2,heads=2,kv-heads=1 1x1,batch=2,heads=4,kv-heads=2
     64x128,data=rising 64x192,data=rising 64x256,data=rising 256x256,data=rising 256x512,data=rising 256x576,data=rising
     33x320,data=rising 100x333,data=rising"""
+# The diagonal cuts the first tile and those behind it.
+PRELOAD = DUAL_WAVE_128 + " 256x330 256x390 256x460 256x520"
 # Tiles of 128 keys.
 DUAL_WAVE_64 = """40x300 257x700,heads=2,kv-heads=1,data=rising 100x60,batch=2 225x128 225x256 225x384 225x512 225x640
     225x1024 225x1152"""
@@ -63,7 +65,7 @@ def forward_runs():
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
         yield (f"dual_wave-d128-fast_scale-{mask}", "--kernel fmha_fwd_dual_wave --fast-scale", mask, DUAL_WAVE_128)
         for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
-            yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, DUAL_WAVE_128
+            yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, PRELOAD
     small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"
     yield "dual_wave-d64-none", small, "none", DUAL_WAVE_64
     yield "dual_wave-d64-causal", small, "causal", DUAL_WAVE_64_CAUSAL
