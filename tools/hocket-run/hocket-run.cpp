@@ -59,7 +59,7 @@ static std::vector<const char *> completeJson(llvm::ArrayRef<const char *> args)
   return result;
 }
 
-static int runSubcommand(int argc, char **argv) {
+static int dispatch(int argc, char **argv) {
   llvm::StringRef name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
     printHelp(llvm::outs());
@@ -81,7 +81,7 @@ static int runSubcommand(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
-  int exitStatus = runSubcommand(argc, argv);
+  int exitStatus = dispatch(argc, argv);
   Status written = finishOutput();
   return written.ok() ? exitStatus : fail(written.error());
 }

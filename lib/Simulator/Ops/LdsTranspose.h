@@ -23,10 +23,10 @@ HOCKET_SIM_INLINE void transpose(FourWords (&m)[4]) {
 
 #if defined(__AVX512F__)
 
-/// Four words of each lane, `at(lane)` being where they are: a host register holds lanes i, i + 4, i + 8 and i + 12 of sixteen, so
-/// that transposing within its quarters puts words into the order of lanes.
-template <class Address>
-HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
+/// Four words of each lane, `at(lane)` being where they are: a host register holds lanes i, i + 4,
+/// i + 8 and i + 12 of sixteen, so that transposing within its quarters puts words into the order
+/// of lanes.
+template <class Address> HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
   auto row = [&](unsigned lane) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i *>(at(lane)));
   };
@@ -49,8 +49,7 @@ HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
 
 #else
 
-template <class Address>
-HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
+template <class Address> HOCKET_SIM_INLINE void gatherFourWords(Address at, u32 (*to)[waveSize]) {
   for (unsigned lane = 0; lane < 64; lane += 4) {
     FourWords m[4];
     for (unsigned i = 0; i < 4; ++i)
