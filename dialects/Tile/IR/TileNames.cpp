@@ -133,6 +133,22 @@ void RescaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getResult(0), "scaled");
 }
 
+/// Elements are called after what they are elements of, coordinates after what they count.
+void MapOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (region.empty() || !getCoordinates() ||
+      region.getNumArguments() != getInputs().size() + 2)
+    return;
+  setName(getRowArgument(), "row");
+  setName(getColumnArgument(), "column");
+}
+void MapOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getNumResults() != 0)
+    setName(getResult(0), "mapped");
+}
+void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), stringifyReduction(getKind()));
+}
+
 //===-- Steps and the loop
 //-----------------------------------------------------------------------===//
 

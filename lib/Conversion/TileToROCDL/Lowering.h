@@ -87,6 +87,11 @@ void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
+void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         LoweringState &state);
+void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+
 class Emitter;
 struct RingValues;
 

@@ -140,6 +140,8 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
+    populateMapPatterns(converter, patterns, state);
+    populateReducePatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,
