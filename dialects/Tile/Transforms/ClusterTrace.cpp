@@ -202,6 +202,7 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
     }
     if (!llvm::is_contained(tileCounts, candidate))
       tileCounts.push_back(candidate);
+    countedUnits.push_back(unit);
     return success();
   }
   InFlightDiagnostic diagnostic = unit->emitOpError()
@@ -231,6 +232,11 @@ private:
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
+  void countPasses(Operation *loop, int64_t passes) {
+    while (!isa<KernelOp>(loop->getParentOp()))
+      loop = loop->getParentOp();
+    trace.passes[loop] = std::max(trace.passes[loop], passes);
+  }
   LogicalResult record(Operation &op);
   LogicalResult verifyPart(PutOp put, int64_t tile) const;
   void fold(Operation &op);
@@ -351,7 +357,7 @@ LogicalResult Interpreter::visitFor(scf::ForOp loop) {
     assign(loop.getRegionIterArgs(), loop.getYieldedValues());
   }
   assign(loop.getResults(), passes ? ValueRange(loop.getYieldedValues()) : loop.getInitArgs());
-  trace.mostPasses = std::max(trace.mostPasses, passes);
+  countPasses(loop, passes);
   return success();
 }
 
@@ -364,7 +370,7 @@ LogicalResult Interpreter::visitWhile(scf::WhileOp loop) {
     FailureOr<int64_t> more = number(end.getCondition(), loop, "a condition");
     if (failed(more))
       return failure();
-    trace.mostPasses = std::max(trace.mostPasses, passes);
+    countPasses(loop, passes);
     if (*more == 0) {
       assign(loop.getResults(), end.getArgs());
       return success();

@@ -290,6 +290,9 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
 
 void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const Copy &copy) {
+  // Waves that share no tile need not meet.
+  if (model.rings().empty() && model.groups() == 1)
+    return;
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
     return copy.valid(step.offset) && contains<PutOp, ReadOp, ReadTransposedOp>(step.op);
   });
@@ -613,7 +616,7 @@ void LoopEmitter::emit() {
   loop.erase();
 }
 
-static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
+static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {
   if (auto step = loop->getParentOfType<StepOp>())
     return loop.emitOpError() << "stands in step '" << step.getSymName()
                               << "'; a schedule places whole steps, so put the loop outside of it";
@@ -629,11 +632,7 @@ static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
                               << "' with two wave groups, but the "
                               << "kernel has " << kernel.getWaves()
                               << " waves; an even number is needed";
-  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule, skipRingHazards);
-  if (failed(model))
-    return failure();
-  LoopEmitter(loop, *model).emit();
-  return success();
+  return ScheduleModel::create(loop, schedule, skipRingHazards);
 }
 
 namespace {
@@ -642,9 +641,17 @@ struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTil
   void runOnOperation() override {
     SmallVector<ForTilesOp> loops;
     getOperation().walk([&](ForTilesOp loop) { loops.push_back(loop); });
-    for (ForTilesOp loop : loops)
-      if (failed(pipelineLoop(loop, skipRingHazards)))
+    // All before any is written out: that gives rings their depths, which another loop must not
+    // take for depths that were asked for.
+    std::vector<ScheduleModel> models;
+    for (ForTilesOp loop : loops) {
+      FailureOr<ScheduleModel> model = modelOf(loop, skipRingHazards);
+      if (failed(model))
         return signalPassFailure();
+      models.push_back(*std::move(model));
+    }
+    for (auto [loop, model] : llvm::zip_equal(loops, models))
+      LoopEmitter(loop, model).emit();
   }
 };
 } // namespace

@@ -17,10 +17,7 @@ LogicalResult hocket::lowering::layoutError(Operation *op, const Error &error) {
 Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   if (!ShapedType::isDynamic(type.getShape()[dimension]))
     return emit.i32(type.getShape()[dimension]);
-  int64_t index = type.getRank();
-  for (int64_t before = 0; before != dimension; ++before)
-    index += ShapedType::isDynamic(type.getShape()[before]);
-  return values[index];
+  return values[extentIndex(type, dimension)];
 }
 
 Value Emitter::i32(int64_t value) {

@@ -49,6 +49,8 @@ struct KernelValues {
   mlir::Value lds;  ///< ptr<3>, the first byte of the kernel's LDS
   int64_t waves = 0;
   const ArchInfo *arch = nullptr;
+  /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
+  bool exchanges = false;
 };
 
 /// What patterns look up: the kernel that an op stands in, and the alias scopes that keep LLVM from
@@ -56,6 +58,8 @@ struct KernelValues {
 struct LoweringState {
   llvm::DenseMap<mlir::Operation *, KernelValues> kernels; ///< by llvm.func
   mlir::ArrayAttr dmaScope, readScope;
+  /// Loads of numbers that the scalar unit may do: nothing in the kernel writes what they load.
+  llvm::DenseSet<mlir::Operation *> constantLoads;
 
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
@@ -84,6 +88,12 @@ void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePat
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
 
+void populateAccessPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+void populatePutFragmentPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateNumberPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
@@ -107,6 +117,12 @@ public:
   mlir::Value stride(int64_t dimension) const { return values[1 + dimension]; }
   /// The extent of a dimension: an argument of the kernel, or a constant.
   mlir::Value extent(Emitter &emit, int64_t dimension) const;
+  /// Which of the values is the extent of `dimension`, one that is not constant: extents follow the
+  /// pointer and the strides.
+  static int64_t extentIndex(tile::ViewType type, int64_t dimension) {
+    return type.getRank() +
+           llvm::count_if(type.getShape().take_front(dimension), mlir::ShapedType::isDynamic);
+  }
   int64_t elementBytes() const { return type.getElementType().getIntOrFloatBitWidth() / 8; }
 
 private:

@@ -15,6 +15,7 @@
 #include "RowBounds.h"
 
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/MemoryAccess.h"
 #include "hocket/Layout/FragmentReads.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -74,6 +75,15 @@ struct RingPattern : TilePattern<tile::RingOp> {
   LogicalResult matchAndRewrite(tile::RingOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    Value lds = emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()));
+    if (!op.getView()) {
+      // Nothing but LDS: no tile is taken from memory.
+      Value nowhere = LLVM::ZeroOp::create(
+          emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
+      SmallVector<Value> values = {nowhere, emit.i64(0), emit.i32(0), lds, emit.i32(0)};
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+      return success();
+    }
     ViewValues view(op.getView().getType(), adaptor.getView());
     // The dimensions of rows and of columns, and where the ring's first row is.
     int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
@@ -84,7 +94,7 @@ struct RingPattern : TilePattern<tile::RingOp> {
     SmallVector<Value> values = {
         elementAddress(emit, view, indices), byteStride(emit, view, rows),
         arith::SubIOp::create(emit, view.extent(emit, rows), first),
-        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
+        lds,
         emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
@@ -120,12 +130,14 @@ struct RowAccess {
   }
 };
 
-struct LoadPattern : TilePattern<tile::LoadOp> {
+struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)))
+      return failure();
     Emitter emit(op.getLoc(), rewriter);
-    tile::FragType frag = op.getResult().getType();
+    auto frag = cast<tile::FragType>(op.getResult().getType());
     bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
     int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
     int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
@@ -141,8 +153,8 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     RowAccess access{*reads, RowBounds(op.getView().getType())};
 
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
-          head = adaptor.getHead().front();
+    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
+          head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
     Value bytes =
         bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, access.bounds.rowBytes);
@@ -164,12 +176,14 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
   }
 };
 
-struct StorePattern : TilePattern<tile::StoreOp> {
+struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)))
+      return failure();
     Emitter emit(op.getLoc(), rewriter);
-    tile::FragType frag = op.getValue().getType();
+    auto frag = cast<tile::FragType>(op.getValue().getType());
     int64_t panel = tile::panelColumns(frag.getRows());
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
     if (!layout)
@@ -184,8 +198,8 @@ struct StorePattern : TilePattern<tile::StoreOp> {
       return layoutError(op, writes.error());
     RowAccess access{*writes, RowBounds(op.getView().getType())};
 
-    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
-          head = adaptor.getHead().front();
+    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
+          head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
     Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride,
                               access.bounds.rowBytes);
@@ -451,6 +465,16 @@ struct FencePattern : TilePattern<tile::FenceOp> {
 
 struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
+
+  /// To LLVM the barrier touches no memory, so it might take what another wave has put into LDS for
+  /// what it was: an empty instruction that may write anything.
+  static void clobberMemory(Emitter &emit) {
+    LLVM::InlineAsmOp::create(
+        emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  }
+
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -468,6 +492,8 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
     ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
     ROCDL::SBarrierOp::create(emit);
     ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    if (state.of(op).exchanges)
+      clobberMemory(emit);
     rewriter.eraseOp(op);
     return success();
   }
@@ -476,7 +502,7 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
+  patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern, FetchPattern, ReadPattern,
                ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

@@ -103,6 +103,8 @@ struct PutPattern : TilePattern<tile::PutOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::PutOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!isa<tile::PartType>(op.getPart().getType()))
+      return failure();
     const KernelValues &kernel = state.of(op);
     FailureOr<StagedRing> staged =
         stagedRing(op, op.getRing().getDefiningOp<tile::RingOp>(), kernel);

@@ -3,7 +3,7 @@
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
 // op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
 // Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
-#include "Lowering.h"
+#include "Access.h"
 
 #include "hocket/Conversion/Passes.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -132,9 +132,14 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     TypeConverter converter;
     populateTypeConversions(converter);
     LoweringState state = createState(&getContext());
+    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+      state.constantLoads.insert_range(findConstantLoads(kernel));
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
+    populateAccessPatterns(converter, patterns, state);
+    populateNumberPatterns(converter, patterns, state);
+    populatePutFragmentPatterns(converter, patterns, state);
     populateStagingPatterns(converter, patterns, state);
     populateComputePatterns(converter, patterns, state);
     populateCombinePatterns(converter, patterns, state);
