@@ -39,11 +39,6 @@ static LogicalResult verifyArithmetic(Operation *op) {
 LogicalResult hocket::tile::verifyUpstreamOps(KernelOp kernel) {
   WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<TileDialect>(op->getDialect())) {
-      if (isa<RingOp>(op) && op->getParentOp() != kernel) {
-        op->emitOpError("stands in a region; a ring is LDS of the whole kernel, put it into the "
-                        "kernel's own block");
-        return WalkResult::interrupt();
-      }
       // Other regions of the dialect say themselves what may stand in them.
       return op->getNumRegions() == 0 || isa<ForTilesOp, StepOp>(op) ? WalkResult::advance()
                                                                     : WalkResult::skip();

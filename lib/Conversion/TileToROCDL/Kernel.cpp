@@ -113,7 +113,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
     LLVM::GlobalOp lds = createLds(emit, kernel);
-    bool exchanges = llvm::any_of(kernel.getBody().getOps<tile::RingOp>(), tile::isComputed);
+    bool exchanges = false;
+    kernel.walk([&](tile::RingOp ring) { exchanges |= tile::isComputed(ring); });
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
                                             llvm::to_vector(signature.getConvertedTypes()));
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
