@@ -116,6 +116,12 @@ Result<std::optional<LdsUse>> hocket::tile::fragmentStoresUse(PutOp put) {
   }
 }
 
+Result<std::optional<LdsUse>> PutOp::getLdsUse(const ArchInfo &) {
+  if (getStagedPart())
+    return std::optional<LdsUse>();
+  return fragmentStoresUse(*this);
+}
+
 bool hocket::tile::isComputed(RingOp ring) {
   return llvm::any_of(ring.getRing().getUsers(), [](mlir::Operation *user) {
     auto put = mlir::dyn_cast<PutOp>(user);

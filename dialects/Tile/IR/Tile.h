@@ -24,6 +24,8 @@
 #define GET_TYPEDEF_CLASSES
 #include "Tile/IR/TileTypes.h.inc"
 
+#include "Tile/IR/TileInterfaces.h"
+
 #define GET_OP_CLASSES
 #include "Tile/IR/TileOps.h.inc"
 

@@ -4,6 +4,7 @@
 // a ring whose tiles pass through registers, what stores can) for the one that the kernel's own
 // accesses hit with the fewest bank conflicts.
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/FragmentPut.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
@@ -28,19 +29,18 @@ using namespace hocket::tile;
 /// Rings start at multiples of what one wave's LDS DMA writes.
 static constexpr int64_t kRingAlignment = 1024;
 
-/// Every way in which the ring is read, once.
+/// Every way in which the ring is accessed that its layout must suit, once.
 static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch) {
   std::vector<LdsUse> uses;
   for (Operation *user : ring.getRing().getUsers()) {
-    if (!isa<ReadOp, ReadTransposedOp>(user))
+    auto access = dyn_cast<RingAccessOpInterface>(user);
+    if (!access)
       continue;
-    auto frag = cast<FragType>(user->getResult(0).getType());
-    auto read = dyn_cast<ReadOp>(user);
-    Result<LdsUse> use = read ? operandReads(frag, wavePartOf(read.getPart()))
-                              : transposedOperandReads(frag, arch);
-    if (!use)
-      return use.error();
-    bool known = llvm::any_of(uses, [&](const LdsUse &other) {
+    Result<std::optional<LdsUse>> found = access.getLdsUse(arch);
+    if (!found)
+      return found.error();
+    const std::optional<LdsUse> &use = *found;
+    bool known = !use || llvm::any_of(uses, [&](const LdsUse &other) {
       return other.instruction == use->instruction && other.access.equivalent(use->access);
     });
     if (!known)
@@ -51,41 +51,48 @@ static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch
 
 /// Whether all that is written to the ring can be written by the target, in one way.
 static LogicalResult verifyWriters(RingOp ring, const ArchInfo &arch) {
-  FetchOp fetch;
-  PutOp put;
-  for (Operation *user : ring.getRing().getUsers()) {
-    if (auto op = dyn_cast<FetchOp>(user))
-      fetch = op;
-    if (auto op = dyn_cast<PutOp>(user))
-      put = op;
-  }
+  RingAccessOpInterface fetch, put;
+  for (Operation *user : ring.getRing().getUsers())
+    if (auto access = dyn_cast<RingAccessOpInterface>(user); access && access.writesSlot())
+      (access.isAsynchronous() ? fetch : put) = access;
   if (fetch && put) {
-    auto diagnostic = put.emitOpError() << "puts into ring '" << ring.getBindingName()
+    auto diagnostic = put->emitOpError() << "puts into ring '" << ring.getBindingName()
                                         << "', which is fetched into too; use one of both";
-    diagnostic.attachNote(fetch.getLoc()) << "the fetch is here";
+    diagnostic.attachNote(fetch->getLoc()) << "the fetch is here";
     return diagnostic;
   }
   if (fetch && !arch.hasLdsDma(kDmaBytes))
-    return fetch.emitOpError() << "needs loads of " << kDmaBytes << " bytes to LDS, which "
-                               << arch.name
-                               << " does not have; use 'tile.load_part' and 'tile.put'";
+    return fetch->emitOpError() << "needs loads of " << kDmaBytes << " bytes to LDS, which "
+                                << arch.name
+                                << " does not have; use 'tile.load_part' and 'tile.put'";
   return success();
+}
+
+static bool isStore(const LdsUse &use) {
+  return use.instruction >= LdsInstruction::WriteB32;
 }
 
 static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const ArchInfo &arch) {
   Result<std::vector<LdsUse>> uses = collectUses(ring, arch);
   if (!uses)
     return uses.error();
-  if (uses->empty())
+  if (llvm::all_of(*uses, isStore))
     return invalidInput(
         "nothing reads it, so there is nothing to choose by; remove it or write its layout");
   LdsTileRequest request;
   request.rows = ring.getRing().getType().getShape()[0];
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
+  // Reads of gathered rows tear apart what a lane stores: element by element then, at any price.
+  bool gathers = llvm::any_of(*uses, [](const LdsUse &use) { return !use.gatheredRows.empty(); });
+  if (gathers)
+    llvm::erase_if(*uses, isStore);
+  bool computed = isComputed(ring) && !gathers;
   request.uses = *uses;
-  request.dmaWaves = waves;
+  request.dmaWaves = computed ? 0 : waves;
   if (ring.getUnpadded())
     request.maxPadding = 0;
+  if (computed)
+    return findLdsLayout(request, arch.lds.access);
   return passesRegisters(ring) ? findStagedLdsLayout(request, arch.lds.access)
                                : findLdsLayout(request, arch.lds.access);
 }

@@ -23,7 +23,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket::tile {
 #define GEN_PASS_DEF_PIPELINETILESPASS
@@ -117,11 +116,11 @@ private:
 };
 } // namespace
 
-/// Whether the step holds one of these ops.
-template <typename... Ops> static bool contains(StepOp step) {
+/// Whether the step holds an access to a ring of this kind.
+static bool hasAccess(StepOp step, function_ref<bool(RingAccessOpInterface)> wanted) {
   return step
-      .walk([](Operation *op) {
-        return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      .walk([&](RingAccessOpInterface access) {
+        return wanted(access) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -133,12 +132,46 @@ Clusters LoopEmitter::scheduledClusters() const {
   return clusters;
 }
 
-/// What brings tiles to LDS, then everything else as it is written: legal for every algorithm.
+/// Whether a step of the same tile must be in an earlier cluster than `step`, or in the same: 1 or 0
+/// for each such step; it brings into a ring what `step` reads, or makes what `step` uses.
+static SmallVector<std::pair<StepOp, int64_t>> needsOf(StepOp step) {
+  SmallVector<std::pair<StepOp, int64_t>> needs;
+  step.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto from = operand.getDefiningOp<StepOp>(); from && from != step)
+        needs.emplace_back(from, 0);
+    auto read = dyn_cast<RingAccessOpInterface>(op);
+    if (!read || !read.readsSlot())
+      return;
+    for (Operation *user : read.getRing().getUsers()) {
+      auto access = dyn_cast<RingAccessOpInterface>(user);
+      auto writer = user->getParentOfType<StepOp>();
+      if (access && access.writesSlot() && writer && writer->getParentOp() == step->getParentOp())
+        needs.emplace_back(writer, 1);
+    }
+  });
+  return needs;
+}
+
+/// What brings tiles to LDS, then everything else as it is written; what waves compute and put into
+/// a ring ends a cluster in between. Legal for every algorithm.
 Clusters LoopEmitter::plainClusters() {
-  Clusters clusters(2);
+  llvm::MapVector<StepOp, int64_t> levels;
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
-    bool fetches = contains<FetchOp, LoadPartOp, PutOp>(step);
-    clusters[fetches ? 0 : 1].push_back({step, 0});
+    bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
+    levels[step] = brings ? 0 : 1;
+  }
+  // No longer than the longest chain of steps.
+  for (size_t round = 0; round != levels.size(); ++round)
+    for (auto &[step, level] : levels)
+      for (auto [from, distance] : needsOf(step))
+        if (auto found = levels.find(from); found != levels.end())
+          level = std::max(level, found->second + distance);
+  Clusters clusters(2);
+  for (auto &[step, level] : levels) {
+    if (level >= static_cast<int64_t>(clusters.size()))
+      clusters.resize(level + 1);
+    clusters[level].push_back({step, 0});
   }
   return clusters;
 }
@@ -187,16 +220,14 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
     return arith::RemUIOp::create(builder, copy.tile(builder, step.offset),
                                   constant(builder, depth));
   };
-  SmallVector<Operation *> accesses;
-  clone.walk([&](Operation *op) {
-    if (isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op))
-      accesses.push_back(op);
+  SmallVector<RingAccessOpInterface> accesses;
+  clone.walk([&](RingAccessOpInterface access) {
+    if (access.touchesSlot())
+      accesses.push_back(access);
   });
-  for (Operation *op : accesses) {
+  for (RingAccessOpInterface access : accesses) {
     builder.setInsertionPoint(clone);
-    Value slot = slotOf(op->getOperand(0));
-    llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, PutOp, ReadOp, ReadTransposedOp>(
-        [&](auto access) { access.getSlotMutable().assign(slot); });
+    access.setSlot(slotOf(access.getRing()));
   }
   builder.setInsertionPointAfter(clone);
 }
@@ -294,7 +325,9 @@ void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &
   if (model.rings().empty() && model.groups() == 1)
     return;
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
-    return copy.valid(step.offset) && contains<PutOp, ReadOp, ReadTransposedOp>(step.op);
+    return copy.valid(step.offset) && hasAccess(step.op, [](RingAccessOpInterface access) {
+             return access.countsAsLdsAccess();
+           });
   });
   AllowedInFlight allowed = copy.allowed(cluster);
   if (reads || allowed) {
