@@ -140,6 +140,9 @@ private:
   }
 
   Status setGrid() {
+    SmallVector<tile::WorkgroupIdOp> own(kernel.getBody().getOps<tile::WorkgroupIdOp>());
+    if (!own.empty())
+      return setOwnGrid(own);
     SmallVector<tile::BlockTileOp> tiles(kernel.getBody().getOps<tile::BlockTileOp>());
     SmallVector<tile::BlockIdOp> blocks(kernel.getBody().getOps<tile::BlockIdOp>());
     if (!tiles.empty() && blocks.empty())
@@ -162,6 +165,21 @@ private:
     for (unsigned dimension = 0; dimension != 3; ++dimension)
       if (Status status = setGridDimension(dimension, grid[dimension]); !status)
         return status;
+    return Status::success();
+  }
+
+  /// As the kernel says.
+  Status setOwnGrid(ArrayRef<tile::WorkgroupIdOp> own) {
+    bool others = !kernel.getBody().getOps<tile::BlockIdOp>().empty() ||
+                  !kernel.getBody().getOps<tile::BlockTileOp>().empty();
+    if (own.size() > 1 || others)
+      return invalidInput("kernel '" + result.kernel +
+                          "': the grid follows from one 'tile.workgroup_id', 'tile.block_id' or "
+                          "'tile.block_tile', found several");
+    for (auto [dimension, text] : llvm::enumerate(tile::WorkgroupIdOp(own.front()).getGrid()))
+      if (Status status = setGridDimension(dimension, cast<StringAttr>(text).str()); !status)
+        return invalidInput("kernel '" + result.kernel +
+                            "': 'tile.workgroup_id': " + status.error().message);
     return Status::success();
   }
 

@@ -188,7 +188,7 @@ static bool ranSteady(KernelOp kernel, const ClusterTrace &trace) {
   bool hasWhile = hasWhileLoop(kernel);
   return llvm::any_of(trace.events, [&](const ClusterEvent &event) {
     return hasWhile ? event.op->getParentOfType<scf::WhileOp>() != nullptr
-                    : event.op->getParentOfType<scf::ForOp>() && trace.mostPasses > 1;
+                    : event.op->getParentOfType<scf::ForOp>() && trace.mostPasses() > 1;
   });
 }
 

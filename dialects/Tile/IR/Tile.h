@@ -28,3 +28,10 @@
 
 #define GET_OP_CLASSES
 #include "Tile/IR/TileOps.h.inc"
+
+namespace hocket::tile {
+
+/// The view that `view` is some rows of, or an element of: a kernel's argument.
+mlir::Value wholeView(mlir::Value view);
+
+} // namespace hocket::tile

@@ -1,4 +1,6 @@
 // Kernels, views and memory: syntax and verifiers.
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/KernelVerify.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
@@ -97,6 +99,12 @@ LogicalResult KernelOp::verify() {
   return success();
 }
 
+LogicalResult KernelOp::verifyRegions() {
+  if (failed(verifyUpstreamOps(*this)))
+    return failure();
+  return verifyWrittenBlocks(*this);
+}
+
 StringRef KernelOp::getBinding(unsigned index) {
   auto binding = getArgAttrOfType<StringAttr>(index, "tile.bind");
   return binding ? binding.getValue() : StringRef();
@@ -151,11 +159,11 @@ LogicalResult GroupHeadOp::verify() {
 
 LogicalResult SliceRowsOp::verify() {
   ViewType view = getView().getType();
-  if (failed(requireRank4(*this, view)))
-    return failure();
-  if (!ShapedType::isDynamic(view.getShape()[1]))
+  if (view.getRank() < 2)
+    return emitOpError() << "needs a view with rows, found " << view;
+  if (!ShapedType::isDynamic(view.getShape()[getRowDimension()]))
     return emitOpError() << "needs a view with a run-time number of rows, found " << view
-                         << "; write '?' for its second extent";
+                         << "; write '?' for its extent " << getRowDimension();
   return success();
 }
 
@@ -176,22 +184,39 @@ static bool coversColumns(int64_t columns, ViewType view) {
 /// Beyond what any target has, and small enough to multiply.
 static constexpr int64_t kMostSlots = 1024, kMostLdsBytes = 1 << 20;
 
-LogicalResult RingOp::verify() {
-  ViewType view = getView().getType();
-  RingType ring = getRing().getType();
-  if (failed(getByColumns() ? requireMatrix(*this, view) : requireRank4(*this, view)))
+/// What a ring's tiles are taken from, or what takes the place of that.
+static LogicalResult verifySource(RingOp op) {
+  RingType ring = op.getRing().getType();
+  if (!op.getView()) {
+    if (op.getNameAttr() && !op.getByColumns())
+      return success();
+    return op.emitOpError("has neither a view nor a name; write named(\"...\") for a ring that "
+                          "waves fill, without by_columns");
+  }
+  ViewType view = op.getView().getType();
+  if (op.getNameAttr())
+    return op.emitOpError("has a view and a name; it is called after its view, leave the name out");
+  if (failed(op.getByColumns() ? requireMatrix(op, view) : requireRank4(op, view)))
     return failure();
-  if (getByColumns() && getIndices().size() != 1)
-    return emitOpError() << "has " << getIndices().size()
-                         << " indices, expected one with by_columns: the first row";
-  if (!getByColumns() && getIndices().size() != 2)
-    return emitOpError() << "has " << getIndices().size() << " indices, expected batch and head";
+  if (op.getByColumns() && op.getIndices().size() != 1)
+    return op.emitOpError() << "has " << op.getIndices().size()
+                            << " indices, expected one with by_columns: the first row";
+  if (!op.getByColumns() && op.getIndices().size() != 2)
+    return op.emitOpError() << "has " << op.getIndices().size()
+                            << " indices, expected batch and head";
   if (view.getElementType() != ring.getElementType())
-    return emitOpError() << "ring of " << ring.getElementType() << " over a view of "
-                         << view.getElementType();
-  if (!getByColumns() && !coversColumns(ring.getShape()[1], view))
-    return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
-                         << view.getShape()[3] << kColumnsHint;
+    return op.emitOpError() << "ring of " << ring.getElementType() << " over a view of "
+                            << view.getElementType();
+  if (!op.getByColumns() && !coversColumns(ring.getShape()[1], view))
+    return op.emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
+                            << view.getShape()[3] << kColumnsHint;
+  return success();
+}
+
+LogicalResult RingOp::verify() {
+  RingType ring = getRing().getType();
+  if (failed(verifySource(*this)))
+    return failure();
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMostSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMostSlots;
@@ -207,10 +232,21 @@ LogicalResult RingOp::verify() {
   return success();
 }
 
+Value hocket::tile::wholeView(Value view) {
+  while (true) {
+    if (auto slice = view.getDefiningOp<SliceRowsOp>())
+      view = slice.getView();
+    else if (auto select = view.getDefiningOp<SelectOp>())
+      view = select.getView();
+    else
+      return view;
+  }
+}
+
 std::string RingOp::getBindingName() {
-  Value whole = getView();
-  while (auto slice = whole.getDefiningOp<SliceRowsOp>())
-    whole = slice.getView();
+  if (!getView())
+    return getName().value_or("ring").str();
+  Value whole = wholeView(getView());
   auto argument = dyn_cast<BlockArgument>(whole);
   auto kernel = argument ? dyn_cast<KernelOp>(argument.getOwner()->getParentOp()) : KernelOp();
   if (!kernel)
@@ -224,40 +260,6 @@ int64_t RingOp::getSlotBytes() {
 }
 
 // Loads and stores
-
-LogicalResult LoadOp::verify() {
-  ViewType view = getView().getType();
-  FragType frag = getResult().getType();
-  if (failed(requireRank4(*this, view)))
-    return failure();
-  bool isLhs = frag.getLayout() == FragLayout::Lhs;
-  if (!isLhs && frag.getLayout() != FragLayout::Rhs)
-    return emitOpError() << "loads a fragment in layout " << stringifyFragLayout(frag.getLayout())
-                         << ", expected lhs or rhs";
-  int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
-  if (!coversColumns(depth, view))
-    return emitOpError() << "fragment of depth " << depth << " from a view with "
-                         << view.getShape()[3] << " columns" << kColumnsHint;
-  if (frag.getElementType() != view.getElementType())
-    return emitOpError() << "fragment of " << frag.getElementType() << " from a view of "
-                         << view.getElementType();
-  return success();
-}
-
-LogicalResult StoreOp::verify() {
-  ViewType view = getView().getType();
-  FragType frag = getValue().getType();
-  if (failed(requireRank4(*this, view)))
-    return failure();
-  if (frag.getLayout() != FragLayout::Acc)
-    return emitOpError() << "stores a fragment in layout " << stringifyFragLayout(frag.getLayout())
-                         << ", expected acc";
-  if (!coversColumns(frag.getRows(), view))
-    return emitOpError() << "fragment of " << frag.getRows() << " rows into a view with "
-                         << view.getShape()[3] << " columns; rows of the accumulator become columns"
-                         << kColumnsHint;
-  return success();
-}
 
 LogicalResult StoreRowsOp::verify() {
   ViewType view = getView().getType();
@@ -318,11 +320,64 @@ static LogicalResult requirePart(Operation *op, PartType part, RingType ring) {
   return success();
 }
 
+/// Tiles come from somewhere.
+static LogicalResult requireSource(Operation *op, Value ring) {
+  auto ringOp = ring.getDefiningOp<RingOp>();
+  if (!ringOp || ringOp.getView())
+    return success();
+  auto diagnostic = op->emitOpError() << "takes a tile of ring '" << ringOp.getBindingName()
+                                      << "', which has no view; put what waves compute into it";
+  diagnostic.attachNote(ringOp.getLoc()) << "the ring is here";
+  return diagnostic;
+}
+
+/// A fragment is this wave's share of a tile of `ring`, and no other's.
+static LogicalResult verifyFragment(PutOp op, FragType frag) {
+  RingType ring = op.getRing().getType();
+  for (Value part : {op.getRowsPart(), op.getColumnsPart()})
+    if (failed(requireWavePart(op, part)))
+      return failure();
+  if (auto ringOp = op.getRing().getDefiningOp<RingOp>(); ringOp && ringOp.getView())
+    return op.emitOpError() << "puts a fragment into ring '" << ringOp.getBindingName()
+                            << "', whose tiles come from a view; use a ring without one";
+  WavePart rows = wavePartOf(op.getRowsPart()), columns = wavePartOf(op.getColumnsPart());
+  Type element = frag.getElementType();
+  if (element != ring.getElementType() && !element.isF32())
+    return op.emitOpError() << "puts " << frag << " into " << ring
+                            << ", expected the ring's element type or f32";
+  if (frag.getMemoryRows() * rows.count != ring.getShape()[0] ||
+      frag.getMemoryColumns() * columns.count != ring.getShape()[1])
+    return op.emitOpError() << "puts " << frag.getMemoryRows() << " x " << frag.getMemoryColumns()
+                            << " memory rows and columns in each of " << rows.count << " x "
+                            << columns.count << " parts, the tile is " << ring.getShape()[0]
+                            << " x " << ring.getShape()[1];
+  if (rows.count > 1 && columns.count > 1 && rows.stride == columns.stride)
+    return op.emitOpError("has the same side of the grid of waves for rows and for columns; use both "
+                          "results of 'tile.wave_grid'");
+  auto kernel = op->getParentOfType<KernelOp>();
+  int64_t waves = kernel ? kernel.getWaves() : rows.count * columns.count;
+  if (waves == rows.count * columns.count)
+    return success();
+  return op.emitOpError() << "fills a tile by " << rows.count * columns.count
+                          << " waves, the kernel has " << waves
+                          << ": several would put the same; give each its part";
+}
+
+LogicalResult FetchOp::verify() { return requireSource(*this, getRing()); }
+
 LogicalResult LoadPartOp::verify() {
+  if (failed(requireSource(*this, getRing())))
+    return failure();
   return requirePart(*this, getPart().getType(), getRing().getType());
 }
+
 LogicalResult PutOp::verify() {
-  return requirePart(*this, getPart().getType(), getRing().getType());
+  if (auto frag = dyn_cast<FragType>(getPart().getType()))
+    return verifyFragment(*this, frag);
+  if (getRowsPart() || getColumnsPart())
+    return emitOpError("has parts of a grid of waves for what 'tile.load_part' has loaded, which is "
+                       "dealt out already; leave them out");
+  return requirePart(*this, cast<PartType>(getPart().getType()), getRing().getType());
 }
 
 LogicalResult WaitOp::verify() {

@@ -1,4 +1,5 @@
 // The loop over tiles, its steps, and schedules: syntax and verifiers.
+#include "Tile/IR/RegisterValueSyntax.h"
 #include "Tile/IR/Tile.h"
 
 #include "llvm/ADT/StringSet.h"

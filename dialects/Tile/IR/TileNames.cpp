@@ -30,9 +30,7 @@ static StringRef bindingOf(Value value) {
 }
 
 static std::string nameAfter(Value view, StringRef suffix) {
-  while (auto slice = view.getDefiningOp<SliceRowsOp>())
-    view = slice.getView();
-  StringRef binding = bindingOf(view);
+  StringRef binding = bindingOf(wholeView(view));
   return binding.empty() ? suffix.str() : (binding + "_" + suffix).str();
 }
 
@@ -87,7 +85,18 @@ void SliceRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "slice"));
 }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), nameAfter(getView(), "ring"));
+  if (getView())
+    setName(getResult(), nameAfter(getView(), "ring"));
+  else
+    setName(getResult(), isIdentifier(getBindingName()) ? getBindingName() + "_ring" : "ring");
+}
+void SelectOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "selected"));
+}
+void WorkgroupIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getX(), "workgroup_x");
+  setName(getY(), "workgroup_y");
+  setName(getZ(), "workgroup_z");
 }
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));

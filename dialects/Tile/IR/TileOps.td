@@ -30,6 +30,11 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     the problem's tensor or expression it is bound to in the manifest; it defaults to the name.
     `waves` waves of 64 lanes run the body together.
 
+    Beside ops of this dialect a body has ops of `arith` on single numbers, `scf.if`, `scf.for` and
+    `scf.while`, in steps and around them; single numbers are the same in all lanes of a wave. What
+    waves write of the rows (and columns) that `tile.block_id` or `tile.block_tile` gives a workgroup,
+    at places that follow from `tile.wave_row` and constants, must be all of them, each once.
+
     ```mlir
     tile.kernel @nothing(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}) target("gfx950") waves(8) {
     }
@@ -41,6 +46,7 @@ def Tile_KernelOp : Tile_Op<"kernel", [
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
@@ -119,7 +125,7 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
 def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
   let summary = "a view of some of the rows: `size` from row `first` on, or as many as there are";
   let description = [{
-    Dimension 1 counts the rows. Row 0 of the result is row `first` of `view`; its extent ends at the
+    Dimension 1 of a view of rank 4 counts the rows, of others the last but one. Row 0 of the result is row `first` of `view`; its extent ends at the
     end of `view`, and is 0 where `first` lies beyond it. Offsets are 64 bits wide. A ring of a view
     without rows must not be fetched.
 
@@ -136,9 +142,16 @@ def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<
   let results = (outs Tile_View:$result);
   let assemblyFormat = "$view `from` $first `size` $size attr-dict `:` type($view)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The dimension that counts the rows.
+    int64_t getRowDimension() {
+      int64_t rank = getView().getType().getRank();
+      return rank == 4 ? 1 : rank - 2;
+    }
+  }];
 }
 
-def Tile_RingOp : Tile_Op<"ring", [NamedResults, Tile_TileSourceOpInterface]> {
+def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_TileSourceOpInterface]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
     `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
@@ -152,18 +165,27 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, Tile_TileSourceOpInterface]> {
     `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
     must then be avoided by the order of rows and by XOR swizzles alone.
 
+    A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
+    computed.
+
     ```mlir
     %a_ring = tile.ring %a[%row] by_columns unpadded : <?x?xbf16> -> <256x64xbf16>
+    %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
-  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$depth,
-      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<Tile_LdsLayoutAttr>:$layout,
-      UnitAttr:$by_columns, UnitAttr:$unpadded);
+  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<StrAttr>:$name,
+      OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
+      OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`by_columns` $by_columns^)? (`unpadded` $unpadded^)? (`depth` `(` $depth^ `)`)?
-    (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict `:` type($view) `->` type($ring)
+    ($view^ `[` $indices `]`)? (`named` `(` $name^ `)`)? (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
+    (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
+    `:` custom<RingTypes>(type($view), type($ring))
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
+      "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
+    build($_builder, $_state, ring, view, indices, ::mlir::StringAttr(), depth, offset, layout);
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// What the ring is called in messages: the binding of its view.
@@ -172,7 +194,7 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, Tile_TileSourceOpInterface]> {
     int64_t getSlotBytes();
 
     // TileSourceOpInterface
-    ViewType getSourceType() { return getView().getType(); }
+    ViewType getSourceType() { return getView() ? getView().getType() : ViewType(); }
     TileAdvance getAdvance() { return getByColumns() ? TileAdvance::Columns : TileAdvance::Rows; }
     int64_t getRowDimension() { return getByColumns() ? 0 : 1; }
     int64_t getTileStep() { return getRing().getType().getShape()[getByColumns() ? 1 : 0]; }
@@ -287,31 +309,7 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
 
 //===-- Memory -----------------------------------------------------------------------------------===//
 
-def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
-  let summary = "rows of a view into an operand fragment of this wave";
-  let description = [{
-    The view's last dimension runs along the depth of the product: as `lhs`, element (r, k) is
-    view row `row + r`, column k; as `rhs`, element (k, c) is view row `row + c`, column k. Rows at
-    or beyond the view's extent read as zero.
-  }];
-  let arguments = (ins Tile_View:$view, I32:$batch, I32:$row, I32:$head);
-  let results = (outs Tile_MatrixFrag:$result);
-  let assemblyFormat = "$view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($view) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
-  let summary = "an accumulator, converted and transposed, into rows of a view";
-  let description = [{
-    Element (d, c) of the `acc` fragment goes to view row `row + c`, column d, rounded to the
-    view's element type. Rows at or beyond the view's extent are not written.
-  }];
-  let arguments = (ins Tile_MatrixFrag:$value, Tile_View:$view, I32:$batch, I32:$row, I32:$head);
-  let assemblyFormat = [{
-    $value `,` $view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($view)
-  }];
-  let hasVerifier = 1;
-}
+include "Tile/IR/TileMemoryOps.td"
 
 def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let summary = "one number per row into a (batch, head, row) view";
@@ -379,6 +377,7 @@ def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>, Tile_Ri
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
   let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     SlotAccess getSlotAccess() { return SlotAccess::Write; }
     bool isAsynchronous() { return true; }
@@ -404,20 +403,42 @@ def Tile_LoadPartOp : Tile_Op<"load_part", [
   }];
 }
 
-def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>, Tile_RingAccessOpInterface]> {
+def Tile_PartOrFrag : AnyTypeOf<[Tile_Part, Tile_Frag], "part of a tile or fragment">;
+
+def Tile_PutOp : Tile_Op<"put", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>,
+    Tile_RingAccessOpInterface]> {
   let summary = "this wave's part of a tile from registers into its ring slot";
   let description = [{
     Other waves may read the tile after a wait for LDS accesses and a barrier. In the `clusters`
     stage `slot` says which slot.
+
+    A *part* is what `tile.load_part` has loaded. A *fragment* is what the wave has computed, for a
+    ring without a view: its memory rows and columns are those of the tile, rounded to the ring's
+    element type. The waves fill the tile together: of the tile's rows this wave has those of its
+    place along one side of a grid of waves (`rows_part`, a result of `tile.wave_grid`), of the columns
+    those along the other (`columns_part`); without parts it has all. No two waves put the same.
+
+    ```mlir
+    tile.put %ds, %ds_ring[%t] rows_part(%i) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
+    ```
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Tile_Part:$part);
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Tile_PartOrFrag:$part,
+      Optional<I32>:$rows_part, Optional<I32>:$columns_part);
   let assemblyFormat = [{
-    $part `,` $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($part) `,` type($ring)
+    $part `,` $ring `[` $tile `]` (`rows_part` `(` $rows_part^ `)`)? (`columns_part` `(` $columns_part^ `)`)?
+    (`slot` `(` $slot^ `)`)? attr-dict `:` custom<PutValue>(type($part)) `,` type($ring)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$tile, "::mlir::Value":$slot,
+      "::mlir::Value":$part), [{
+    build($_builder, $_state, ring, tile, slot, part, ::mlir::Value(), ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     SlotAccess getSlotAccess() { return SlotAccess::Write; }
-    ::mlir::Value getStagedPart() { return getPart(); }
+    ::mlir::Value getStagedPart() {
+      return ::mlir::isa<PartType>(getPart().getType()) ? getPart() : ::mlir::Value();
+    }
+    ::hocket::Result<std::optional<::hocket::LdsUse>> getLdsUse(const ::hocket::ArchInfo &arch);
   }];
 }
 

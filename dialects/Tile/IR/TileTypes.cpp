@@ -45,6 +45,12 @@ static int64_t tileBytes(ArrayRef<int64_t> shape, Type element, int64_t limit) {
 
 static bool isOperandElement(Type type) { return type.isBF16() || type.isF16(); }
 
+/// Elements of views, and what fragments and their rows and columns hold.
+static bool isElement(Type type) {
+  return isOperandElement(type) || type.isF32() || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(8);
+}
+
 // ViewType
 
 Type ViewType::parse(AsmParser &parser) {
@@ -67,8 +73,8 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {
   if (shape.size() < 1 || shape.size() > 4)
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
-  if (!isOperandElement(element) && !element.isF32())
-    return emitError() << "view of " << element << ", expected bf16, f16 or f32 elements";
+  if (!isElement(element))
+    return emitError() << "view of " << element << ", expected bf16, f16, f32, i32 or i8 elements";
   for (int64_t extent : shape)
     if (!ShapedType::isDynamic(extent) && (extent < 1 || extent > kLargestExtent))
       return emitError() << "view with extent " << extent << ", expected '?' or 1 to "
@@ -141,15 +147,9 @@ bool FragType::isOfMatrixUnit() const {
                                         : isOperandElement(getElementType());
 }
 
-/// Elements that fragments and their rows and columns hold.
-static bool isFragmentElement(Type type) {
-  return isOperandElement(type) || type.isF32() || type.isSignlessInteger(32) ||
-         type.isSignlessInteger(8);
-}
-
 static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, StringRef what,
                                    Type element) {
-  if (isFragmentElement(element))
+  if (isElement(element))
     return success();
   return emitError() << what << " of " << element << ", expected bf16, f16, f32, i32 or i8 elements";
 }

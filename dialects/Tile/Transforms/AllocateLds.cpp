@@ -4,6 +4,7 @@
 // a ring whose tiles pass through registers, what stores can) for the one that the kernel's own
 // accesses hit with the fewest bank conflicts.
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/FragmentPut.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
@@ -67,20 +68,31 @@ static LogicalResult verifyWriters(RingOp ring, const ArchInfo &arch) {
   return success();
 }
 
+static bool isStore(const LdsUse &use) {
+  return use.instruction >= LdsInstruction::WriteB32;
+}
+
 static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const ArchInfo &arch) {
   Result<std::vector<LdsUse>> uses = collectUses(ring, arch);
   if (!uses)
     return uses.error();
-  if (uses->empty())
+  if (llvm::all_of(*uses, isStore))
     return invalidInput(
         "nothing reads it, so there is nothing to choose by; remove it or write its layout");
   LdsTileRequest request;
   request.rows = ring.getRing().getType().getShape()[0];
   request.rowBytes = ring.getRing().getType().getShape()[1] * 2;
+  // Reads of gathered rows tear apart what a lane stores: element by element then, at any price.
+  bool gathers = llvm::any_of(*uses, [](const LdsUse &use) { return !use.gatheredRows.empty(); });
+  if (gathers)
+    llvm::erase_if(*uses, isStore);
+  bool computed = isComputed(ring) && !gathers;
   request.uses = *uses;
-  request.dmaWaves = waves;
+  request.dmaWaves = computed ? 0 : waves;
   if (ring.getUnpadded())
     request.maxPadding = 0;
+  if (computed)
+    return findLdsLayout(request, arch.lds.access);
   return passesRegisters(ring) ? findStagedLdsLayout(request, arch.lds.access)
                                : findLdsLayout(request, arch.lds.access);
 }

@@ -129,15 +129,9 @@ LogicalResult ClusterProgram::collectEvents() {
       return WalkResult::advance();
     events.insert(op);
     withEvents.insert(op);
-    for (Operation *holder = op->getParentOp(); holder != kernel; holder = holder->getParentOp()) {
-      if (!isa<StepOp, scf::IfOp, scf::ForOp, scf::WhileOp>(holder)) {
-        holder->emitOpError("holds fetches, reads, waits or barriers, but 'tile-verify-clusters' "
-                            "follows 'scf.if', 'scf.for', 'scf.while' and 'tile.step' only; write "
-                            "it as one of these");
-        return WalkResult::interrupt();
-      }
+    // Steps, and the control flow that a kernel may have: `tile.kernel` verifies that.
+    for (Operation *holder = op->getParentOp(); holder != kernel; holder = holder->getParentOp())
       withEvents.insert(holder);
-    }
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
@@ -200,6 +194,7 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
     }
     if (!llvm::is_contained(tileCounts, candidate))
       tileCounts.push_back(candidate);
+    countedUnits.push_back(unit);
     return success();
   }
   InFlightDiagnostic diagnostic = unit->emitOpError()
@@ -229,6 +224,11 @@ private:
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
+  void countPasses(Operation *loop, int64_t passes) {
+    while (!isa<KernelOp>(loop->getParentOp()))
+      loop = loop->getParentOp();
+    trace.passes[loop] = std::max(trace.passes[loop], passes);
+  }
   LogicalResult record(Operation &op);
   LogicalResult recordAccess(RingAccessOpInterface access, ClusterEvent &event);
   LogicalResult verifyPart(RingAccessOpInterface put, int64_t tile) const;
@@ -350,7 +350,7 @@ LogicalResult Interpreter::visitFor(scf::ForOp loop) {
     assign(loop.getRegionIterArgs(), loop.getYieldedValues());
   }
   assign(loop.getResults(), passes ? ValueRange(loop.getYieldedValues()) : loop.getInitArgs());
-  trace.mostPasses = std::max(trace.mostPasses, passes);
+  countPasses(loop, passes);
   return success();
 }
 
@@ -363,7 +363,7 @@ LogicalResult Interpreter::visitWhile(scf::WhileOp loop) {
     FailureOr<int64_t> more = number(end.getCondition(), loop, "a condition");
     if (failed(more))
       return failure();
-    trace.mostPasses = std::max(trace.mostPasses, passes);
+    countPasses(loop, passes);
     if (*more == 0) {
       assign(loop.getResults(), end.getArgs());
       return success();

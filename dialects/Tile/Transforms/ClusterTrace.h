@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace hocket::tile {
 
@@ -35,8 +36,15 @@ struct ClusterEvent {
 
 struct ClusterTrace {
   std::vector<ClusterEvent> events;
-  /// How often the body of the loop that ran most often ran.
-  int64_t mostPasses = 0;
+  /// How often the body of the loop ran that ran most often, in each op of the kernel's own block.
+  llvm::MapVector<mlir::Operation *, int64_t> passes;
+
+  int64_t mostPasses() const {
+    int64_t most = 0;
+    for (auto [unit, count] : passes)
+      most = std::max(most, count);
+    return most;
+  }
 };
 
 class ClusterProgram {
@@ -48,6 +56,8 @@ public:
   /// The run-time values on which control flow depends: one for each piece of it (a loop over
   /// tiles, with what surrounds it), without repetition.
   llvm::ArrayRef<mlir::Value> counts() const { return tileCounts; }
+  /// The ops of the kernel's own block whose control flow depends on one of `counts()`.
+  llvm::ArrayRef<mlir::Operation *> unitsWithCounts() const { return countedUnits; }
   /// Fetches, reads, waits and barriers as written.
   int64_t eventOps() const { return static_cast<int64_t>(events.size()); }
   /// The events of a run in which each of `counts()` has the value given. Emits an error and fails
@@ -66,6 +76,7 @@ private:
 
   KernelOp kernel;
   llvm::SmallVector<mlir::Value> tileCounts;
+  llvm::SmallVector<mlir::Operation *> countedUnits;
   llvm::DenseSet<mlir::Operation *> events, withEvents;
   llvm::DenseSet<mlir::Value> slice;
 };

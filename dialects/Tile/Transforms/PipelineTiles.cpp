@@ -132,12 +132,46 @@ Clusters LoopEmitter::scheduledClusters() const {
   return clusters;
 }
 
-/// What brings tiles to LDS, then everything else as it is written: legal for every algorithm.
+/// Whether a step of the same tile must be in an earlier cluster than `step`, or in the same: 1 or 0
+/// for each such step; it brings into a ring what `step` reads, or makes what `step` uses.
+static SmallVector<std::pair<StepOp, int64_t>> needsOf(StepOp step) {
+  SmallVector<std::pair<StepOp, int64_t>> needs;
+  step.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto from = operand.getDefiningOp<StepOp>(); from && from != step)
+        needs.emplace_back(from, 0);
+    auto read = dyn_cast<RingAccessOpInterface>(op);
+    if (!read || !read.readsSlot())
+      return;
+    for (Operation *user : read.getRing().getUsers()) {
+      auto access = dyn_cast<RingAccessOpInterface>(user);
+      auto writer = user->getParentOfType<StepOp>();
+      if (access && access.writesSlot() && writer && writer->getParentOp() == step->getParentOp())
+        needs.emplace_back(writer, 1);
+    }
+  });
+  return needs;
+}
+
+/// What brings tiles to LDS, then everything else as it is written; what waves compute and put into
+/// a ring ends a cluster in between. Legal for every algorithm.
 Clusters LoopEmitter::plainClusters() {
-  Clusters clusters(2);
+  llvm::MapVector<StepOp, int64_t> levels;
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
-    clusters[brings ? 0 : 1].push_back({step, 0});
+    levels[step] = brings ? 0 : 1;
+  }
+  // No longer than the longest chain of steps.
+  for (size_t round = 0; round != levels.size(); ++round)
+    for (auto &[step, level] : levels)
+      for (auto [from, distance] : needsOf(step))
+        if (auto found = levels.find(from); found != levels.end())
+          level = std::max(level, found->second + distance);
+  Clusters clusters(2);
+  for (auto &[step, level] : levels) {
+    if (level >= static_cast<int64_t>(clusters.size()))
+      clusters.resize(level + 1);
+    clusters[level].push_back({step, 0});
   }
   return clusters;
 }
@@ -287,6 +321,9 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
 
 void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const Copy &copy) {
+  // Waves that share no tile need not meet.
+  if (model.rings().empty() && model.groups() == 1)
+    return;
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
     return copy.valid(step.offset) && hasAccess(step.op, [](RingAccessOpInterface access) {
              return access.countsAsLdsAccess();
@@ -612,7 +649,7 @@ void LoopEmitter::emit() {
   loop.erase();
 }
 
-static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
+static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {
   if (auto step = loop->getParentOfType<StepOp>())
     return loop.emitOpError() << "stands in step '" << step.getSymName()
                               << "'; a schedule places whole steps, so put the loop outside of it";
@@ -628,11 +665,7 @@ static LogicalResult pipelineLoop(ForTilesOp loop, bool skipRingHazards) {
                               << "' with two wave groups, but the "
                               << "kernel has " << kernel.getWaves()
                               << " waves; an even number is needed";
-  FailureOr<ScheduleModel> model = ScheduleModel::create(loop, schedule, skipRingHazards);
-  if (failed(model))
-    return failure();
-  LoopEmitter(loop, *model).emit();
-  return success();
+  return ScheduleModel::create(loop, schedule, skipRingHazards);
 }
 
 namespace {
@@ -641,9 +674,17 @@ struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTil
   void runOnOperation() override {
     SmallVector<ForTilesOp> loops;
     getOperation().walk([&](ForTilesOp loop) { loops.push_back(loop); });
-    for (ForTilesOp loop : loops)
-      if (failed(pipelineLoop(loop, skipRingHazards)))
+    // All before any is written out: that gives rings their depths, which another loop must not
+    // take for depths that were asked for.
+    std::vector<ScheduleModel> models;
+    for (ForTilesOp loop : loops) {
+      FailureOr<ScheduleModel> model = modelOf(loop, skipRingHazards);
+      if (failed(model))
         return signalPassFailure();
+      models.push_back(*std::move(model));
+    }
+    for (auto [loop, model] : llvm::zip_equal(loops, models))
+      LoopEmitter(loop, model).emit();
   }
 };
 } // namespace

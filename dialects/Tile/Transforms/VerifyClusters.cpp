@@ -7,6 +7,7 @@
 #include "Tile/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace hocket::tile {
@@ -22,8 +23,33 @@ using namespace hocket::tile;
 
 /// The number of tiles by which all code must have run.
 static constexpr int64_t kMostTiles = 256;
+/// Wanted passes of each loop beyond those at which all code has run.
+static constexpr int64_t kMorePasses = 2;
 
 namespace {
+/// How often the busiest loop of one piece of control flow runs, as the number of tiles grows.
+struct UnitProgress {
+  int64_t passes = 0; ///< so far
+  int64_t tiles = 0;  ///< at which they last grew
+  int64_t wanted = 0; ///< passes; 0: not known, since code is left that has not run
+  int64_t enough = 0; ///< tiles with which all remainders have occurred; 0: not known
+
+  /// `reachedAll`: all code has run, now for the first time.
+  void ran(int64_t now, int64_t tilesNow, bool reachedAll) {
+    if (reachedAll) {
+      wanted = now + kMorePasses;
+      passes = now, tiles = tilesNow;
+    }
+    if (now <= passes)
+      return;
+    int64_t unroll = tilesNow - tiles;
+    passes = now, tiles = tilesNow;
+    if (wanted != 0 && enough == 0 && now >= wanted)
+      enough = tilesNow + unroll - 1;
+  }
+  bool isDone(int64_t tilesNow) const { return enough != 0 && tilesNow >= enough; }
+};
+
 /// All runs of one kernel.
 class KernelVerifier {
 public:
@@ -36,7 +62,9 @@ public:
   int64_t runs = 0;
 
 private:
-  FailureOr<int64_t> replay(ArrayRef<int64_t> counts);
+  FailureOr<ClusterTrace> replay(ArrayRef<int64_t> counts);
+  FailureOr<int64_t> replayEqualCounts();
+  LogicalResult replayUnequalCounts(int64_t most);
   Operation *firstNotReached();
 
   KernelOp kernel;
@@ -47,8 +75,7 @@ private:
 };
 } // namespace
 
-/// Replays one run; how often its busiest loop ran.
-FailureOr<int64_t> KernelVerifier::replay(ArrayRef<int64_t> counts) {
+FailureOr<ClusterTrace> KernelVerifier::replay(ArrayRef<int64_t> counts) {
   ++runs;
   FailureOr<ClusterTrace> trace = program.run(counts);
   if (failed(trace))
@@ -62,7 +89,7 @@ FailureOr<int64_t> KernelVerifier::replay(ArrayRef<int64_t> counts) {
     tiles = "the tile count that is written";
   if (failed(replayClusters(*trace, rings, groups, tiles)))
     return failure();
-  return trace->mostPasses;
+  return trace;
 }
 
 Operation *KernelVerifier::firstNotReached() {
@@ -76,43 +103,58 @@ Operation *KernelVerifier::firstNotReached() {
   return first;
 }
 
-/// Counts 0, 1, ... until all code has run, its loops have then run twice more than at that point,
-/// and what is left over from unrolling has taken every number: prologue + epilogue + 2 x unroll
-/// or beyond.
-LogicalResult KernelVerifier::run() {
-  if (program.counts().empty())
-    return failure(failed(replay({})));
-  int64_t wantedPasses = 0, last = 0, previousPasses = 0, previousStep = 0;
-  for (int64_t tiles = 0; last == 0 || tiles <= last; ++tiles) {
-    FailureOr<int64_t> passes = replay(SmallVector<int64_t>(program.counts().size(), tiles));
-    if (failed(passes))
+/// Counts 0, 1, ..., the same for all loops, until all code has run, every piece of control flow has
+/// then had two passes more than at that point, and what is left over from its unrolling has taken
+/// every number: prologue + epilogue + 2 x unroll or beyond. The largest count tried.
+FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
+  llvm::MapVector<Operation *, UnitProgress> units;
+  for (Operation *unit : program.unitsWithCounts())
+    units[unit] = {};
+  bool allReached = false;
+  for (int64_t tiles = 0;; ++tiles) {
+    FailureOr<ClusterTrace> trace = replay(SmallVector<int64_t>(program.counts().size(), tiles));
+    if (failed(trace))
       return failure();
-    for (size_t i = 0; program.counts().size() > 1 && i != program.counts().size(); ++i) {
-      SmallVector<int64_t> counts(program.counts().size(), 0);
-      counts[i] = tiles;
-      if (failed(replay(counts)))
-        return failure();
-    }
-    if (last != 0)
-      continue;
-    if (static_cast<int64_t>(reached.size()) == program.eventOps() && wantedPasses == 0)
-      wantedPasses = *passes + 2, previousPasses = *passes, previousStep = tiles;
-    if (*passes > previousPasses) {
-      int64_t unroll = tiles - previousStep;
-      previousPasses = *passes, previousStep = tiles;
-      if (wantedPasses != 0 && *passes >= wantedPasses)
-        last = tiles + unroll - 1;
-    }
-    if (tiles < kMostTiles || last != 0)
+    bool reachedNow = !allReached && static_cast<int64_t>(reached.size()) == program.eventOps();
+    allReached |= reachedNow;
+    for (auto &[unit, progress] : units)
+      progress.ran(trace->passes.lookup(unit), tiles, reachedNow);
+    if (llvm::all_of(units, [&](const auto &entry) { return entry.second.isDone(tiles); }))
+      return tiles;
+    if (tiles < kMostTiles)
       continue;
     Operation *missed = firstNotReached();
     if (!missed)
-      return success();
+      return tiles;
     return missed->emitOpError() << "is not reached with 0 to " << kMostTiles
                                  << " tiles, so it cannot be verified; remove it or let it run "
                                     "for fewer tiles";
   }
+}
+
+/// Of loops with counts of their own, every two with all counts up to `most`, the others empty: what
+/// one leaves behind, the next finds.
+LogicalResult KernelVerifier::replayUnequalCounts(int64_t most) {
+  size_t loops = program.counts().size();
+  for (size_t first = 0; first < loops; ++first)
+    for (size_t second = first + 1; second < loops; ++second)
+      for (int64_t a = 0; a <= most; ++a)
+        for (int64_t b = 0; b <= most; ++b) {
+          SmallVector<int64_t> counts(loops, 0);
+          counts[first] = a, counts[second] = b;
+          if ((a != b || loops > 2) && failed(replay(counts)))
+            return failure();
+        }
   return success();
+}
+
+LogicalResult KernelVerifier::run() {
+  if (program.counts().empty())
+    return failure(failed(replay({})));
+  FailureOr<int64_t> most = replayEqualCounts();
+  if (failed(most))
+    return failure();
+  return replayUnequalCounts(*most);
 }
 
 static FailureOr<int64_t> verifyKernel(KernelOp kernel) {

@@ -38,11 +38,13 @@ struct Cluster {
 };
 } // namespace
 
-/// The cluster that begins at `mark`; it ends at the next barrier or with the block.
+/// The cluster that begins at `mark`; it ends at the next barrier, where the next one begins (in
+/// loops whose waves share nothing), or with the block.
 static Cluster collect(ROCDL::SchedBarrier mark) {
   Cluster cluster{mark, {}};
   for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<ROCDL::SBarrierOp>(op) || op->hasTrait<OpTrait::IsTerminator>())
+    if (isa<ROCDL::SBarrierOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+        op->hasAttr(kClusterMark))
       break;
     cluster.ops.push_back(op);
   }

@@ -17,10 +17,7 @@ LogicalResult hocket::lowering::layoutError(Operation *op, const Error &error) {
 Value ViewValues::extent(Emitter &emit, int64_t dimension) const {
   if (!ShapedType::isDynamic(type.getShape()[dimension]))
     return emit.i32(type.getShape()[dimension]);
-  int64_t index = type.getRank();
-  for (int64_t before = 0; before != dimension; ++before)
-    index += ShapedType::isDynamic(type.getShape()[before]);
-  return values[index];
+  return values[extentIndex(type, dimension)];
 }
 
 Value Emitter::i32(int64_t value) {
@@ -113,6 +110,14 @@ Value Emitter::element(Value vector, int64_t index) {
 
 Value Emitter::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(*this, type, scalar);
+}
+
+SmallVector<Value> hocket::lowering::elements(Emitter &emit, ValueRange vectors) {
+  SmallVector<Value> result;
+  for (Value vector : vectors)
+    for (int64_t i = 0; i != cast<VectorType>(vector.getType()).getNumElements(); ++i)
+      result.push_back(emit.element(vector, i));
+  return result;
 }
 
 Value hocket::lowering::bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count,

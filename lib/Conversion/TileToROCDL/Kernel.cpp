@@ -1,5 +1,7 @@
 // Kernels, their argument block, and where a workgroup and a wave stand.
-#include "Lowering.h"
+#include "Access.h"
+
+#include "Tile/IR/FragmentPut.h"
 
 #include "Tile/IR/FragmentMap.h"
 
@@ -111,6 +113,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
     LLVM::GlobalOp lds = createLds(emit, kernel);
+    bool exchanges = false;
+    kernel.walk([&](tile::RingOp ring) { exchanges |= tile::isComputed(ring); });
     auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
                                             llvm::to_vector(signature.getConvertedTypes()));
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
@@ -121,6 +125,7 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     emit.setInsertionPointToStart(entry);
     KernelValues values = entryValues(emit, lds, kernel.getWaves());
     values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
+    values.exchanges = exchanges;
     state.kernels[func] = values;
     rewriter.eraseOp(kernel);
     return success();
@@ -184,16 +189,53 @@ struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
     tile::ViewType type = op.getView().getType();
     ViewValues view(type, adaptor.getView());
     Value first = adaptor.getFirst().front(), size = adaptor.getSize().front();
-    Value stride = emit.mul(view.stride(1), emit.i64(view.elementBytes()));
-    Value left = arith::SubIOp::create(emit, view.extent(emit, 1), first);
+    int64_t dimension = op.getRowDimension();
+    Value stride = emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
+    Value left = arith::SubIOp::create(emit, view.extent(emit, dimension), first);
     Value rows =
         arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, size), emit.i32(0));
     SmallVector<Value> values(adaptor.getView());
     values[0] = emit.offset(view.pointer(), emit.mul(emit.toI64(first), stride));
-    // Extents follow the pointer and the strides, for dimensions that are not constant.
-    size_t extent = type.getRank() + ShapedType::isDynamic(type.getShape()[0]);
-    values[extent] = rows;
+    values[ViewValues::extentIndex(type, dimension)] = rows;
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
+/// The strides and extents of the dimensions that stay.
+struct SelectPattern : TilePattern<tile::SelectOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SelectOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ViewValues view(op.getView().getType(), adaptor.getView());
+    SmallVector<Value> indices;
+    for (ValueRange index : adaptor.getIndices())
+      indices.push_back(index.front());
+    Value exists = placeExists(emit, view, indices);
+    tile::ViewType type = op.getResult().getType();
+    int64_t selected = indices.size();
+    SmallVector<Value> values = {elementAddress(emit, view, indices)};
+    for (int64_t dimension = 0; dimension + 1 < type.getRank(); ++dimension)
+      values.push_back(view.stride(selected + dimension));
+    for (auto [dimension, extent] : llvm::enumerate(type.getShape()))
+      if (ShapedType::isDynamic(extent))
+        values.push_back(arith::SelectOp::create(
+            emit, exists, view.extent(emit, selected + dimension), emit.i32(0)));
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
+struct WorkgroupIdPattern : TilePattern<tile::WorkgroupIdOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::WorkgroupIdOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Type i32 = emit.getI32Type();
+    rewriter.replaceOp(op, {ROCDL::BlockIdXOp::create(emit, i32, LLVM::ConstantRangeAttr()),
+                            ROCDL::BlockIdYOp::create(emit, i32, LLVM::ConstantRangeAttr()),
+                            ROCDL::BlockIdZOp::create(emit, i32, LLVM::ConstantRangeAttr())});
     return success();
   }
 };
@@ -278,6 +320,7 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
 void hocket::lowering::populateKernelPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<KernelPattern, ReturnPattern, DimPattern, DivModPattern, SliceRowsPattern,
+               SelectPattern, WorkgroupIdPattern,
                BlockIdPattern, WaveRowPattern, GroupHeadPattern>(converter, patterns.getContext(),
                                                                  state);
 }

@@ -49,6 +49,8 @@ struct KernelValues {
   mlir::Value lds;  ///< ptr<3>, the first byte of the kernel's LDS
   int64_t waves = 0;
   const ArchInfo *arch = nullptr;
+  /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
+  bool exchanges = false;
 };
 
 /// What patterns look up: the kernel that an op stands in, and the alias scopes that keep LLVM from
@@ -56,6 +58,8 @@ struct KernelValues {
 struct LoweringState {
   llvm::DenseMap<mlir::Operation *, KernelValues> kernels; ///< by llvm.func
   mlir::ArrayAttr dmaScope, readScope;
+  /// Loads of numbers that the scalar unit may do: nothing in the kernel writes what they load.
+  llvm::DenseSet<mlir::Operation *> constantLoads;
 
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
@@ -77,13 +81,25 @@ void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateStagingPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
-void populateComputePatterns(const mlir::TypeConverter &converter,
+void populateFragmentPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateProductPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateMaskPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          LoweringState &state);
+void populateSoftmaxPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           LoweringState &state);
 void populateMatrixPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
 
+void populateAccessPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+void populatePutFragmentPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateNumberPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
@@ -93,15 +109,9 @@ void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 
 class Emitter;
-struct RingValues;
 
 /// A failed layout computation is the op's error, in the layout library's words.
 mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
-
-/// The descriptor of tile number `tile` of a ring that advances by columns: it begins with the
-/// tile's first column and ends with the last row that exists.
-mlir::Value columnTileResource(Emitter &emit, const RingValues &ring, tile::RingType type,
-                               mlir::Value tile);
 
 /// A view's converted values, by name.
 class ViewValues {
@@ -112,6 +122,12 @@ public:
   mlir::Value stride(int64_t dimension) const { return values[1 + dimension]; }
   /// The extent of a dimension: an argument of the kernel, or a constant.
   mlir::Value extent(Emitter &emit, int64_t dimension) const;
+  /// Which of the values is the extent of `dimension`, one that is not constant: extents follow the
+  /// pointer and the strides.
+  static int64_t extentIndex(tile::ViewType type, int64_t dimension) {
+    return type.getRank() +
+           llvm::count_if(type.getShape().take_front(dimension), mlir::ShapedType::isDynamic);
+  }
   int64_t elementBytes() const { return type.getElementType().getIntOrFloatBitWidth() / 8; }
 
 private:
@@ -155,6 +171,9 @@ public:
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
+
+/// All elements of a fragment's converted vectors, in register order.
+llvm::SmallVector<mlir::Value> elements(Emitter &emit, mlir::ValueRange vectors);
 
 /// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
 /// exist, each `rowBytes` long, or 0 if none does. `rowStride` is in bytes (i64).

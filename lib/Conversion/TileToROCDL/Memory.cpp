@@ -1,7 +1,7 @@
 // Views, rings and LDS: buffer descriptors, LDS DMA, operand reads.
 //
-// A descriptor is re-based in scalar registers for every tile, and its size ends with the last row
-// that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
+// A descriptor is re-based in scalar registers for every tile (TileSource.h), and its size ends with
+// the last row that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
 // a tile offsets fit into 32 bits (the launcher refuses strides for which they do not); from the
 // tensor's start they are 64 bits wide.
 //
@@ -12,9 +12,10 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
-#include "RowBounds.h"
+#include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/MemoryAccess.h"
 #include "hocket/Layout/FragmentReads.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -44,48 +45,26 @@ static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
 
-Value lowering::tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                             int64_t rowBytes, Value stride) {
-  auto bytesOf = [&](Value count) {
-    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
-    return emit.add(before, emit.i32(rowBytes));
-  };
-  Value perTile = emit.i32(rows);
-  Value last =
-      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
-  Value whole = bytesOf(perTile);
-  Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
-  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
-  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
-  Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
-
-  auto wide = [&](Value value) {
-    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
-  };
-  Value tileStride = emit.mul(stride, perTile);
-  Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
-  return emit.bufferResource(start, wide(bytes));
-}
-
 namespace {
 struct RingPattern : TilePattern<tile::RingOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::RingOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    if (!op.getView()) {
+      Value lds = emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()));
+      // Nothing but LDS: no tile is taken from memory.
+      Value nowhere = LLVM::ZeroOp::create(
+          emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
+      SmallVector<Value> values = {nowhere, emit.i64(0), emit.i32(0), lds, emit.i32(0)};
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+      return success();
+    }
     ViewValues view(op.getView().getType(), adaptor.getView());
-    // The dimensions of rows and of columns, and where the ring's first row is.
-    int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
-    Value first = op.getByColumns() ? adaptor.getIndices()[0].front() : emit.i32(0);
-    SmallVector<Value> indices = {first};
-    if (!op.getByColumns())
-      indices = {adaptor.getIndices()[0].front(), first, adaptor.getIndices()[1].front()};
-    SmallVector<Value> values = {
-        elementAddress(emit, view, indices), byteStride(emit, view, rows),
-        arith::SubIOp::create(emit, view.extent(emit, rows), first),
-        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
-        emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
+    SmallVector<Value> indices;
+    for (ValueRange index : adaptor.getIndices())
+      indices.push_back(index.front());
+    SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -120,12 +99,14 @@ struct RowAccess {
   }
 };
 
-struct LoadPattern : TilePattern<tile::LoadOp> {
+struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)))
+      return failure();
     Emitter emit(op.getLoc(), rewriter);
-    tile::FragType frag = op.getResult().getType();
+    auto frag = cast<tile::FragType>(op.getResult().getType());
     bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
     int64_t rows = isLhs ? frag.getRows() : frag.getColumns();
     int64_t depth = isLhs ? frag.getColumns() : frag.getRows();
@@ -141,8 +122,8 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     RowAccess access{*reads, RowBounds(op.getView().getType())};
 
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
-          head = adaptor.getHead().front();
+    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
+          head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
     Value bytes =
         bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, access.bounds.rowBytes);
@@ -164,12 +145,14 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
   }
 };
 
-struct StorePattern : TilePattern<tile::StoreOp> {
+struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
+    if (!tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)))
+      return failure();
     Emitter emit(op.getLoc(), rewriter);
-    tile::FragType frag = op.getValue().getType();
+    auto frag = cast<tile::FragType>(op.getValue().getType());
     int64_t panel = tile::panelColumns(frag.getRows());
     Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
     if (!layout)
@@ -184,8 +167,8 @@ struct StorePattern : TilePattern<tile::StoreOp> {
       return layoutError(op, writes.error());
     RowAccess access{*writes, RowBounds(op.getView().getType())};
 
-    Value batch = adaptor.getBatch().front(), row = adaptor.getRow().front(),
-          head = adaptor.getHead().front();
+    Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
+          head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
     Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride,
                               access.bounds.rowBytes);
@@ -244,8 +227,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
   LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
-    tile::RingType type = op.getRing().getType();
-    Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ringOp.getLayout(), type);
+    Result<LdsTileLayout> layout =
+        tile::toLdsTileLayout(*ringOp.getLayout(), op.getRing().getType());
     if (!layout)
       return layoutError(op, layout.error());
     const KernelValues &kernel = state.of(op);
@@ -258,12 +241,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    bool byColumns = ringOp.getByColumns();
-    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
-    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
-                               : tileResource(emit, ring, tile, type.getShape()[0],
-                                              bounds.rowBytes, stride);
+    auto [resource, stride, bounds] =
+        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front());
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
@@ -451,6 +430,16 @@ struct FencePattern : TilePattern<tile::FenceOp> {
 
 struct BarrierPattern : TilePattern<tile::BarrierOp> {
   using TilePattern::TilePattern;
+
+  /// To LLVM the barrier touches no memory, so it might take what another wave has put into LDS for
+  /// what it was: an empty instruction that may write anything.
+  static void clobberMemory(Emitter &emit) {
+    LLVM::InlineAsmOp::create(
+        emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  }
+
   LogicalResult matchAndRewrite(tile::BarrierOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -468,6 +457,8 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
     ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
     ROCDL::SBarrierOp::create(emit);
     ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+    if (state.of(op).exchanges)
+      clobberMemory(emit);
     rewriter.eraseOp(op);
     return success();
   }
@@ -476,7 +467,7 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RingPattern, LoadPattern, StorePattern, StoreRowsPattern, FetchPattern, ReadPattern,
+  patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern, FetchPattern, ReadPattern,
                ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

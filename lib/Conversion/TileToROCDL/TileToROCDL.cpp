@@ -1,9 +1,8 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
-// Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
-#include "Lowering.h"
+// op into upstream ops. The patterns are in the files beside this one, by what they compute.
+#include "Access.h"
 
 #include "hocket/Conversion/Passes.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -122,11 +121,19 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     TypeConverter converter;
     populateTypeConversions(converter);
     LoweringState state = createState(&getContext());
+    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+      state.constantLoads.insert_range(findConstantLoads(kernel));
     RewritePatternSet patterns(&getContext());
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
+    populateAccessPatterns(converter, patterns, state);
+    populateNumberPatterns(converter, patterns, state);
+    populatePutFragmentPatterns(converter, patterns, state);
     populateStagingPatterns(converter, patterns, state);
-    populateComputePatterns(converter, patterns, state);
+    populateFragmentPatterns(converter, patterns, state);
+    populateProductPatterns(converter, patterns, state);
+    populateMaskPatterns(converter, patterns, state);
+    populateSoftmaxPatterns(converter, patterns, state);
     populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);

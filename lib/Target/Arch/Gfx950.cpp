@@ -113,6 +113,7 @@ static ArchInfo make() {
   arch.features = {.permlaneSwap = true,   // 2.5 PCODE D
                    .bf16Conversion = true, // 2.5 PCODE D
                    .bf16Dot = true,        // 2.5 L22
+                   .bf16BufferAdd = true,  // 2.5 L22
                    .bitop3 = true,         // 2.5 L22
                    .maximum3 = true,       // 2.5 L22
                    .ocpFp8 = true};        // 2.1 AMDBLOG D

@@ -32,6 +32,6 @@ tile.kernel @matrices(%a: !tile.view<?x?xbf16> {tile.bind = "a"}, %c: !tile.view
   %right = tile.slice_depth %rhs from 0 : !tile.frag<64x64xbf16, rhs> -> !tile.frag<32x64xbf16, rhs>
   %zero = tile.fill 0.0 : !tile.frag<128x64xf32, acc>
   %sum = tile.mma %left, %right, %zero : !tile.frag<128x32xbf16, lhs>, !tile.frag<32x64xbf16, rhs>, !tile.frag<128x64xf32, acc>
-  // CHECK: tile.store_block %product, %c[%row, %column] : <128x64xf32, acc>, <?x?xbf16>
-  tile.store_block %sum, %c[%row, %column] : !tile.frag<128x64xf32, acc>, !tile.view<?x?xbf16>
+  // CHECK: tile.store_block %product, %c[%wave_row, %column] : <128x64xf32, acc>, <?x?xbf16>
+  tile.store_block %sum, %c[%first, %column] : !tile.frag<128x64xf32, acc>, !tile.view<?x?xbf16>
 }

@@ -11,8 +11,8 @@
 
 // -----
 
-// expected-error @below {{view of 'i32', expected bf16, f16 or f32 elements}}
-"some.op"() {type = !tile.view<?xi32>} : () -> ()
+// expected-error @below {{view of 'i64', expected bf16, f16, f32, i32 or i8 elements}}
+"some.op"() {type = !tile.view<?xi64>} : () -> ()
 
 // -----
 

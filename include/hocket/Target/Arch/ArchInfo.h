@@ -134,6 +134,7 @@ struct ArchFeatures {
   bool permlaneSwap = false;   ///< v_permlane32_swap, v_permlane16_swap
   bool bf16Conversion = false; ///< v_cvt_pk_bf16_f32
   bool bf16Dot = false;        ///< v_dot2_f32_bf16; all chips have v_dot2_f32_f16
+  bool bf16BufferAdd = false;  ///< buffer_atomic_pk_add_bf16; all chips have the f16 one
   bool bitop3 = false;
   bool maximum3 = false; ///< v_maximum3_f32, v_minimum3_f32
   bool ocpFp8 = false;   ///< E4M3FN and E5M2; false: FNUZ

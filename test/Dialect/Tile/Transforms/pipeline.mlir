@@ -47,10 +47,11 @@ tile.kernel @places(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wa
 tile.schedule @turned {
   tile.cluster compute { b(0) a(0) }
 }
+// Waves that share no tile meet at no barrier.
 // CHECK-LABEL: tile.kernel @order
 // CHECK: tile.step @b
 // CHECK: tile.step @a
-// CHECK: tile.barrier
+// CHECK-NOT: tile.barrier
 tile.kernel @order(%n: i32) target("gfx950") waves(1) {
   tile.for_tiles %t = 0 to %n schedule(@turned) {
     tile.step @a { }
@@ -201,4 +202,33 @@ tile.kernel @two_loops(%n: i32) target("gfx950") waves(1) {
 // CHECK-NEXT: }
 tile.kernel @no_loop(%n: i32) target("gfx950") waves(1) {
   %r = tile.wave_row %n rows(32)
+}
+
+// -----
+
+// Two loops over one ring, with schedules of their own: it gets the depth that the deeper one needs, whichever comes
+// first, and each loop the slots that it needs itself.
+tile.schedule @flat { tile.cluster memory { fetch(0) } tile.cluster compute { read(0) } }
+tile.schedule @ahead { tile.cluster compute { fetch(+2) read(0) } }
+// CHECK-LABEL: tile.kernel @two_loops
+// CHECK: tile.ring %{{.*}} depth(3)
+// CHECK: scf.for
+// CHECK: tile.step @fetch
+// CHECK: scf.while
+// CHECK: arith.remui
+// CHECK: tile.step @fetch
+tile.kernel @two_loops(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@flat) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+  tile.for_tiles %t = 0 to %m schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
 }

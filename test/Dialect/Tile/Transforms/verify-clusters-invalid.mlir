@@ -334,20 +334,6 @@ tile.kernel @for_ever(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32)
 
 // -----
 
-tile.kernel @region(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32) target("gfx950") waves(8) {
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %i = arith.constant 0 : index
-  // expected-error @below {{holds fetches, reads, waits or barriers, but 'tile-verify-clusters' follows 'scf.if', 'scf.for', 'scf.while' and 'tile.step' only; write it as one of these}}
-  scf.index_switch %i
-  default {
-    tile.barrier
-    scf.yield
-  }
-}
-
-// -----
-
 tile.kernel @tile_stage(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32) target("gfx950") waves(8) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -394,7 +380,11 @@ tile.kernel @which(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wav
   %a = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %b = tile.ring %k[%n, %n] depth(1) at(16384) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %c = arith.cmpi eq, %n, %n : i32
-  // expected-error @below {{uses a ring in a way that 'tile-verify-clusters' cannot follow; use 'tile.fetch' and 'tile.read' on the result of a 'tile.ring'}}
-  %ring = arith.select %c, %a, %b : !tile.ring<64x128xbf16>
+  %ring = scf.if %c -> !tile.ring<64x128xbf16> {
+    // expected-error @below {{uses a ring in a way that 'tile-verify-clusters' cannot follow; use 'tile.fetch' and 'tile.read' on the result of a 'tile.ring'}}
+    scf.yield %a : !tile.ring<64x128xbf16>
+  } else {
+    scf.yield %b : !tile.ring<64x128xbf16>
+  }
   tile.fetch %ring[%n] slot(%n) : !tile.ring<64x128xbf16>
 }

@@ -51,8 +51,8 @@ tile.kernel @shared(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
 // -----
 
 #layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
-// Two loops with counts of their own: together, and each alone.
-// expected-remark @below {{verified with 12 numbers of tiles}}
+// Two loops with counts of their own: the same number, and every pair of unlike ones.
+// expected-remark @below {{verified with 16 numbers of tiles}}
 tile.kernel @two_loops(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = arith.constant 0 : i32

@@ -1,0 +1,56 @@
+// How a value in registers and a view in memory meet: what loads, stores and atomic additions share,
+// for their verifiers and their lowering.
+#pragma once
+
+#include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/Tile.h"
+
+namespace hocket::tile {
+
+/// A load, a store or an addition, whichever it is.
+struct MemoryAccess {
+  mlir::Operation *op = nullptr;
+  mlir::Type type; ///< of the value: a fragment, row or column values, or a number
+  mlir::TypedValue<ViewType> view;
+  mlir::OperandRange indices;
+  std::optional<int64_t> along; ///< as written
+
+  bool isNumber() const { return type.isIntOrFloat(); }
+  bool isFragment() const { return mlir::isa<FragType>(type); }
+  mlir::Type elementType() const;
+  /// The dimension along which memory rows, or the numbers, follow one another.
+  int64_t dimension() const;
+  /// Whether each of its rows is taken from column 0 on, to the end of what the view has.
+  bool takesWholeRows() const {
+    return static_cast<int64_t>(indices.size()) == mlir::cast<ViewType>(view.getType()).getRank() - 1;
+  }
+};
+
+/// The access that `op` is, if it is one.
+std::optional<MemoryAccess> memoryAccessOf(mlir::Operation *op);
+
+/// Whether `access` is of the first kind that this dialect had: whole rows of a (batch, row, head,
+/// column) view, in the view's element type or rounded to it, as operands or from accumulators.
+bool isOfWholeHeadRows(const MemoryAccess &access);
+
+/// The numbers of a value that lanes share, as rows and columns of memory. Each converted value has
+/// the numbers of one piece in a lane.
+struct AccessShape {
+  LinearLayout map;                  ///< (register, lane) -> (row, col)
+  int64_t registers = 1;             ///< of a lane in a piece
+  bool isScalar = false;             ///< a piece is one number and no vector
+  llvm::SmallVector<RowAndColumn> origins; ///< of each piece
+  int64_t rows = 1, columns = 1;     ///< of all pieces
+
+  uint64_t ofRegister(int64_t index, std::string_view dim) const;
+  /// Consecutive registers that hold consecutive columns, a power of two.
+  int64_t run() const;
+  /// Lanes that hold copies of what others hold have one of these bits set.
+  uint64_t copyBits() const;
+};
+
+/// The shape of `access`, of a fragment or of row or column values. Numbers along another dimension
+/// than the view's last are rows.
+AccessShape shapeOf(const MemoryAccess &access);
+
+} // namespace hocket::tile

@@ -1,0 +1,229 @@
+// Loads, stores and additions at computed places: syntax and verifiers.
+#include "Tile/IR/KernelVerify.h"
+#include "Tile/IR/MemoryAccess.h"
+#include "Tile/IR/RegisterValueSyntax.h"
+#include "Tile/IR/Tile.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+/// A type of the kind `Short` without its name, or any with.
+template <typename Short> static ParseResult parseShort(OpAsmParser &parser, Type &type) {
+  return parser.parseCustomTypeWithFallback(type, [&](Type &parsed) -> ParseResult {
+    Short found;
+    if (parser.parseCustomTypeWithFallback(found))
+      return failure();
+    parsed = found;
+    return success();
+  });
+}
+
+template <typename Short> static void printShort(OpAsmPrinter &printer, Type type) {
+  if (auto found = dyn_cast<Short>(type))
+    printer.printStrippedAttrOrType(found);
+  else
+    printer << type;
+}
+
+ParseResult hocket::tile::parseRegisterValue(OpAsmParser &parser, Type &type) {
+  return parseShort<FragType>(parser, type);
+}
+void hocket::tile::printRegisterValue(OpAsmPrinter &printer, Operation *, Type type) {
+  printShort<FragType>(printer, type);
+}
+
+ParseResult hocket::tile::parsePutValue(OpAsmParser &parser, Type &type) {
+  return parseShort<PartType>(parser, type);
+}
+void hocket::tile::printPutValue(OpAsmPrinter &printer, Operation *, Type type) {
+  printShort<PartType>(printer, type);
+}
+
+ParseResult hocket::tile::parseRingTypes(OpAsmParser &parser, Type &view, Type &ring) {
+  Type first;
+  if (parseShort<ViewType>(parser, first))
+    return failure();
+  if (isa<RingType>(first)) {
+    ring = first;
+    return success();
+  }
+  view = first;
+  return failure(parser.parseArrow() || parseShort<RingType>(parser, ring));
+}
+
+void hocket::tile::printRingTypes(OpAsmPrinter &printer, Operation *, Type view, Type ring) {
+  if (!view) {
+    printer << ring;
+    return;
+  }
+  printShort<ViewType>(printer, view);
+  printer << " -> ";
+  printShort<RingType>(printer, ring);
+}
+
+//===-- Places and views
+//-------------------------------------------------------------------------===//
+
+LogicalResult WorkgroupIdOp::verify() {
+  if (!getGrid().empty() && getGrid().size() <= 3)
+    return success();
+  return emitOpError() << "has " << getGrid().size()
+                       << " expressions, expected one for each of one to three dimensions of the grid";
+}
+
+LogicalResult SelectOp::verify() {
+  ViewType view = getView().getType(), result = getResult().getType();
+  size_t selected = getIndices().size();
+  if (selected == 0 || selected >= view.getShape().size() ||
+      view.getShape().drop_front(selected) != result.getShape() ||
+      view.getElementType() != result.getElementType())
+    return emitOpError() << "selects " << selected << " dimensions of " << view << " as " << result
+                         << ", expected the dimensions behind the indices, at least one of each";
+  if (ShapedType::isDynamic(result.getShape().front()))
+    return success();
+  return emitOpError() << "makes " << result << ", whose first extent must be '?': it is 0 where an "
+                                              "index is beyond the view";
+}
+
+//===-- Loads, stores and additions
+//--------------------------------------------------------------===//
+
+/// Columns of fragments come in blocks, those of a view whose rows are loaded whole in 16 bytes.
+static constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
+
+static bool isRegisterValue(Type type) {
+  return isa<FragType, RowsType, ColumnsType>(type) || type.isF32() || type.isBF16() ||
+         type.isF16() || type.isSignlessInteger(32) || type.isSignlessInteger(8);
+}
+
+/// What the last index left out asks of a fragment: all that the view has of a row.
+static LogicalResult verifyWholeRows(const MemoryAccess &access) {
+  ViewType view = access.view.getType();
+  int64_t found = cast<FragType>(access.type).getMemoryColumns(), columns = view.getShape().back();
+  if (ShapedType::isDynamic(columns))
+    return success();
+  if (columns % kColumnsOfLoad == 0 && found == int64_t(llvm::alignTo(columns, kColumnBlock)))
+    return success();
+  if (found == columns)
+    return success();
+  return access.op->emitOpError()
+         << "has a fragment of " << found << " memory columns and a view of " << columns
+         << "; give it the view's, a multiple of 8, rounded up to a multiple of 32, or write the "
+            "first column as the last index";
+}
+
+static LogicalResult verifyPlace(const MemoryAccess &access) {
+  ViewType view = access.view.getType();
+  int64_t rank = view.getRank(), given = access.indices.size();
+  if (access.isFragment() && rank < 2)
+    return access.op->emitOpError() << "has a fragment, which has rows and columns, and " << view
+                                    << "; use '!tile.rows' or '!tile.columns'";
+  if (given != rank && !(access.isFragment() && given == rank - 1))
+    return access.op->emitOpError()
+           << "has " << given << " indices into " << view << ", expected " << rank
+           << (access.isFragment() ? ", or one less for column 0" : "");
+  if (!access.along)
+    return success();
+  if (access.isNumber())
+    return access.op->emitOpError("has 'along' for one number, which extends along nothing; "
+                                  "leave it out");
+  int64_t end = access.isFragment() ? rank - 1 : rank;
+  if (*access.along < 0 || *access.along >= end)
+    return access.op->emitOpError()
+           << "along(" << *access.along << ") of " << view << ", expected 0 to " << end - 1
+           << (access.isFragment() ? ": columns lie along the last dimension" : "");
+  return success();
+}
+
+static LogicalResult verifyAccess(const MemoryAccess &access) {
+  if (!isRegisterValue(access.type))
+    return access.op->emitOpError() << "has a value of " << access.type
+                                    << ", expected a fragment, row or column values, f32, i32, "
+                                       "bf16, f16 or i8";
+  if (failed(verifyPlace(access)))
+    return failure();
+  return access.isFragment() && access.takesWholeRows() ? verifyWholeRows(access) : success();
+}
+
+/// Whether `narrow` in memory is `wide` in registers without loss.
+static bool widens(Type narrow, Type wide) {
+  if (narrow == wide)
+    return true;
+  if (wide.isF32())
+    return narrow.isBF16() || narrow.isF16();
+  return wide.isInteger(32) && narrow.isInteger(8);
+}
+
+LogicalResult LoadOp::verify() {
+  MemoryAccess access = *memoryAccessOf(*this);
+  if (failed(verifyAccess(access)))
+    return failure();
+  if (widens(getView().getType().getElementType(), access.elementType()))
+    return success();
+  return emitOpError() << "loads " << access.elementType() << " from a view of "
+                       << getView().getType().getElementType()
+                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
+}
+
+LogicalResult StoreOp::verify() {
+  MemoryAccess access = *memoryAccessOf(*this);
+  if (failed(verifyAccess(access)))
+    return failure();
+  if (widens(getView().getType().getElementType(), access.elementType()))
+    return success();
+  return emitOpError() << "stores " << access.elementType() << " to a view of "
+                       << getView().getType().getElementType()
+                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
+}
+
+LogicalResult AtomicAddOp::verify() {
+  MemoryAccess access = *memoryAccessOf(*this);
+  if (failed(verifyAccess(access)))
+    return failure();
+  Type element = getView().getType().getElementType();
+  if (!isa<FloatType>(element))
+    return emitOpError() << "adds to a view of " << element << ", expected f32, f16 or bf16";
+  if (widens(element, access.elementType()))
+    return success();
+  return emitOpError() << "adds " << access.elementType() << " to a view of " << element
+                       << ", expected the view's element type, or f32 for bf16 and f16";
+}
+
+//===-- What is written
+//--------------------------------------------------------------------------===//
+
+static SmallVector<WrittenPlace> placesOf(StoreOp store) {
+  MemoryAccess access = *memoryAccessOf(store);
+  if (access.isNumber())
+    return {};
+  AccessShape shape = shapeOf(access);
+  int64_t last = store.getView().getType().getRank() - 1, along = access.dimension();
+  SmallVector<WrittenPlace> places;
+  if (along != last)
+    places.push_back({store.getView(), access.indices[along], along, shape.rows});
+  if ((access.isFragment() || along == last) && !access.takesWholeRows())
+    places.push_back({store.getView(), access.indices[last], last, shape.columns});
+  return places;
+}
+
+SmallVector<WrittenPlace> hocket::tile::writtenPlaces(Operation *op) {
+  return llvm::TypeSwitch<Operation *, SmallVector<WrittenPlace>>(op)
+      .Case([](StoreOp store) { return placesOf(store); })
+      .Case([](StoreRowsOp store) {
+        return SmallVector<WrittenPlace>{
+            {store.getView(), store.getRow(), 2, store.getValue().getType().getSize()}};
+      })
+      .Case([](StoreBlockOp store) {
+        FragType frag = store.getValue().getType();
+        return SmallVector<WrittenPlace>{{store.getView(), store.getRow(), 0, frag.getColumns()},
+                                         {store.getView(), store.getColumn(), 1, frag.getRows()}};
+      })
+      .Case([](CombineOp combine) {
+        return SmallVector<WrittenPlace>{
+            {combine.getO(), combine.getRow(), 1, static_cast<int64_t>(combine.getRows())}};
+      })
+      .Default([](Operation *) { return SmallVector<WrittenPlace>(); });
+}

@@ -1,0 +1,120 @@
+// Operations between global memory and registers: loads, stores and additions of fragments, row and
+// column values and single numbers, at computed places. Included by TileOps.td.
+#ifndef HOCKET_TILE_MEMORY_OPS_TD
+#define HOCKET_TILE_MEMORY_OPS_TD
+
+def Tile_WorkgroupIdOp : Tile_Op<"workgroup_id", [NamedResults, Pure]> {
+  let summary = "where this workgroup stands in a grid of one's own";
+  let description = [{
+    `grid` has one to three expressions over the problem's variables, as the manifest understands
+    them (docs/Manifest.md): the workgroups along x, y and z. Those left out are 1. A kernel has its
+    grid from this op, from `tile.block_id`, or from `tile.block_tile`.
+
+    ```mlir
+    %x, %y, %z = tile.workgroup_id ["ceildiv(m, 128) * ceildiv(n, 128)", "batch"]
+    ```
+  }];
+  let arguments = (ins StrArrayAttr:$grid);
+  let results = (outs I32:$x, I32:$y, I32:$z);
+  let assemblyFormat = "$grid attr-dict";
+  let hasVerifier = 1;
+}
+
+def Tile_SelectOp : Tile_Op<"select", [NamedResults, Pure]> {
+  let summary = "one element of a view's first dimensions: a view of the others";
+  let description = [{
+    `indices` are i32, not negative, one for each dimension that goes. Offsets are 64 bits wide. At
+    or beyond an extent the result is a view whose extents that are `?` are 0; one at least must be.
+
+    ```mlir
+    %b_of_group = tile.select %b[%group] : <?x?x?xbf16> -> <?x?xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = "$view `[` $indices `]` attr-dict `:` type($view) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "what a view holds from a place on: a fragment, row or column values, or one number";
+  let description = [{
+    `indices` are the place (i32 each, not negative, computed as one likes), one for every dimension
+    of the view. Of a fragment the last may be left out: column 0. Offsets are 64 bits wide.
+
+    | result | what is loaded |
+    | --- | --- |
+    | fragment | memory rows follow one another along dimension `along` (left out: 1 of a view of rank 4, else the last but one), memory columns along the last |
+    | `!tile.rows`, `!tile.columns` | consecutive numbers along dimension `along` (left out: the last) |
+    | `f32`, `i32`, `bf16`, `f16`, `i8` | one number, the same in all lanes |
+
+    What lies at or beyond an extent of the view reads as zero. The element type is the view's, or
+    bf16 and f16 are widened to f32, i8 (signed) to i32. Consecutive elements of a lane are loaded up
+    to 16 bytes at once if the view has all of the columns and the place and the row stride are
+    multiples of 4 bytes, one by one otherwise. The rows of one fragment must span less than 2 GiB.
+    A number of 4 bytes is loaded by the scalar unit if nothing in the kernel writes to its view.
+
+    ```mlir
+    %x = tile.load %q[%batch, %row, %head] : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
+    %block = tile.load %c[%row, %column] : <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    %bias = tile.load %b[%column] : <?xbf16> -> !tile.columns<64xf32, acc>
+    %scales = tile.load %s[%row, %zero] along(0) : <?x4xf32> -> !tile.rows<32xf32>
+    %n = tile.load %lengths[%batch] : <?xi32> -> i32
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $view `[` $indices `]` (`along` `(` $along^ `)`)? attr-dict `:` type($view) `->` custom<RegisterValue>(type($result))
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::Value":$batch,
+      "::mlir::Value":$row, "::mlir::Value":$head), [{
+    build($_builder, $_state, result, view, ::mlir::ValueRange{batch, row, head}, ::mlir::IntegerAttr());
+  }]>];
+  let hasVerifier = 1;
+}
+
+class Tile_WriteOp<string mnemonic, list<MemoryEffect> effects> : Tile_Op<mnemonic, [MemoryEffects<effects>]> {
+  let arguments = (ins AnyType:$value, Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along);
+  let assemblyFormat = [{
+    $value `,` $view `[` $indices `]` (`along` `(` $along^ `)`)? attr-dict
+    `:` custom<RegisterValue>(type($value)) `,` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_StoreOp : Tile_WriteOp<"store", [MemWrite]> {
+  let summary = "a fragment, row or column values, or one number, into a view from a place on";
+  let description = [{
+    The place is written as in `tile.load`. Element (d, c) of an `acc` fragment goes to view row
+    `row + c`, column d: memory's rows and columns (`!tile.frag`). What lies at or beyond an extent is
+    not written. f32 is rounded to the view's bf16 or f16, i32 cut to its i8. Row and column values
+    are written once, whichever lanes hold them; a wave must hold the same number in all of them
+    (`tile.unify`).
+
+    ```mlir
+    tile.store %o, %out[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
+    tile.store %sums, %s[%head, %row] : !tile.rows<32xf32>, <?x?xf32>
+    tile.store %count, %n[%batch] : i32, <?xi32>
+    ```
+  }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$view, "::mlir::Value":$batch,
+      "::mlir::Value":$row, "::mlir::Value":$head), [{
+    build($_builder, $_state, value, view, ::mlir::ValueRange{batch, row, head}, ::mlir::IntegerAttr());
+  }]>];
+}
+
+def Tile_AtomicAddOp : Tile_WriteOp<"atomic_add", [MemRead, MemWrite]> {
+  let summary = "adds a fragment, row or column values, or one number to what a view holds";
+  let description = [{
+    As `tile.store`, but each element is added, atomically, to what is there: workgroups may add to
+    the same place in any order. The sum of more than two is therefore not the same from run to run.
+    Views are f32, f16, or, on chips with a packed addition of it, bf16.
+
+    ```mlir
+    tile.atomic_add %partial, %dq[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xf32>
+    ```
+  }];
+}
+
+#endif // HOCKET_TILE_MEMORY_OPS_TD

@@ -1,0 +1,264 @@
+// Loads, stores and additions of what lanes share: fragments, row and column values, in any layout,
+// at any place.
+//
+// A descriptor begins at the place and ends with the last row that exists, so that rows need no
+// compare. Columns do, since the next row begins where a row ends. Both the wide accesses and those
+// element by element are written out where it is not known which will do: a branch of the wave
+// takes the wide ones if the view has all of the columns and everything lies at multiples of a
+// dword (the hardware ignores the lowest two bits of wide accesses).
+//
+// Where each element lies is the fragment's map (Tile/IR/FragmentMap.h): an offset that depends on
+// the lane, once, plus a step for each access.
+#include "Access.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static constexpr int64_t kWordBytes = 4, kWidestBytes = 16;
+
+static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+
+static Value compare(Emitter &emit, arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(emit, predicate, a, b);
+}
+
+static Value both(Emitter &emit, Value a, Value b) {
+  return a ? arith::AndIOp::create(emit, a, b).getResult() : b;
+}
+
+Value hocket::lowering::placeExists(Emitter &emit, const ViewValues &view,
+                                    ArrayRef<Value> indices) {
+  // As unsigned numbers: what is negative is beyond every extent.
+  Value exists;
+  for (auto [dimension, index] : llvm::enumerate(indices))
+    exists = both(emit, exists,
+                  compare(emit, arith::CmpIPredicate::ult, index, view.extent(emit, dimension)));
+  return exists;
+}
+
+Value hocket::lowering::placeAddress(Emitter &emit, const ViewValues &view,
+                                     ArrayRef<Value> indices) {
+  Value address = view.pointer();
+  size_t leading = indices.size() - 1;
+  if (leading != 0)
+    address = elementAddress(emit, view, indices.drop_back());
+  return emit.offset(address, emit.mul(emit.toI64(indices.back()), emit.i64(view.elementBytes())));
+}
+
+AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
+                             const tile::MemoryAccess &access, ValueRange viewValues,
+                             ArrayRef<ValueRange> indexValues, Words words)
+    : shape(tile::shapeOf(access)), emit(emit), kernel(kernel), viewType(access.view.getType()),
+      elementBytes(bytesOf(viewType.getElementType())), words(words) {
+  int64_t widestBytes = words == Words::Whole ? kWordBytes : kWidestBytes;
+  widest = std::min(shape.run(), widestBytes / elementBytes);
+  SmallVector<Value> indices;
+  for (ValueRange index : indexValues)
+    indices.push_back(index.front());
+  int64_t extent = viewType.getShape().back();
+  if (static_cast<int64_t>(indices.size()) < viewType.getRank()) {
+    indices.push_back(emit.i32(0));
+    if (!ShapedType::isDynamic(extent))
+      knownColumns = std::min(shape.columns, extent);
+  }
+  if (shape.columns == 1)
+    knownColumns = 1; // the place itself
+  describe(ViewValues(viewType, viewValues), indices, access.dimension());
+}
+
+/// The descriptor ends with the last element of the last row that exists, and is empty if the place
+/// is not one of the view's.
+void AccessEmitter::describe(const ViewValues &view, ArrayRef<Value> indices, int64_t along) {
+  int64_t last = viewType.getRank() - 1;
+  bool hasRows = along != last;
+  Value stride = hasRows ? emit.mul(view.stride(along), emit.i64(elementBytes)) : emit.i64(0);
+  rowStride = emit.toI32(stride);
+  Value rows = emit.i32(1);
+  if (hasRows) {
+    Value left = arith::SubIOp::create(emit, view.extent(emit, along), indices[along]);
+    rows = arith::MinSIOp::create(emit, left, emit.i32(shape.rows));
+  }
+  columnsLeft = arith::SubIOp::create(emit, view.extent(emit, last), indices[last]);
+  Value columns = arith::MinSIOp::create(emit, columnsLeft, emit.i32(shape.columns));
+  Value before = emit.mul(emit.toI64(arith::SubIOp::create(emit, rows, emit.i32(1))), stride);
+  Value ofLastRow = emit.toI64(emit.mul(columns, emit.i32(elementBytes)));
+  Value bytes = arith::SelectOp::create(emit, placeExists(emit, view, indices),
+                                        emit.add(before, ofLastRow), emit.i64(0));
+  Value start = placeAddress(emit, view, indices), address = start;
+  Value skipped = emit.i32(0);
+  if (words == Words::Whole)
+    std::tie(address, bytes, skipped) = inWholeWords(address, bytes);
+  resource = emit.bufferResource(address, bytes);
+
+  laneColumn = emit.linear(shape.map, dims::Lane, dims::Col, kernel.lane);
+  Value laneRow = emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane);
+  laneOffset = emit.add(emit.mul(laneRow, rowStride), emit.mul(laneColumn, emit.i32(elementBytes)));
+  laneOffset = emit.add(laneOffset, skipped);
+  if (widest > 1)
+    isWide = wideCondition(start);
+}
+
+/// Where the word of `address` begins, the bytes of whole words from there on, and by how much it
+/// lies in front.
+std::tuple<Value, Value, Value> AccessEmitter::inWholeWords(Value address, Value bytes) {
+  Value low = emit.toI32(LLVM::PtrToIntOp::create(emit, emit.getI64Type(), address));
+  Value skipped = arith::AndIOp::create(emit, low, emit.i32(kWordBytes - 1));
+  Value start = emit.offset(address, emit.toI64(arith::SubIOp::create(emit, emit.i32(0), skipped)));
+  Value end = emit.add(emit.add(bytes, emit.toI64(skipped)), emit.i64(kWordBytes - 1));
+  Value whole = arith::AndIOp::create(emit, end, emit.i64(-kWordBytes));
+  Value any = compare(emit, arith::CmpIPredicate::ne, bytes, emit.i64(0));
+  return {start, arith::SelectOp::create(emit, any, whole, emit.i64(0)), skipped};
+}
+
+Value AccessEmitter::wideCondition(Value address) const {
+  Value condition;
+  if (!knownColumns || *knownColumns % widest != 0)
+    condition = compare(emit, arith::CmpIPredicate::sge, columnsLeft, emit.i32(shape.columns));
+  if (elementBytes >= kWordBytes || widest * elementBytes < kWordBytes)
+    return condition;
+  Value low = emit.toI32(LLVM::PtrToIntOp::create(emit, emit.getI64Type(), address));
+  Value bits = arith::AndIOp::create(emit, arith::OrIOp::create(emit, low, rowStride),
+                                     emit.i32(kWordBytes - 1));
+  return both(emit, condition, compare(emit, arith::CmpIPredicate::eq, bits, emit.i32(0)));
+}
+
+void AccessEmitter::excludeCopies() {
+  uint64_t copies = shape.copyBits();
+  if (copies == 0)
+    return;
+  Value bits = arith::AndIOp::create(emit, kernel.lane, emit.i32(static_cast<int64_t>(copies)));
+  Value isFirst = compare(emit, arith::CmpIPredicate::eq, bits, emit.i32(0));
+  laneOffset = arith::SelectOp::create(emit, isFirst, laneOffset,
+                                       emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
+/// `offset`, or one that is out of bounds where the `count` columns from `column` on, counted from
+/// the lane's first, do not exist.
+Value AccessEmitter::within(Value offset, int64_t column, int64_t count, bool byElement) {
+  int64_t furthest =
+      column + static_cast<int64_t>(shape.map.reach(dims::Lane, dims::Col)) + count;
+  if (knownColumns ? furthest <= *knownColumns : !byElement)
+    return offset;
+  Value end = knownColumns ? emit.i32(*knownColumns) : columnsLeft;
+  Value exists = compare(emit, arith::CmpIPredicate::slt, emit.add(laneColumn, emit.i32(column)),
+                         end);
+  return arith::SelectOp::create(emit, exists, offset,
+                                 emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
+SmallVector<Run> AccessEmitter::runs(int64_t count, bool byElement) {
+  SmallVector<Run> result;
+  for (auto [piece, origin] : llvm::enumerate(shape.origins))
+    for (int64_t first = 0; first != shape.registers; first += count) {
+      int64_t row = origin.row + shape.ofRegister(first, dims::Row);
+      int64_t column = origin.column + shape.ofRegister(first, dims::Col);
+      Value offset = emit.add(laneOffset, emit.i32(column * elementBytes));
+      result.push_back({piece, first, count, within(offset, column, count, byElement),
+                        emit.mul(rowStride, emit.i32(row))});
+    }
+  return result;
+}
+
+SmallVector<Value>
+AccessEmitter::emitRuns(TypeRange results,
+                        function_ref<SmallVector<Value>(ArrayRef<Run>)> emitRuns) {
+  if (widest == 1)
+    return emitRuns(runs(1, /*byElement=*/true));
+  if (!isWide)
+    return emitRuns(runs(widest, /*byElement=*/false));
+  auto branch = scf::IfOp::create(emit, results, isWide, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(emit);
+  for (bool byElement : {false, true}) {
+    Block *block = byElement ? branch.elseBlock() : branch.thenBlock();
+    if (!block->empty())
+      block->back().erase();
+    emit.setInsertionPointToEnd(block);
+    scf::YieldOp::create(emit, emitRuns(runs(byElement ? 1 : widest, byElement)));
+  }
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+/// What `bytes` bytes of a lane are loaded and stored as.
+static Type wordsType(Emitter &emit, int64_t bytes) {
+  if (bytes <= kWordBytes)
+    return emit.getIntegerType(bytes * 8);
+  return VectorType::get({bytes / kWordBytes}, emit.getI32Type());
+}
+
+/// `element`, or a vector of `count`.
+static Type several(Type element, int64_t count) {
+  return count == 1 ? element : Type(VectorType::get({count}, element));
+}
+
+/// `value`, one or several elements of a view, as `element`: wider or the same.
+Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == element)
+    return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  Type type = several(element, vector ? vector.getNumElements() : 1);
+  if (isa<FloatType>(element))
+    return LLVM::FPExtOp::create(emit, type, value);
+  return LLVM::SExtOp::create(emit, type, value);
+}
+
+Value hocket::lowering::narrowElements(Emitter &emit, Value value, Type element) {
+  Type from = getElementTypeOrSelf(value.getType());
+  if (from == element)
+    return value;
+  auto vector = dyn_cast<VectorType>(value.getType());
+  Type type = several(element, vector ? vector.getNumElements() : 1);
+  if (isa<FloatType>(element))
+    return LLVM::FPTruncOp::create(emit, type, value);
+  return LLVM::TruncOp::create(emit, type, value);
+}
+
+Value hocket::lowering::loadElements(Emitter &emit, Type element, int64_t count, Value resource,
+                                     Value offset, Value step) {
+  Type words = wordsType(emit, count * bytesOf(element)), type = several(element, count);
+  Value loaded = ROCDL::RawPtrBufferLoadOp::create(emit, words, resource, offset, step, emit.i32(0),
+                                                   ArrayAttr(), ArrayAttr(), ArrayAttr());
+  return words == type ? loaded : LLVM::BitcastOp::create(emit, type, loaded).getResult();
+}
+
+void hocket::lowering::storeElements(Emitter &emit, Value value, Value resource, Value offset,
+                                     Value step) {
+  auto vector = dyn_cast<VectorType>(value.getType());
+  int64_t count = vector ? vector.getNumElements() : 1;
+  Type words = wordsType(emit, count * bytesOf(getElementTypeOrSelf(value.getType())));
+  if (words != value.getType())
+    value = LLVM::BitcastOp::create(emit, words, value);
+  ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0), ArrayAttr(),
+                                     ArrayAttr(), ArrayAttr());
+}
+
+void hocket::lowering::addElements(Emitter &emit, Value value, Value resource, Value offset,
+                                   Value step) {
+  ROCDL::RawPtrBufferAtomicFaddOp::create(emit, value, resource, offset, step, emit.i32(0),
+                                          ArrayAttr(), ArrayAttr(), ArrayAttr());
+}
+
+Value hocket::lowering::pairWith(Emitter &emit, Value value, Value offset) {
+  // Adding -0 changes no number, 0 of either sign among them.
+  constexpr int64_t minusZero = 0x8000;
+  Type element = value.getType();
+  Value bits = LLVM::BitcastOp::create(emit, emit.getI16Type(), value);
+  Value wide = arith::ExtUIOp::create(emit, emit.getI32Type(), bits);
+  Value low = arith::OrIOp::create(emit, wide, emit.i32(int32_t(minusZero << 16)));
+  Value high = arith::OrIOp::create(emit, arith::ShLIOp::create(emit, wide, emit.i32(16)),
+                                    emit.i32(minusZero));
+  Value half = arith::AndIOp::create(emit, offset, emit.i32(2));
+  Value isLow = compare(emit, arith::CmpIPredicate::eq, half, emit.i32(0));
+  Value pair = arith::SelectOp::create(emit, isLow, low, high);
+  return LLVM::BitcastOp::create(emit, VectorType::get({2}, element), pair);
+}
+
+LogicalResult hocket::lowering::verifyAdds(tile::AtomicAddOp op, const ArchInfo &arch) {
+  if (!op.getView().getType().getElementType().isBF16() || arch.features.bf16BufferAdd)
+    return success();
+  return op.emitOpError() << "adds to a view of bf16, which " << arch.name
+                          << " cannot do in memory; use a view of f32 or f16";
+}

@@ -1,0 +1,91 @@
+// Places in views and elements of buffers: what loads, stores and additions share.
+#pragma once
+
+#include "Lowering.h"
+
+#include "Tile/IR/MemoryAccess.h"
+
+namespace hocket::lowering {
+
+/// Whether each of `indices` (i32, one for every dimension) lies in the view.
+mlir::Value placeExists(Emitter &emit, const ViewValues &view,
+                        mlir::ArrayRef<mlir::Value> indices);
+/// Where the element at `indices` (i32, one for every dimension) lies.
+mlir::Value placeAddress(Emitter &emit, const ViewValues &view,
+                         mlir::ArrayRef<mlir::Value> indices);
+
+/// `count` consecutive elements of a lane, up to 16 bytes, from byte `offset` + `step` of `resource`:
+/// one element, or a vector.
+mlir::Value loadElements(Emitter &emit, mlir::Type element, int64_t count, mlir::Value resource,
+                         mlir::Value offset, mlir::Value step);
+/// Stores one element or a vector of them, up to 16 bytes.
+void storeElements(Emitter &emit, mlir::Value value, mlir::Value resource, mlir::Value offset,
+                   mlir::Value step);
+/// Adds an f32, or a pair of 16-bit numbers that lies at a multiple of 4 bytes.
+void addElements(Emitter &emit, mlir::Value value, mlir::Value resource, mlir::Value offset,
+                 mlir::Value step);
+/// A pair of 16-bit numbers that adds `value` where the element at byte `offset` lies in its four
+/// bytes, and nothing beside it.
+mlir::Value pairWith(Emitter &emit, mlir::Value value, mlir::Value offset);
+/// An error if the kernel's chip cannot add numbers of type `element` in memory.
+mlir::LogicalResult verifyAdds(tile::AtomicAddOp op, const ArchInfo &arch);
+
+/// One or several elements as `element`, which is wider (narrower) or the same.
+mlir::Value widenElements(Emitter &emit, mlir::Value value, mlir::Type element);
+mlir::Value narrowElements(Emitter &emit, mlir::Value value, mlir::Type element);
+
+/// Consecutive elements of each lane that are accessed at once.
+struct Run {
+  size_t piece;
+  int64_t first, count; ///< registers
+  mlir::Value offset, step;   ///< in bytes: of the lane, and of the wave
+};
+
+/// Whether a descriptor begins at the place, or at the four bytes that it lies in and ends with whole
+/// ones, as additions of pairs need it.
+enum class Words { AsTheyLie, Whole };
+
+/// What one access is made of, as code.
+class AccessEmitter {
+public:
+  AccessEmitter(Emitter &emit, const KernelValues &kernel, const tile::MemoryAccess &access,
+                mlir::ValueRange viewValues, mlir::ArrayRef<mlir::ValueRange> indexValues,
+                Words words = Words::AsTheyLie);
+
+  /// Lanes that hold copies of what others hold access nothing.
+  void excludeCopies();
+  /// What `emitRuns` makes of all runs, in wide accesses, element by element, or both, of which the
+  /// wave takes one. The results of both have the types `results`.
+  mlir::SmallVector<mlir::Value> emitRuns(mlir::TypeRange results,
+                              llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>)> emitRuns);
+
+  const tile::AccessShape shape;
+  mlir::Value resource;
+  /// At most so many elements at once; a power of two.
+  int64_t widest;
+
+private:
+  void describe(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, int64_t along);
+  std::tuple<mlir::Value, mlir::Value, mlir::Value> inWholeWords(mlir::Value address, mlir::Value bytes);
+  mlir::Value wideCondition(mlir::Value address) const;
+  mlir::SmallVector<Run> runs(int64_t count, bool byElement);
+  mlir::Value within(mlir::Value offset, int64_t column, int64_t count, bool byElement);
+
+  Emitter &emit;
+  const KernelValues &kernel;
+  tile::ViewType viewType;
+  int64_t elementBytes;
+  Words words;
+  /// Columns from the place on that the view is known to have, at most the shape's; or unknown.
+  std::optional<int64_t> knownColumns;
+  mlir::Value rowStride;   ///< i32, bytes
+  mlir::Value laneOffset;  ///< i32, bytes
+  mlir::Value laneColumn;  ///< i32
+  mlir::Value columnsLeft; ///< i32, from the place on
+  mlir::Value isWide;      ///< i1: wide accesses will do; null if they always do
+};
+
+/// Loads of numbers of 4 bytes from views that nothing in `kernel` writes.
+llvm::DenseSet<mlir::Operation *> findConstantLoads(tile::KernelOp kernel);
+
+} // namespace hocket::lowering

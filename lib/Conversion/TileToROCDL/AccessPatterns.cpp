@@ -1,0 +1,138 @@
+// Loads, stores and additions of what lanes share (Access.cpp says how).
+#include "Access.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// `run` of `pieces`, converted values.
+static Value takeRun(Emitter &emit, ValueRange pieces, const Run &run) {
+  Value piece = pieces[run.piece];
+  auto vector = dyn_cast<VectorType>(piece.getType());
+  if (!vector || vector.getNumElements() == run.count)
+    return vector && run.count == 1 ? emit.element(piece, 0) : piece;
+  if (run.count == 1)
+    return emit.element(piece, run.first);
+  return vector::ExtractStridedSliceOp::create(emit, piece, run.first, run.count, 1);
+}
+
+static void putRun(Emitter &emit, SmallVectorImpl<Value> &pieces, const Run &run, Value value) {
+  Value &piece = pieces[run.piece];
+  auto vector = dyn_cast<VectorType>(piece.getType());
+  if (!vector || (vector.getNumElements() == run.count && run.count > 1))
+    piece = value;
+  else if (run.count == 1)
+    piece = vector::InsertOp::create(emit, value, piece, run.first);
+  else
+    piece = vector::InsertStridedSliceOp::create(emit, value, piece, run.first, /*strides=*/1);
+}
+
+namespace {
+struct LoadPattern : TilePattern<tile::LoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tile::MemoryAccess access = *tile::memoryAccessOf(op);
+    if (access.isNumber() || tile::isOfWholeHeadRows(access))
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices());
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    Type stored = op.getView().getType().getElementType(), element = access.elementType();
+    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs) {
+      SmallVector<Value> pieces;
+      for (Type type : types)
+        pieces.push_back(LLVM::PoisonOp::create(emit, type));
+      SmallVector<Value> loaded;
+      for (const Run &run : runs)
+        loaded.push_back(
+            loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
+      for (auto [run, value] : llvm::zip_equal(runs, loaded))
+        putRun(emit, pieces, run, widenElements(emit, value, element));
+      return pieces;
+    });
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct StorePattern : TilePattern<tile::StoreOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tile::MemoryAccess access = *tile::memoryAccessOf(op);
+    if (access.isNumber() || tile::isOfWholeHeadRows(access))
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices());
+    emitter.excludeCopies();
+    SmallVector<Value> pieces;
+    for (Value piece : adaptor.getValue())
+      pieces.push_back(narrowElements(emit, piece, op.getView().getType().getElementType()));
+    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs) {
+      for (const Run &run : runs)
+        storeElements(emit, takeRun(emit, pieces, run), emitter.resource, run.offset, run.step);
+      return SmallVector<Value>();
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+/// Of f32 element by element; of 16 bits in pairs, those that the last column cuts alone with a
+/// number beside them that changes nothing.
+struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::AtomicAddOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tile::MemoryAccess access = *tile::memoryAccessOf(op);
+    if (access.isNumber())
+      return failure();
+    if (failed(verifyAdds(op, *state.of(op).arch)))
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    Type element = op.getView().getType().getElementType();
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(),
+                          element.isF32() ? Words::AsTheyLie : Words::Whole);
+    emitter.excludeCopies();
+    SmallVector<Value> pieces;
+    for (Value piece : adaptor.getValue())
+      pieces.push_back(narrowElements(emit, piece, element));
+    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs) {
+      for (const Run &run : runs)
+        for (int64_t i = 0; i < run.count; i += element.isF32() ? 1 : run.count)
+          addRun(emit, emitter.resource, pieces, run, i, element.isF32());
+      return SmallVector<Value>();
+    });
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  static void addRun(Emitter &emit, Value resource, ValueRange pieces, const Run &run, int64_t skip,
+                     bool single) {
+    if (single) {
+      Run one = {run.piece, run.first + skip, 1, run.offset, run.step};
+      Value offset = emit.add(run.offset, emit.i32(skip * kWordBytes));
+      return addElements(emit, takeRun(emit, pieces, one), resource, offset, run.step);
+    }
+    Value value = takeRun(emit, pieces, run);
+    if (run.count == 2)
+      return addElements(emit, value, resource, run.offset, run.step);
+    Value offset = emit.add(run.offset, run.step);
+    Value word = arith::AndIOp::create(emit, offset, emit.i32(-kWordBytes));
+    addElements(emit, pairWith(emit, value, offset), resource, word, emit.i32(0));
+  }
+
+  static constexpr int64_t kWordBytes = 4;
+};
+} // namespace
+
+void hocket::lowering::populateAccessPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<LoadPattern, StorePattern, AtomicAddPattern>(converter, patterns.getContext(),
+                                                            state);
+}

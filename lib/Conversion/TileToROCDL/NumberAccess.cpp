@@ -1,0 +1,169 @@
+// Loads, stores and additions of single numbers, which are the same in all lanes of a wave.
+//
+// The scalar unit loads where nothing can have changed the memory, since its cache does not see
+// what vector stores write; elsewhere, and what is shorter than its words, the vector unit does.
+#include "Access.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Words of a raw buffer descriptor's second half that are the same for all (docs/Hardware.md 2.6).
+static constexpr int64_t kRawBufferFlags = 0x00027000, kAddressHighBits = 0xffff;
+
+static bool isAnyWord(Type type) { return type.isF32() || type.isInteger(32); }
+
+llvm::DenseSet<Operation *> hocket::lowering::findConstantLoads(tile::KernelOp kernel) {
+  llvm::DenseSet<Value> written;
+  llvm::DenseSet<Operation *> loads;
+  kernel.walk([&](Operation *op) {
+    // An op that writes may write any of its views.
+    auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+    if (!effects || !effects.hasEffect<MemoryEffects::Write>())
+      return;
+    for (Value operand : op->getOperands())
+      if (isa<tile::ViewType>(operand.getType()))
+        written.insert(tile::wholeView(operand));
+  });
+  kernel.walk([&](tile::LoadOp load) {
+    if (isAnyWord(load.getResult().getType()) &&
+        load.getView().getType().getElementType() == load.getResult().getType() &&
+        !written.contains(tile::wholeView(load.getView())))
+      loads.insert(load);
+  });
+  return loads;
+}
+
+namespace {
+/// The bytes of one number.
+struct NumberPlace {
+  Value address, exists;
+  int64_t bytes;
+
+  NumberPlace(Emitter &emit, tile::ViewType type, ValueRange viewValues,
+              ArrayRef<ValueRange> indexValues) {
+    ViewValues view(type, viewValues);
+    SmallVector<Value> indices;
+    for (ValueRange index : indexValues)
+      indices.push_back(index.front());
+    address = placeAddress(emit, view, indices);
+    exists = placeExists(emit, view, indices);
+    bytes = view.elementBytes();
+  }
+  Value resource(Emitter &emit) const {
+    return emit.bufferResource(
+        address, arith::SelectOp::create(emit, exists, emit.i64(bytes), emit.i64(0)));
+  }
+};
+
+Value loadWord(Emitter &emit, const NumberPlace &place, Type type) {
+  Value bits = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), place.address);
+  Value high = emit.toI32(arith::ShRUIOp::create(emit, bits, emit.i64(32)));
+  SmallVector<Value> words = {
+      emit.toI32(bits), arith::AndIOp::create(emit, high, emit.i32(kAddressHighBits)),
+      arith::SelectOp::create(emit, place.exists, emit.i32(place.bytes), emit.i32(0)),
+      emit.i32(kRawBufferFlags)};
+  for (Value &word : words)
+    word = emit.uniform(word);
+  auto four = VectorType::get({4}, emit.getI32Type());
+  Value descriptor = vector::FromElementsOp::create(emit, four, words);
+  Value loaded = emit.intrinsic("llvm.amdgcn.s.buffer.load", emit.getI32Type(),
+                                ValueRange{descriptor, emit.i32(0), emit.i32(0)});
+  return LLVM::BitcastOp::create(emit, type, loaded);
+}
+
+/// `value`, of 4 bytes or less, in a scalar register.
+Value uniformNumber(Emitter &emit, Value value) {
+  unsigned bits = value.getType().getIntOrFloatBitWidth();
+  Type type = value.getType(), integer = emit.getIntegerType(bits);
+  Value word = LLVM::BitcastOp::create(emit, integer, value);
+  if (bits < 32)
+    word = LLVM::ZExtOp::create(emit, emit.getI32Type(), word);
+  word = emit.uniform(word);
+  if (bits < 32)
+    word = LLVM::TruncOp::create(emit, integer, word);
+  return LLVM::BitcastOp::create(emit, type, word);
+}
+
+struct LoadNumberPattern : TilePattern<tile::LoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = op.getResult().getType();
+    if (!type.isIntOrFloat())
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    tile::ViewType view = op.getView().getType();
+    NumberPlace place(emit, view, adaptor.getView(), adaptor.getIndices());
+    if (state.constantLoads.contains(op)) {
+      rewriter.replaceOp(op, loadWord(emit, place, type));
+      return success();
+    }
+    Value loaded = loadElements(emit, view.getElementType(), 1, place.resource(emit), emit.i32(0),
+                                emit.i32(0));
+    rewriter.replaceOp(op, uniformNumber(emit, widenElements(emit, loaded, type)));
+    return success();
+  }
+};
+
+/// The offset of the number, for the first lane; of others beyond it.
+Value offsetOfFirstLane(Emitter &emit, Value lane) {
+  Value isFirst = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, lane, emit.i32(0));
+  return arith::SelectOp::create(emit, isFirst, emit.i32(0),
+                                 emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
+struct StoreNumberPattern : TilePattern<tile::StoreOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::StoreOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op.getValue().getType().isIntOrFloat())
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    tile::ViewType view = op.getView().getType();
+    NumberPlace place(emit, view, adaptor.getView(), adaptor.getIndices());
+    Value value = narrowElements(emit, adaptor.getValue().front(), view.getElementType());
+    storeElements(emit, value, place.resource(emit), offsetOfFirstLane(emit, state.of(op).lane),
+                  emit.i32(0));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct AddNumberPattern : TilePattern<tile::AtomicAddOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::AtomicAddOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    if (!op.getValue().getType().isIntOrFloat())
+      return failure();
+    if (failed(verifyAdds(op, *state.of(op).arch)))
+      return failure();
+    Emitter emit(op.getLoc(), rewriter);
+    tile::ViewType view = op.getView().getType();
+    NumberPlace place(emit, view, adaptor.getView(), adaptor.getIndices());
+    Value value = narrowElements(emit, adaptor.getValue().front(), view.getElementType());
+    Value offset = offsetOfFirstLane(emit, state.of(op).lane);
+    if (place.bytes == 2) {
+      // The four bytes that it lies in.
+      Value low =
+          emit.toI32(LLVM::PtrToIntOp::create(emit, emit.getI64Type(), place.address));
+      Value half = arith::AndIOp::create(emit, low, emit.i32(2));
+      Value back = emit.toI64(arith::SubIOp::create(emit, emit.i32(0), half));
+      place.address = emit.offset(place.address, back);
+      place.bytes = 4;
+      value = pairWith(emit, value, half);
+    }
+    addElements(emit, value, place.resource(emit), offset, emit.i32(0));
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateNumberPatterns(const TypeConverter &converter,
+                                              RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<LoadNumberPattern, StoreNumberPattern, AddNumberPattern>(
+      converter, patterns.getContext(), state);
+}
