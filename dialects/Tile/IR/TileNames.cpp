@@ -154,6 +154,9 @@ void MapOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getNumResults() != 0)
     setName(getResult(0), "mapped");
 }
+void ReduceWavesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), stringifyReduction(getKind()));
+}
 void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }

@@ -39,7 +39,8 @@ LogicalResult ReduceOp::verify() {
                          << " are true, expected integers; compare in a 'tile.map' and yield i32";
   bool widens = isa<FloatType>(element) ? reduced.isF32() : reduced.isSignlessInteger(32);
   if (reduced != element && !widens)
-    return emitOpError() << "reduces " << element << " to " << reduced << ", expected " << element
-                         << " or " << (isa<FloatType>(element) ? "f32" : "i32");
+    return emitOpError() << "reduces " << element << " to " << reduced
+                         << ", expected the source's element type or "
+                         << (isa<FloatType>(element) ? "f32" : "i32");
   return success();
 }

@@ -107,6 +107,8 @@ void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatt
                          LoweringState &state);
 void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
+void populateReduceWavesPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
 
 class Emitter;
 

@@ -1,6 +1,7 @@
 // Kernels of one workgroup on the simulator.
 #include "ValueKernel.h"
 
+#include "hocket/Manifest/Manifest.h"
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -8,6 +9,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 
 using namespace hocket;
 using namespace hocket::test;
@@ -81,23 +84,59 @@ static void readImage(Tensor &tensor, const std::vector<std::byte> &image) {
   }
 }
 
-/// Pointer, stride, extents: the order of a view's arguments.
-static Status addTensor(runtime::Device &device, const Tensor &tensor, Block &block,
-                        std::vector<runtime::DeviceAddress> &addresses) {
+/// A device with one code object loaded, and the tensors on it.
+namespace {
+class Run {
+public:
+  Status load(std::string_view text, std::string_view name, const std::string &target);
+  Result<runtime::DeviceAddress> upload(Tensor &tensor);
+  Status launch(const runtime::LaunchShape &shape, std::span<const std::byte> kernarg);
+  const Compilation &compilation() const { return compiled; }
+  Status findKernel(std::string_view name);
+
+private:
+  Compilation compiled;
+  std::shared_ptr<runtime::Device> device;
+  std::shared_ptr<runtime::Module> module;
+  std::shared_ptr<runtime::Kernel> kernel;
+  std::vector<std::pair<Tensor *, runtime::DeviceAddress>> tensors;
+};
+} // namespace
+
+Status Run::load(std::string_view text, std::string_view name, const std::string &target) {
+  CompileOptions options;
+  options.from = Stage::Tile;
+  options.target = target;
+  Result<Compilation> result = compile(text, name, options);
+  if (!result)
+    return result.error();
+  compiled = *std::move(result);
+  device = sim::createDevice(nullptr, target);
+  Result<std::shared_ptr<runtime::Module>> loaded =
+      device->loadModule(std::as_bytes(std::span(compiled.output)), name);
+  if (!loaded)
+    return loaded.error();
+  module = *loaded;
+  return Status::success();
+}
+
+Status Run::findKernel(std::string_view name) {
+  Result<std::shared_ptr<runtime::Kernel>> found = module->kernel(name);
+  if (!found)
+    return found.error();
+  kernel = *found;
+  return Status::success();
+}
+
+Result<runtime::DeviceAddress> Run::upload(Tensor &tensor) {
   std::vector<std::byte> image = imageOf(tensor);
-  Result<runtime::DeviceAddress> address = device.allocate(image.size(), 16, "tensor");
+  Result<runtime::DeviceAddress> address = device->allocate(image.size(), 16, "tensor");
   if (!address)
     return address.error();
-  if (Status status = device.copyToDevice(*address, image); !status)
-    return status;
-  addresses.push_back(*address);
-  block.add(*address);
-  if (tensor.rank == 2) {
-    block.add(tensor.columns);
-    block.add(static_cast<int32_t>(tensor.rows));
-  }
-  block.add(static_cast<int32_t>(tensor.columns));
-  return Status::success();
+  if (Status status = device->copyToDevice(*address, image); !status)
+    return status.error();
+  tensors.push_back({&tensor, *address});
+  return *address;
 }
 
 static Status judge(const runtime::LaunchReport &report) {
@@ -108,53 +147,89 @@ static Status judge(const runtime::LaunchReport &report) {
   return Status::success();
 }
 
-Status hocket::test::runKernel(std::string_view text, std::string_view kernel, unsigned waves,
-                               const std::vector<Argument> &arguments, const std::string &target) {
-  CompileOptions options;
-  options.from = Stage::Tile;
-  options.target = target;
-  Result<Compilation> compiled = compile(text, kernel, options);
-  if (!compiled)
-    return compiled.error();
-  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
-  Result<std::shared_ptr<runtime::Module>> module =
-      device->loadModule(std::as_bytes(std::span(compiled->output)), kernel);
-  if (!module)
-    return module.error();
-  Result<std::shared_ptr<runtime::Kernel>> loaded = (*module)->kernel(kernel);
-  if (!loaded)
-    return loaded.error();
-
-  Block block;
-  std::vector<runtime::DeviceAddress> addresses;
-  for (const Argument &argument : arguments) {
-    if (auto *tensor = std::get_if<Tensor *>(&argument)) {
-      if (Status status = addTensor(*device, **tensor, block, addresses); !status)
-        return status;
-    } else if (auto *number = std::get_if<float>(&argument)) {
-      block.add(*number);
-    } else {
-      block.add(std::get<int32_t>(argument));
-    }
-  }
+/// Under checked execution; tensors are read back.
+Status Run::launch(const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   runtime::SimulationOptions simulation;
   simulation.check = true;
   simulation.threads = 1;
   device->setSimulationOptions(simulation);
-  runtime::LaunchShape shape;
-  shape.block.x = 64 * waves;
-  Result<runtime::LaunchReport> report = device->launch(**loaded, shape, block.bytes);
+  Result<runtime::LaunchReport> report = device->launch(*kernel, shape, kernarg);
   if (!report)
     return report.error();
   if (Status status = judge(*report); !status)
     return status;
-  size_t next = 0;
-  for (const Argument &argument : arguments)
-    if (auto *tensor = std::get_if<Tensor *>(&argument)) {
-      std::vector<std::byte> image((*tensor)->numbers.size() * bytesOf((*tensor)->type));
-      if (Status status = device->copyFromDevice(image, addresses[next++]); !status)
-        return status;
-      readImage(**tensor, image);
-    }
+  for (auto [tensor, address] : tensors) {
+    std::vector<std::byte> image(tensor->numbers.size() * bytesOf(tensor->type));
+    if (Status status = device->copyFromDevice(image, address); !status)
+      return status;
+    readImage(*tensor, image);
+  }
   return Status::success();
+}
+
+Status hocket::test::runKernel(std::string_view text, std::string_view kernel, unsigned waves,
+                               const std::vector<Argument> &arguments, const std::string &target) {
+  Run run;
+  if (Status status = run.load(text, kernel, target); !status)
+    return status;
+  if (Status status = run.findKernel(kernel); !status)
+    return status;
+  // Of a view pointer, stride and extents.
+  Block block;
+  for (const Argument &argument : arguments) {
+    if (auto *number = std::get_if<float>(&argument))
+      block.add(*number);
+    if (auto *number = std::get_if<int32_t>(&argument))
+      block.add(*number);
+    auto *view = std::get_if<Tensor *>(&argument);
+    if (!view)
+      continue;
+    Tensor &tensor = **view;
+    Result<runtime::DeviceAddress> address = run.upload(tensor);
+    if (!address)
+      return address.error();
+    block.add(*address);
+    if (tensor.rank == 2) {
+      block.add(tensor.columns);
+      block.add(static_cast<int32_t>(tensor.rows));
+    }
+    block.add(static_cast<int32_t>(tensor.columns));
+  }
+  runtime::LaunchShape shape;
+  shape.block.x = 64 * waves;
+  return run.launch(shape, block.bytes);
+}
+
+Status hocket::test::runShippedKernel(const std::string &name,
+                                      const std::vector<std::pair<std::string, Tensor *>> &tensors,
+                                      const Sizes &sizes, const std::string &target) {
+  std::ifstream file(std::string(HOCKET_KERNELS) + "/tile/" + name + ".mlir");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (text.empty())
+    return invalidInput("no kernel '" + name + "'");
+  Run run;
+  if (Status status = run.load(text, name, target); !status)
+    return status;
+  if (run.compilation().manifest.empty())
+    return invalidInput("no manifest: " + run.compilation().noManifest);
+  Result<manifest::Manifest> launch = manifest::parseManifest(run.compilation().manifest, name);
+  if (!launch)
+    return launch.error();
+  if (Status status = run.findKernel(launch->kernel); !status)
+    return status;
+  manifest::Variables variables;
+  for (const auto &[variable, value] : sizes)
+    variables[variable] = std::holds_alternative<int64_t>(value)
+                              ? manifest::Value::integer(std::get<int64_t>(value))
+                              : manifest::Value::real(std::get<double>(value));
+  for (auto [variable, tensor] : tensors) {
+    Result<runtime::DeviceAddress> address = run.upload(*tensor);
+    if (!address)
+      return address.error();
+    variables[variable] = manifest::Value::integer(static_cast<int64_t>(*address));
+  }
+  Result<manifest::Binding> bound = manifest::bindLaunch(*launch, variables);
+  if (!bound)
+    return bound.error();
+  return run.launch(bound->shape, bound->kernarg);
 }

@@ -4,6 +4,7 @@
 #include "hocket/Reference/ElementProgram.h"
 #include "hocket/Support/Result.h"
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -26,5 +27,14 @@ using Argument = std::variant<Tensor *, float, int32_t>;
 /// what does not compile, does not finish, or is found by the checks.
 Status runKernel(std::string_view text, std::string_view kernel, unsigned waves,
                  const std::vector<Argument> &arguments, const std::string &target = "gfx950");
+
+/// Variables of a manifest that are no pointers.
+using Sizes = std::map<std::string, std::variant<int64_t, double>>;
+
+/// Compiles kernels/tile/`name`.mlir and launches it as its manifest says: `tensors` are the
+/// variables that are pointers, by name, `sizes` all others.
+Status runShippedKernel(const std::string &name,
+                        const std::vector<std::pair<std::string, Tensor *>> &tensors,
+                        const Sizes &sizes, const std::string &target = "gfx950");
 
 } // namespace hocket::test
