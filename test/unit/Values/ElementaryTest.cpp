@@ -134,7 +134,7 @@ TEST(ElementaryLimits, areDefined) {
       {"rsqrt", -1, nan},     {"tanh", inf, 1},    {"tanh", -inf, -1},   {"tanh", nan, nan},
       {"tanh", 0, 0},         {"erf", inf, 1},     {"erf", -inf, -1},    {"erf", nan, nan},
       {"sin", inf, nan},      {"sin", nan, nan},   {"sin", 4194305, nan}, {"cos", -4194305, nan},
-      {"sin", 0, 0},          {"cos", 0, 1},
+      {"sin", 0, 0},
   };
   for (const Function &function : kFunctions) {
     std::vector<double> numbers(kRows * kColumns, 1.0);

@@ -3,6 +3,7 @@
 
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Pipelines/Compiler.h"
+#include "hocket/Runtime/Finding.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -143,7 +144,7 @@ static Status judge(const runtime::LaunchReport &report) {
   if (!report.fault.empty())
     return invalidInput("the launch did not finish: " + report.fault);
   if (!report.findings.empty())
-    return invalidInput("checked execution found: " + report.findings.front().message);
+    return invalidInput("checked execution found: " + describeFinding(report.findings.front()));
   return Status::success();
 }
 
