@@ -24,6 +24,8 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
 
+#include <deque>
+
 namespace hocket::tile {
 #define GEN_PASS_DEF_PIPELINETILESPASS
 #include "Tile/Transforms/Passes.h.inc"
@@ -676,7 +678,7 @@ struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTil
     getOperation().walk([&](ForTilesOp loop) { loops.push_back(loop); });
     // All before any is written out: that gives rings their depths, which another loop must not
     // take for depths that were asked for.
-    std::vector<ScheduleModel> models;
+    std::deque<ScheduleModel> models; // which point into themselves
     for (ForTilesOp loop : loops) {
       FailureOr<ScheduleModel> model = modelOf(loop, skipRingHazards);
       if (failed(model))

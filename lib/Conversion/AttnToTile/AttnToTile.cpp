@@ -561,13 +561,40 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     Result<const ArchInfo *> arch = findArch(target);
     if (!arch)
       return op.emitOpError() << arch.error().message;
-    TileShape shape =
-        chooseTileShape(**arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
-                        llvm::alignTo(op.getValueHeadDim(), kHeadBlock), wishes(op, symbol));
+    auto shapeFor = [&](const TileShapeWishes &wishes) {
+      return chooseTileShape(**arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
+                             llvm::alignTo(op.getValueHeadDim(), kHeadBlock), wishes);
+    };
+    TileShape shape = shapeFor(wishes(op, symbol));
     if (failed(verifyShape(op, shape.waves, shape.kvTile)))
       return failure();
+    TileShape usual = shapeFor(ownWishes(op));
+    StringAttr name = op.getSymNameAttr();
     ForwardExpander(op, symbol, **arch, shape.waves, shape.kvTile).expand();
+    noteShape(name, symbol, shape, usual);
     return success();
+  }
+
+  /// Says, for reports, what the schedule made of waves and tile.
+  void noteShape(StringAttr kernel, FlatSymbolRefAttr symbol, TileShape shape, TileShape usual) {
+    if (shape.waves == usual.waves && shape.kvTile == usual.kvTile)
+      return;
+    std::string note = ("schedule '" + symbol.getValue() + "' makes it " + Twine(shape.waves) +
+                        " waves and tiles of " + Twine(shape.kvTile) + " keys; without it " +
+                        Twine(usual.waves) + " and " + Twine(usual.kvTile))
+                           .str();
+    getOperation().lookupSymbol(kernel)->setAttr("tile.shape_note",
+                                                 StringAttr::get(&getContext(), note));
+  }
+
+  /// What the op asks for, else the pass's options.
+  TileShapeWishes ownWishes(attn::ForwardOp op) {
+    TileShapeWishes result{op.getWaves(), op.getKvTile()};
+    if (!result.waves && waves != 0)
+      result.waves = waves;
+    if (!result.kvTile && kvTile != 0)
+      result.kvTile = kvTile;
+    return result;
   }
 
   /// What the op asks for, else the schedule, else the pass's options.
