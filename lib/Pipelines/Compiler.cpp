@@ -5,6 +5,7 @@
 #include "KernelManifest.h"
 #include "LargeStack.h"
 #include "RecursionCheck.h"
+#include "TileReport.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/LdsLayout.h"
@@ -168,6 +169,7 @@ private:
   hsaco::Emitted emitted;
   llvm::SmallVector<char, 0> codeObject;
   std::optional<manifest::Manifest> kernelManifest;
+  std::string tiles; ///< what kernels are cut into, for the report
   Compilation result;
 };
 } // namespace
@@ -410,6 +412,7 @@ Status Compiler::checkCodeObject() {
     return status;
   llvm::raw_string_ostream table(result.report);
   hsaco::printReport(*report, table);
+  table << tiles;
   result.reportJson = llvm::formatv("{0:2}", hsaco::toJson(*report)).str() + "\n";
   finishManifest(*report);
   return Status::success();
@@ -417,6 +420,9 @@ Status Compiler::checkCodeObject() {
 
 Status Compiler::readManifest() {
   SmallVector<tile::KernelOp> kernels(module->getOps<tile::KernelOp>());
+  tiles.clear();
+  for (tile::KernelOp kernel : kernels)
+    tiles += describeTiles(kernel);
   if (kernels.size() != 1) {
     result.noManifest =
         "the input has " + std::to_string(kernels.size()) + " kernels, a manifest describes one";

@@ -38,7 +38,7 @@ static LogicalResult verifyArithmetic(Operation *op) {
 
 LogicalResult hocket::tile::verifyUpstreamOps(KernelOp kernel) {
   WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<TileDialect>(op->getDialect())) {
+    if (isa_and_nonnull<TileDialect>(op->getDialect())) {
       // Other regions of the dialect say themselves what may stand in them.
       return op->getNumRegions() == 0 || isa<ForTilesOp, StepOp>(op) ? WalkResult::advance()
                                                                     : WalkResult::skip();

@@ -5,7 +5,7 @@
 
 namespace hocket::tile {
 
-/// An error at the first upstream op that may not stand in `kernel` (docs/WritingAKernel.md
+/// An error at the first upstream op that may not stand in `kernel` (docs/Memory.md
 /// says which may).
 mlir::LogicalResult verifyUpstreamOps(KernelOp kernel);
 

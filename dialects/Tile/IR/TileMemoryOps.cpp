@@ -12,13 +12,14 @@ using namespace hocket::tile;
 
 /// A type of the kind `Short` without its name, or any with.
 template <typename Short> static ParseResult parseShort(OpAsmParser &parser, Type &type) {
-  return parser.parseCustomTypeWithFallback(type, [&](Type &parsed) -> ParseResult {
-    Short found;
-    if (parser.parseCustomTypeWithFallback(found))
-      return failure();
-    parsed = found;
-    return success();
-  });
+  OptionalParseResult named = parser.parseOptionalType(type);
+  if (named.has_value())
+    return *named;
+  Short found;
+  if (parser.parseCustomTypeWithFallback(found))
+    return failure();
+  type = found;
+  return success();
 }
 
 template <typename Short> static void printShort(OpAsmPrinter &printer, Type type) {

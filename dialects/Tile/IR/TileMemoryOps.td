@@ -3,7 +3,8 @@
 #ifndef HOCKET_TILE_MEMORY_OPS_TD
 #define HOCKET_TILE_MEMORY_OPS_TD
 
-def Tile_WorkgroupIdOp : Tile_Op<"workgroup_id", [NamedResults, Pure]> {
+/// Stays where nobody asks which workgroup it is: the grid is its other half.
+def Tile_WorkgroupIdOp : Tile_Op<"workgroup_id", [NamedResults]> {
   let summary = "where this workgroup stands in a grid of one's own";
   let description = [{
     `grid` has one to three expressions over the problem's variables, as the manifest understands

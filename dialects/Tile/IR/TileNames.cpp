@@ -42,8 +42,7 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
       setName(argument, binding);
 }
 
-//===-- Around the loop
-//--------------------------------------------------------------------------===//
+// Around the loop
 
 /// The expression that the extent is bound to, where it is a plain name.
 static std::string extentName(DimOp op) {
@@ -112,8 +111,7 @@ void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(result, "shifted");
 }
 
-//===-- Inside a step
-//----------------------------------------------------------------------------===//
+// Inside a step
 
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "operand"); }
 void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -142,7 +140,7 @@ void RescaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getResult(0), "scaled");
 }
 
-/// Elements are called after what they are elements of, coordinates after what they count.
+/// Coordinates are called after what they count.
 void MapOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   if (region.empty() || !getCoordinates() ||
       region.getNumArguments() != getInputs().size() + 2)
@@ -161,8 +159,7 @@ void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }
 
-//===-- Steps and the loop
-//-----------------------------------------------------------------------===//
+// Steps and the loop
 
 /// What the op that makes `value` calls it, without the number that makes it unique.
 static std::string hintOf(Value value) {

@@ -22,7 +22,7 @@ using namespace hocket;
 using namespace hocket::tile;
 
 /// The number of tiles by which all code must have run.
-static constexpr int64_t kMostTiles = 256;
+static constexpr int64_t kMaxTiles = 256;
 /// Wanted passes of each loop beyond those at which all code has run.
 static constexpr int64_t kMorePasses = 2;
 
@@ -121,12 +121,12 @@ FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
       progress.ran(trace->passes.lookup(unit), tiles, reachedNow);
     if (llvm::all_of(units, [&](const auto &entry) { return entry.second.isDone(tiles); }))
       return tiles;
-    if (tiles < kMostTiles)
+    if (tiles < kMaxTiles)
       continue;
     Operation *missed = firstNotReached();
     if (!missed)
       return tiles;
-    return missed->emitOpError() << "is not reached with 0 to " << kMostTiles
+    return missed->emitOpError() << "is not reached with 0 to " << kMaxTiles
                                  << " tiles, so it cannot be verified; remove it or let it run "
                                     "for fewer tiles";
   }

@@ -172,11 +172,11 @@ AccessEmitter::emitRuns(TypeRange results,
   auto branch = scf::IfOp::create(emit, results, isWide, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(emit);
   for (bool byElement : {false, true}) {
-    Block *block = byElement ? branch.elseBlock() : branch.thenBlock();
-    if (!block->empty())
-      block->back().erase();
-    emit.setInsertionPointToEnd(block);
-    scf::YieldOp::create(emit, emitRuns(runs(byElement ? 1 : widest, byElement)));
+    // A branch without results comes with its yields.
+    emit.setInsertionPointToStart(byElement ? branch.elseBlock() : branch.thenBlock());
+    SmallVector<Value> values = emitRuns(runs(byElement ? 1 : widest, byElement));
+    if (!results.empty())
+      scf::YieldOp::create(emit, values);
   }
   return llvm::to_vector_of<Value>(branch.getResults());
 }

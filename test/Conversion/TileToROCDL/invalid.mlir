@@ -78,7 +78,11 @@ tile.kernel @three_waves(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950
 tile.kernel @from_elsewhere(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %c: i32) target("gfx950") waves(8) {
   %a = tile.ring %k[%n, %n] depth(1) at(0) layout(<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %is = arith.cmpi eq, %n, %c : i32
-  %ring = arith.select %is, %a, %a : !tile.ring<64x128xbf16>
+  %ring = scf.if %is -> !tile.ring<64x128xbf16> {
+    scf.yield %a : !tile.ring<64x128xbf16>
+  } else {
+    scf.yield %a : !tile.ring<64x128xbf16>
+  }
   // expected-error @below {{needs a ring that a 'tile.ring' of this kernel makes}}
   tile.fetch %ring[%n] slot(%n) : !tile.ring<64x128xbf16>
 }
@@ -98,4 +102,13 @@ tile.kernel @load(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves
   // expected-error @below {{cannot be laid out: tile has 96 columns, a power of two of at least 32 is needed}}
   // expected-error @below {{failed to legalize operation 'tile.load'}}
   %a = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x96xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @adds_bf16(%d: !tile.view<?x?xbf16>, %i: i32) target("gfx942") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{adds to a view of bf16, which gfx942 cannot do in memory; use a view of f32 or f16}}
+  // expected-error @below {{failed to legalize operation 'tile.atomic_add'}}
+  tile.atomic_add %x, %d[%i, %i] : <32x32xf32, acc>, <?x?xbf16>
 }

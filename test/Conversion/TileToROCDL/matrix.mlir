@@ -84,7 +84,7 @@ tile.kernel @store(%c: !tile.view<?x?xf16>, %n: i32) target("gfx950") waves(8) {
 // CHECK: arith.divui %[[WAVE]], %{{.*}} : i32
 // CHECK: arith.remui %[[WAVE]], %{{.*}} : i32
 tile.kernel @grid(%c: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
-  %row, %column = tile.block_tile %c rows(256) columns(256) band(4) xcds(8) : !tile.view<?x?xbf16>
+  %row, %column = tile.block_tile %c rows(64) columns(128) band(4) xcds(8) : !tile.view<?x?xbf16>
   %i, %j = tile.wave_grid rows(2) columns(4)
   %r = tile.wave_row %row rows(32) part(%i)
   %s = tile.wave_row %column rows(32) part(%j)

@@ -65,7 +65,7 @@ tile.kernel @store_wide(%partial: !tile.view<?x?x?x64xf32>, %n: i32) target("gfx
 // CHECK: rocdl.raw.ptr.buffer.store {{.*}} f32
 tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>,
     %lse: !tile.view<?x?x?xf32>, %splits: i32) target("gfx950") waves(4) {
-  %batch, %head, %row = tile.block_id %o rows(16) : !tile.view<?x?x?x64xbf16>
+  %batch, %head, %row = tile.block_id %o rows(4) : !tile.view<?x?x?x64xbf16>
   tile.combine %partial, %partial_lse splits(%splits) into %o and %lse[%batch, %row, %head] rows(4)
       : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>
 }
