@@ -56,7 +56,8 @@ ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(inputs.size()),
                                                     static_cast<int32_t>(row.size()),
                                                     static_cast<int32_t>(column.size())}));
-  return parser.parseRegion(*result.addRegion(), arguments);
+  // Names of the header may hide those outside: the region does not see these.
+  return parser.parseRegion(*result.addRegion(), arguments, /*enableNameShadowing=*/true);
 }
 
 void MapOp::print(OpAsmPrinter &printer) {
