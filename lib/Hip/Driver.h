@@ -1,4 +1,4 @@
-// The state behind HIP's functions: one simulated gfx950, what was made on it, and what HIP's API
+// The state behind HIP's functions: one simulated chip, what was made on it, and what HIP's API
 // keeps per thread. This is the only mutable state of libhocket_hip, and `Driver::get` and
 // `Thread::get` are the only ways to it.
 //

@@ -328,12 +328,20 @@ Status Compiler::toTile() {
 }
 
 Status Compiler::toClusters() {
-  return runPasses(Stage::Clusters, [&](PassManager &manager) {
+  int64_t loops = 0;
+  module->walk([&](tile::ForTilesOp) { ++loops; });
+  Status status = runPasses(Stage::Clusters, [&](PassManager &manager) {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
     manager.addPass(tile::createVerifyClustersPass());
   });
+  if (!status || !kernelManifest || loops != 1)
+    return status;
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+    kernelManifest->clusters = readClusters(kernel, *module);
+  result.manifest = manifest::writeManifest(*kernelManifest);
+  return status;
 }
 
 Status Compiler::draw() {
