@@ -13,4 +13,4 @@ defm interleavings : Value<"interleavings", "N", "Run N times with seeds from --
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/Simulator.md)">;
 defm hang_limit : Value<"hang-limit", "SECONDS", "Processor time of one workgroup in the simulator beyond which it counts as hanging (default: 30, or 10^9 wave-instructions)">;
 defm instruction_limit : Value<"instruction-limit", "N", "The same in wave-instructions">;
-defm json : Value<"json", "FILE", "Write the JSON result there, - for standard output (the default unless that is a terminal)">;
+defm json : Value<"json", "FILE", "Write the JSON result there, - for standard output">;

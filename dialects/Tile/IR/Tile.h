@@ -16,11 +16,15 @@
 #include "Tile/IR/TileDialect.h.inc"
 #include "Tile/IR/TileEnums.h.inc"
 
+#include "Tile/IR/RegisterLayout.h"
+
 #define GET_ATTRDEF_CLASSES
 #include "Tile/IR/TileAttrs.h.inc"
 
 #define GET_TYPEDEF_CLASSES
 #include "Tile/IR/TileTypes.h.inc"
+
+#include "Tile/IR/TileInterfaces.h"
 
 #define GET_OP_CLASSES
 #include "Tile/IR/TileOps.h.inc"
