@@ -32,10 +32,12 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
   return std::strtoull(text, nullptr, 0);
 }
 
-Driver::Driver() : memory(deviceMemoryBytes(simulatedChip())), modules(0), functions(2), streams(4), events(6) {
+Driver::Driver()
+    : memory(deviceMemoryBytes(simulatedChip())), modules(0), functions(2), streams(4), events(6) {
   settings.log = static_cast<unsigned>(setting("HOCKET_HIP_LOG", 1));
   settings.check = setting("HOCKET_HIP_CHECK", 0) != 0;
   settings.seed = setting("HOCKET_HIP_SEED", 0);
+  settings.hang = setting("HOCKET_HIP_HANG_LIMIT", 0);
 }
 
 unsigned hip::hipMajor() {
@@ -141,6 +143,7 @@ Outcome Driver::launch(const Function &function, const runtime::LaunchShape &sha
             status.error()};
   sim::LaunchOptions options;
   options.seed = settings.seed;
+  options.maxSeconds = static_cast<double>(settings.hang);
   auto run = settings.check ? sim::launchChecked : sim::launch;
   auto report = run(*function.module->program, function.kernel, shape, kernarg, options);
   if (!report)

@@ -83,6 +83,7 @@ struct Settings {
   unsigned log = 1;   ///< HOCKET_HIP_LOG: 0 nothing, 1 faults and missing functions, 2 every error
   bool check = false; ///< HOCKET_HIP_CHECK=1: checked execution
   uint64_t seed = 0;  ///< HOCKET_HIP_SEED: order of waves
+  uint64_t hang = 0;  ///< HOCKET_HIP_HANG_LIMIT: seconds of a workgroup; 0: the simulator's limit
 };
 
 class Driver {

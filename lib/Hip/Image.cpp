@@ -86,7 +86,8 @@ static unsigned suitability(StringRef triple) {
     return 0;
   const auto [rest, processor] = triple.rsplit("--");
   const auto [name, features] = processor.split(':');
-  if (name != StringRef(simulatedChip().name) || features.contains("xnack+") || features.contains("sramecc-"))
+  if (name != StringRef(simulatedChip().name) || features.contains("xnack+") ||
+      features.contains("sramecc-"))
     return 0;
   return features.empty() ? 2 : 1;
 }

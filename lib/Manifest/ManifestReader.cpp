@@ -246,7 +246,8 @@ Manifest Reader::manifest(const json::Object &root) {
   Manifest result;
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
-             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "arguments", "requires"},
+             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "arguments",
+             "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);
   if (version != formatVersion)

@@ -19,7 +19,8 @@ static std::optional<std::vector<uint32_t>> barriersBefore(Operation *first, Ker
       auto barrier = dyn_cast<BarrierOp>(before);
       for (int64_t group = 0; barrier && group != groups; ++group)
         passed[group] += !barrier.getGroup() || int64_t(*barrier.getGroup()) == group;
-      if (!barrier && before.walk([](BarrierOp) { return WalkResult::interrupt(); }).wasInterrupted())
+      WalkResult nested = before.walk([](BarrierOp) { return WalkResult::interrupt(); });
+      if (!barrier && nested.wasInterrupted())
         return std::nullopt;
     }
   return passed;

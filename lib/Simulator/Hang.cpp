@@ -110,7 +110,8 @@ std::string SeenLoop::describe() const {
   if (turns == 0)
     return "";
   const std::string from = placeOf(first), to = placeOf(last);
-  std::string text = "keeps the wave in a loop, " + (from == to ? "at " + from : from + " to " + to);
+  std::string text = "keeps the wave in a loop, ";
+  text += from == to ? "at " + from : from + " to " + to;
   if (exits.empty())
     text += ", that nothing leads out of";
   else if (exits.size() > 1)

@@ -43,7 +43,7 @@ struct Requirement {
 /// What a kernel's schedule says of its hot loop, for tools that show clusters: each ends in one
 /// barrier, so the barriers that a wave has passed say in which it is.
 struct Clusters {
-  std::vector<std::string> kinds; ///< "memory" or "compute", in the schedule's order; empty: unknown
+  std::vector<std::string> kinds; ///< "memory", "compute", in the schedule's order; empty: unknown
   uint32_t unroll = 1;            ///< iterations of a turn
   /// Barriers that waves pass before the first cluster, for each wave group.
   std::vector<uint32_t> barriersBefore;

@@ -1,7 +1,7 @@
 // Which cluster of its schedule a wave is in, from the barriers that it has passed.
 //
-// Machine code does not say where a cluster begins, and LLVM may rotate a loop, so that a turn as it
-// is executed begins anywhere in the schedule. But every cluster ends in one barrier and barriers
+// Machine code does not say where a cluster begins, and LLVM may rotate a loop, so that a turn as
+// it is executed begins anywhere in the schedule. But every cluster ends in one barrier, and they
 // are executed in order, so counting them from the wave's start says it all.
 #pragma once
 
@@ -22,12 +22,13 @@ struct ClusterNumbers {
   /// Barriers that waves pass before the first cluster, for each wave group.
   std::vector<uint32_t> barriersBefore;
 
-  /// The cluster that wave `wave` of `waves` is in after `barriers` barriers, in the scheduled loop.
+  /// The cluster that wave `wave` of `waves` is in after `barriers` barriers, in its schedule.
   std::optional<unsigned> at(unsigned wave, unsigned waves, uint64_t barriers) const {
     if (count == 0 || barriersBefore.empty())
       return std::nullopt;
     const size_t groups = barriersBefore.size();
-    const uint64_t before = barriersBefore[std::min(groups - 1, wave * groups / std::max(waves, 1u))];
+    const size_t group = std::min(groups - 1, wave * groups / std::max(waves, 1u));
+    const uint64_t before = barriersBefore[group];
     if (barriers < before)
       return std::nullopt;
     return static_cast<unsigned>((barriers - before) % count);
@@ -44,8 +45,8 @@ struct ClusterNumbers {
   }
 };
 
-/// What piece `piece` of a turn is called in tables: the schedule's cluster where it has `scheduled`
-/// of them, with the tile of the turn before it where there are several, else its number.
+/// What piece `piece` of a turn is called in tables: the schedule's cluster, if it is known to have
+/// `scheduled`, with the tile of the turn before it where there are several; else its number.
 inline std::string clusterLabel(size_t piece, unsigned scheduled, size_t pieces) {
   if (scheduled == 0 || scheduled == pieces)
     return std::to_string(piece);

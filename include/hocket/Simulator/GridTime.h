@@ -49,7 +49,7 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                              const TimingOptions &options, KindCache *cache = nullptr);
 
 /// The share of what workgroups side by side on an XCD ask of L2 that others of them have fetched.
-/// `fresh` has for the first of them, in order, the lines that none before asked for, `asked` is all
+/// `fresh` has for the first of them, in order, the lines that none before asked for, `asked` all
 /// lines that these ask for. The rest of `together` share as the last quarter of these do.
 double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together);
 

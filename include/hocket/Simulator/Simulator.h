@@ -39,8 +39,8 @@ struct LaunchOptions {
   Instrument *instrument = nullptr;
 };
 
-/// What only a kernel that hangs takes for one workgroup; the simulator then says where it is. Plain
-/// execution of simple instructions meets the first, anything slower the second.
+/// What only a kernel that hangs takes for one workgroup; the simulator then says where it is.
+/// Plain execution of simple instructions meets the first, anything slower the second.
 inline constexpr uint64_t defaultInstructionLimit = 1'000'000'000;
 inline constexpr double defaultSecondsLimit = 30;
 

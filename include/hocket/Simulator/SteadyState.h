@@ -45,8 +45,9 @@ struct SteadyState {
   std::vector<std::string> waits; ///< operands of each s_waitcnt: "vmcnt(4) lgkmcnt(0)"
 };
 
-/// Counts `trace` of `kernel`, whose code is for `cpu`, by one of `waves` waves. Errors: InvalidInput where the trace has no
-/// loop with matrix instructions that turns at least once, or leaves the kernel's code.
+/// Counts `trace` of `kernel`, whose code is for `cpu`, by one of `waves` waves. Errors:
+/// InvalidInput where the trace has no loop with matrix instructions that turns at least once, or
+/// leaves the kernel's code.
 Result<SteadyState> countSteadyState(const WaveTrace &trace, const amdgpu::KernelCode &kernel,
                                      llvm::StringRef cpu, const ClusterNumbers &numbers = {},
                                      unsigned waves = 1);

@@ -1,11 +1,11 @@
 // MUBUF: loads, stores and atomics through a buffer descriptor (CDNA3 ISA 9.1; docs/Hardware.md 2.6
 // and 7).
 //
-// The instruction decides what num_records counts, not the descriptor alone. With idxen and a stride
-// it is records: an access is in range when its index is. All others are compared in bytes, through
-// a descriptor with a stride too: a dword is in range when the offset of its end - VGPR offset and
-// immediate, which wrap at 32 bits, and SGPR offset - is at most num_records. Loads out of range
-// give 0, stores and atomics do nothing. What is in range must be allocated.
+// The instruction decides what num_records counts, not the descriptor alone. With idxen and a
+// stride it is records: an access is in range when its index is. All others are compared in bytes,
+// through a descriptor with a stride too: a dword is in range when the offset of its end is at most
+// num_records; VGPR offset and immediate wrap at 32 bits, and the SGPR offset is added then. Loads
+// out of range give 0, stores and atomics do nothing. What is in range must be allocated.
 #include "Access.h"
 #include "Atomics.h"
 #include "BufferAccess.h"
@@ -30,8 +30,8 @@ static bool unsupportedDescriptor(Wave &wave, const Instruction &in, const u32 *
 }
 
 /// What tiles are loaded through: all lanes, offsets from a register that bytes are compared with,
-/// everything in range and in one allocation. False: it is not like that, and nothing has been done but to
-/// `op.host`.
+/// everything in range and in one allocation. False: it is not like that, and nothing has been done
+/// but to `op.host`.
 static bool resolveWhole(Wave &wave, PendingOp &op, const u32 *offsets, u64 start, u64 room,
                          unsigned bytes) {
   u32 lowest = offsets[0], highest = offsets[0], bent = 0;

@@ -2,9 +2,9 @@
 // docs/Hardware.md 2.2 for the dense operands).
 //
 // Kept elements of a row of A follow each other in k: lane group g has those of k from g times K /
-// groups on. A column of B is dealt to the lane groups in pieces of 16 bytes, as dense operands are:
-// the shapes of gfx942 have one piece a lane, so A and B meet within a lane group; the twice as deep
-// ones of gfx950 have two, whose k lie K / 2 apart (docs/Hardware.md 2.1, which has the evidence).
+// groups on. A column of B is dealt to the lane groups in pieces of 16 bytes, as dense operands
+// are: the shapes of gfx942 have one piece a lane, so A and B meet within a lane group; the twice as
+// deep ones of gfx950 have two, whose k lie K / 2 apart (docs/Hardware.md 2.1 has the evidence).
 // Two bits of the index operand, in A's lane, say for each kept element which of its four it is. An
 // index register has room for several sets: with cbsz 0, abid chooses one, else it is the first.
 //

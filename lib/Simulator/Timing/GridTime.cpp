@@ -260,8 +260,8 @@ double sim::shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint
                  (double(asked) * (double(count) + more) / double(count));
 }
 
-/// Of the workgroups that run side by side on the first XCD, what they ask of L2, and how much of it
-/// others of them ask for too: of all, or of the first where that would take too long.
+/// What the workgroups that run side by side on the first XCD ask of L2, and how much of it others
+/// of them ask for too: of all, or of the first where that would take too long.
 Status Predictor::findTraffic(const ArchInfo &arch) {
   Text &text = *program.codeObject().image().text;
   auto table = TimedTable::of(text, arch, options.parameters);

@@ -62,8 +62,9 @@ static void printSteady(llvm::raw_ostream &out, const SteadyTime &steady) {
     out << "\n    cluster  cycles  instr   mfma  stalls\n";
     for (size_t c = 0; c < wave.clusters.size(); ++c) {
       const WaveTime &time = wave.clusters[c];
-      out << format("    %7s %7.0f %6.0f %6.0f  ", clusterLabel(c, steady.scheduled, wave.clusters.size()).c_str(),
-                    time.cycles, time.instructions, time.mfma);
+      const std::string label = clusterLabel(c, steady.scheduled, wave.clusters.size());
+      out << format("    %7s %7.0f %6.0f %6.0f  ", label.c_str(), time.cycles, time.instructions,
+                    time.mfma);
       printStalls(out, time, 5);
       out << '\n';
     }

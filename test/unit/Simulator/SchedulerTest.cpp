@@ -118,7 +118,8 @@ TEST(Barrier, OneThatIsNeverMetIsReported) {
   EXPECT_THAT(h.tryRun("s_cmp_eq_u32 s0, 1\ns_cbranch_scc1 1\ns_branch 65535\ns_barrier"),
               AllOf(HasSubstr("limit of 100000 wave-instructions"),
                     HasSubstr("keeps the wave in a loop, at offset 0x8, that nothing leads out of"),
-                    HasSubstr("wave 1 waits at the barrier at offset 0xc, which wave 0 never reaches"),
+                    HasSubstr("wave 1 waits at the barrier at offset 0xc, which wave 0 never "
+                              "reaches"),
                     HasSubstr("kernel 'test'")));
 }
 

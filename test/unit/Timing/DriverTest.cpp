@@ -150,8 +150,8 @@ TEST(ClusterNumbers, FollowFromBarriers) {
   EXPECT_EQ(clusterLabel(5, 0, 8), "5");
 }
 
-/// On each XCD every sixteenth workgroup reads the same line: a sample of a few neighbours would see
-/// nothing that is shared.
+/// On each XCD every sixteenth workgroup reads the same line: a sample of a few neighbours would
+/// see nothing that is shared.
 TEST_F(Driver, CountsWhatDistantNeighboursShare) {
   test::KernelFile distant;
   distant.source = "s_load_dwordx2 s[6:7], s[0:1], 0x0\ns_lshr_b32 s8, s2, 3\n"
