@@ -215,7 +215,7 @@ bool Workgroup::runWaves() {
       return true;
     }
     if (pastLimits()) {
-      failLimit(*wave);
+      failLimit(*firstRunnable(waves, waveCount, 0));
       return false;
     }
     if (observer)

@@ -194,8 +194,8 @@ TEST(MatrixSparse, DeepFormsPairAcrossLaneGroups) {
       h.setV(regB + r, 0);
     }
     h.setV(regIndex, 0);
-    h.setLane(regA, one.groupOfA * (wide ? 32 : 16), 0x38);   // 1.0 in row 0
-    h.setLane(regB + one.wordOfB, one.laneOfB + 5, 0x40);     // 2.0 in column 5
+    h.setLane(regA, one.groupOfA * (wide ? 32 : 16), 0x38u); // 1.0 in row 0
+    h.setLane(regB + one.wordOfB, one.laneOfB + 5, 0x40u); // 2.0 in column 5
     h.run(std::string("v_smfmac_") + one.name + (wide ? " v[0:15]" : " v[0:3]") +
           ", v[64:67], v[80:87], v100");
     EXPECT_EQ(h.vf(0, 5), 2.0f) << one.name << ", lane group " << one.groupOfA;
