@@ -41,7 +41,8 @@ tile.kernel @gemm_batched_bf16(
   %k_rounded_up = arith.addi %k, %depth_less_1 : i32
   %tiles = arith.divui %k_rounded_up, %depth : i32
   %zero = tile.fill 0.000000e+00 : !tile.frag<64x64xf32, acc>
-  %product = tile.for_tiles %t = 0 to %tiles init(%sum = %zero : !tile.frag<64x64xf32, acc>) schedule(@next_tile) {
+  %product = tile.for_tiles %t = 0 to %tiles cut_right(%k within 0)
+      init(%sum = %zero : !tile.frag<64x64xf32, acc>) schedule(@next_tile) {
     tile.step @fetch_b {
       tile.fetch %b_ring[%t] : <128x64xbf16>
     }

@@ -70,7 +70,8 @@ tile.kernel @gemm_grouped_bf16(
   %has_rows = arith.cmpi slt, %row, %group_rows : i32
   %tiles = arith.select %has_rows, %all_tiles, %zero_i : i32
   %zero = tile.fill 0.000000e+00 : !tile.frag<64x64xf32, acc>
-  %product = tile.for_tiles %t = 0 to %tiles init(%sum = %zero : !tile.frag<64x64xf32, acc>) schedule(@next_tile) {
+  %product = tile.for_tiles %t = 0 to %tiles cut_right(%k within 0)
+      init(%sum = %zero : !tile.frag<64x64xf32, acc>) schedule(@next_tile) {
     tile.step @fetch_b {
       tile.fetch %b_ring[%t] : <128x64xbf16>
     }

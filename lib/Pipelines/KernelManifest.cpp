@@ -4,8 +4,12 @@
 // pointer, strides and extents, each at its natural alignment.
 #include "KernelManifest.h"
 
+#include "Tile/IR/MemoryAccess.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace hocket;
@@ -13,6 +17,8 @@ using namespace hocket;
 static constexpr int64_t kWaveSize = 64;
 /// What a descriptor's base must be aligned to for 16-byte loads.
 static constexpr uint32_t kTensorAlignment = 16;
+/// What offsets within one access may reach, with room for a row's columns: less than 2 GiB.
+static constexpr int64_t kMaxSpanBytes = (int64_t(1) << 31) - (int64_t(1) << 20);
 
 namespace {
 class ManifestBuilder {
@@ -37,6 +43,8 @@ public:
     if (Status status = setWorkspace(); !status)
       return status.error();
     if (Status status = addRequirements(); !status)
+      return status.error();
+    if (Status status = requireSpans(); !status)
       return status.error();
     return result;
   }
@@ -81,6 +89,7 @@ private:
           !status)
         return status;
     viewSizes[kernel.getArgument(index)] = *sizes;
+    viewStrides[kernel.getArgument(index)] = *strides;
     return requireView(index, view, binding);
   }
 
@@ -204,6 +213,40 @@ private:
     return Status::success();
   }
 
+  /// Within one access offsets have 31 bits: its rows must not span more. Attention's and products'
+  /// own ops leave that to the kernel's requirements.
+  Status requireSpans() {
+    std::set<std::string> conditions;
+    Status status = Status::success();
+    kernel.walk([&](Operation *op) {
+      std::optional<tile::MemoryAccess> access = tile::memoryAccessOf(op);
+      if (!status || !access || access->isNumber() || tile::isOfWholeHeadRows(*access))
+        return;
+      tile::ViewType view = access->view.getType();
+      int64_t rows = tile::shapeOf(*access).rows, along = access->dimension();
+      auto argument = dyn_cast<BlockArgument>(tile::wholeView(access->view));
+      auto strides = argument ? viewStrides.find(argument) : viewStrides.end();
+      if (rows == 1 || strides == viewStrides.end())
+        return;
+      auto whole = cast<tile::ViewType>(argument.getType());
+      int64_t dimension = whole.getRank() - view.getRank() + along;
+      std::string count = std::to_string(rows);
+      if (ShapedType::isDynamic(whole.getShape()[dimension])) {
+        int64_t before =
+            llvm::count_if(whole.getShape().take_front(dimension), ShapedType::isDynamic);
+        count = "min(" + viewSizes[argument][before] + ", " + count + ")";
+      }
+      std::string limit = std::to_string(kMaxSpanBytes * 8 / view.getElementType().getIntOrFloatBitWidth());
+      std::string condition =
+          "(" + count + " - 1) * (" + strides->second[dimension] + ") <= " + limit;
+      if (conditions.insert(condition).second)
+        status = require(condition, std::to_string(rows) + " rows of " +
+                                        kernel.getBinding(argument.getArgNumber()).str() +
+                                        " may span at most " + limit + " elements");
+    });
+    return status;
+  }
+
   /// `tile.requires` of the kernel: pairs of a condition and what to say where it fails.
   Status addRequirements() {
     auto list = kernel->getAttrOfType<ArrayAttr>("tile.requires");
@@ -228,7 +271,7 @@ private:
   tile::KernelOp kernel;
   manifest::Manifest result;
   uint32_t offset = 0;
-  llvm::DenseMap<Value, std::vector<std::string>> viewSizes;
+  llvm::DenseMap<Value, std::vector<std::string>> viewSizes, viewStrides;
 };
 } // namespace
 

@@ -67,14 +67,10 @@ Result<FragmentStores> hocket::tile::fragmentStores(PutOp put, bool byElement) {
   if (frag.getMemoryColumns() < panel
           ? !llvm::isPowerOf2_64(frag.getMemoryColumns())
           : wavePartOf(put.getColumnsPart()).count > 1 && frag.getMemoryColumns() % panel != 0)
-    return unsupported("parts of " + std::to_string(frag.getMemoryColumns()) + " columns of a tile of " +
-                       std::to_string(ring.getShape()[1]) +
+    return unsupported("parts of " + std::to_string(frag.getMemoryColumns()) +
+                       " columns of a tile of " + std::to_string(ring.getShape()[1]) +
                        ", whose panels have " + std::to_string(panel) +
                        "; give waves parts of its rows");
-  if (wavePartOf(put.getColumnsPart()).count > 1 && panel != ring.getShape()[1])
-    return unsupported("parts of the columns of a tile whose " +
-                       std::to_string(ring.getShape()[1]) +
-                       " columns are no power of two; give waves parts of its rows");
   if (!llvm::isPowerOf2_64(map.pieces.row))
     return unsupported("parts of " + std::to_string(frag.getMemoryRows()) +
                        " rows, which are no power of two");

@@ -54,8 +54,8 @@ tile.kernel @across(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1)
 // One number a lane; lanes that hold copies write nowhere.
 // CHECK-LABEL: llvm.func @rows
 // CHECK: rocdl.raw.ptr.buffer.load {{.*}} : i32
-// CHECK: %[[COPY:.*]] = arith.constant 32 : i32
-// CHECK: arith.andi %{{.*}}, %[[COPY]]
+// CHECK: arith.andi %{{.*}}, %c32_i32{{.*}} : i32
+// CHECK: arith.select
 // CHECK: rocdl.raw.ptr.buffer.store
 tile.kernel @rows(%s: !tile.view<?xf32>, %i: i32) target("gfx950") waves(1) {
   %x = tile.load %s[%i] : <?xf32> -> !tile.rows<32xf32>

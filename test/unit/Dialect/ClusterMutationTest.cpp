@@ -35,7 +35,7 @@ protected:
   }
 
   /// The clusters stage of the D=128 bf16 kernel under the schedule under test.
-  OwningOpRef<ModuleOp> emitted() {
+  virtual OwningOpRef<ModuleOp> emitted() {
     CompileOptions options;
     options.to = Stage::Clusters;
     options.schedule = std::string(GetParam());
@@ -122,57 +122,100 @@ TEST_P(ClusterMutation, WaitWithoutLoads) {
   });
 }
 
-TEST_P(ClusterMutation, WaitWithoutReads) {
-  expectRefused([](Operation *op) {
-    auto wait = dyn_cast<WaitOp>(op);
-    if (!wait || !wait.getLgkm() || !isInSteadyLoop(op))
-      return false;
-    wait.removeLgkmAttr();
-    if (!wait.getVm())
-      wait.erase();
-    return true;
-  });
+static bool dropReads(Operation *op) {
+  auto wait = dyn_cast<WaitOp>(op);
+  if (!wait || !wait.getLgkm() || !isInSteadyLoop(op))
+    return false;
+  wait.removeLgkmAttr();
+  if (!wait.getVm())
+    wait.erase();
+  return true;
 }
 
-TEST_P(ClusterMutation, DroppedBarrier) {
-  expectRefused([](Operation *op) {
-    if (!isa<BarrierOp>(op) || !isInSteadyLoop(op))
-      return false;
-    op->erase();
-    return true;
-  });
+static bool dropBarrier(Operation *op) {
+  if (!isa<BarrierOp>(op) || !isInSteadyLoop(op))
+    return false;
+  op->erase();
+  return true;
 }
 
-TEST_P(ClusterMutation, AnotherTile) {
-  expectRefused([](Operation *op) {
-    if (!isa<FetchOp, ReadOp, ReadTransposedOp>(op))
-      return false;
-    OpBuilder builder(op);
-    Value tile = op->getOperand(1);
-    Value one = arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(1));
-    op->setOperand(1, arith::AddIOp::create(builder, op->getLoc(), tile, one));
-    return true;
-  });
+static bool takeAnotherTile(Operation *op) {
+  auto access = dyn_cast<RingAccessOpInterface>(op);
+  if (!access || !access.touchesSlot())
+    return false;
+  OpBuilder builder(op);
+  Value one = arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(1));
+  op->setOperand(1, arith::AddIOp::create(builder, op->getLoc(), access.getTile(), one));
+  return true;
 }
 
-TEST_P(ClusterMutation, AnotherSlot) {
-  expectRefused([](Operation *op) {
-    if (!isa<FetchOp, ReadOp, ReadTransposedOp>(op))
-      return false;
-    OpBuilder builder(op);
-    int64_t depth = *op->getOperand(0).getDefiningOp<RingOp>().getDepth();
-    auto constant = [&](int64_t value) -> Value {
-      return arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(value));
-    };
-    Value next = arith::AddIOp::create(builder, op->getLoc(), op->getOperand(2), constant(1));
-    if (depth > 1) // else there is no slot 1, which must be refused as well
-      next = arith::RemUIOp::create(builder, op->getLoc(), next, constant(depth));
-    op->setOperand(2, next);
-    return true;
-  });
+static bool takeAnotherSlot(Operation *op) {
+  auto access = dyn_cast<RingAccessOpInterface>(op);
+  if (!access || !access.touchesSlot())
+    return false;
+  OpBuilder builder(op);
+  int64_t depth = *access.getRing().getDefiningOp<RingOp>().getDepth();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(value));
+  };
+  Value next = arith::AddIOp::create(builder, op->getLoc(), access.getSlot(), constant(1));
+  if (depth > 1) // else there is no slot 1, which must be refused as well
+    next = arith::RemUIOp::create(builder, op->getLoc(), next, constant(depth));
+  access.setSlot(next);
+  return true;
 }
+
+TEST_P(ClusterMutation, WaitWithoutReads) { expectRefused(dropReads); }
+TEST_P(ClusterMutation, DroppedBarrier) { expectRefused(dropBarrier); }
+TEST_P(ClusterMutation, AnotherTile) { expectRefused(takeAnotherTile); }
+TEST_P(ClusterMutation, AnotherSlot) { expectRefused(takeAnotherSlot); }
 
 // Those with nothing to spare: in others a wait may be covered by a stricter one before it.
 INSTANTIATE_TEST_SUITE_P(Tight, ClusterMutation,
                          testing::Values("sequential", "double_buffer", "dual_wave"),
                          [](const auto &info) { return std::string(info.param); });
+
+namespace {
+/// Tiles that waves compute and exchange: puts in the place of fetches.
+class ExchangeMutation : public ClusterMutation {
+protected:
+  OwningOpRef<ModuleOp> emitted() override {
+    CompileOptions options;
+    options.to = Stage::Clusters;
+    std::string text = R"(
+tile.kernel @exchange(%tiles: i32) target("gfx950") waves(4) {
+  %i, %j = tile.wave_grid rows(2) columns(2)
+  %ring = tile.ring named("x") : !tile.ring<64x64xbf16>
+  %made = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  tile.for_tiles %t = 0 to %tiles schedule(@s) {
+    tile.step @put {
+      tile.put %made, %ring[%t] rows_part(%i) columns_part(%j) : !tile.frag<32x32xf32, acc>, <64x64xbf16>
+    }
+    tile.step @read {
+      %x = tile.read %ring[%t] : <64x64xbf16> -> <64x64xbf16, lhs>
+      %y = tile.read_transposed %ring[%t] : <64x64xbf16> -> <64x64xbf16, lhs_acc>
+    }
+  }
+}
+tile.schedule @s )";
+    Result<Compilation> compilation = compile(text + GetParam() + "\n", "kernel.mlir", options);
+    EXPECT_TRUE(compilation) << compilation.error().message;
+    return parseSourceString<ModuleOp>(compilation->output, &context);
+  }
+};
+} // namespace
+
+TEST_P(ExchangeMutation, WaitWithoutReads) { expectRefused(dropReads); }
+TEST_P(ExchangeMutation, DroppedBarrier) { expectRefused(dropBarrier); }
+TEST_P(ExchangeMutation, AnotherTile) { expectRefused(takeAnotherTile); }
+TEST_P(ExchangeMutation, AnotherSlot) { expectRefused(takeAnotherSlot); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Tight, ExchangeMutation,
+    testing::Values("{ tile.cluster memory { put(0) } tile.cluster compute { read(0) } }",
+                    "unroll(2) { tile.cluster compute { read(0) put(+1) } }",
+                    "unroll(2) wave_groups(2) { tile.cluster memory { read(0) } "
+                    "tile.cluster compute { put(+2) } }"),
+    [](const auto &info) {
+      return std::string(info.index == 0 ? "in_turn" : info.index == 1 ? "ahead" : "two_groups");
+    });

@@ -210,3 +210,59 @@ tile.kernel @count(%d: !tile.view<?x?xf32> {tile.bind = "d", tile.sizes = ["rows
     ASSERT_EQ(d.values[i], i / 33 < 32 && i % 33 < 32 ? 5 + 64 * 4 : 5);
 }
 
+
+// Matrices 3 GiB apart: places beyond 4 GiB in views, in elements of views and in slices of them.
+TEST(AccessBeyond4GiB, Places) {
+  TileKernel kernel(R"(
+tile.kernel @far(
+    %s: !tile.view<?x?x?xbf16> {tile.bind = "s", tile.sizes = ["3", "2", "32"], tile.strides = ["far", "near"]},
+    %d: !tile.view<?x?xf32> {tile.bind = "d", tile.sizes = ["7", "32"], tile.strides = ["32"]}) target("gfx950") waves(1) {
+  %0 = arith.constant 0 : i32
+  %1 = arith.constant 1 : i32
+  %2 = arith.constant 2 : i32
+  %3 = arith.constant 3 : i32
+  %4 = arith.constant 4 : i32
+  %5 = arith.constant 5 : i32
+  %6 = arith.constant 6 : i32
+  %row = tile.load %s[%2, %1, %0] : <?x?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %row, %d[%0, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+  %last = tile.select %s[%2] : <?x?x?xbf16> -> <?x?xbf16>
+  %of_last = tile.load %last[%1, %0] : <?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %of_last, %d[%1, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+  %rows = tile.slice_rows %last from %1 size %2 : <?x?xbf16>
+  %of_rows = tile.load %rows[%0, %0] : <?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %of_rows, %d[%2, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+  %beyond = tile.load %rows[%1, %0] : <?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %beyond, %d[%3, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+  %none = tile.select %s[%3] : <?x?x?xbf16> -> <?x?xbf16>
+  %of_none = tile.load %none[%0, %0] : <?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %of_none, %d[%4, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+  %number = tile.load %s[%2, %1, %3] : <?x?x?xbf16> -> f32
+  tile.store %number, %d[%5, %0] : f32, <?x?xf32>
+  %second = tile.load %s[%1, %0, %0] : <?x?x?xbf16> -> !tile.columns<32xf32, acc>
+  tile.store %second, %d[%6, %0] : !tile.columns<32xf32, acc>, <?x?xf32>
+}
+)");
+  ASSERT_TRUE(kernel.valid());
+  constexpr int64_t near = 64, far = int64_t(3) << 29; // 3 GiB of bf16
+  auto value = [](int64_t matrix, int64_t row, int64_t column) {
+    return static_cast<double>(matrix * 64 + row * 32 + column);
+  };
+  Tensor s{"s", "bf16", {}};
+  for (int64_t matrix : {0, 1, 2})
+    for (int64_t row : {0, 1})
+      for (int64_t column = 0; column != 32; ++column) {
+        s.values.push_back(value(matrix, row, column));
+        s.places.push_back(matrix * far + row * near + column);
+      }
+  Tensor d{"d", "f32", std::vector<double>(7 * 32, -1)};
+  kernel.run({&s, &d}, {{"near", number(near)}, {"far", number(far)}});
+  for (int64_t column = 0; column != 32; ++column) {
+    for (int64_t row : {0, 1, 2})
+      EXPECT_EQ(d.values[row * 32 + column], value(2, 1, column)) << row << ", " << column;
+    EXPECT_EQ(d.values[3 * 32 + column], 0);
+    EXPECT_EQ(d.values[4 * 32 + column], 0);
+    EXPECT_EQ(d.values[5 * 32 + column], column == 0 ? value(2, 1, 3) : -1);
+    EXPECT_EQ(d.values[6 * 32 + column], value(1, 0, column));
+  }
+}

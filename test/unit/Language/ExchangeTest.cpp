@@ -239,3 +239,85 @@ tile.schedule @direct unroll(3) { tile.cluster compute { load(+1) multiply(0) } 
       }
   }
 }
+
+// A ring that is fetched and one that waves fill from it, as the backward pass has: what is in flight of one must not
+// hide what is waited for of the other. S = B A_t^T is computed in 2 x 2 parts, exchanged, and multiplied by W.
+static constexpr const char *kMixed = R"(
+tile.kernel @mixed(
+    %a: !tile.view<?x?xbf16> {tile.bind = "a", tile.sizes = ["64", "64 * tiles"], tile.strides = ["stride"]},
+    %b: !tile.view<?x?xbf16> {tile.bind = "b", tile.sizes = ["64", "64"], tile.strides = ["64"]},
+    %w: !tile.view<?x?xbf16> {tile.bind = "w", tile.sizes = ["32", "64"], tile.strides = ["64"]},
+    %c: !tile.view<?x?xf32> {tile.bind = "c", tile.sizes = ["128", "64"], tile.strides = ["64"]},
+    %tiles: i32 {tile.bind = "tiles"}) target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %i, %j = tile.wave_grid rows(2) columns(2)
+  %b_row = tile.wave_row %zero rows(32) part(%j)
+  %a_ring = tile.ring %a[%zero] by_columns : <?x?xbf16> -> <64x64xbf16>
+  %s_ring = tile.ring named("s") : !tile.ring<64x64xbf16>
+  %right = tile.load %b[%b_row, %zero] : <?x?xbf16> -> <64x32xbf16, rhs>
+  %weights = tile.load %w[%zero, %zero] : <?x?xbf16> -> <64x32xbf16, rhs>
+  %no_scores = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %none = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %sum = tile.for_tiles %t = 0 to %tiles init(%carried = %none : !tile.frag<64x32xf32, acc>) schedule(@s) {
+    tile.step @fetch { tile.fetch %a_ring[%t] : <64x64xbf16> }
+    %left = tile.step @read_a -> !tile.frag<32x64xbf16, lhs> {
+      %x = tile.read %a_ring[%t] part(%i) : <64x64xbf16> -> <32x64xbf16, lhs>
+      tile.yield %x : !tile.frag<32x64xbf16, lhs>
+    }
+    %scores = tile.step @score -> !tile.frag<32x32xf32, acc> {
+      %x = tile.mma %left, %right, %no_scores : <32x64xbf16, lhs>, <64x32xbf16, rhs>, <32x32xf32, acc>
+      tile.yield %x : !tile.frag<32x32xf32, acc>
+    }
+    tile.step @put {
+      tile.put %scores, %s_ring[%t] rows_part(%j) columns_part(%i) : !tile.frag<32x32xf32, acc>, <64x64xbf16>
+    }
+    %whole = tile.step @read_s -> !tile.frag<64x64xbf16, lhs> {
+      %x = tile.read %s_ring[%t] : <64x64xbf16> -> <64x64xbf16, lhs>
+      tile.yield %x : !tile.frag<64x64xbf16, lhs>
+    }
+    %more = tile.step @multiply -> !tile.frag<64x32xf32, acc> {
+      %x = tile.mma %whole, %weights, %carried : <64x64xbf16, lhs>, <64x32xbf16, rhs>, <64x32xf32, acc>
+      tile.yield %x : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %more : !tile.frag<64x32xf32, acc>
+  }
+  %row = tile.wave_row %zero rows(32)
+  tile.store %sum, %c[%row, %zero] : <64x32xf32, acc>, <?x?xf32>
+}
+tile.schedule @s SCHEDULE
+)";
+
+TEST(ExchangeBeside, Fetches) {
+  for (const char *schedule :
+       {"{ tile.cluster memory { fetch(0) } tile.cluster compute { read_a(0) score(0) put(0) } "
+        "tile.cluster compute { read_s(0) multiply(0) } }",
+        "unroll(2) { tile.cluster compute { fetch(+2) read_a(0) score(0) put(0) } "
+        "tile.cluster compute { read_s(0) multiply(0) } }",
+        "unroll(2) wave_groups(2) { tile.cluster memory { read_a(0) read_s(-1) fetch(+1) } "
+        "tile.cluster compute priority(1) { score(0) multiply(-1) } tile.cluster memory { put(0) } "
+        "tile.cluster compute { } }"}) {
+    SCOPED_TRACE(schedule);
+    TileKernel kernel(replaced(kMixed, {{"SCHEDULE", schedule}}));
+    ASSERT_TRUE(kernel.valid());
+    for (int64_t tiles : {0, 1, 2, 3, 4, 6}) {
+      SCOPED_TRACE(std::to_string(tiles) + " tiles");
+      int64_t stride = 64 * 6;
+      Tensor a{"a", "bf16", integers(64 * stride, 1, 1)}, b{"b", "bf16", integers(64 * 64, 2, 1)};
+      Tensor w{"w", "bf16", integers(32 * 64, 3, 2)};
+      Tensor c{"c", "f32", std::vector<double>(128 * 64, -1)};
+      kernel.run({&a, &b, &w, &c}, {{"tiles", number(tiles)}, {"stride", number(stride)}}, 2);
+      std::vector<double> expected(32 * 64);
+      for (int64_t tile = 0; tile != tiles; ++tile)
+        for (int64_t row = 0; row != 64; ++row)
+          for (int64_t k = 0; k != 64; ++k) {
+            double score = 0;
+            for (int64_t e = 0; e != 64; ++e)
+              score += b.values[row * 64 + e] * a.values[k * stride + tile * 64 + e];
+            for (int64_t column = 0; column != 32; ++column)
+              expected[column * 64 + row] += score * w.values[column * 64 + k];
+          }
+      for (int64_t i = 0; i != 128 * 64; ++i)
+        ASSERT_EQ(c.values[i], expected[i % (32 * 64)]) << "row " << i / 64 << ", column " << i % 64;
+    }
+  }
+}

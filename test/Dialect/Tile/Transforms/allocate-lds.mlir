@@ -83,3 +83,19 @@ tile.kernel @exchanges(%s: f32) target("gfx950") waves(4) {
   %y = tile.reduce_waves max %c : !tile.columns<32xf32, acc>
   %z = tile.reduce_waves max %s : f32
 }
+
+// -----
+
+// A ring that waves fill with what they compute: a layout that suits stores of 8 bytes, and reads along the rows and
+// across them.
+// REMARK: remark: {{[0-9]+}} bytes a tile, {{[0-9]+}} cycles of bank conflicts in one wave's accesses to it
+// CHECK-LABEL: tile.kernel @computed
+// CHECK: tile.ring named("x") depth(1) at(0) layout(
+tile.kernel @computed(%n: i32, %x: !tile.view<?x?xf32>) target("gfx950") waves(4) {
+  %i, %j = tile.wave_grid rows(2) columns(2)
+  %ring = tile.ring named("x") depth(1) : !tile.ring<64x64xbf16>
+  %f = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  tile.put %f, %ring[%n] rows_part(%i) columns_part(%j) slot(%n) : !tile.frag<32x32xf32, acc>, <64x64xbf16>
+  %a = tile.read %ring[%n] slot(%n) : <64x64xbf16> -> <64x64xbf16, lhs>
+  %b = tile.read_transposed %ring[%n] slot(%n) : <64x64xbf16> -> <64x64xbf16, lhs_acc>
+}
