@@ -8,6 +8,7 @@
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
@@ -15,7 +16,7 @@
 
 void hocket::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<attn::AttnDialect, tile::TileDialect, mlir::arith::ArithDialect,
-                  mlir::cf::ControlFlowDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect,
+                  mlir::cf::ControlFlowDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect,
                   mlir::LLVM::LLVMDialect, mlir::ROCDL::ROCDLDialect>();
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);

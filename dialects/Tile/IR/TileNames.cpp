@@ -140,6 +140,25 @@ void RescaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getResult(0), "scaled");
 }
 
+/// Coordinates are called after what they count.
+void MapOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (region.empty() || !getCoordinates() ||
+      region.getNumArguments() != getInputs().size() + 2)
+    return;
+  setName(getRowArgument(), "row");
+  setName(getColumnArgument(), "column");
+}
+void MapOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  if (getNumResults() != 0)
+    setName(getResult(0), "mapped");
+}
+void ReduceWavesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), stringifyReduction(getKind()));
+}
+void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), stringifyReduction(getKind()));
+}
+
 // Steps and the loop
 
 /// What the op that makes `value` calls it, without the number that makes it unique.

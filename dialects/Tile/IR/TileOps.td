@@ -274,8 +274,8 @@ def Tile_StepOp : Tile_Op<"step", [NamedResults,
 }
 
 def Tile_YieldOp : Tile_Op<"yield", [
-    Pure, Terminator, ReturnLike, ParentOneOf<["ForTilesOp", "StepOp"]>]> {
-  let summary = "the values that a step or an iteration hands on";
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForTilesOp", "StepOp", "MapOp"]>]> {
+  let summary = "the values that a step, an iteration or a map hands on";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
   let builders = [OpBuilder<(ins), [{ }]>];
@@ -726,6 +726,7 @@ def Tile_LogSumOp : Tile_Op<"log_sum", [NamedResults, Pure, AllTypesMatch<["sum"
 }
 
 include "Tile/IR/TileMatrixOps.td"
+include "Tile/IR/TileValueOps.td"
 
 //===-- The clusters stage -----------------------------------------------------------------------===//
 

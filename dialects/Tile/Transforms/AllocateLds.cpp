@@ -7,6 +7,7 @@
 #include "Tile/IR/FragmentPut.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WaveExchange.h"
 #include "Tile/Transforms/Passes.h"
 
 #include "hocket/Layout/LdsSearch.h"
@@ -28,6 +29,8 @@ using namespace hocket::tile;
 
 /// Rings start at multiples of what one wave's LDS DMA writes.
 static constexpr int64_t kRingAlignment = 1024;
+/// What waves exchange is accessed number by number.
+static constexpr int64_t kExchangeAlignment = 256;
 
 /// Every way in which the ring is accessed that its layout must suit, once.
 static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch) {
@@ -98,9 +101,9 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
 }
 
 namespace {
-/// A ring's place in LDS, in bytes.
+/// What a ring, or an op through which waves exchange numbers, has of LDS, in bytes.
 struct Extent {
-  RingOp ring;
+  Operation *owner;
   int64_t begin, end;
 };
 } // namespace
@@ -110,13 +113,26 @@ static LogicalResult verifyDisjoint(SmallVector<Extent> extents) {
   for (size_t i = 1; i < extents.size(); ++i) {
     if (extents[i - 1].end <= extents[i].begin)
       continue;
-    auto diagnostic = extents[i].ring.emitOpError()
-                      << "at(" << extents[i].begin << ") lies in another ring, which ends at "
-                      << extents[i - 1].end << "; move it, or leave 'at' out";
-    diagnostic.attachNote(extents[i - 1].ring.getLoc()) << "the other ring is here";
+    StringRef other = isa<RingOp>(extents[i - 1].owner) ? "ring" : "op";
+    auto diagnostic = extents[i].owner->emitOpError()
+                      << "at(" << extents[i].begin << ") lies in another " << other
+                      << ", which ends at " << extents[i - 1].end << "; move it, or leave 'at' out";
+    diagnostic.attachNote(extents[i - 1].owner->getLoc()) << "the other " << other << " is here";
     return failure();
   }
   return success();
+}
+
+/// Behind the rings, each op for itself.
+static void placeExchanges(KernelOp kernel, int64_t &end, SmallVectorImpl<Extent> &extents) {
+  Builder builder(kernel.getContext());
+  kernel.walk<WalkOrder::PreOrder>([&](ReduceWavesOp op) {
+    if (!op.getLdsOffset())
+      op.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kExchangeAlignment)));
+    int64_t begin = *op.getLdsOffset();
+    extents.push_back({op, begin, begin + ldsBytes(op)});
+    end = std::max<int64_t>(end, extents.back().end);
+  });
 }
 
 static LogicalResult allocate(KernelOp kernel, bool remarks) {
@@ -124,13 +140,10 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
   if (!arch)
     return kernel.emitOpError() << arch.error().message;
   Builder builder(kernel.getContext());
-  int64_t end = 0;
   SmallVector<RingOp> rings;
   kernel.walk<WalkOrder::PreOrder>([&](RingOp ring) { rings.push_back(ring); });
-  // Rings that a hand has placed come first: the others go behind them.
-  for (RingOp ring : rings)
-    if (ring.getLdsOffset() && ring.getDepth() && ring.getLayout())
-      end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+  // What a hand has placed comes first: the others go behind it.
+  int64_t end = ldsEnd(kernel);
   SmallVector<Extent> extents;
   for (RingOp ring : rings) {
     if (!ring.getDepth())
@@ -158,6 +171,7 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     extents.push_back({ring, begin, ringEnd});
     end = std::max<int64_t>(end, ringEnd);
   }
+  placeExchanges(kernel, end, extents);
   if (failed(verifyDisjoint(extents)))
     return failure();
   if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
@@ -169,6 +183,10 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     diagnostic.attachNote(ring.getLoc())
         << "this ring takes " << *ring.getDepth() << " x " << ring.getSlotBytes()
         << " bytes; use a smaller tile or a schedule of less depth";
+  kernel.walk([&](ReduceWavesOp op) {
+    diagnostic.attachNote(op.getLoc()) << "this exchange takes " << ldsBytes(op)
+                                       << " bytes; combine fewer numbers at once";
+  });
   return diagnostic;
 }
 

@@ -4,6 +4,7 @@
 #include "Tile/IR/FragmentPut.h"
 
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/WaveExchange.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
@@ -69,12 +70,9 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
   });
 }
 
-/// All LDS of a kernel is one global; rings lie in it at their offsets.
+/// All LDS of a kernel is one global; rings and what waves exchange lie in it at their offsets.
 static LLVM::GlobalOp createLds(Emitter &emit, tile::KernelOp kernel) {
-  int64_t bytes = 0;
-  kernel.walk([&](tile::RingOp ring) {
-    bytes = std::max<int64_t>(bytes, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
-  });
+  int64_t bytes = tile::ldsEnd(kernel);
   if (bytes == 0)
     return {};
   Type type = LLVM::LLVMArrayType::get(emit.getI8Type(), bytes);

@@ -103,6 +103,13 @@ void populateNumberPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
 void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
+void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                         LoweringState &state);
+void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
+void populateReduceWavesPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
+
 class Emitter;
 
 /// Steps along the depth of an operand, which run fastest among its vectors.

@@ -4,6 +4,7 @@
 // op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Access.h"
 
+#include "Tile/IR/WaveExchange.h"
 #include "hocket/Conversion/Passes.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
@@ -63,7 +64,13 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
                        << "; use a smaller tile, less depth or another 'at'";
     return WalkResult::interrupt();
   });
-  return failure(walk.wasInterrupted());
+  if (walk.wasInterrupted())
+    return failure();
+  int64_t end = tile::ldsEnd(kernel);
+  if (end <= static_cast<int64_t>(arch.lds.bytesPerWorkgroup))
+    return success();
+  return kernel.emitOpError() << "needs " << end << " bytes of LDS with what its waves exchange, "
+                              << kernel.getTarget() << " has " << arch.lds.bytesPerWorkgroup;
 }
 
 /// What the patterns rely on and a hand-written module may lack.
@@ -81,6 +88,11 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
       ring.emitOpError(
           "has no depth, offset or layout; run 'tile-pipeline' and 'tile-allocate-lds' "
           "first");
+      return WalkResult::interrupt();
+    }
+    auto waves = dyn_cast<tile::ReduceWavesOp>(op);
+    if (waves && !waves.getLdsOffset()) {
+      waves.emitOpError("has no place in LDS; run 'tile-allocate-lds' first");
       return WalkResult::interrupt();
     }
     auto access = dyn_cast<tile::RingAccessOpInterface>(op);
@@ -137,6 +149,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
+    populateMapPatterns(converter, patterns, state);
+    populateReducePatterns(converter, patterns, state);
+    populateReduceWavesPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,

@@ -112,3 +112,19 @@ tile.kernel @adds_bf16(%d: !tile.view<?x?xbf16>, %i: i32) target("gfx942") waves
   // expected-error @below {{failed to legalize operation 'tile.atomic_add'}}
   tile.atomic_add %x, %d[%i, %i] : <32x32xf32, acc>, <?x?xbf16>
 }
+
+// -----
+
+tile.kernel @exchange_without_place() target("gfx950") waves(4) {
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{has no place in LDS; run 'tile-allocate-lds' first}}
+  %x = tile.reduce_waves sum %r : !tile.rows<32xf32>
+}
+
+// -----
+
+// expected-error @below {{needs 164864 bytes of LDS with what its waves exchange, gfx950 has 163840}}
+tile.kernel @exchange_beyond() target("gfx950") waves(4) {
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  %x = tile.reduce_waves sum %r at(163840) : !tile.rows<32xf32>
+}

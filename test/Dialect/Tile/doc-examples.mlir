@@ -61,3 +61,39 @@ tile.kernel @exchanged(%t: i32) target("gfx950") waves(2) {
   %ds = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   tile.put %ds, %ds_ring[%t] rows_part(%i) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
 }
+
+// CHECK: tile.kernel @bias_and_relu
+tile.kernel @bias_and_relu(%slope: f32) target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
+  %bias = tile.fill 0.5 : !tile.columns<64xbf16, acc>
+  %y = tile.map(%e = %x : !tile.frag<64x32xf32, acc>, %b = %bias : !tile.columns<64xbf16, acc>, %s = %slope : f32)
+      -> !tile.frag<64x32xbf16, acc> {
+    %wide = arith.extf %b : bf16 to f32
+    %sum = arith.addf %e, %wide : f32
+    %zero = arith.constant 0.0 : f32
+    %positive = arith.cmpf ogt, %sum, %zero : f32
+    %leak = arith.mulf %sum, %s : f32
+    %relu = arith.select %positive, %sum, %leak : f32
+    %rounded = arith.truncf %relu : f32 to bf16
+    tile.yield %rounded : bf16
+  }
+  %diagonal = tile.map() at(%row, %column) -> !tile.frag<32x32xi32, acc> {
+    %same = arith.cmpi eq, %row, %column : i32
+    %one = arith.extui %same : i1 to i32
+    tile.yield %one : i32
+  }
+}
+
+// CHECK: tile.kernel @greatest
+tile.kernel @greatest() target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x128xf32, lines>
+  %of_rows = tile.reduce max %x over columns : !tile.frag<32x128xf32, lines> -> !tile.rows<32xf32, lines(4x32)>
+  %of_all = tile.reduce max %of_rows over rows : !tile.rows<32xf32, lines(4x32)> -> f32
+}
+
+// CHECK: tile.kernel @across_waves
+tile.kernel @across_waves() target("gfx950") waves(8) {
+  %i, %j = tile.wave_grid rows(2) columns(4)
+  %zero = tile.fill 0.0 : !tile.rows<64xf32>
+  %row_sums = tile.reduce_waves sum %zero along(%j) : !tile.rows<64xf32>
+}

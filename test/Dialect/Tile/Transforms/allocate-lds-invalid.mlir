@@ -135,3 +135,22 @@ tile.kernel @many_rows(%n: i32) target("gfx950") waves(1) {
   tile.put %f, %ring[%n] slot(%n) : !tile.frag<32x96xf32, acc>, <96x32xbf16>
   %a = tile.read %ring[%n] slot(%n) : <96x32xbf16> -> <96x32xbf16, lhs>
 }
+
+// -----
+
+tile.kernel @exchanges_overlap() target("gfx950") waves(4) {
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-note @below {{the other op is here}}
+  %x = tile.reduce_waves sum %r at(0) : !tile.rows<32xf32>
+  // expected-error @below {{at(512) lies in another op, which ends at 1024; move it, or leave 'at' out}}
+  %y = tile.reduce_waves sum %r at(512) : !tile.rows<32xf32>
+}
+
+// -----
+
+// expected-error @below {{needs 262144 bytes of LDS, gfx950 has 163840}}
+tile.kernel @exchanges_too_much() target("gfx950") waves(16) {
+  %c = tile.fill 0.0 : !tile.columns<4096xf32, lines(4x64)>
+  // expected-note @below {{this exchange takes 262144 bytes; combine fewer numbers at once}}
+  %x = tile.reduce_waves sum %c : !tile.columns<4096xf32, lines(4x64)>
+}

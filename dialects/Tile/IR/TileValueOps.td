@@ -1,0 +1,151 @@
+// Operations on values, whatever a kernel computes: element by element, and reductions. Included by
+// TileOps.td.
+#ifndef HOCKET_TILE_VALUE_OPS_TD
+#define HOCKET_TILE_VALUE_OPS_TD
+
+def Tile_Vector : AnyTypeOf<[Tile_Rows, Tile_Columns], "row or column values">;
+def Tile_Scalar : AnyTypeOf<[F32, I32, BF16, F16, I<8>], "number">;
+def Tile_Mappable : AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns, Tile_Scalar],
+    "a fragment, row values, column values or a number (f32, i32, bf16, f16, i8)">;
+
+def Tile_MapOp : Tile_Op<"map", [
+    Pure, IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
+  let summary = "a function of numbers applied to each element of fragments, rows, columns, numbers";
+  let description = [{
+    The region says what happens to one element; its arguments are the elements of the inputs. All
+    results have the same places: they are fragments of one shape and layout, or row values, or
+    column values, or numbers. Inputs have those places too or are broadcast, as their types say: row
+    values along the columns, column values along the rows, numbers everywhere. Element types may
+    differ, so that conversions are maps as well.
+
+    `at` adds two arguments (i32), the memory row and column of the element; with `= %origin` they
+    count from there, else from the fragment's first. Row values have only a row, column values only
+    a column; the other is 0. What depends on the lane is computed once.
+
+    docs/Values.md says what may stand in the region, and how exact it is. It is computed as written:
+    nothing is reassociated or fused, each result is rounded to its type, and no op that a region may
+    contain is undefined for any input.
+
+    ```mlir
+    tile.kernel @bias_and_relu(%slope: f32) target("gfx950") waves(1) {
+      %x = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
+      %bias = tile.fill 0.5 : !tile.columns<64xbf16, acc>
+      %y = tile.map(%e = %x : !tile.frag<64x32xf32, acc>, %b = %bias : !tile.columns<64xbf16, acc>, %s = %slope : f32)
+          -> !tile.frag<64x32xbf16, acc> {
+        %wide = arith.extf %b : bf16 to f32
+        %sum = arith.addf %e, %wide : f32
+        %zero = arith.constant 0.0 : f32
+        %positive = arith.cmpf ogt, %sum, %zero : f32
+        %leak = arith.mulf %sum, %s : f32
+        %relu = arith.select %positive, %sum, %leak : f32
+        %rounded = arith.truncf %relu : f32 to bf16
+        tile.yield %rounded : bf16
+      }
+      %diagonal = tile.map() at(%row, %column) -> !tile.frag<32x32xi32, acc> {
+        %same = arith.cmpi eq, %row, %column : i32
+        %one = arith.extui %same : i1 to i32
+        tile.yield %one : i32
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Tile_Mappable>:$inputs, Optional<I32>:$row_origin,
+      Optional<I32>:$column_origin, UnitAttr:$coordinates);
+  let results = (outs Variadic<Tile_Mappable>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The region's arguments for elements of the inputs.
+    ::mlir::Block::BlockArgListType getElements() {
+      return getBody().getArguments().take_front(getInputs().size());
+    }
+    /// The region's arguments for the element's row and column; only with `coordinates`.
+    ::mlir::BlockArgument getRowArgument() { return getBody().getArgument(getInputs().size()); }
+    ::mlir::BlockArgument getColumnArgument() {
+      return getBody().getArgument(getInputs().size() + 1);
+    }
+    /// What the region computes, one value for each result.
+    ::mlir::ValueRange getYielded();
+  }];
+}
+
+def Tile_Reduction : I32EnumAttr<"Reduction", "how numbers become one", [
+    I32EnumAttrCase<"Sum", 0, "sum">,
+    I32EnumAttrCase<"Max", 1, "max">,
+    I32EnumAttrCase<"Min", 2, "min">,
+    I32EnumAttrCase<"Any", 3, "any">,
+    I32EnumAttrCase<"All", 4, "all">]> {
+  let cppNamespace = "::hocket::tile";
+}
+
+def Tile_Dimension : I32EnumAttr<"Dimension", "along what", [
+    I32EnumAttrCase<"Rows", 0, "rows">,
+    I32EnumAttrCase<"Columns", 1, "columns">]> {
+  let cppNamespace = "::hocket::tile";
+}
+
+def Tile_ReduceOp : Tile_Op<"reduce", [NamedResults, Pure]> {
+  let summary = "one number for each row, or for each column, of a fragment";
+  let description = [{
+    Over the columns of a fragment there is one number for each row, over the rows one for each
+    column; over rows of row values (columns of column values) one number. Rows and columns are
+    those of memory. The result is complete, in every lane that holds the row (column). It has the
+    source's element type, or is wider: f32 or i32.
+
+    `sum` of floating-point numbers is a sum in f32, whatever the elements; `max` and `min` are NaN
+    if an element is; `any` and `all` are of integers, of which 0 is false, and give 1 or 0. In which
+    order numbers are summed depends on the type alone (docs/Values.md).
+
+    This wave's fragment is reduced, and no other's: `tile.reduce_waves` combines waves. `tile.row_max`
+    and `tile.row_sum` are the first half of it, for loops that keep a partial value in each lane and
+    combine lanes (`tile.unify`) once, at the end.
+
+    ```mlir
+    tile.kernel @greatest() target("gfx950") waves(1) {
+      %x = tile.fill 1.0 : !tile.frag<32x128xf32, lines>
+      %of_rows = tile.reduce max %x over columns : !tile.frag<32x128xf32, lines> -> !tile.rows<32xf32, lines(4x32)>
+      %of_all = tile.reduce max %of_rows over rows : !tile.rows<32xf32, lines(4x32)> -> f32
+    }
+    ```
+  }];
+  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$source,
+      Tile_Dimension:$over);
+  let results = (outs Tile_Mappable:$result);
+  let assemblyFormat = "$kind $source `over` $over attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
+    NamedResults, MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["source", "result"]>]> {
+  let summary = "row values, column values or numbers combined over waves that share a tile";
+  let description = [{
+    Each number becomes that of all waves of the workgroup, or `along` a side of a grid of waves (a
+    result of `tile.wave_grid`) that of the waves that differ in their place along it. All of them
+    get the same result, combined in the order of their numbers. Numbers are f32 or i32; what they
+    are combined by is as in `tile.reduce`.
+
+    They pass through LDS, and all waves of the workgroup meet: the op may stand in `scf.for` and
+    `scf.if` only if bounds and conditions cannot differ between waves, and not in a loop over tiles,
+    whose barriers are its schedule's. Where in LDS is for `tile-allocate-lds` to find, or written `at(N)`.
+
+    ```mlir
+    tile.kernel @across_waves() target("gfx950") waves(8) {
+      %i, %j = tile.wave_grid rows(2) columns(4)
+      %zero = tile.fill 0.0 : !tile.rows<64xf32>
+      %row_sums = tile.reduce_waves sum %zero along(%j) : !tile.rows<64xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_Reduction:$kind, AnyTypeOf<[Tile_Rows, Tile_Columns, F32, I32]>:$source,
+      Optional<I32>:$along, OptionalAttr<I64Attr>:$lds_offset);
+  let results = (outs AnyTypeOf<[Tile_Rows, Tile_Columns, F32, I32]>:$result);
+  let assemblyFormat = [{
+    $kind $source (`along` `(` $along^ `)`)? (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($source)
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // HOCKET_TILE_VALUE_OPS_TD

@@ -1,0 +1,15 @@
+// The functions of the math dialect in f32, without calls: on a number or on a vector of them.
+//
+// Accuracy and range are promises (docs/Values.md), which test/unit/Kernels/ElementaryTest.cpp holds
+// against float64.
+#pragma once
+
+#include "Lowering.h"
+
+namespace hocket::lowering {
+
+/// What `op` of the math dialect computes, with `operands` in its place: f32, numbers or vectors.
+/// Null if it is not one that a tile.map may contain.
+mlir::Value elementary(Emitter &emit, mlir::Operation *op, mlir::ValueRange operands);
+
+} // namespace hocket::lowering

@@ -1,0 +1,31 @@
+// What each op of a region does to numbers with error bounds. Private to the interpreter.
+#pragma once
+
+#include "hocket/Reference/ElementProgram.h"
+
+#include <string_view>
+
+namespace hocket::reference {
+
+using ElementFunction = Number (*)(const Number *operands, ElementType from, ElementType to,
+                                   int64_t detail);
+
+/// The function of the op `name`; null if there is none.
+ElementFunction arithmeticFunction(std::string_view name);
+ElementFunction integerFunction(std::string_view name);
+ElementFunction mathFunction(std::string_view name);
+
+inline constexpr double kAnything = std::numeric_limits<double>::infinity();
+
+inline bool isFloat(ElementType type) {
+  return type == ElementType::F32 || type == ElementType::F16 || type == ElementType::BF16;
+}
+
+/// Bits of an integer type, or of a number of a floating-point type.
+unsigned widthOf(ElementType type);
+
+/// `value`, rounded to `type`, when the exact result may be `error` off: a rounding that differs
+/// is one unit in the last place.
+Number rounded(ElementType type, double value, double error);
+
+} // namespace hocket::reference

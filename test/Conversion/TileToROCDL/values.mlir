@@ -1,0 +1,103 @@
+// Maps and reductions: what is computed once, what on vectors, and which instructions exchange lanes.
+// RUN: hocket-opt %s --convert-tile-to-rocdl -split-input-file | FileCheck %s
+// RUN: sed s/gfx950/gfx942/ %s | hocket-opt --convert-tile-to-rocdl -split-input-file | FileCheck %s --check-prefix=GFX942
+
+// A row's number is a scalar, and what is computed of it alone stays one; columns are vectors.
+// CHECK-LABEL: llvm.func @broadcasts
+// CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"(%{{.*}}) : (f32) -> f32
+// CHECK: %[[SPREAD:.*]] = vector.broadcast %[[EXP]] : f32 to vector<16xf32>
+// CHECK: arith.mulf %{{.*}}, %[[SPREAD]] : vector<16xf32>
+// CHECK: arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
+// CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK-NOT: tile.
+tile.kernel @broadcasts() target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %r = tile.fill 2.0 : !tile.rows<32xf32>
+  %c = tile.fill 3.0 : !tile.columns<32xbf16, acc>
+  %y = tile.map(%e = %x : !tile.frag<32x32xf32, acc>, %f = %r : !tile.rows<32xf32>, %g = %c : !tile.columns<32xbf16, acc>)
+      -> !tile.frag<32x32xbf16, acc> {
+    %a = math.exp2 %f : f32
+    %b = arith.mulf %e, %a : f32
+    %wide = arith.extf %g : bf16 to f32
+    %d = arith.addf %b, %wide : f32
+    %z = arith.truncf %d : f32 to bf16
+    tile.yield %z : bf16
+  }
+}
+
+// -----
+
+// Coordinates: the lane's part and the origin once, then a constant for each register and block.
+// CHECK-LABEL: llvm.func @coordinates
+// CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
+// CHECK: arith.constant dense<[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]> : vector<16xi32>
+// CHECK: arith.constant dense<[32, 33, 34, 35, 40, 41, 42, 43, 48, 49, 50, 51, 56, 57, 58, 59]> : vector<16xi32>
+tile.kernel @coordinates(%n: i32) target("gfx950") waves(1) {
+  %x = tile.map() at(%r = %n, %c) -> !tile.frag<64x32xi32, acc> {
+    %s = arith.addi %r, %c : i32
+    tile.yield %s : i32
+  }
+}
+
+// -----
+
+// Along an accumulator's columns: 16 registers, then the two halves of the wave. Over its rows: 32 lanes.
+// CHECK-LABEL: llvm.func @accumulators
+// CHECK-COUNT-15: arith.maximumf %{{.*}}, %{{.*}} : f32
+// CHECK: rocdl.permlane32.swap
+// CHECK: arith.maximumf
+// CHECK: rocdl.update.dpp {{.*}} with 177, 15, 15, true
+// CHECK: rocdl.update.dpp {{.*}} with 78, 15, 15, true
+// CHECK: rocdl.update.dpp {{.*}} with 321, 15, 15, true
+// CHECK: rocdl.update.dpp {{.*}} with 296, 15, 15, true
+// CHECK: rocdl.permlane16.swap
+// GFX942-LABEL: llvm.func @accumulators
+// GFX942: llvm.amdgcn.ds.bpermute
+// GFX942: llvm.amdgcn.ds.swizzle
+tile.kernel @accumulators() target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %m = tile.reduce max %x over columns : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
+  %s = tile.reduce sum %x over rows : !tile.frag<32x32xf32, acc> -> !tile.columns<32xf32, acc>
+}
+
+// -----
+
+// Lines: halves of a piece are added as vectors. Over rows, lanes 16 and 32 apart hold the same columns.
+// CHECK-LABEL: llvm.func @lines
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
+// CHECK: rocdl.update.dpp {{.*}} with 177
+// CHECK-NOT: permlane
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<8xf32>
+// CHECK: rocdl.permlane16.swap
+// CHECK: rocdl.permlane32.swap
+tile.kernel @lines() target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<8x128xf32, lines(8)>
+  %r = tile.reduce sum %x over columns : !tile.frag<8x128xf32, lines(8)> -> !tile.rows<8xf32, lines(8x16)>
+  %c = tile.reduce sum %x over rows : !tile.frag<8x128xf32, lines(8)> -> !tile.columns<128xf32, lines(8x16)>
+}
+
+// -----
+
+// Waves meet between what they store and what they load; in a loop also before they store again.
+// CHECK-LABEL: llvm.func @waves
+// CHECK: llvm.store
+// CHECK: llvm.fence syncscope("workgroup") release
+// CHECK-NEXT: rocdl.s.barrier
+// CHECK-NEXT: llvm.fence syncscope("workgroup") acquire
+// CHECK-COUNT-4: llvm.load
+// CHECK: scf.for
+// CHECK: rocdl.s.barrier
+// CHECK: llvm.store
+// CHECK: rocdl.s.barrier
+// CHECK: llvm.load
+tile.kernel @waves(%n: i32) target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %x = tile.fill 1.0 : !tile.rows<32xf32>
+  %y = tile.reduce_waves sum %x at(0) : !tile.rows<32xf32>
+  %z = scf.for %t = %zero to %n step %one iter_args(%c = %y) -> (!tile.rows<32xf32>) : i32 {
+    %d = tile.reduce_waves max %c at(1024) : !tile.rows<32xf32>
+    scf.yield %d : !tile.rows<32xf32>
+  }
+}
