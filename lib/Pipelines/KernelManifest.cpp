@@ -236,7 +236,8 @@ private:
             llvm::count_if(whole.getShape().take_front(dimension), ShapedType::isDynamic);
         count = "min(" + viewSizes[argument][before] + ", " + count + ")";
       }
-      std::string limit = std::to_string(kMaxSpanBytes * 8 / view.getElementType().getIntOrFloatBitWidth());
+      int64_t elementBytes = view.getElementType().getIntOrFloatBitWidth() / 8;
+      std::string limit = std::to_string(kMaxSpanBytes / elementBytes);
       std::string condition =
           "(" + count + " - 1) * (" + strides->second[dimension] + ") <= " + limit;
       if (conditions.insert(condition).second)

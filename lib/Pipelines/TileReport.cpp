@@ -7,7 +7,8 @@ using namespace mlir;
 using namespace hocket;
 
 static std::string describeBlock(tile::KernelOp kernel) {
-  std::string waves = std::to_string(kernel.getWaves()) + (kernel.getWaves() == 1 ? " wave" : " waves");
+  std::string waves =
+      std::to_string(kernel.getWaves()) + (kernel.getWaves() == 1 ? " wave" : " waves");
   for (Operation &op : kernel.getBody().front()) {
     if (auto block = dyn_cast<tile::BlockIdOp>(op))
       return std::to_string(block.getRows()) + " rows, " + waves;

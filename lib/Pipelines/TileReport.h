@@ -1,5 +1,5 @@
-// What a kernel is cut into, for reports: rows of a workgroup, waves, tiles, schedules. Read off its
-// tile-level form, since the code object does not say.
+// What a kernel is cut into, for reports: rows of a workgroup, waves, tiles, schedules. Read off
+// its tile-level form, since the code object does not say.
 #pragma once
 
 #include "Tile/IR/Tile.h"

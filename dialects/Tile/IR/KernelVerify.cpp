@@ -48,8 +48,8 @@ LogicalResult hocket::tile::verifyUpstreamOps(KernelOp kernel) {
     if (isControlFlow(op))
       return WalkResult::advance();
     op->emitOpError() << "cannot stand in kernel '" << kernel.getSymName()
-                      << "': a kernel is made of ops of 'tile', of 'arith' on single numbers, and of "
-                         "'scf.if', 'scf.for' and 'scf.while'";
+                      << "': a kernel is made of ops of 'tile', of 'arith' on single numbers, "
+                         "and of 'scf.if', 'scf.for' and 'scf.while'";
     return WalkResult::interrupt();
   });
   return failure(walk.wasInterrupted());
@@ -141,8 +141,8 @@ static LogicalResult verifyWrite(const Write &write) {
   if (last <= extent && place.constant >= 0)
     return success();
   auto diagnostic = write.op->emitOpError()
-                    << "writes " << side << " " << place.constant << " to " << last - 1 << " of the "
-                    << extent << " that a workgroup has: the others are another workgroup's";
+                    << "writes " << side << " " << place.constant << " to " << last - 1
+                    << " of the " << extent << " that a workgroup has: the others are another workgroup's";
   diagnostic.attachNote(place.base.getLoc())
       << side << "(" << extent << ") here; use " << side << "(" << last << "), or fewer waves";
   return diagnostic;

@@ -49,7 +49,8 @@ bool hocket::tile::isOfWholeHeadRows(const MemoryAccess &access) {
   if (isa<LoadOp>(access.op))
     return (layout == FragLayout::Lhs || layout == FragLayout::Rhs) &&
            frag.getElementType() == view.getElementType();
-  return isa<StoreOp>(access.op) && layout == FragLayout::Acc && isa<FloatType>(view.getElementType());
+  return isa<StoreOp>(access.op) && layout == FragLayout::Acc &&
+         isa<FloatType>(view.getElementType());
 }
 
 /// `layout` with rows for columns and the other way round.
@@ -69,8 +70,8 @@ static AccessShape shapeOfVector(const VectorMap &vector, bool areRows) {
   shape.isScalar = vector.isScalar;
   shape.registers = vector.isScalar ? 1 : vector.piece.registers;
   int64_t size = vector.numbersOfPiece();
-  for (int64_t piece = 0; piece != vector.count; ++piece)
-    shape.origins.push_back(areRows ? RowAndColumn{piece * size, 0} : RowAndColumn{0, piece * size});
+  for (int64_t at = 0; at != vector.count * size; at += size)
+    shape.origins.push_back(areRows ? RowAndColumn{at, 0} : RowAndColumn{0, at});
   (areRows ? shape.rows : shape.columns) = vector.count * size;
   return shape;
 }

@@ -1,5 +1,5 @@
-// How a value in registers and a view in memory meet: what loads, stores and atomic additions share,
-// for their verifiers and their lowering.
+// How a value in registers and a view in memory meet: what loads, stores and atomic additions
+// share, for their verifiers and their lowering.
 #pragma once
 
 #include "Tile/IR/FragmentMap.h"
@@ -22,7 +22,8 @@ struct MemoryAccess {
   int64_t dimension() const;
   /// Whether each of its rows is taken from column 0 on, to the end of what the view has.
   bool takesWholeRows() const {
-    return static_cast<int64_t>(indices.size()) == mlir::cast<ViewType>(view.getType()).getRank() - 1;
+    int64_t given = indices.size();
+    return given == mlir::cast<ViewType>(view.getType()).getRank() - 1;
   }
 };
 

@@ -352,8 +352,8 @@ static LogicalResult verifyFragment(PutOp op, FragType frag) {
                             << columns.count << " parts, the tile is " << ring.getShape()[0]
                             << " x " << ring.getShape()[1];
   if (rows.count > 1 && columns.count > 1 && rows.stride == columns.stride)
-    return op.emitOpError("has the same side of the grid of waves for rows and for columns; use both "
-                          "results of 'tile.wave_grid'");
+    return op.emitOpError("has the same side of the grid of waves for rows and for columns; use "
+                          "both results of 'tile.wave_grid'");
   auto kernel = op->getParentOfType<KernelOp>();
   int64_t waves = kernel ? kernel.getWaves() : rows.count * columns.count;
   if (waves == rows.count * columns.count)
@@ -375,8 +375,8 @@ LogicalResult PutOp::verify() {
   if (auto frag = dyn_cast<FragType>(getPart().getType()))
     return verifyFragment(*this, frag);
   if (getRowsPart() || getColumnsPart())
-    return emitOpError("has parts of a grid of waves for what 'tile.load_part' has loaded, which is "
-                       "dealt out already; leave them out");
+    return emitOpError("has parts of a grid of waves for what 'tile.load_part' has loaded, which "
+                       "is dealt out already; leave them out");
   return requirePart(*this, cast<PartType>(getPart().getType()), getRing().getType());
 }
 

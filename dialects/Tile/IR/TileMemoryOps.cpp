@@ -72,7 +72,8 @@ LogicalResult WorkgroupIdOp::verify() {
   if (!getGrid().empty() && getGrid().size() <= 3)
     return success();
   return emitOpError() << "has " << getGrid().size()
-                       << " expressions, expected one for each of one to three dimensions of the grid";
+                       << " expressions, expected one for each of one to three dimensions of the "
+                          "grid";
 }
 
 LogicalResult SelectOp::verify() {
@@ -85,8 +86,9 @@ LogicalResult SelectOp::verify() {
                          << ", expected the dimensions behind the indices, at least one of each";
   if (ShapedType::isDynamic(result.getShape().front()))
     return success();
-  return emitOpError() << "makes " << result << ", whose first extent must be '?': it is 0 where an "
-                                              "index is beyond the view";
+  return emitOpError() << "makes " << result
+                       << ", whose first extent must be '?': it is 0 where an index is beyond the "
+                          "view";
 }
 
 //===-- Loads, stores and additions

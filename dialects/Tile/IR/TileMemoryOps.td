@@ -45,14 +45,15 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
 
     | result | what is loaded |
     | --- | --- |
-    | fragment | memory rows follow one another along dimension `along` (left out: 1 of a view of rank 4, else the last but one), memory columns along the last |
+    | fragment | memory rows along dimension `along` (left out: 1 of rank 4, else the last but one), columns along the last |
     | `!tile.rows`, `!tile.columns` | consecutive numbers along dimension `along` (left out: the last) |
     | `f32`, `i32`, `bf16`, `f16`, `i8` | one number, the same in all lanes |
 
     What lies at or beyond an extent of the view reads as zero. The element type is the view's, or
     bf16 and f16 are widened to f32, i8 (signed) to i32. Consecutive elements of a lane are loaded up
     to 16 bytes at once if the view has all of the columns and the place and the row stride are
-    multiples of 4 bytes, one by one otherwise. The rows of one fragment must span less than 2 GiB.
+    multiples of 4 bytes, one by one otherwise. The rows of one fragment must span less
+    than 2 GiB, which the manifest requires.
     A number of 4 bytes is loaded by the scalar unit if nothing in the kernel writes to its view.
 
     ```mlir
@@ -66,7 +67,8 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`along` `(` $along^ `)`)? attr-dict `:` type($view) `->` custom<RegisterValue>(type($result))
+    $view `[` $indices `]` (`along` `(` $along^ `)`)? attr-dict `:` type($view)
+    `->` custom<RegisterValue>(type($result))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view, "::mlir::Value":$batch,
       "::mlir::Value":$row, "::mlir::Value":$head), [{

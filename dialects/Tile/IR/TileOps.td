@@ -129,7 +129,8 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
 def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
   let summary = "a view of some of the rows: `size` from row `first` on, or as many as there are";
   let description = [{
-    Dimension 1 of a view of rank 4 counts the rows, of others the last but one. Row 0 of the result is row `first` of `view`; its extent ends at the
+    Dimension 1 of a view of rank 4 counts the rows, of others the last but one. Row 0 of the result
+    is row `first` of `view`; its extent ends at the
     end of `view`, and is 0 where `first` lies beyond it. Offsets are 64 bits wide. A ring of a view
     without rows must not be fetched.
 

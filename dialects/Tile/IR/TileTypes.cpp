@@ -74,7 +74,8 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (shape.size() < 1 || shape.size() > 4)
     return emitError() << "view of rank " << shape.size() << ", expected 1 to 4 dimensions";
   if (!isElement(element))
-    return emitError() << "view of " << element << ", expected bf16, f16, f32, i32 or i8 elements";
+    return emitError() << "view of " << element
+                       << ", expected bf16, f16, f32, i32 or i8 elements";
   for (int64_t extent : shape)
     if (!ShapedType::isDynamic(extent) && (extent < 1 || extent > kLargestExtent))
       return emitError() << "view with extent " << extent << ", expected '?' or 1 to "

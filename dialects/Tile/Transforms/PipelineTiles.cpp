@@ -134,8 +134,8 @@ Clusters LoopEmitter::scheduledClusters() const {
   return clusters;
 }
 
-/// Whether a step of the same tile must be in an earlier cluster than `step`, or in the same: 1 or 0
-/// for each such step; it brings into a ring what `step` reads, or makes what `step` uses.
+/// Steps of the same tile that `step` needs, and by how many clusters they must be earlier: 1 for
+/// those that bring into a ring what it reads, 0 for those that make what it uses.
 static SmallVector<std::pair<StepOp, int64_t>> needsOf(StepOp step) {
   SmallVector<std::pair<StepOp, int64_t>> needs;
   step.walk([&](Operation *op) {

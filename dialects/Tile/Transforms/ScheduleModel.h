@@ -11,7 +11,8 @@
 //  - values: a step runs after the steps whose results it uses;
 //  - read after write: LDS DMA is complete for all once its issuers have waited and then all have
 //    met at a barrier. A read at position r relies on waits at the end of position r - 1 - lag or
-//    before, and the fetch must stand at or before that;
+//    before, and the fetch must stand at or before that. What waves put is held to the same: each
+//    waits for its LDS accesses at the end of the cluster;
 //  - write after read: a fetch at position f into a slot may overwrite what was last read at
 //    position r if f > r + lag. (Reads complete by the wait that ends their cluster.)
 #pragma once

@@ -103,9 +103,9 @@ Operation *KernelVerifier::firstNotReached() {
   return first;
 }
 
-/// Counts 0, 1, ..., the same for all loops, until all code has run, every piece of control flow has
-/// then had two passes more than at that point, and what is left over from its unrolling has taken
-/// every number: prologue + epilogue + 2 x unroll or beyond. The largest count tried.
+/// Counts 0, 1, ..., the same for all loops, until all code has run, every piece of control flow
+/// has then had two passes more than at that point, and what is left over from its unrolling has
+/// taken every number: prologue + epilogue + 2 x unroll or beyond. The largest count tried.
 FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
   llvm::MapVector<Operation *, UnitProgress> units;
   for (Operation *unit : program.unitsWithCounts())
@@ -132,8 +132,8 @@ FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
   }
 }
 
-/// Of loops with counts of their own, every two with all counts up to `most`, the others empty: what
-/// one leaves behind, the next finds.
+/// Of loops with counts of their own, every two with all counts up to `most`, the others empty:
+/// what one leaves behind, the next finds.
 LogicalResult KernelVerifier::replayUnequalCounts(int64_t most) {
   size_t loops = program.counts().size();
   for (size_t first = 0; first < loops; ++first)

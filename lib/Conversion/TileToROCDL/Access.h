@@ -14,8 +14,8 @@ mlir::Value placeExists(Emitter &emit, const ViewValues &view,
 mlir::Value placeAddress(Emitter &emit, const ViewValues &view,
                          mlir::ArrayRef<mlir::Value> indices);
 
-/// `count` consecutive elements of a lane, up to 16 bytes, from byte `offset` + `step` of `resource`:
-/// one element, or a vector.
+/// `count` consecutive elements of a lane, up to 16 bytes, from byte `offset` + `step` of
+/// `resource`: one element, or a vector.
 mlir::Value loadElements(Emitter &emit, mlir::Type element, int64_t count, mlir::Value resource,
                          mlir::Value offset, mlir::Value step);
 /// Stores one element or a vector of them, up to 16 bytes.
@@ -41,8 +41,8 @@ struct Run {
   mlir::Value offset, step;   ///< in bytes: of the lane, and of the wave
 };
 
-/// Whether a descriptor begins at the place, or at the four bytes that it lies in and ends with whole
-/// ones, as additions of pairs need it.
+/// Whether a descriptor begins at the place, or at the four bytes that it lies in and ends with
+/// whole ones, as additions of pairs need it.
 enum class Words { AsTheyLie, Whole };
 
 /// What one access is made of, as code.
@@ -56,8 +56,9 @@ public:
   void excludeCopies();
   /// What `emitRuns` makes of all runs, in wide accesses, element by element, or both, of which the
   /// wave takes one. The results of both have the types `results`.
-  mlir::SmallVector<mlir::Value> emitRuns(mlir::TypeRange results,
-                              llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>)> emitRuns);
+  mlir::SmallVector<mlir::Value>
+  emitRuns(mlir::TypeRange results,
+           llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>)> emitRuns);
 
   const tile::AccessShape shape;
   mlir::Value resource;
@@ -66,7 +67,8 @@ public:
 
 private:
   void describe(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, int64_t along);
-  std::tuple<mlir::Value, mlir::Value, mlir::Value> inWholeWords(mlir::Value address, mlir::Value bytes);
+  std::tuple<mlir::Value, mlir::Value, mlir::Value> inWholeWords(mlir::Value address,
+                                                                 mlir::Value bytes);
   mlir::Value wideCondition(mlir::Value address) const;
   mlir::SmallVector<Run> runs(int64_t count, bool byElement);
   mlir::Value within(mlir::Value offset, int64_t column, int64_t count, bool byElement);

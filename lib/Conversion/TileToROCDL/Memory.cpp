@@ -467,7 +467,8 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern, FetchPattern, ReadPattern,
+  patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern,
+               FetchPattern, ReadPattern,
                ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

@@ -22,6 +22,50 @@ static bool keepsTogether(const LdsTileLayout &layout, int64_t bytes) {
 }
 
 namespace {
+/// Addresses of stores: a base for the lane and a constant for each store. Where the layout swizzles
+/// bits that both touch, stores have a base of their own.
+class StoreAddresses {
+public:
+  StoreAddresses(Emitter &emit, const KernelValues &kernel, const LdsTileLayout &layout,
+                 const LinearLayout &offsets, Value slot)
+      : emit(emit), layout(layout), offsets(offsets), slot(slot),
+        laneReach(offsets.reach(dims::Lane, dims::Offset) |
+                  offsets.reach(dims::Wave, dims::Offset)) {
+    lanePart = arith::XOrIOp::create(
+        emit, emit.linear(offsets, dims::Lane, dims::Offset, kernel.lane),
+        emit.linear(offsets, dims::Wave, dims::Offset, kernel.wave));
+  }
+
+  Value of(int64_t store, int64_t panel) {
+    uint64_t own = offsets.apply({{std::string(dims::Register), static_cast<uint64_t>(store)}},
+                                 dims::Offset);
+    int64_t immediate =
+        layout.padded(static_cast<uint32_t>(own & ~laneReach)) + panel * layout.panelStride();
+    return emit.offset(baseOf(own & laneReach), emit.i32(immediate));
+  }
+
+private:
+  Value baseOf(uint64_t swizzled) {
+    Value &base = bases[swizzled];
+    if (base)
+      return base;
+    Value offset =
+        arith::XOrIOp::create(emit, lanePart, emit.i32(static_cast<int64_t>(swizzled)));
+    if (layout.padding != 0) {
+      Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout.chunkBytes));
+      offset = emit.add(offset, emit.mul(chunk, emit.i32(layout.padding)));
+    }
+    return base = emit.offset(slot, offset);
+  }
+
+  Emitter &emit;
+  const LdsTileLayout &layout;
+  const LinearLayout &offsets;
+  Value slot, lanePart;
+  uint64_t laneReach;
+  llvm::DenseMap<uint64_t, Value> bases;
+};
+
 struct PutFragmentPattern : TilePattern<tile::PutOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::PutOp op, OneToNOpAdaptor adaptor,
@@ -38,31 +82,22 @@ struct PutFragmentPattern : TilePattern<tile::PutOp> {
       stores = tile::fragmentStores(op, /*byElement=*/true);
     if (!stores)
       return layoutError(op, stores.error());
-    Result<LdsReadPlan> plan = planLdsReads(*layout, stores->access);
-    if (!plan)
-      return layoutError(op, plan.error());
+    Result<LinearLayout> offsets = stores->access.then(layout->linear);
+    if (!offsets)
+      return layoutError(op, offsets.error());
 
     Emitter emit(op.getLoc(), rewriter);
-    const KernelValues &kernel = state.of(op);
     RingValues ring(adaptor.getRing());
-    Value offset =
-        arith::XOrIOp::create(emit, emit.linear(plan->lanePart, dims::Lane, dims::Offset, kernel.lane),
-                              emit.linear(plan->lanePart, dims::Wave, dims::Offset, kernel.wave));
-    if (layout->padding != 0) {
-      Value chunk = arith::DivUIOp::create(emit, offset, emit.i32(layout->chunkBytes));
-      offset = emit.add(offset, emit.mul(chunk, emit.i32(layout->padding)));
-    }
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout->bytes()));
-    Value base = emit.offset(emit.offset(ring.lds, slot), offset);
+    StoreAddresses addresses(emit, state.of(op), *layout, *offsets, emit.offset(ring.lds, slot));
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getPart())
       pieces.push_back(narrowElements(emit, piece, op.getRing().getType().getElementType()));
     for (int64_t panel = 0; panel != stores->panels; ++panel)
       for (int64_t i = 0; i != stores->stores(); ++i) {
         tile::FragmentStores::Source source = stores->source(i, panel);
-        int64_t immediate = plan->immediates[i] + panel * layout->panelStride();
         store(emit, take(emit, pieces[source.piece], source.first, stores->elements),
-              emit.offset(base, emit.i32(immediate)), stores->bytes());
+              addresses.of(i, panel), stores->bytes());
       }
     rewriter.eraseOp(op);
     return success();

@@ -34,6 +34,34 @@ tile.kernel @matrices(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>, %t: i3
   %half = tile.slice_depth %lhs from 32 : !tile.frag<128x64xbf16, lhs> -> !tile.frag<128x32xbf16, lhs>
 }
 
+// CHECK: tile.kernel @accesses
+tile.kernel @accesses(%q: !tile.view<?x?x?x128xbf16>, %c: !tile.view<?x?xbf16>, %b: !tile.view<?xbf16>, %s: !tile.view<?x4xf32>,
+    %lengths: !tile.view<?xi32>, %out: !tile.view<?x?x?x128xbf16>, %sums_of: !tile.view<?x?xf32>, %n: !tile.view<?xi32>,
+    %dq: !tile.view<?x?x?x128xf32>, %many: !tile.view<?x?x?xbf16>, %batch: i32, %row: i32, %head: i32, %column: i32,
+    %group: i32, %zero: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%batch, %row, %head] : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
+  %block = tile.load %c[%row, %column] : <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+  %bias = tile.load %b[%column] : <?xbf16> -> !tile.columns<64xf32, acc>
+  %scales = tile.load %s[%row, %zero] along(0) : <?x4xf32> -> !tile.rows<32xf32>
+  %count = tile.load %lengths[%batch] : <?xi32> -> i32
+  %o = tile.fill 0.0 : !tile.frag<128x32xf32, acc>
+  %sums = tile.fill 0.0 : !tile.rows<32xf32>
+  tile.store %o, %out[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
+  tile.store %sums, %sums_of[%head, %row] : !tile.rows<32xf32>, <?x?xf32>
+  tile.store %count, %n[%batch] : i32, <?xi32>
+  tile.atomic_add %o, %dq[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xf32>
+  %x_of_grid, %y_of_grid, %z_of_grid = tile.workgroup_id ["ceildiv(m, 128) * ceildiv(n, 128)", "batch"]
+  %b_of_group = tile.select %many[%group] : <?x?x?xbf16> -> <?x?xbf16>
+}
+
+// CHECK: tile.kernel @exchanged
+tile.kernel @exchanged(%t: i32) target("gfx950") waves(2) {
+  %i, %j = tile.wave_grid rows(2) columns(1)
+  %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
+  %ds = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  tile.put %ds, %ds_ring[%t] rows_part(%i) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
+}
+
 // CHECK: tile.kernel @bias_and_relu
 tile.kernel @bias_and_relu(%slope: f32) target("gfx950") waves(1) {
   %x = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
@@ -68,32 +96,4 @@ tile.kernel @across_waves() target("gfx950") waves(8) {
   %i, %j = tile.wave_grid rows(2) columns(4)
   %zero = tile.fill 0.0 : !tile.rows<64xf32>
   %row_sums = tile.reduce_waves sum %zero along(%j) : !tile.rows<64xf32>
-}
-
-// CHECK: tile.kernel @accesses
-tile.kernel @accesses(%q: !tile.view<?x?x?x128xbf16>, %c: !tile.view<?x?xbf16>, %b: !tile.view<?xbf16>, %s: !tile.view<?x4xf32>,
-    %lengths: !tile.view<?xi32>, %out: !tile.view<?x?x?x128xbf16>, %sums_of: !tile.view<?x?xf32>, %n: !tile.view<?xi32>,
-    %dq: !tile.view<?x?x?x128xf32>, %many: !tile.view<?x?x?xbf16>, %batch: i32, %row: i32, %head: i32, %column: i32,
-    %group: i32, %zero: i32) target("gfx950") waves(1) {
-  %x = tile.load %q[%batch, %row, %head] : <?x?x?x128xbf16> -> <128x32xbf16, rhs>
-  %block = tile.load %c[%row, %column] : <?x?xbf16> -> !tile.frag<64x32xf32, acc>
-  %bias = tile.load %b[%column] : <?xbf16> -> !tile.columns<64xf32, acc>
-  %scales = tile.load %s[%row, %zero] along(0) : <?x4xf32> -> !tile.rows<32xf32>
-  %count = tile.load %lengths[%batch] : <?xi32> -> i32
-  %o = tile.fill 0.0 : !tile.frag<128x32xf32, acc>
-  %sums = tile.fill 0.0 : !tile.rows<32xf32>
-  tile.store %o, %out[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
-  tile.store %sums, %sums_of[%head, %row] : !tile.rows<32xf32>, <?x?xf32>
-  tile.store %count, %n[%batch] : i32, <?xi32>
-  tile.atomic_add %o, %dq[%batch, %row, %head] : <128x32xf32, acc>, <?x?x?x128xf32>
-  %x_of_grid, %y_of_grid, %z_of_grid = tile.workgroup_id ["ceildiv(m, 128) * ceildiv(n, 128)", "batch"]
-  %b_of_group = tile.select %many[%group] : <?x?x?xbf16> -> <?x?xbf16>
-}
-
-// CHECK: tile.kernel @exchanged
-tile.kernel @exchanged(%t: i32) target("gfx950") waves(2) {
-  %i, %j = tile.wave_grid rows(2) columns(1)
-  %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
-  %ds = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  tile.put %ds, %ds_ring[%t] rows_part(%i) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
 }

@@ -1,5 +1,5 @@
-// A kernel of the tile dialect, compiled from text and run on the simulator, checked, with tensors in
-// host memory: what the tests of the language share.
+// A kernel of the tile dialect, compiled from text and run on the simulator, checked, with tensors
+// in host memory: what the tests of the language share.
 #pragma once
 
 #include "hocket/Manifest/Manifest.h"
@@ -33,9 +33,11 @@ public:
 
   bool valid() const { return manifest.has_value(); }
   /// Launches it with each of `tensors` in memory of its own, which holds nothing that it can read
-  /// by accident. Checked execution must find nothing, in each of `interleavings` orders of waves.
-  /// Tensors hold what is there afterwards.
-  void run(std::vector<Tensor *> tensors, manifest::Variables variables, unsigned interleavings = 1);
+  /// by accident. Checked execution (but not of tensors of gigabytes, for which it takes minutes)
+  /// must find nothing, in each of `interleavings` orders of waves. Tensors hold what is there
+  /// afterwards.
+  void run(std::vector<Tensor *> tensors, manifest::Variables variables,
+           unsigned interleavings = 1);
 
 private:
   std::string target, codeObject;

@@ -71,21 +71,6 @@ tile.kernel @parts(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) 
 
 // -----
 
-// What waves exchange has a place of its own for each exchange: waves x numbers of a lane x 256 bytes.
-// CHECK-LABEL: tile.kernel @exchanges
-// CHECK: tile.reduce_waves sum %{{.*}} at(0) : !tile.rows<32xf32>
-// CHECK: tile.reduce_waves max %{{.*}} at(1024) : !tile.columns<32xf32, acc>
-// CHECK: tile.reduce_waves max %{{.*}} at(17408) : f32
-tile.kernel @exchanges(%s: f32) target("gfx950") waves(4) {
-  %r = tile.fill 0.0 : !tile.rows<32xf32>
-  %c = tile.fill 0.0 : !tile.columns<32xf32, acc>
-  %x = tile.reduce_waves sum %r : !tile.rows<32xf32>
-  %y = tile.reduce_waves max %c : !tile.columns<32xf32, acc>
-  %z = tile.reduce_waves max %s : f32
-}
-
-// -----
-
 // A ring that waves fill with what they compute: a layout that suits stores of 8 bytes, and reads along the rows and
 // across them.
 // REMARK: remark: {{[0-9]+}} bytes a tile, {{[0-9]+}} cycles of bank conflicts in one wave's accesses to it
@@ -98,4 +83,19 @@ tile.kernel @computed(%n: i32, %x: !tile.view<?x?xf32>) target("gfx950") waves(4
   tile.put %f, %ring[%n] rows_part(%i) columns_part(%j) slot(%n) : !tile.frag<32x32xf32, acc>, <64x64xbf16>
   %a = tile.read %ring[%n] slot(%n) : <64x64xbf16> -> <64x64xbf16, lhs>
   %b = tile.read_transposed %ring[%n] slot(%n) : <64x64xbf16> -> <64x64xbf16, lhs_acc>
+}
+
+// -----
+
+// What waves exchange has a place of its own for each exchange: waves x numbers of a lane x 256 bytes.
+// CHECK-LABEL: tile.kernel @exchanges
+// CHECK: tile.reduce_waves sum %{{.*}} at(0) : !tile.rows<32xf32>
+// CHECK: tile.reduce_waves max %{{.*}} at(1024) : !tile.columns<32xf32, acc>
+// CHECK: tile.reduce_waves max %{{.*}} at(17408) : f32
+tile.kernel @exchanges(%s: f32) target("gfx950") waves(4) {
+  %r = tile.fill 0.0 : !tile.rows<32xf32>
+  %c = tile.fill 0.0 : !tile.columns<32xf32, acc>
+  %x = tile.reduce_waves sum %r : !tile.rows<32xf32>
+  %y = tile.reduce_waves max %c : !tile.columns<32xf32, acc>
+  %z = tile.reduce_waves max %s : f32
 }
