@@ -52,7 +52,8 @@ private:
     StringRef binding = kernel.getBinding(index);
     if (binding.empty())
       return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
-                          " has no 'tile.bind', so a manifest cannot say what to pass");
+                          " has neither a name nor 'tile.bind', so a manifest cannot say what to "
+                          "pass; name it as in '%x'");
     Type type = kernel.getFunctionType().getInput(index);
     if (auto view = dyn_cast<tile::ViewType>(type))
       return addView(index, view, binding);
@@ -68,8 +69,8 @@ private:
     if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, address); !status)
       return status;
     result.arguments.back().align = kTensorAlignment;
-    Result<std::vector<std::string>> strides =
-        expressions(index, "tile.strides", view.getRank() - 1);
+    Result<std::vector<std::string>> strides = expressions(
+        index, "tile.strides", defaults(binding, "stride", llvm::seq(view.getRank() - 1)));
     if (!strides)
       return strides.error();
     for (auto [dimension, stride] : llvm::enumerate(*strides))
@@ -77,8 +78,11 @@ private:
                               manifest::ArgumentType::I64, stride);
           !status)
         return status;
-    int64_t dynamic = llvm::count_if(view.getShape(), ShapedType::isDynamic);
-    Result<std::vector<std::string>> sizes = expressions(index, "tile.sizes", dynamic);
+    auto dynamic = llvm::make_filter_range(llvm::seq(view.getRank()), [&](int64_t dimension) {
+      return ShapedType::isDynamic(view.getShape()[dimension]);
+    });
+    Result<std::vector<std::string>> sizes =
+        expressions(index, "tile.sizes", defaults(binding, "size", dynamic));
     if (!sizes)
       return sizes.error();
     for (auto [dimension, size] : llvm::enumerate(*sizes))
@@ -86,8 +90,52 @@ private:
               add((binding + "_size" + Twine(dimension)).str(), manifest::ArgumentType::I32, size);
           !status)
         return status;
-    viewSizes[kernel.getArgument(index)] = *sizes;
+    std::vector<std::string> &extents = viewExtents[kernel.getArgument(index)];
+    for (auto next = sizes->begin(); int64_t extent : view.getShape())
+      extents.push_back(ShapedType::isDynamic(extent) ? *next++ : std::to_string(extent));
+    strides->push_back("1");
+    if (address == binding)
+      if (Status status = addTensor(view, binding, extents, *strides); !status)
+        return status;
     return requireView(index, view, binding);
+  }
+
+  /// What the view is to callers who give tensors by name.
+  Status addTensor(tile::ViewType view, StringRef binding, const std::vector<std::string> &extents,
+                   const std::vector<std::string> &strides) {
+    manifest::TensorInfo tensor{binding.str(), elementType(view.getElementType()), {}, {}};
+    for (auto [list, texts] :
+         {std::pair(&tensor.sizes, &extents), std::pair(&tensor.strides, &strides)})
+      for (const std::string &text : *texts) {
+        Result<manifest::Expression> expression = manifest::Expression::parse(text);
+        if (!expression)
+          return invalidInput("kernel '" + result.kernel + "': argument '" + binding.str() +
+                              "': " + expression.error().message);
+        list->push_back(*expression);
+      }
+    result.tensors.push_back(std::move(tensor));
+    return Status::success();
+  }
+
+  static std::optional<manifest::ElementType> elementType(Type type) {
+    if (type.isBF16())
+      return manifest::ElementType::BF16;
+    if (isa<Float8E4M3FNType>(type))
+      return manifest::ElementType::F8E4M3;
+    if (isa<Float8E5M2Type>(type))
+      return manifest::ElementType::F8E5M2;
+    if (!type.isIntOrFloat())
+      return std::nullopt;
+    std::string prefix = isa<FloatType>(type) ? "f" : type.isUnsignedInteger() ? "u" : "i";
+    return manifest::parseElementType(prefix + std::to_string(type.getIntOrFloatBitWidth()));
+  }
+
+  /// What sizes and strides are called where the kernel does not say: "x_size_0".
+  static std::vector<std::string> defaults(StringRef binding, StringRef what, auto dimensions) {
+    std::vector<std::string> names;
+    for (int64_t dimension : dimensions)
+      names.push_back((binding + "_" + what + "_" + Twine(dimension)).str());
+    return names;
   }
 
   /// What the views themselves ask of a problem: their element type, and that an optional output is
@@ -114,18 +162,22 @@ private:
     return Status::success();
   }
 
-  /// The list of expressions in an argument's attribute, of which there must be `count`.
-  Result<std::vector<std::string>> expressions(unsigned index, StringRef attribute, int64_t count) {
+  /// The list of expressions in an argument's attribute, as many as `defaults`, which stand for it
+  /// where there is none.
+  Result<std::vector<std::string>> expressions(unsigned index, StringRef attribute,
+                                               std::vector<std::string> defaults) {
+    auto array = kernel.getArgAttrOfType<ArrayAttr>(index, attribute);
+    if (!array)
+      return std::move(defaults);
     std::vector<std::string> list;
-    if (auto array = kernel.getArgAttrOfType<ArrayAttr>(index, attribute))
-      for (Attribute entry : array)
-        if (auto text = dyn_cast<StringAttr>(entry))
-          list.push_back(text.str());
-    if (static_cast<int64_t>(list.size()) == count)
-      return list;
+    for (Attribute entry : array)
+      if (auto text = dyn_cast<StringAttr>(entry))
+        list.push_back(text.str());
+    if (list.size() == defaults.size())
+      return std::move(list);
     return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
                         " has " + std::to_string(list.size()) + " expressions in '" +
-                        attribute.str() + "', its view needs " + std::to_string(count));
+                        attribute.str() + "', its view needs " + std::to_string(defaults.size()));
   }
 
   Status add(std::string name, manifest::ArgumentType type, const std::string &expression) {
@@ -147,12 +199,11 @@ private:
       return setMatrixGrid(tiles);
     if (blocks.empty())
       return Status::success();
-    auto sizes = viewSizes.find(blocks.front().getView());
-    if (blocks.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 3)
-      return invalidInput(
-          "kernel '" + result.kernel +
-          "': the grid follows from one 'tile.block_id' of a view with run-time batch, "
-          "sequence and heads, which is an argument");
+    auto sizes = viewExtents.find(blocks.front().getView());
+    if (blocks.size() > 1 || sizes == viewExtents.end())
+      return invalidInput("kernel '" + result.kernel +
+                          "': the grid follows from one 'tile.block_id' of a view, which is an "
+                          "argument");
     const auto &[batch, sequence, heads] =
         std::tie(sizes->second[0], sizes->second[1], sizes->second[2]);
     std::string rows = std::to_string(blocks.front().getRows());
@@ -169,11 +220,11 @@ private:
   /// One workgroup for each block of a matrix, all along x.
   Status setMatrixGrid(ArrayRef<tile::BlockTileOp> tiles) {
     tile::BlockTileOp tile = tiles.front();
-    auto sizes = viewSizes.find(tile.getView());
-    if (tiles.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 2)
+    auto sizes = viewExtents.find(tile.getView());
+    if (tiles.size() > 1 || sizes == viewExtents.end())
       return invalidInput("kernel '" + result.kernel +
-                          "': the grid follows from one 'tile.block_tile' of a matrix with "
-                          "run-time rows and columns, which is an argument");
+                          "': the grid follows from one 'tile.block_tile' of a matrix, which is an "
+                          "argument");
     auto blocks = [&](const std::string &extent, int64_t size) {
       return "ceildiv(" + extent + ", " + std::to_string(size) + ")";
     };
@@ -226,7 +277,7 @@ private:
   tile::KernelOp kernel;
   manifest::Manifest result;
   uint32_t offset = 0;
-  llvm::DenseMap<Value, std::vector<std::string>> viewSizes;
+  llvm::DenseMap<Value, std::vector<std::string>> viewExtents; ///< of all dimensions
 };
 } // namespace
 
