@@ -1,5 +1,6 @@
 // hocket-run info: what a code object says about itself, and a manifest about its kernel.
 #define HOCKET_OPTIONS_INC "InfoOptions.inc"
+#include "KernelFinder.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "Subcommands.h"
@@ -129,48 +130,40 @@ static void print(llvm::raw_ostream &out, const CodeObjectInfo &info,
     printKernel(out, kernel, manifest);
 }
 
-static Result<NamedManifest> readManifest(const std::string &file) {
-  Result<std::string> text = runtime::readText(file);
-  if (!text.ok())
-    return text.error();
-  Result<Manifest> manifest = manifest::parseManifest(*text, file);
-  if (!manifest.ok())
-    return manifest.error();
-  return NamedManifest{file, *std::move(manifest)};
-}
-
 /// The one that the options name; else what stands beside the code object, if it is a manifest.
 static Result<std::optional<NamedManifest>> findManifest(const Options &options,
                                                          const CodeObjectInfo &info) {
   if (options.has(OPT_manifest)) {
-    Result<NamedManifest> manifest = readManifest(options.string(OPT_manifest));
+    std::string file = options.string(OPT_manifest);
+    Result<Manifest> manifest = readManifest(file);
     if (!manifest.ok())
       return manifest.error();
-    if (Result<const KernelInfo *> kernel = info.find(manifest->manifest.kernel); !kernel.ok())
+    if (Result<const KernelInfo *> kernel = info.find(manifest->kernel); !kernel.ok())
       return kernel.error();
-    return std::optional(*std::move(manifest));
+    return std::optional(NamedManifest{file, *std::move(manifest)});
   }
   llvm::SmallString<128> beside(info.name);
   llvm::sys::path::replace_extension(beside, "json");
   if (!llvm::sys::fs::is_regular_file(beside))
     return std::optional<NamedManifest>();
-  Result<NamedManifest> manifest = readManifest(beside.str().str());
-  return manifest.ok() ? std::optional(*std::move(manifest)) : std::optional<NamedManifest>();
+  Result<Manifest> manifest = readManifest(beside.str().str());
+  return manifest.ok() ? std::optional(NamedManifest{beside.str().str(), *std::move(manifest)})
+                       : std::optional<NamedManifest>();
 }
 
 static Result<int> showManifest(const Options &options, const std::string &path) {
   if (options.has(OPT_manifest))
     return invalidInput("--manifest has no effect on '" + path +
                         "', which is a manifest itself; leave it out");
-  Result<NamedManifest> manifest = readManifest(path);
+  Result<Manifest> manifest = readManifest(path);
   if (!manifest.ok())
     return manifest.error();
   const std::string json = options.string(OPT_json);
   if (json.empty()) {
-    llvm::outs() << "kernel " << manifest->manifest.kernel << '\n';
-    printManifest(llvm::outs(), *manifest);
+    llvm::outs() << "kernel " << manifest->kernel << '\n';
+    printManifest(llvm::outs(), {path, *manifest});
   }
-  Status status = writeJson(json, manifest::writeManifest(manifest->manifest));
+  Status status = writeJson(json, manifest::writeManifest(*manifest));
   return status.ok() ? Result<int>(exitRight) : status.error();
 }
 

@@ -28,8 +28,7 @@ using Kernel = std::shared_ptr<const attention::CompiledKernel>;
 
 /// Options that say how a text is compiled.
 static Status refuseCompileOptions(const Options &options) {
-  for (auto [id, name] : {std::pair(OPT_schedule, "--schedule"), std::pair(OPT_arch, "--arch"),
-                          std::pair(OPT_allow_spills, "--allow-spills")})
+  for (auto [id, name] : {std::pair(OPT_schedule, "--schedule"), std::pair(OPT_arch, "--arch")})
     if (options.has(id))
       return invalidInput(std::string(name) +
                           " has no effect on a code object, which is compiled already; leave it "
@@ -75,7 +74,6 @@ static Result<Kernel> compileText(const Options &options, const std::string &fil
     return chip.error();
   CompileOptions compileOptions;
   compileOptions.target = arch;
-  compileOptions.allowSpills = options.has(OPT_allow_spills);
   // Findings name lines then; the code is the same.
   compileOptions.debugInfo = options.has(OPT_check);
   if (options.has(OPT_schedule))
