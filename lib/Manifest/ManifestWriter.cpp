@@ -78,6 +78,20 @@ static void writeTensor(json::OStream &out, const TensorInfo &tensor) {
   });
 }
 
+static void writeClusters(json::OStream &out, const Clusters &clusters) {
+  out.attributeObject("clusters", [&] {
+    out.attributeArray("kinds", [&] {
+      for (const std::string &kind : clusters.kinds)
+        out.value(kind);
+    });
+    out.attribute("unroll", clusters.unroll);
+    out.attributeArray("barriers_before", [&] {
+      for (uint32_t barriers : clusters.barriersBefore)
+        out.value(barriers);
+    });
+  });
+}
+
 std::string manifest::writeManifest(const Manifest &manifest) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -101,6 +115,8 @@ std::string manifest::writeManifest(const Manifest &manifest) {
         for (const TensorInfo &tensor : manifest.tensors)
           writeTensor(out, tensor);
       });
+    if (!manifest.clusters.kinds.empty())
+      writeClusters(out, manifest.clusters);
     out.attributeArray("arguments", [&] {
       for (const Argument &argument : manifest.arguments)
         writeArgument(out, argument);
