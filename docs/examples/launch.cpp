@@ -7,7 +7,6 @@
 #include <hocket/Manifest/Manifest.h>
 #include <hocket/Runtime/File.h>
 #include <hocket/Runtime/Registry.h>
-#include <hocket/Simulator/RuntimeDevice.h>
 
 #include <cmath>
 #include <cstdio>
@@ -58,7 +57,6 @@ int main(int argc, char **argv) {
   problem.seqKv = 333;
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, /*seed=*/1);
 
-  sim::registerSimulator();
   runtime::OpenedDevice opened = take(runtime::openDevice("auto"));
   runtime::Device &device = *opened.device;
   auto upload = [&](std::vector<uint16_t> &data) {
