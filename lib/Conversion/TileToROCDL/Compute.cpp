@@ -16,6 +16,13 @@ using namespace hocket::lowering;
 /// Beyond this many halvings any f32 is 0: keeps the conversion of a huge step in range.
 static constexpr float kMostHalvings = 1000.0f;
 
+/// From this magnitude on, in log2 units, a reference is of a row in which the maximum alone counts
+/// (`tile.saturate`). Below, the spacing of f32 is at most 4, so that the maximum's weight stays
+/// between 2^-4 and 2^4, which fp16 represents as exactly as 1.
+static constexpr float kSaturation = 0x1p26f;
+/// How far beyond the threshold rounding may let a score rise before its row moves.
+static constexpr float kBoundSlack = 0.5f;
+
 static Value maximum(Emitter &emit, Value a, Value b) {
   return arith::MaxNumFOp::create(emit, a, b, arith::FastMathFlags::nnan);
 }
@@ -390,6 +397,21 @@ Value powerOfTwo(Emitter &emit, Value halvings) {
   return LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
 }
 
+/// Whether a row with this reference, or with this scaled maximum, is one of `tile.saturate`.
+Value isSaturated(Emitter &emit, Value reference) {
+  Value magnitude = LLVM::FAbsOp::create(emit, reference);
+  return arith::CmpFOp::create(emit, arith::CmpFPredicate::OGE, magnitude, emit.f32(kSaturation));
+}
+
+/// The next smaller f32 of one that is neither 0 nor -inf; the lowest finite one is its own.
+Value numberBefore(Emitter &emit, Value value) {
+  Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), value);
+  Value negative = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, bits, emit.i32(0));
+  Value step = arith::SelectOp::create(emit, negative, emit.i32(1), emit.i32(-1));
+  Value before = LLVM::BitcastOp::create(emit, emit.getF32Type(), emit.add(bits, step));
+  return arith::MaxNumFOp::create(emit, before, emit.f32(std::numeric_limits<float>::lowest()));
+}
+
 struct SettlePattern : TilePattern<tile::SettleOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::SettleOp op, OpAdaptor adaptor,
@@ -418,23 +440,94 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
-    Value scaled = arith::MulFOp::create(emit, max, scale);
-    // What was summed against the old reference shrinks by whole halvings. A first reference has
+    Value zero = emit.f32(0.0f);
+    auto select = [&](Value condition, Value yes, Value no) -> Value {
+      return arith::SelectOp::create(emit, condition, yes, no);
+    };
+
+    // -inf would be the reference of a row of which nothing was seen.
+    Value scaled = arith::MaxNumFOp::create(emit, arith::MulFOp::create(emit, max, scale),
+                                            emit.f32(std::numeric_limits<float>::lowest()));
     // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
-    Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
     Value first = isFirst(emit, bound);
-    Value further = arith::AddFOp::create(emit, reference, step);
-    Value wanted = arith::SelectOp::create(emit, first, scaled, further);
-    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
-    Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
+    Value wasSaturated = isSaturated(emit, reference);
+    Value saturates = isSaturated(emit, scaled);
+    Value anew = arith::OrIOp::create(
+        emit, first, arith::OrIOp::create(emit, wasSaturated, saturates));
+    Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
+    Value further = arith::AddFOp::create(
+        emit, reference, arith::MaxNumFOp::create(emit, step, zero));
+    Value wanted = select(anew, scaled, further);
+
+    // Where the maximum alone counts, more of the same adds up, and a larger one replaces all.
+    Value before = numberBefore(emit, max);
+    Value same = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, before, bound);
+    Value distance = LLVM::RintOp::create(emit, arith::SubFOp::create(emit, wanted, reference));
+    Value halvings =
+        select(first, zero,
+               select(wasSaturated, select(same, zero, emit.f32(kMostHalvings)),
+                      arith::MaxNumFOp::create(emit, distance, zero)));
+    Value factor = powerOfTwo(emit, select(moves, halvings, zero));
 
     Value threshold = emit.f32(op.getThreshold().convertToFloat());
+    Value newBound =
+        select(saturates, before, boundAbove(emit, wanted, max, scale, threshold));
+    return {select(moves, wanted, reference), select(moves, newBound, bound), factor};
+  }
+
+  /// The raw score that is `threshold` above `reference` when scaled. Where the reference is so
+  /// large that rounding loses the threshold, the maximum itself.
+  static Value boundAbove(Emitter &emit, Value reference, Value max, Value scale,
+                          Value threshold) {
     Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
-    Value beyondWanted =
-        arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
-    return {arith::SelectOp::create(emit, moves, wanted, reference),
-            arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
+    Value beyond =
+        arith::MulFOp::create(emit, arith::AddFOp::create(emit, reference, threshold), raw);
+    Value excess =
+        LLVM::FMAOp::create(emit, beyond, scale, arith::NegFOp::create(emit, reference));
+    Value slack = arith::AddFOp::create(emit, threshold, emit.f32(kBoundSlack));
+    Value holds = arith::CmpFOp::create(emit, arith::CmpFPredicate::OLE, excess, slack);
+    return arith::SelectOp::create(emit, holds, arith::MaxNumFOp::create(emit, beyond, max), max);
+  }
+};
+
+struct SaturatePattern : TilePattern<tile::SaturateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SaturateOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    ValueRange scores = adaptor.getScores();
+    Value reference = adaptor.getReference().front(), bound = adaptor.getBound().front();
+    SmallVector<Value> values(scores);
+    values.push_back(reference);
+    auto branch = scf::IfOp::create(emit, ValueRange(values).getTypes(),
+                                    adaptor.getMoved().front(), /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      Value saturated = isSaturated(emit, reference);
+      SmallVector<Value> weighed;
+      for (Value block : scores)
+        weighed.push_back(arith::SelectOp::create(emit, saturated,
+                                                  maximumAlone(emit, block, bound), block));
+      weighed.push_back(arith::SelectOp::create(emit, saturated, emit.f32(0.0f), reference));
+      scf::YieldOp::create(emit, weighed);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, values);
+    }
+    SmallVector<ValueRange> results = {branch.getResults().drop_back(),
+                                       branch.getResults().take_back()};
+    rewriter.replaceOpWithMultiple(op, results);
+    return success();
+  }
+
+  /// 0 for the scores of a block that are beyond the bound, -inf for the others.
+  static Value maximumAlone(Emitter &emit, Value block, Value bound) {
+    auto type = cast<VectorType>(block.getType());
+    Value beyond = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, block,
+                                         emit.splat(bound, type));
+    Value lowest = emit.splat(emit.f32(-std::numeric_limits<float>::infinity()), type);
+    return arith::SelectOp::create(emit, beyond, emit.splat(emit.f32(0.0f), type), lowest);
   }
 };
 
@@ -665,7 +758,7 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 void hocket::lowering::populateComputePatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, ScalePattern, MmaPattern,
-               MaskPattern, RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern,
+               MaskPattern, RowMaxPattern, RowSumPattern, SettlePattern, SaturatePattern, SettleRelativePattern,
                RescalePattern, ShiftPattern, NegatedRowPattern, Exp2Pattern, PackPattern,
                UnifyPattern, NormalizePattern, LogSumPattern>(converter, patterns.getContext(),
                                                               state);
