@@ -374,8 +374,8 @@ Value ForwardExpander::firstScores(Value minus) {
 }
 
 /// The new reference and bound, the factor by which what was summed shrinks, whether anything
-/// moved; the sums so shrunk; unless scores count from the reference, what is to be subtracted from
-/// those of this tile; and those scores.
+/// moved; the sums so shrunk; and the scores from which weights are made: where they count from the
+/// reference, counted from the new one, else of saturated rows the maximum alone.
 SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
   Value reference = carried[0], bound = carried[1];
   ValueRange sums = carried.drop_front(2);
@@ -388,12 +388,12 @@ SmallVector<Value> ForwardExpander::settle(Value scores, ValueRange carried) {
   };
   if (!isFast()) {
     auto settle = tile::SettleOp::create(builder, max, reference, bound, scale, threshold);
-    auto saturate = tile::SaturateOp::create(builder, scores, settle.getNewReference(),
-                                             settle.getNewBound(), settle.getMoved());
+    Value saturate = tile::SaturateOp::create(builder, scores, settle.getNewReference(),
+                                              settle.getNewBound(), settle.getMoved());
     SmallVector<Value> results = rescaleSums(
         {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved()},
         settle.getFactor(), settle.getMoved());
-    results.append({saturate.getNewReference(), saturate.getNewScores()});
+    results.push_back(saturate);
     return results;
   }
   auto settle = tile::SettleRelativeOp::create(builder, max, bound, threshold);
@@ -485,15 +485,14 @@ tile::ForTilesOp ForwardExpander::createLoop() {
   Value reference = settled[0], factor = settled[2], moved = settled[3];
   ValueRange scaledSums = settled.slice(4, hasExactSum() ? 2 : 1);
   scores = settled.back();
-  Value subtracted = isFast() ? Value() : settled.drop_back().back();
   int64_t firstRows = llvm::alignTo(kvTile / 2, kKeyBlock);
   ValueRange firstHalf =
-      step("head", [&] { return exponentiate(scores, 0, firstRows, subtracted, scaledSums); });
+      step("head", [&] { return exponentiate(scores, 0, firstRows, reference, scaledSums); });
   ValueRange weights = step("tail", [&]() -> SmallVector<Value> {
     if (firstRows == kvTile)
       return firstHalf;
     SmallVector<Value> both =
-        exponentiate(scores, firstRows, kvTile - firstRows, subtracted, firstHalf.drop_front());
+        exponentiate(scores, firstRows, kvTile - firstRows, reference, firstHalf.drop_front());
     SmallVector<Value> halves = {firstHalf[0], both[0]};
     both[0] = tile::ConcatOp::create(builder, packedType, halves);
     return both;
@@ -525,6 +524,8 @@ void ForwardExpander::finish(tile::ForTilesOp loop) {
     Value reference = loop.getResult(1);
     if (isFast())
       reference = tile::NegatedRowOp::create(builder, rowsType, reference);
+    else
+      reference = tile::UnsaturateOp::create(builder, reference, loop.getResult(2), scale);
     if (hasExactSum())
       sum = tile::UnifyOp::create(builder, loop.getResults().back());
     Value logSum = tile::LogSumOp::create(builder, sum, reference);

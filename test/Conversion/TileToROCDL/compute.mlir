@@ -95,17 +95,20 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
 // CHECK: %[[BEYOND:.*]] = arith.cmpf ogt, %[[SCORES:.*]], %{{.*}} : vector<16xf32>
 // CHECK: %[[ALONE:.*]] = arith.select %[[BEYOND]]
 // CHECK: arith.select %[[HUGE]], %[[ALONE]], %[[SCORES]] : vector<16xf32>
-// CHECK: arith.select %[[HUGE]], %{{.*}} : f32
 // CHECK: } else {
 // CHECK-NEXT: scf.yield %[[SCORES]]
 // CHECK: llvm.intr.fma
+// CHECK: llvm.intr.fabs
+// CHECK: arith.select
 tile.kernel @saturate(%scale: f32) target("gfx950") waves(1) {
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
   %m = tile.fill 1.0 : !tile.rows<32xf32>
   %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
-  %scores, %subtracted = tile.saturate %s minus %reference beyond %bound when %moved
+  %scores = tile.saturate %s by %reference beyond %bound when %moved
       : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
-  %p = tile.exp2 %scores scale(%scale) minus(%subtracted) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %p = tile.exp2 %scores scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
+  %from = tile.unsaturate %reference beyond %bound scale(%scale) : !tile.rows<32xf32>
+  %log = tile.log_sum %m reference(%from) : !tile.rows<32xf32>
 }
 
 // -----

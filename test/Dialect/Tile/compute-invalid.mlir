@@ -159,7 +159,7 @@ tile.kernel @saturate_layout(%moved: i1) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
   // expected-error @below {{scores has layout rhs_acc, expected acc}}
-  %2:2 = tile.saturate %0 minus %1 beyond %1 when %moved : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>
+  %2 = tile.saturate %0 by %1 beyond %1 when %moved : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>
 }
 
 // -----
@@ -168,7 +168,7 @@ tile.kernel @saturate_columns(%moved: i1) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.frag<64x64xf32, acc>
   %1 = tile.fill 0.0 : !tile.rows<32xf32>
   // expected-error @below {{fragment of 64 columns with 32 row values}}
-  %2:2 = tile.saturate %0 minus %1 beyond %1 when %moved : !tile.frag<64x64xf32, acc>, !tile.rows<32xf32>
+  %2 = tile.saturate %0 by %1 beyond %1 when %moved : !tile.frag<64x64xf32, acc>, !tile.rows<32xf32>
 }
 
 // -----
