@@ -37,7 +37,8 @@ int main(void) {
   check(hocket_planner_plan(planner, &problem, &plan));
   check(hocket_plan_kernel(plan, 0, &kernel));
 
-  check(hocket_device_open("sim", &device, NULL)); /* "hip": the GPU; "auto": the GPU if there is one */
+  /* "hip": the GPU; "auto": the GPU if there is one. */
+  check(hocket_device_open("sim", &device, NULL));
   buffers.q = place(device, plan, "q"), buffers.k = place(device, plan, "k");
   buffers.v = place(device, plan, "v"), buffers.o = place(device, plan, "o");
   check(hocket_plan_run(plan, device, &buffers, NULL));

@@ -64,6 +64,6 @@ bool MessageWriter::write(StringRef message) {
   return true;
 }
 
-bool MessageWriter::write(llvm::json::Value message) {
+bool MessageWriter::writeJson(const llvm::json::Value &message) {
   return write(llvm::formatv("{0}", message).str());
 }

@@ -28,7 +28,7 @@ public:
   explicit MessageWriter(int file) : file(file) {}
   /// Whether the other end took it.
   bool write(llvm::StringRef message);
-  bool write(llvm::json::Value message);
+  bool writeJson(const llvm::json::Value &message);
 
 private:
   int file;

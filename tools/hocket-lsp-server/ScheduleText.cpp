@@ -7,7 +7,7 @@ using namespace hocket::lsp;
 using llvm::StringRef;
 
 namespace {
-/// Words, names behind '@' and single characters, one after the other, without comments and strings.
+/// Words, names behind "@" and single characters in turn, without comments and strings.
 class Scanner {
 public:
   explicit Scanner(StringRef text) : rest(text) {}

@@ -136,7 +136,7 @@ bool Front::fromClient(const std::string &message) {
   if (id && params && params->getAsObject() &&
       (method == "textDocument/definition" || method == "textDocument/completion"))
     if (std::optional<json::Value> result = answer(method, *params->getAsObject()))
-      return client.write(
+      return client.writeJson(
           json::Object{{"jsonrpc", "2.0"}, {"id", *id}, {"result", std::move(*result)}});
   return server.write(message);
 }
@@ -164,7 +164,7 @@ bool Front::fromServer(const std::string &message) {
                                  {"severity", kError},
                                  {"source", "hocket"},
                                  {"message", error.message}});
-  return client.write(std::move(*parsed));
+  return client.writeJson(*parsed);
 }
 
 static int runServer(int argc, char **argv) {
@@ -173,7 +173,7 @@ static int runServer(int argc, char **argv) {
   return mlir::failed(mlir::MlirLspServerMain(argc, argv, registry));
 }
 
-/// Whether there is a conversation to stand in front of: not so for help and for MLIR's test format.
+/// Whether there is a conversation to stand in front of: not for help and for MLIR's test format.
 static bool speaksProtocol(int argc, char **argv) {
   for (int i = 1; i < argc; ++i) {
     StringRef option = StringRef(argv[i]).ltrim('-');

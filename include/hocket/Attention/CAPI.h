@@ -92,7 +92,7 @@ typedef struct hocket_planner_options {
 /* A planner remembers its plans; one for a program is enough. `options` may be NULL. */
 hocket_status hocket_planner_create(const hocket_planner_options *options, hocket_planner *planner);
 hocket_status hocket_planner_release(hocket_planner planner);
-/* "" or what the planner does without, and why: compiled kernels that it cannot keep on disk or take
+/* "" or what the planner does without, and why: kernels that it cannot keep on disk or take
  * from there. Valid until the planner is released. */
 hocket_status hocket_planner_note(hocket_planner planner, const char **note);
 

@@ -109,7 +109,7 @@ public:
   /// The plan for `problem`: one launch, or two where its keys are split. `ForwardPlan::problem`
   /// then says into how many slices. Where the sources lack kernels for that, and the problem does
   /// not ask for slices, it is not split. Errors: `selectKernels`; NotFound if no source has the
-  /// kernel; what compiling it says. A remembered problem gives the same plan; threads that ask at once
+  /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
   /// wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
 

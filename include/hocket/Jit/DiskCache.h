@@ -71,7 +71,7 @@ public:
   /// is used, or not there yet.
   std::string distrust() const;
 
-  /// The entry for `key`; nothing if there is none, if it is damaged, or if it is not to be trusted,
+  /// The entry for `key`; nothing if there is none, if it is damaged, or if it is not trusted,
   /// which `*distrusted` (may be null) then tells. Marks it as used.
   std::optional<CacheEntry> load(std::string_view key, std::string *distrusted = nullptr) const;
 
