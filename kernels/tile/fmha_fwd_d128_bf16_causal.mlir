@@ -178,8 +178,8 @@ tile.kernel @fmha_fwd_d128_bf16_causal(
   %total = tile.unify %final_sum : <32xf32>
   %normalized = tile.normalize %final_pv by %total : <128x32xf32, acc>, <32xf32>
   tile.store %normalized, %o[%batch, %wave_row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
-  %exact_total = tile.unify %final_exact_sum : <32xf32>
   %counted_from = tile.unsaturate %final_reference beyond %final_bound scale(%safe_scale) : <32xf32>
+  %exact_total = tile.unify %final_exact_sum : <32xf32>
   %log_sum = tile.log_sum %exact_total reference(%counted_from) : <32xf32>
   tile.store_rows %log_sum, %lse[%batch, %head, %wave_row] : <32xf32>, <?x?x?xf32>
 }

@@ -35,7 +35,7 @@ class Front {
 public:
   Front(MessageWriter &client, MessageWriter &server) : client(client), server(server) {}
 
-  /// Deals with a message of the editor; false where MLIR's server is gone.
+  /// Deals with a message of the editor; false at the end of the conversation.
   bool fromClient(const std::string &message);
   /// Deals with a message of MLIR's server.
   bool fromServer(const std::string &message);
@@ -138,7 +138,7 @@ bool Front::fromClient(const std::string &message) {
     if (std::optional<json::Value> result = answer(method, *params->getAsObject()))
       return client.writeJson(
           json::Object{{"jsonrpc", "2.0"}, {"id", *id}, {"result", std::move(*result)}});
-  return server.write(message);
+  return server.write(message) && method != "exit";
 }
 
 bool Front::fromServer(const std::string &message) {

@@ -1,6 +1,6 @@
-"""Talks to a language server: ask.py SERVER FILE [definition|completion LINE:COLUMN] [change LINE:COLUMN-COLUMN TEXT]
+"""Talks to a language server: ask.py SERVER FILE [definition|completion LINE:COLUMN] [change FROM TO]
 
-Opens FILE and prints its diagnostics; after each `change` those of the changed text; then the answers to requests.
+Opens FILE and prints its diagnostics; after each `change` of a text those of the changed file; the answers to requests.
 Lines and columns count from 1. The server must end by itself, with status 0, when it is told to.
 """
 import json
@@ -53,19 +53,18 @@ server = Server(sys.argv[1])
 server.request("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
 server.send("initialized", {})
 document = {"uri": "file://" + str(pathlib.Path(sys.argv[2]).resolve())}
-server.send("textDocument/didOpen", {"textDocument": {**document, "languageId": "mlir", "version": 1,
-                                                      "text": pathlib.Path(sys.argv[2]).read_text()}})
+text = pathlib.Path(sys.argv[2]).read_text()
+server.send("textDocument/didOpen",
+            {"textDocument": {**document, "languageId": "mlir", "version": 1, "text": text}})
 show_diagnostics(server)
 arguments, version = sys.argv[3:], 1
 while arguments:
     what = arguments.pop(0)
     if what == "change":
-        begin, end = arguments.pop(0).split("-")
-        first = place(begin)
+        text = text.replace(arguments.pop(0), arguments.pop(0))
         version += 1
-        changed = {"start": first, "end": {"line": first["line"], "character": int(end) - 1}}
         server.send("textDocument/didChange", {"textDocument": {**document, "version": version},
-                                               "contentChanges": [{"range": changed, "text": arguments.pop(0)}]})
+                                               "contentChanges": [{"text": text}]})
         show_diagnostics(server)
         continue
     answer = server.request("textDocument/" + what, {"textDocument": document, "position": place(arguments.pop(0))})
