@@ -117,26 +117,21 @@ tile.kernel @fmha_fwd_d128_bf16_causal(
       tile.yield %masked : !tile.frag<64x32xf32, acc>
     }
     // The reference point moves rarely, and then by a power of two: what was summed before rescales exactly.
-    // Where scores are too large for f32 to weigh, the maximum alone counts.
-    %reference, %bound, %factor, %moved, %scaled_sum, %scaled_exact_sum, %scores = tile.step @settle
-        -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32>,
-           !tile.frag<64x32xf32, acc> {
+    %reference, %bound, %factor, %moved, %scaled_sum, %scaled_exact_sum = tile.step @settle
+        -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32> {
       %max = tile.row_max %mask : <64x32xf32, acc> -> <32xf32>
       %new_reference, %new_bound, %new_factor, %has_moved = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(8.000000e+00)
           : <32xf32>
-      %weighed = tile.saturate %mask by %new_reference beyond %new_bound when %has_moved
-          : <64x32xf32, acc>, <32xf32>
       %shrunk:2 = tile.rescale %old_sum, %old_exact_sum by %new_factor when %has_moved
           : !tile.rows<32xf32>, !tile.rows<32xf32> by <32xf32>
-      tile.yield %new_reference, %new_bound, %new_factor, %has_moved, %shrunk#0, %shrunk#1, %weighed
-          : !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32>,
-            !tile.frag<64x32xf32, acc>
+      tile.yield %new_reference, %new_bound, %new_factor, %has_moved, %shrunk#0, %shrunk#1
+          : !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32>
     }
     // P = exp2(S scale - reference), in two halves, so that a schedule can put work between them. O is divided by
     // the sum of the rounded weights, so that rounding cancels; the log-sum-exp is that of the exact ones.
     %head_weights, %head_sum, %head_exact_sum = tile.step @head
         -> !tile.frag<32x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32> {
-      %part = tile.slice %scores from 0 : <64x32xf32, acc> -> <32x32xf32, acc>
+      %part = tile.slice %mask from 0 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xbf16, rhs_acc>
       %new_sum = tile.row_sum %rounded, %scaled_sum : <32x32xbf16, rhs_acc>, <32xf32>
@@ -146,7 +141,7 @@ tile.kernel @fmha_fwd_d128_bf16_causal(
     }
     %tile_weights, %row_sum, %exact_sum = tile.step @tail
         -> !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>, !tile.rows<32xf32> {
-      %part = tile.slice %scores from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
+      %part = tile.slice %mask from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
       %weights = tile.exp2 %part scale(%safe_scale) minus(%reference) : <32x32xf32, acc>, !tile.rows<32xf32>
       %rounded = tile.pack %weights : <32x32xf32, acc> -> <32x32xbf16, rhs_acc>
       %new_sum = tile.row_sum %rounded, %head_sum : <32x32xbf16, rhs_acc>, <32xf32>
@@ -178,8 +173,7 @@ tile.kernel @fmha_fwd_d128_bf16_causal(
   %total = tile.unify %final_sum : <32xf32>
   %normalized = tile.normalize %final_pv by %total : <128x32xf32, acc>, <32xf32>
   tile.store %normalized, %o[%batch, %wave_row, %head] : <128x32xf32, acc>, <?x?x?x128xbf16>
-  %counted_from = tile.unsaturate %final_reference beyond %final_bound scale(%safe_scale) : <32xf32>
   %exact_total = tile.unify %final_exact_sum : <32xf32>
-  %log_sum = tile.log_sum %exact_total reference(%counted_from) : <32xf32>
+  %log_sum = tile.log_sum %exact_total reference(%final_reference) : <32xf32>
   tile.store_rows %log_sum, %lse[%batch, %head, %wave_row] : <32xf32>, <?x?x?xf32>
 }

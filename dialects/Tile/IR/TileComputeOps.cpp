@@ -120,11 +120,6 @@ static LogicalResult requireAccumulators(Operation *op, ValueRange values) {
 }
 
 LogicalResult RescaleOp::verify() { return requireAccumulators(*this, getValues()); }
-LogicalResult SaturateOp::verify() {
-  if (failed(requireLayout(*this, "scores", getScores().getType(), FragLayout::Acc)))
-    return failure();
-  return requireColumns(*this, getScores().getType(), getReference().getType());
-}
 LogicalResult ShiftOp::verify() { return requireAccumulators(*this, getValues()); }
 
 static LogicalResult requireThreshold(Operation *op, FloatAttr threshold) {

@@ -97,10 +97,6 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
 void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "row"); }
-void SaturateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scores"); }
-void UnsaturateOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getResult(), "scaled_max");
-}
 void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
     setName(result, "shifted");

@@ -609,11 +609,6 @@ def Tile_SettleOp : Tile_Op<"settle", [
     `factor` is the power of two by which what was summed against the old reference shrinks (1 for
     rows that stay). Powers of two make the rescaling exact, so that its place in a schedule cannot
     change the result. A row's first reference is `max * scale` itself.
-
-    A row whose scaled maximum is 2^26 or more in magnitude is *saturated* (`tile.saturate`). Its
-    reference is that of a power of two above the maximum, its bound the f32 before the maximum, so
-    that tiles that hold the maximum again move it too: they add to what was summed, and a larger
-    maximum replaces that.
   }];
   let arguments = (ins Tile_LaneRows:$max, Tile_LaneRows:$reference, Tile_LaneRows:$bound, F32:$scale,
       F32Attr:$threshold);
@@ -623,50 +618,6 @@ def Tile_SettleOp : Tile_Op<"settle", [
     attr-dict `:` type($max)
   }];
   let hasVerifier = 1;
-}
-
-def Tile_SaturateOp : Tile_Op<"saturate", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>,
-    AllTypesMatch<["reference", "bound"]>]> {
-  let summary = "of rows whose scores are too large for f32 to weigh, the maximum alone";
-  let description = [{
-    `reference` and `bound` are what `tile.settle` has made of a row. Scaled scores of 2^26 or more
-    in magnitude are 4 or more apart, in log2 units, if they are not equal, and the nearest f32 to
-    the largest may be so far from it that its weight is infinite or zero. In such a row every score
-    beyond the bound, which is the maximum, becomes the power of two whose scaled value is the
-    reference, so that its weight is exactly 1, and every other -inf. Other rows keep their scores.
-
-    Skipped where no row of the wave moved: what is not beyond the bound has no weight there, so far
-    is the reference above it. A row whose reference is not finite becomes NaN.
-
-    ```mlir
-    %max = tile.row_max %scores : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
-    %reference, %bound, %factor, %moved = tile.settle %max, %old_reference, %old_bound
-        scale(%scale) threshold(8.0) : !tile.rows<32xf32>
-    %weighed = tile.saturate %scores by %reference beyond %bound when %moved
-        : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
-    %weights = tile.exp2 %weighed scale(%scale) minus(%reference)
-        : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
-    ```
-  }];
-  let arguments = (ins Tile_Frag:$scores, Tile_Rows:$reference, Tile_Rows:$bound, I1:$moved);
-  let results = (outs Tile_Frag:$result);
-  let assemblyFormat = [{
-    $scores `by` $reference `beyond` $bound `when` $moved attr-dict
-    `:` type($scores) `,` type($reference)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_UnsaturateOp : Tile_Op<"unsaturate", [NamedResults, Pure,
-    AllTypesMatch<["reference", "bound", "result"]>]> {
-  let summary = "what a row's sum counts from: the scaled maximum of a saturated row";
-  let description = [{
-    `reference` and `bound` are those of `tile.settle`. Where the row is saturated the result is the
-    scaled maximum, to which the bound leads, else the reference: what `tile.log_sum` wants.
-  }];
-  let arguments = (ins Tile_Rows:$reference, Tile_Rows:$bound, F32:$scale);
-  let results = (outs Tile_Rows:$result);
-  let assemblyFormat = "$reference `beyond` $bound `scale` `(` $scale `)` attr-dict `:` type($result)";
 }
 
 def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [

@@ -62,22 +62,17 @@ public:
     Value max = tile::RowMaxOp::create(builder, builder.rows(), scores);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
                                          builder.getF32FloatAttr(kThreshold));
-    Value weighed = tile::SaturateOp::create(builder, scores, settle.getNewReference(),
-                                             settle.getNewBound(), settle.getMoved());
-    SmallVector<Value> results = withRescaledSums(
+    return withRescaledSums(
         builder,
         {settle.getNewReference(), settle.getNewBound(), settle.getFactor(), settle.getMoved()},
         state.drop_front(2), settle.getFactor(), settle.getMoved());
-    results.push_back(weighed);
-    return results;
   }
+  bool settlesScores() const override { return false; }
 
   Value exponentiate(ExpansionBuilder &builder, Value scores, Value reference) override {
     return tile::Exp2Op::create(builder, scores, scale, reference);
   }
-  Value rowReference(ExpansionBuilder &builder, ValueRange state) override {
-    return tile::UnsaturateOp::create(builder, state[0], state[1], scale);
-  }
+  Value rowReference(ExpansionBuilder &, Value reference) override { return reference; }
 
 private:
   Value scale, noScores;
@@ -123,12 +118,13 @@ public:
     results.push_back(shifted.getResult(1));
     return results;
   }
+  bool settlesScores() const override { return true; }
 
   Value exponentiate(ExpansionBuilder &builder, Value scores, Value) override {
     return tile::Exp2Op::create(builder, scores, Value(), Value());
   }
-  Value rowReference(ExpansionBuilder &builder, ValueRange state) override {
-    return tile::NegatedRowOp::create(builder, builder.rows(), state[0]);
+  Value rowReference(ExpansionBuilder &builder, Value reference) override {
+    return tile::NegatedRowOp::create(builder, builder.rows(), reference);
   }
 };
 } // namespace
@@ -144,8 +140,14 @@ std::unique_ptr<Softmax> Softmax::create(bool fast, const Options &options) {
 
 Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, ValueRange state) {
   ValueRange values = builder.step("settle", [&] { return settle(builder, scores, state); });
-  return {values.back(), values[0], values[1], values[2], values[3],
-          llvm::to_vector_of<Value>(values.drop_front(4).drop_back())};
+  Settled settled{scores, values[0], values[1], values[2], values[3], {}};
+  ValueRange rest = values.drop_front(4);
+  if (settlesScores()) {
+    settled.scores = rest.back();
+    rest = rest.drop_back();
+  }
+  settled.sums.assign(rest.begin(), rest.end());
+  return settled;
 }
 
 /// The weights of `rows` keys of a tile, packed, and their sums.
@@ -185,7 +187,7 @@ Value Softmax::total(ExpansionBuilder &builder, ValueRange state) {
 }
 
 Value Softmax::logSumExp(ExpansionBuilder &builder, ValueRange state, Value total) {
-  Value reference = rowReference(builder, state);
+  Value reference = rowReference(builder, state[0]);
   if (options.exactSum)
     total = tile::UnifyOp::create(builder, state.back());
   return tile::LogSumOp::create(builder, total, reference);

@@ -61,14 +61,16 @@ protected:
   tile::FragType scoresType(ExpansionBuilder &builder) const {
     return builder.frag(options.kvTile, kWaveRows, builder.getF32Type(), tile::FragLayout::Acc);
   }
-  /// The body of the step: reference, bound, factor, moved, sums, and the scores to be weighed.
+  /// The body of the step: reference, bound, factor, moved, sums and, if they change, the scores.
   virtual llvm::SmallVector<mlir::Value> settle(ExpansionBuilder &builder, mlir::Value scores,
                                                 mlir::ValueRange state) = 0;
+  /// Whether `settle` returns the scores too.
+  virtual bool settlesScores() const = 0;
   /// exp2 of scores.
   virtual mlir::Value exponentiate(ExpansionBuilder &builder, mlir::Value scores,
                                    mlir::Value reference) = 0;
-  /// What the sum of each row counts from, by what the loop ends with.
-  virtual mlir::Value rowReference(ExpansionBuilder &builder, mlir::ValueRange state) = 0;
+  /// The reference as a number for each row.
+  virtual mlir::Value rowReference(ExpansionBuilder &builder, mlir::Value reference) = 0;
 
   Options options;
 

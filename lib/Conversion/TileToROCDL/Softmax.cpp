@@ -15,13 +15,6 @@ using namespace hocket::lowering;
 /// Beyond this many halvings any f32 is 0: keeps the conversion of a huge step in range.
 static constexpr float kMaxHalvings = 1000.0f;
 
-/// From this magnitude on, in log2 units, the maximum of a row alone counts (`tile.saturate`).
-/// Below, the spacing of f32 is at most 4, so that the maximum's weight stays between 2^-4 and 2^4,
-/// which fp16 represents as exactly as 1.
-static constexpr float kSaturation = 0x1p26f;
-/// How far beyond the threshold rounding may let a score rise before its row moves.
-static constexpr float kBoundSlack = 0.5f;
-
 static Value maximum(Emitter &emit, Value a, Value b) {
   return arith::MaxNumFOp::create(emit, a, b, arith::FastMathFlags::nnan);
 }
@@ -37,35 +30,6 @@ static Value anyLane(Emitter &emit, Value value, Value bound) {
 static Value isFirst(Emitter &emit, Value bound) {
   Value lowest = emit.f32(-std::numeric_limits<float>::infinity());
   return arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, bound, lowest);
-}
-
-/// Whether a row with this scaled maximum, or with this reference, is a saturated one.
-static Value isSaturated(Emitter &emit, Value reference) {
-  Value magnitude = LLVM::FAbsOp::create(emit, reference);
-  return arith::CmpFOp::create(emit, arith::CmpFPredicate::OGE, magnitude, emit.f32(kSaturation));
-}
-
-/// The f32 next to `value`, which is neither 0 nor infinite: the larger or the smaller one.
-static Value neighbour(Emitter &emit, Value value, bool larger) {
-  Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), value);
-  Value negative = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, bits, emit.i32(0));
-  Value step = arith::SelectOp::create(emit, negative, emit.i32(larger ? -1 : 1),
-                                       emit.i32(larger ? 1 : -1));
-  return LLVM::BitcastOp::create(emit, emit.getF32Type(), emit.add(bits, step));
-}
-
-/// The raw score that stands for the maximum of a saturated row: a power of two, so that its
-/// product with the scale is exact, and so far above that all other scores have no weight.
-static Value anchorOf(Emitter &emit, Value max) {
-  Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), max);
-  Value exponent = arith::AndIOp::create(emit, bits, emit.i32(0x7f800000));
-  Value power = LLVM::BitcastOp::create(emit, emit.getF32Type(), exponent);
-  return arith::MulFOp::create(emit, power, emit.f32(4.0f));
-}
-
-/// The maximum of a saturated row.
-static Value maximumBehind(Emitter &emit, Value bound) {
-  return neighbour(emit, bound, /*larger=*/true);
 }
 
 /// 2 to the power of -halvings, an integer of any size.
@@ -211,107 +175,26 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   static SmallVector<Value> move(Emitter &emit, const KernelValues &kernel, tile::SettleOp op,
                                  OpAdaptor adaptor) {
     Value reference = adaptor.getReference(), bound = adaptor.getBound(),
-          scale = adaptor.getScale(), zero = emit.f32(0.0f);
-    auto select = [&](Value condition, Value yes, Value no) -> Value {
-      return arith::SelectOp::create(emit, condition, yes, no);
-    };
+          scale = adaptor.getScale();
     auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
     Value scaled = arith::MulFOp::create(emit, max, scale);
-    Value first = isFirst(emit, bound);
-    Value saturates = isSaturated(emit, scaled), wasSaturated = isSaturated(emit, reference);
-
     // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
-    Value further =
-        arith::AddFOp::create(emit, reference, arith::MaxNumFOp::create(emit, step, zero));
-    Value anew = arith::OrIOp::create(emit, first, wasSaturated);
-    Value weighed = select(anew, scaled, further);
-    Value anchored = arith::MulFOp::create(emit, anchorOf(emit, max), scale);
-    Value wanted = select(saturates, anchored, weighed);
-
-    // In a saturated row more of the same maximum adds up, and a larger one replaces all.
-    Value before = neighbour(emit, max, /*larger=*/false);
-    Value same = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, before, bound);
-    Value distance = LLVM::RintOp::create(
-        emit, arith::SubFOp::create(emit, select(saturates, scaled, weighed), reference));
-    Value shrinks = select(wasSaturated, select(same, zero, emit.f32(kMaxHalvings)),
-                           arith::MaxNumFOp::create(emit, distance, zero));
-    Value keeps = select(first, zero, shrinks);
-    Value factor = powerOfTwo(emit, select(moves, keeps, zero));
+    Value first = isFirst(emit, bound);
+    Value further = arith::AddFOp::create(emit, reference, step);
+    Value wanted = arith::SelectOp::create(emit, first, scaled, further);
+    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
+    Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
 
     Value threshold = emit.f32(op.getThreshold().convertToFloat());
-    Value newBound = select(saturates, before, boundAbove(emit, weighed, max, scale, threshold));
-    return {select(moves, wanted, reference), select(moves, newBound, bound), factor};
-  }
-
-  /// The raw score that is `threshold` above `reference` when scaled. Where the reference is so
-  /// large that rounding loses the threshold, the maximum itself.
-  static Value boundAbove(Emitter &emit, Value reference, Value max, Value scale,
-                          Value threshold) {
     Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
-    Value beyond =
-        arith::MulFOp::create(emit, arith::AddFOp::create(emit, reference, threshold), raw);
-    Value excess =
-        LLVM::FMAOp::create(emit, beyond, scale, arith::NegFOp::create(emit, reference));
-    Value slack = arith::AddFOp::create(emit, threshold, emit.f32(kBoundSlack));
-    Value holds = arith::CmpFOp::create(emit, arith::CmpFPredicate::OLE, excess, slack);
-    return arith::SelectOp::create(emit, holds, arith::MaxNumFOp::create(emit, beyond, max), max);
-  }
-};
-
-struct SaturatePattern : TilePattern<tile::SaturateOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::SaturateOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    ValueRange scores = adaptor.getScores();
-    Value reference = adaptor.getReference().front(), bound = adaptor.getBound().front();
-    auto branch = scf::IfOp::create(emit, scores.getTypes(), adaptor.getMoved().front(),
-                                    /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(emit);
-      emit.setInsertionPointToStart(branch.thenBlock());
-      Value saturated = isSaturated(emit, reference);
-      // A scaled maximum beyond f32 makes the reference infinite, and this a NaN.
-      Value anchor =
-          arith::AddFOp::create(emit, anchorOf(emit, maximumBehind(emit, bound)),
-                                arith::SubFOp::create(emit, reference, reference));
-      SmallVector<Value> weighed;
-      for (Value block : scores)
-        weighed.push_back(arith::SelectOp::create(
-            emit, saturated, maximumAlone(emit, block, bound, anchor), block));
-      scf::YieldOp::create(emit, weighed);
-      emit.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(emit, scores);
-    }
-    SmallVector<ValueRange> results = {branch.getResults()};
-    rewriter.replaceOpWithMultiple(op, results);
-    return success();
-  }
-
-  /// `anchor` for the scores of a block that are beyond the bound, -inf for the others.
-  static Value maximumAlone(Emitter &emit, Value block, Value bound, Value anchor) {
-    auto type = cast<VectorType>(block.getType());
-    Value beyond = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, block,
-                                         emit.splat(bound, type));
-    Value lowest = emit.splat(emit.f32(-std::numeric_limits<float>::infinity()), type);
-    return arith::SelectOp::create(emit, beyond, emit.splat(anchor, type), lowest);
-  }
-};
-
-struct UnsaturatePattern : TilePattern<tile::UnsaturateOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::UnsaturateOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    Value scaled = arith::MulFOp::create(emit, maximumBehind(emit, adaptor.getBound()),
-                                         adaptor.getScale());
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isSaturated(emit, adaptor.getReference()),
-                                                 scaled, adaptor.getReference());
-    return success();
+    Value beyondWanted =
+        arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
+    return {arith::SelectOp::create(emit, moves, wanted, reference),
+            arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
   }
 };
 
@@ -460,8 +343,7 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, SaturatePattern,
-               UnsaturatePattern, RescalePattern, ShiftPattern, Exp2Pattern, NegatedRowPattern,
-               UnifyPattern, NormalizePattern, LogSumPattern>(converter, patterns.getContext(),
-                                                              state);
+  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, RescalePattern,
+               ShiftPattern, Exp2Pattern, NegatedRowPattern, UnifyPattern, NormalizePattern,
+               LogSumPattern>(converter, patterns.getContext(), state);
 }

@@ -86,33 +86,6 @@ tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {
 
 // -----
 
-// Rows whose maximum alone counts are dealt with where rows move; others keep scores and reference.
-// CHECK-LABEL: llvm.func @saturate
-// CHECK: %[[MOVED:.*]] = arith.cmpi ne
-// CHECK: scf.if %[[MOVED]]
-// CHECK: %[[MAGNITUDE:.*]] = llvm.intr.fabs
-// CHECK: %[[HUGE:.*]] = arith.cmpf oge, %[[MAGNITUDE]]
-// CHECK: %[[BEYOND:.*]] = arith.cmpf ogt, %[[SCORES:.*]], %{{.*}} : vector<16xf32>
-// CHECK: %[[ALONE:.*]] = arith.select %[[BEYOND]]
-// CHECK: arith.select %[[HUGE]], %[[ALONE]], %[[SCORES]] : vector<16xf32>
-// CHECK: } else {
-// CHECK-NEXT: scf.yield %[[SCORES]]
-// CHECK: llvm.intr.fma
-// CHECK: llvm.intr.fabs
-// CHECK: arith.select
-tile.kernel @saturate(%scale: f32) target("gfx950") waves(1) {
-  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
-  %m = tile.fill 1.0 : !tile.rows<32xf32>
-  %reference, %bound, %factor, %moved = tile.settle %m, %m, %m scale(%scale) threshold(8.0) : !tile.rows<32xf32>
-  %scores = tile.saturate %s by %reference beyond %bound when %moved
-      : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
-  %p = tile.exp2 %scores scale(%scale) minus(%reference) : !tile.frag<32x32xf32, acc>, !tile.rows<32xf32>
-  %from = tile.unsaturate %reference beyond %bound scale(%scale) : !tile.rows<32xf32>
-  %log = tile.log_sum %m reference(%from) : !tile.rows<32xf32>
-}
-
-// -----
-
 // A row maximum is one linear chain of maxima without NaNs: v_max3.
 // CHECK-LABEL: llvm.func @row_max
 // CHECK-COUNT-15: arith.maxnumf %{{.*}}, %{{.*}} fastmath<nnan>

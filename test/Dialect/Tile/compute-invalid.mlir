@@ -155,24 +155,6 @@ tile.kernel @sum_columns() target("gfx950") waves(1) {
 
 // -----
 
-tile.kernel @saturate_layout(%moved: i1) target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
-  %1 = tile.fill 0.0 : !tile.rows<32xf32>
-  // expected-error @below {{scores has layout rhs_acc, expected acc}}
-  %2 = tile.saturate %0 by %1 beyond %1 when %moved : !tile.frag<64x32xbf16, rhs_acc>, !tile.rows<32xf32>
-}
-
-// -----
-
-tile.kernel @saturate_columns(%moved: i1) target("gfx950") waves(1) {
-  %0 = tile.fill 0.0 : !tile.frag<64x64xf32, acc>
-  %1 = tile.fill 0.0 : !tile.rows<32xf32>
-  // expected-error @below {{fragment of 64 columns with 32 row values}}
-  %2 = tile.saturate %0 by %1 beyond %1 when %moved : !tile.frag<64x64xf32, acc>, !tile.rows<32xf32>
-}
-
-// -----
-
 tile.kernel @threshold(%scale: f32) target("gfx950") waves(1) {
   %0 = tile.fill 0.0 : !tile.rows<32xf32>
   // expected-error @below {{a finite number of at least 0 is needed}}

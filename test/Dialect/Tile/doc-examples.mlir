@@ -24,20 +24,6 @@ tile.kernel @for_tiles(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950")
   }
 }
 
-// CHECK: tile.kernel @saturate
-tile.kernel @saturate(%scale: f32) target("gfx950") waves(8) {
-  %scores = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %old_reference = tile.fill 0.0 : !tile.rows<32xf32>
-  %old_bound = tile.fill 0xFF800000 : !tile.rows<32xf32>
-  %max = tile.row_max %scores : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
-  %reference, %bound, %factor, %moved = tile.settle %max, %old_reference, %old_bound
-      scale(%scale) threshold(8.0) : !tile.rows<32xf32>
-  %weighed = tile.saturate %scores by %reference beyond %bound when %moved
-      : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
-  %weights = tile.exp2 %weighed scale(%scale) minus(%reference)
-      : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
-}
-
 // CHECK: tile.kernel @matrices
 tile.kernel @matrices(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>, %t: i32) target("gfx950") waves(8) {
   %row, %column = tile.block_tile %c rows(256) columns(256) band(4) xcds(8) : !tile.view<?x?xbf16>

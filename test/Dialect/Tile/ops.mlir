@@ -127,10 +127,6 @@ tile.kernel @compute(%scale: f32 {tile.bind = "scale"}, %tile: i32, %below: i32,
   %max = tile.row_max %masked : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
   // CHECK: %new_reference, %new_bound, %factor, %moved = tile.settle %max, %{{.*}}, %{{.*}} scale(%scale) threshold(8.000000e+00) : <32xf32>
   %reference, %bound, %factor, %moved = tile.settle %max, %rows, %rows scale(%scale) threshold(8.0) : !tile.rows<32xf32>
-  // CHECK: tile.saturate %masked by %new_reference beyond %new_bound when %moved : <64x32xf32, acc>, <32xf32>
-  %weighed = tile.saturate %masked by %reference beyond %bound when %moved : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32>
-  // CHECK: tile.unsaturate %new_reference beyond %new_bound scale(%scale) : <32xf32>
-  %counted_from = tile.unsaturate %reference beyond %bound scale(%scale) : !tile.rows<32xf32>
   // CHECK: tile.rescale %{{.*}}, %{{.*}} by %factor when %moved : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32> by <32xf32>
   %scaled:2 = tile.rescale %zero, %rows by %factor when %moved : !tile.frag<64x32xf32, acc>, !tile.rows<32xf32> by !tile.rows<32xf32>
   // CHECK: %part = tile.slice %{{.*}} from 32 : <64x32xf32, acc> -> <32x32xf32, acc>
