@@ -42,18 +42,7 @@ struct Machine {
       : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
         parameters(sim::TimeParameters().on(*arch)) {}
 
-  /// GHz with a share `busy` of the compute units busy, between the three that are known.
-  double clock(double busy) const {
-    const sim::TimeParameters &p = parameters;
-    auto between = [](double x, double x0, double y0, double x1, double y1) {
-      return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-    };
-    if (busy <= 0.125)
-      return p.clockEighth;
-    if (busy <= 0.5)
-      return between(busy, 0.125, p.clockEighth, 0.5, p.clockHalf);
-    return between(std::min(busy, 1.0), 0.5, p.clockHalf, 1, p.clockFull);
-  }
+  double clock(double busy) const { return sim::effectiveClock(parameters, busy); }
   double bytesPerMicrosecond() const {
     return parameters.memoryPeak * parameters.memoryEfficiency * 1e6;
   }

@@ -60,7 +60,8 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
   options.alignment = 256;
   options.verifyInspected = time.timesAll();
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
-    const sim::TimingOptions timing = time.timing(binding.shape.grid);
+    sim::TimingOptions timing = time.timing(binding.shape.grid);
+    timing.clusters = clustersOf(found->kernel->manifest);
     Result<sim::TimedRun> run =
         sim::timeWorkgroups(device, launched, binding.shape, binding.kernarg, timing);
     if (!run.ok())
@@ -115,7 +116,9 @@ static std::vector<Line> makeLines(const std::vector<Side> &sides) {
       {"lds_conflict_cycles", "LDS conflict cycles",
        [](const Side &s) { return double(s.run.ldsConflicts); }},
       {"steady_cycles", "cycles of a turn of the hot loop",
-       [](const Side &s) { return s.summary.steady.cycles; }}};
+       [](const Side &s) { return s.summary.steady.cycles; }},
+      {"steady_tiles", "tiles of a turn (0: not known)",
+       [](const Side &s) { return double(s.summary.steady.tiles); }}};
   for (sim::TimedUnit unit :
        {sim::TimedUnit::Matrix, sim::TimedUnit::Vector, sim::TimedUnit::Scalar, sim::TimedUnit::Lds,
         sim::TimedUnit::Memory}) {
