@@ -133,7 +133,7 @@ TEST_F(AttentionMisuse, PlannerOptions) {
 }
 
 TEST_F(AttentionMisuse, APlannerSaysThatItsCacheIsNotUsed) {
-  test::TemporaryDirectory directory;
+  hocket::test::TemporaryDirectory directory;
   ASSERT_TRUE(directory.ok());
   std::string path = directory.path();
   ASSERT_FALSE(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_all));
