@@ -77,6 +77,11 @@ Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
   return finder;
 }
 
+Result<manifest::Manifest> run::readManifest(const std::string &file) {
+  Result<std::string> text = runtime::readText(file);
+  return text.ok() ? manifest::parseManifest(*text, file) : text.error();
+}
+
 Result<CompiledKernel> run::readKernel(const std::string &file, const std::string &manifestPath) {
   Result<std::string> codeObject = runtime::readText(file, runtime::largestFile);
   if (!codeObject.ok())
@@ -86,10 +91,7 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
       runtime::readCodeObjectInfo(std::as_bytes(std::span(*codeObject)), file);
   if (!info.ok())
     return info.error();
-  Result<std::string> text = runtime::readText(manifestPath);
-  if (!text.ok())
-    return text.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
+  Result<manifest::Manifest> manifest = readManifest(manifestPath);
   if (!manifest.ok())
     return manifest.error();
   CompiledKernel kernel;
