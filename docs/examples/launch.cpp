@@ -6,7 +6,6 @@
 #include <hocket/Manifest/NamedArguments.h>
 #include <hocket/Runtime/File.h>
 #include <hocket/Runtime/Registry.h>
-#include <hocket/Simulator/RuntimeDevice.h>
 
 #include <bit>
 #include <cmath>
@@ -77,7 +76,6 @@ int main(int argc, char **argv) {
   manifest::Manifest manifest =
       take(manifest::parseManifest(take(runtime::readText(argv[2])), argv[2]));
 
-  sim::registerSimulator();
   runtime::OpenedDevice opened = take(runtime::openDevice("auto"));
   runtime::Device &device = *opened.device;
   Tensor q = makeTensor(device, "q", 150), k = makeTensor(device, "k", 333),

@@ -192,6 +192,34 @@ void Reader::requirements(const json::Object &root, Manifest &manifest) {
   }
 }
 
+void Reader::clusters(const json::Object &root, Clusters &clusters) {
+  const json::Value *value = root.get("clusters");
+  if (!value)
+    return;
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return fail("\"clusters\" must be an object");
+  checkKeys(*object, {"kinds", "unroll", "barriers_before"}, "\"clusters\"");
+  clusters.unroll = number(*object, "unroll", "\"clusters\"", 1);
+  const json::Array *kinds = object->getArray("kinds");
+  const json::Array *before = object->getArray("barriers_before");
+  if (!kinds || kinds->empty() || !before || before->empty() || clusters.unroll == 0)
+    return fail("\"clusters\" needs \"kinds\" and \"barriers_before\", which are not empty, and an "
+                "\"unroll\" of at least 1");
+  for (const json::Value &kind : *kinds) {
+    StringRef text = kind.getAsString().value_or("");
+    if (text != "memory" && text != "compute")
+      return fail("a kind of \"clusters\" must be \"memory\" or \"compute\"");
+    clusters.kinds.push_back(text.str());
+  }
+  for (const json::Value &barriers : *before) {
+    std::optional<uint64_t> count = barriers.getAsUINT64();
+    if (!count || *count > UINT32_MAX)
+      return fail("\"barriers_before\" of \"clusters\" must be numbers of barriers");
+    clusters.barriersBefore.push_back(static_cast<uint32_t>(*count));
+  }
+}
+
 TensorInfo Reader::tensor(const json::Object &object, size_t index) {
   TensorInfo tensor;
   std::string where = "tensor " + std::to_string(index);
@@ -239,34 +267,6 @@ void Reader::tensors(const json::Object &root, Manifest &manifest) {
   }
 }
 
-void Reader::clusters(const json::Object &root, Clusters &clusters) {
-  const json::Value *value = root.get("clusters");
-  if (!value)
-    return;
-  const json::Object *object = value->getAsObject();
-  if (!object)
-    return fail("\"clusters\" must be an object");
-  checkKeys(*object, {"kinds", "unroll", "barriers_before"}, "\"clusters\"");
-  clusters.unroll = number(*object, "unroll", "\"clusters\"", 1);
-  const json::Array *kinds = object->getArray("kinds");
-  const json::Array *before = object->getArray("barriers_before");
-  if (!kinds || kinds->empty() || !before || before->empty() || clusters.unroll == 0)
-    return fail("\"clusters\" needs \"kinds\" and \"barriers_before\", which are not empty, and an "
-                "\"unroll\" of at least 1");
-  for (const json::Value &kind : *kinds) {
-    StringRef text = kind.getAsString().value_or("");
-    if (text != "memory" && text != "compute")
-      return fail("a kind of \"clusters\" must be \"memory\" or \"compute\"");
-    clusters.kinds.push_back(text.str());
-  }
-  for (const json::Value &barriers : *before) {
-    std::optional<uint64_t> count = barriers.getAsUINT64();
-    if (!count || *count > UINT32_MAX)
-      return fail("\"barriers_before\" of \"clusters\" must be numbers of barriers");
-    clusters.barriersBefore.push_back(static_cast<uint32_t>(*count));
-  }
-}
-
 void Reader::checkPlacement(const Manifest &manifest) {
   if (manifest.kernargSize > maxKernargBytes)
     fail("\"kernarg_size\" is " + std::to_string(manifest.kernargSize) + ", at most " +
@@ -295,7 +295,7 @@ Manifest Reader::manifest(const json::Object &root) {
   Manifest result;
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
-             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "tensors", "clusters",
+             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "tensors",
              "arguments", "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);

@@ -62,6 +62,20 @@ static void writeArgument(json::OStream &out, const Argument &argument) {
   });
 }
 
+static void writeClusters(json::OStream &out, const Clusters &clusters) {
+  out.attributeObject("clusters", [&] {
+    out.attributeArray("kinds", [&] {
+      for (const std::string &kind : clusters.kinds)
+        out.value(kind);
+    });
+    out.attribute("unroll", clusters.unroll);
+    out.attributeArray("barriers_before", [&] {
+      for (uint32_t barriers : clusters.barriersBefore)
+        out.value(barriers);
+    });
+  });
+}
+
 static void writeTensor(json::OStream &out, const TensorInfo &tensor) {
   auto list = [&](llvm::StringRef key, const std::vector<Expression> &expressions) {
     out.attributeArray(key, [&] {
@@ -75,20 +89,6 @@ static void writeTensor(json::OStream &out, const TensorInfo &tensor) {
       out.attribute("dtype", llvm::StringRef(toString(*tensor.dtype)));
     list("sizes", tensor.sizes);
     list("strides", tensor.strides);
-  });
-}
-
-static void writeClusters(json::OStream &out, const Clusters &clusters) {
-  out.attributeObject("clusters", [&] {
-    out.attributeArray("kinds", [&] {
-      for (const std::string &kind : clusters.kinds)
-        out.value(kind);
-    });
-    out.attribute("unroll", clusters.unroll);
-    out.attributeArray("barriers_before", [&] {
-      for (uint32_t barriers : clusters.barriersBefore)
-        out.value(barriers);
-    });
   });
 }
 
@@ -110,13 +110,13 @@ std::string manifest::writeManifest(const Manifest &manifest) {
       out.attribute("tile_keys", manifest.tileKeys);
     if (manifest.waveRows != 0)
       out.attribute("wave_rows", manifest.waveRows);
+    if (!manifest.clusters.kinds.empty())
+      writeClusters(out, manifest.clusters);
     if (!manifest.tensors.empty())
       out.attributeArray("tensors", [&] {
         for (const TensorInfo &tensor : manifest.tensors)
           writeTensor(out, tensor);
       });
-    if (!manifest.clusters.kinds.empty())
-      writeClusters(out, manifest.clusters);
     out.attributeArray("arguments", [&] {
       for (const Argument &argument : manifest.arguments)
         writeArgument(out, argument);

@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
@@ -67,7 +68,8 @@ Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
       return bundle.error();
     finder.sources.push_back(*bundle);
   }
-  Result<std::shared_ptr<jit::Jit>> compiler = jit::Jit::create();
+  Result<std::shared_ptr<jit::Jit>> compiler = jit::Jit::create(
+      [](const std::string &problem) { llvm::errs() << "note: " << problem << '\n'; });
   if (!compiler.ok())
     return compiler.error();
   finder.compiler = *compiler;

@@ -73,8 +73,8 @@ struct Manifest {
   // For tools that count per tile; 0: not known.
   uint32_t tileKeys = 0; ///< keys of a KV tile; of a product, the depth of a tile
   uint32_t waveRows = 0; ///< query rows that a wave computes at a time; of a product, elements
-  std::vector<TensorInfo> tensors; ///< may be empty: not known
   Clusters clusters;
+  std::vector<TensorInfo> tensors; ///< may be empty: not known
   std::vector<Argument> arguments;
   std::vector<Requirement> requirements;
 };
