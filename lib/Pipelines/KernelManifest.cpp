@@ -322,7 +322,6 @@ private:
   uint32_t offset = 0;
   llvm::DenseMap<Value, std::vector<std::string>> viewSizes, viewStrides;
   llvm::DenseMap<Value, std::vector<std::string>> viewExtents; ///< of all dimensions
->>>>>>> main
 };
 } // namespace
 
