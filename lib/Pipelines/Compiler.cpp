@@ -53,12 +53,9 @@ static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, S
   stream << kind << ": " << diagnostic.str() << "\n";
 }
 
-static constexpr llvm::StringLiteral kStageNote = "\nnote: in stage '";
-
-/// Says in which stage `error` came about, unless it does.
+/// `error`, which came about in `stage`.
 static Error inStage(Stage stage, Error error) {
-  if (!StringRef(error.message).contains(kStageNote))
-    error.message += kStageNote.str() + std::string(toString(stage)) + "'";
+  error.message += "\nnote: in stage '" + std::string(toString(stage)) + "'";
   return error;
 }
 
@@ -69,13 +66,14 @@ public:
   explicit DiagnosticCollector(MLIRContext *context)
       : handler(context, [this](Diagnostic &diagnostic) { return collect(diagnostic); }) {}
 
-  Error error(Stage stage, StringRef fallback) {
+  /// What was collected, or `fallback`.
+  Error error(StringRef fallback) {
     std::string message = text;
     if (text.empty())
       message = (fallback.contains(": error: ") ? "" : "error: ") + fallback.str();
     while (!message.empty() && message.back() == '\n')
       message.pop_back();
-    return inStage(stage, invalidInput(message));
+    return invalidInput(message);
   }
 
 private:
@@ -151,7 +149,7 @@ private:
   Status toAsm();
   Status toHsaco();
   Status checkCodeObject();
-  Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
+  Status runPasses(function_ref<void(PassManager &)> addPasses);
   Status overrideProblems();
   Status verifyTargets();
   Status readManifest();
@@ -198,10 +196,10 @@ Status Compiler::parse() {
 Status Compiler::parseMlir() {
   module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
   if (!module)
-    return diagnostics.error(options.from, "cannot parse '" + name.str() + "'");
+    return diagnostics.error("cannot parse '" + name.str() + "'");
   for (ModuleOp inner : module->getOps<ModuleOp>()) {
     inner.emitError("a module inside a module is not compiled; put its kernels at the top level");
-    return diagnostics.error(options.from, "");
+    return diagnostics.error("");
   }
   if (Status status = verifyTargets(); !status)
     return status;
@@ -210,7 +208,7 @@ Status Compiler::parseMlir() {
   if (Status status = overrideProblems(); !status)
     return status;
   if (Status status = resolveSchedules(*module, options.schedule, options.scheduleText); !status) {
-    Error collected = diagnostics.error(options.from, status.error().message);
+    Error collected = diagnostics.error(status.error().message);
     return Error{status.error().kind, collected.message};
   }
   return options.from == Stage::Tile ? readManifest() : Status::success();
@@ -285,7 +283,7 @@ Status Compiler::verifyTargets() {
                          << kernel.getTarget() << "', this run compiles for '" << options.target
                          << "'; choose target '" << kernel.getTarget()
                          << "' or expand the problem anew";
-    return diagnostics.error(options.from, "");
+    return diagnostics.error("");
   }
   return Status::success();
 }
@@ -307,18 +305,18 @@ Status Compiler::advanceTo(Stage stage) {
   }
 }
 
-Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
+Status Compiler::runPasses(function_ref<void(PassManager &)> addPasses) {
   PassManager manager(&context);
   // Once for a stage, not after every pass; hocket-opt, and so the tests, verify after every pass.
   manager.enableVerifier(false);
   addPasses(manager);
   if (failed(manager.run(*module)) || failed(verify(*module)))
-    return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
+    return diagnostics.error("a pass failed without a diagnostic; this is a bug of Hocket");
   return Status::success();
 }
 
 Status Compiler::toTile() {
-  Status status = runPasses(Stage::Tile, [&](PassManager &manager) {
+  Status status = runPasses([&](PassManager &manager) {
     ConvertAttnToTilePassOptions expansion;
     expansion.target = options.target;
     manager.addPass(createConvertAttnToTilePass(expansion));
@@ -328,7 +326,7 @@ Status Compiler::toTile() {
 }
 
 Status Compiler::toClusters() {
-  return runPasses(Stage::Clusters, [&](PassManager &manager) {
+  return runPasses([&](PassManager &manager) {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
@@ -339,13 +337,13 @@ Status Compiler::toClusters() {
 Status Compiler::draw() {
   FailureOr<std::string> drawing = drawSchedule(*module);
   if (failed(drawing))
-    return diagnostics.error(Stage::Clusters, "cannot draw the schedule");
+    return diagnostics.error("cannot draw the schedule");
   result.drawing = *std::move(drawing);
   return Status::success();
 }
 
 Status Compiler::toRocdl() {
-  return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+  return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
     if (options.from == Stage::Clusters)
       manager.addPass(tile::createVerifyClustersPass());
@@ -357,7 +355,7 @@ Status Compiler::toRocdl() {
 }
 
 Status Compiler::toLlvm() {
-  Status status = runPasses(Stage::LLVM, [&](PassManager &manager) {
+  Status status = runPasses([&](PassManager &manager) {
     manager.addPass(createSCFToControlFlowPass());
     manager.addPass(createConvertVectorToLLVMPass());
     manager.addPass(createArithToLLVMConversionPass());
@@ -368,7 +366,7 @@ Status Compiler::toLlvm() {
     return status;
   llvmModule = hsaco::translateToLLVM(*module, llvmContext, {.debugInfo = options.debugInfo});
   if (!llvmModule)
-    return diagnostics.error(Stage::LLVM, "cannot translate to LLVM IR");
+    return diagnostics.error("cannot translate to LLVM IR");
   return Status::success();
 }
 

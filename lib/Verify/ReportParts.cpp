@@ -1,6 +1,6 @@
 // The parts of reports; see ReportParts.h. A finding is one object, its sites are objects of their
 // own.
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/ReportParts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"

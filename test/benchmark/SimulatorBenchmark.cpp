@@ -6,7 +6,7 @@
 // `Time` is what the launch reports, without compilation, data and kernel loading. The counters are
 // rates over that time, which docs/Simulator.md quotes, and over the processor time of all threads,
 // which says what a core does when others keep the machine busy.
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Simulator/Timing.h"

@@ -1,7 +1,7 @@
 // The verdict must be able to say no: each rule is violated alone, just above and just below its
 // limit.
-#include "hocket/Attention/Reference.h"
-#include "hocket/Verify/DeviceTensor.h"
+#include "Verify/Attention/Reference.h"
+#include "Verify/DeviceTensor.h"
 
 #include <cmath>
 #include <cstring>

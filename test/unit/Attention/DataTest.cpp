@@ -1,6 +1,6 @@
 // The generators keep their promises: determinism, rounding, and the property each kind is named
 // for.
-#include "hocket/Attention/Data.h"
+#include "Verify/Attention/Data.h"
 
 #include <cmath>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // The blocked reference against attention written down as the definition says it.
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 
 #include <cmath>
 #include <gmock/gmock.h>

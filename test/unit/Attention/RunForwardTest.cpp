@@ -1,6 +1,6 @@
 // Running and judging a kernel, with a device of the test's own: it computes attention on the host,
 // rightly or with one fault at a time, so that every check of `runForward` is seen to fire.
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 
 #include "llvm/Support/JSON.h"
 #include <cstring>

@@ -1,9 +1,9 @@
 // The reference and the verdict for matrix products: right results pass, and each way of being
 // wrong is seen.
-#include "hocket/Gemm/GemmReference.h"
+#include "Verify/Gemm/GemmReference.h"
 
-#include "hocket/Attention/Data.h"
-#include "hocket/Verify/DeviceTensor.h"
+#include "Verify/Attention/Data.h"
+#include "Verify/DeviceTensor.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hocket/Attention/ForwardPlan.h"
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 
 namespace hocket::test {
 

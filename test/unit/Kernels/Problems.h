@@ -1,7 +1,7 @@
 // The problems that compiled attention kernels are tested on, and what runs them.
 #pragma once
 
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 
 #include <string>

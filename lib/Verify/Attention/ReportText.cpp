@@ -1,6 +1,6 @@
 // A report as JSON for programs and as a table for people; both say the same.
-#include "hocket/Attention/RunForward.h"
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/Attention/RunForward.h"
+#include "Verify/ReportParts.h"
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -19,20 +19,21 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("seq_kv", problem.seqKv);
   out.attribute("head_dim", problem.headDim);
   out.attribute("head_dim_v", problem.headDimV);
-  out.attribute("causal", problem.causal);
+  out.attribute("causal", problem.visibility == Visibility::causal());
+  out.attribute("mask", StringRef(problem.visibility.name()));
   out.attribute("scale", finiteValue(problem.effectiveScale()));
   out.attribute("lse", problem.wantLse);
   out.attribute("fast_scale", problem.fastScale);
   out.attribute("layout", StringRef(toString(problem.layout)));
   out.attributeObject("strides", [&] {
-    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
-      TensorStrides strides = problem.stridesOf(tensor);
-      out.attributeArray(StringRef(toString(tensor)), [&] {
-        out.value(strides.batch);
-        out.value(strides.sequence);
-        out.value(strides.head);
-      });
-    }
+    for (const manifest::TensorSpec &tensor : problem.tensors())
+      if (tensor.strided)
+        out.attributeArray(tensor.name, [&] {
+          TensorStrides strides = stridesOf(tensor);
+          out.value(strides.batch);
+          out.value(strides.sequence);
+          out.value(strides.head);
+        });
   });
 }
 

@@ -1,6 +1,6 @@
 // A report as JSON for programs and as a table for people; both say the same.
-#include "hocket/Gemm/RunGemm.h"
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/Gemm/RunGemm.h"
+#include "Verify/ReportParts.h"
 
 using namespace hocket;
 using namespace hocket::gemm;
@@ -11,12 +11,12 @@ using verify::line;
 namespace json = llvm::json;
 
 static void writeProblem(json::OStream &out, const GemmProblem &problem) {
-  out.attribute("dtype", StringRef(attention::toString(problem.dtype)));
+  out.attribute("dtype", StringRef(toString(problem.dtype)));
   out.attribute("m", problem.m);
   out.attribute("n", problem.n);
   out.attribute("k", problem.k);
-  for (MatrixName matrix : {MatrixName::A, MatrixName::B, MatrixName::C})
-    out.attribute(std::string(toString(matrix)) + "_stride", problem.stride(matrix));
+  for (const manifest::TensorSpec &matrix : problem.tensors())
+    out.attribute(matrix.name + "_stride", matrix.dimensions.front().stride);
 }
 
 static void writeErrors(json::OStream &out, const GemmErrors &errors) {

@@ -2,7 +2,7 @@
 // (docs/HocketRun.md has the fields).
 #pragma once
 
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
