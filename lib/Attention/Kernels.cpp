@@ -18,7 +18,15 @@ static KernelVariant variantOfCombine(const ForwardProblem &problem) {
 }
 
 KernelVariant attention::variantOf(const KernelEntry &entry, const ForwardProblem &problem) {
-  return entry.role == KernelRole::Combine ? variantOfCombine(problem) : problem;
+  if (entry.role == KernelRole::Combine)
+    return variantOfCombine(problem);
+  return problem;
+}
+
+ForwardProblem attention::exampleOf(const KernelVariant &variant) {
+  ForwardProblem problem;
+  static_cast<ForwardSemantics &>(problem) = variant;
+  return problem;
 }
 
 std::string_view attention::toString(KernelRole role) {

@@ -91,7 +91,7 @@ static Status checkTiles(const TensorSpec &tensor) {
 /// interleave without overlap are refused too.
 static Status checkOverlap(const TensorSpec &tensor) {
   std::vector<TensorDimension> dimensions = tensor.dimensions;
-  std::stable_sort(dimensions.begin(), dimensions.end(), [](const auto &a, const auto &b) {
+  std::sort(dimensions.begin(), dimensions.end(), [](const auto &a, const auto &b) {
     return std::pair(a.stride, a.extent) < std::pair(b.stride, b.extent);
   });
   int64_t covered = tensor.rowElements;

@@ -12,7 +12,7 @@ using namespace hocket;
 
 static void compileWith(benchmark::State &state, const std::string &schedule, bool causal) {
   attention::ForwardProblem problem;
-  problem.causal = causal;
+  problem.visibility = causal ? Visibility::causal() : Visibility();
   std::string text = describeForward(problem);
   CompileOptions options;
   options.schedule = schedule;

@@ -54,7 +54,7 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   std::string json = choice->toJson(problem);
   if (selected.ok()) {
     llvm::errs() << "keys     " << selected->split.reason << '\n';
-    if (selected->problem.isSplit())
+    if (selected->problem.tuning.isSplit())
       llvm::errs() << "kernels  " << selected->kernels[0]->name << ", then "
                    << selected->kernels[1]->name << '\n';
     json = addSplit(json, *selected);
@@ -128,7 +128,7 @@ static Result<int> runProblem(const Options &options) {
   if (time->microseconds() > 0)
     llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
                                  run::tflops(*problem, time->microseconds()),
-                                 problem->causal ? " (causal counts as half)" : "");
+                                 problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
       !status.ok())
     return status.error();

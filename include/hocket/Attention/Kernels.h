@@ -30,6 +30,8 @@ using KernelVariant = ForwardSemantics;
 
 struct KernelEntry;
 
+/// The problem with extents of 1 that needs `variant`.
+ForwardProblem exampleOf(const KernelVariant &variant);
 /// The variant of `entry`, which may depend on less than all of `problem`, that it needs.
 KernelVariant variantOf(const KernelEntry &entry, const ForwardProblem &problem);
 

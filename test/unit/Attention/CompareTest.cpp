@@ -20,7 +20,7 @@ struct Fixture {
     problem.heads = problem.kvHeads = 2;
     problem.seqQ = seqQ;
     problem.seqKv = seqKv;
-    problem.causal = causal;
+    problem.visibility = causal ? Visibility::causal() : Visibility();
     problem.wantLse = true;
     inputs = generateInputs(problem, DataKind::Normal, 8);
     reference = computeReference(problem, inputs, chooseRows(problem, 1 << 20, 0));

@@ -13,7 +13,7 @@ public:
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers &) = delete;
 
-  attention::ForwardBuffers buffers;
+  attention::Buffers buffers;
   Status status; ///< of the allocations
 
 private:

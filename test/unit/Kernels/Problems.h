@@ -25,7 +25,7 @@ const Result<ForwardKernel> &kernelFor(const attention::ForwardProblem &problem,
                                        const std::string &target = "gfx950");
 
 /// A problem in one line.
-attention::ForwardProblem makeProblem(attention::DataType dtype, bool causal, int64_t batch,
+attention::ForwardProblem makeProblem(DataType dtype, bool causal, int64_t batch,
                                       int64_t heads, int64_t kvHeads, int64_t seqQ, int64_t seqKv,
                                       bool lse = true,
                                       attention::Layout layout = attention::Layout::BSHD);
