@@ -16,6 +16,8 @@
 #include "Tile/IR/TileDialect.h.inc"
 #include "Tile/IR/TileEnums.h.inc"
 
+#include "Tile/IR/RegisterLayout.h"
+
 #define GET_ATTRDEF_CLASSES
 #include "Tile/IR/TileAttrs.h.inc"
 

@@ -11,13 +11,15 @@ def Tile_FragLayout : I32EnumAttr<"FragLayout", "how a fragment is spread over r
     I32EnumAttrCase<"Rhs", 1, "rhs">,
     I32EnumAttrCase<"Acc", 2, "acc">,
     I32EnumAttrCase<"LhsAcc", 3, "lhs_acc">,
-    I32EnumAttrCase<"RhsAcc", 4, "rhs_acc">]> {
+    I32EnumAttrCase<"RhsAcc", 4, "rhs_acc">,
+    I32EnumAttrCase<"Lines", 5, "lines">]> {
   let cppNamespace = "::hocket::tile";
   let description = [{
     `lhs`, `rhs`: an operand of the matrix instruction, rows x depth and depth x columns.
     `acc`: its accumulator. `rhs_acc`: an accumulator packed to 16 bits and used as the next
     product's right operand as it is; its depth runs in accumulator order. `lhs_acc`: a left
-    operand whose depth runs in that same order.
+    operand whose depth runs in that same order. `lines`: not for the matrix instruction but for
+    memory, along whose rows the lanes lie (`RegisterLayout`).
   }];
 }
 

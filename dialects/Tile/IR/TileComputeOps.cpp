@@ -12,6 +12,17 @@ static LogicalResult requireLayout(Operation *op, StringRef role, FragType frag,
                            << ", expected " << stringifyFragLayout(wanted);
 }
 
+LogicalResult FillOp::verify() {
+  Type type = getResult().getType();
+  Type element = isa<FragType>(type)   ? cast<FragType>(type).getElementType()
+                 : isa<RowsType>(type) ? cast<RowsType>(type).getElementType()
+                                       : cast<ColumnsType>(type).getElementType();
+  if (isa<FloatType>(element))
+    return success();
+  return emitOpError() << "fills " << type << " with " << getValue().convertToDouble()
+                       << ", expected elements of a floating-point type; 'tile.map' makes integers";
+}
+
 LogicalResult SliceOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();
   if (failed(requireLayout(*this, "source", source, FragLayout::Acc)) ||
@@ -19,7 +30,8 @@ LogicalResult SliceOp::verify() {
     return failure();
   int64_t first = getFirstRow();
   if (first < 0 || first % 32 != 0 || first > source.getRows() - result.getRows() ||
-      source.getColumns() != result.getColumns())
+      source.getColumns() != result.getColumns() ||
+      source.getElementType() != result.getElementType())
     return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as "
                          << result << "; whole blocks of 32 rows and all columns are needed";
   return success();

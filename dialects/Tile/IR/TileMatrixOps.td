@@ -52,8 +52,8 @@ def Tile_MaskDepthOp : Tile_Op<"mask_depth", [
     is NaN. A tile that the end does not cut is left alone by a branch, and where the loop counts
     its tiles by that same end, `tile-pipeline` keeps the op for the last tile only.
   }];
-  let arguments = (ins Tile_Frag:$source, I32:$tile, I32:$below);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$source, I32:$tile, I32:$below);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source `tile` `(` $tile `)` `below` `(` $below `)` attr-dict `:` type($source)";
   let hasVerifier = 1;
 }
@@ -82,7 +82,7 @@ def Tile_StoreBlockOp : Tile_Op<"store_block", [MemoryEffects<[MemWrite]>]> {
     Four columns are stored at once, which needs a row stride of a multiple of 4 elements (the
     manifest's business); a fragment that the last column cuts is stored element by element.
   }];
-  let arguments = (ins Tile_Frag:$value, Tile_View:$view, I32:$row, I32:$column);
+  let arguments = (ins Tile_MatrixFrag:$value, Tile_View:$view, I32:$row, I32:$column);
   let assemblyFormat = [{
     $value `,` $view `[` $row `,` $column `]` attr-dict `:` type($value) `,` type($view)
   }];

@@ -288,7 +288,7 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
     or beyond the view's extent read as zero.
   }];
   let arguments = (ins Tile_View:$view, I32:$batch, I32:$row, I32:$head);
-  let results = (outs Tile_Frag:$result);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($view) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -299,7 +299,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
     Element (d, c) of the `acc` fragment goes to view row `row + c`, column d, rounded to the
     view's element type. Rows at or beyond the view's extent are not written.
   }];
-  let arguments = (ins Tile_Frag:$value, Tile_View:$view, I32:$batch, I32:$row, I32:$head);
+  let arguments = (ins Tile_MatrixFrag:$value, Tile_View:$view, I32:$batch, I32:$row, I32:$head);
   let assemblyFormat = [{
     $value `,` $view `[` $batch `,` $row `,` $head `]` attr-dict `:` type($value) `,` type($view)
   }];
@@ -309,7 +309,7 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
 def Tile_StoreRowsOp : Tile_Op<"store_rows", [MemoryEffects<[MemWrite]>]> {
   let summary = "one number per row into a (batch, head, row) view";
   let description = [{ Rows at or beyond the view's extent are not written. }];
-  let arguments = (ins Tile_Rows:$value, Tile_View:$view, I32:$batch, I32:$head, I32:$row);
+  let arguments = (ins Tile_LaneRows:$value, Tile_View:$view, I32:$batch, I32:$head, I32:$row);
   let assemblyFormat = [{
     $value `,` $view `[` $batch `,` $head `,` $row `]` attr-dict `:` type($value) `,` type($view)
   }];
@@ -409,7 +409,7 @@ def Tile_ReadOp : Tile_Op<"read", [
     ```
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
-  let results = (outs Tile_Frag:$result);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
     $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict
     `:` type($ring) `->` type($result)
@@ -427,7 +427,7 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [NamedResults, MemoryEffe
     As `lhs_acc`, the depth runs in the order in which a packed accumulator (`rhs_acc`) holds it.
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
-  let results = (outs Tile_Frag:$result);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
     $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
   }];
@@ -436,13 +436,15 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [NamedResults, MemoryEffe
 
 //===-- Computation on fragments and rows --------------------------------------------------------===//
 
-def Tile_FragOrRows : AnyTypeOf<[Tile_Frag, Tile_Rows], "fragment or row values">;
+def Tile_FragOrRows : AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns], "fragment, row or column values">;
+def Tile_MatrixFragOrRows : AnyTypeOf<[Tile_MatrixFrag, Tile_LaneRows], "fragment or row values">;
 
 def Tile_FillOp : Tile_Op<"fill", [NamedResults, Pure]> {
-  let summary = "a fragment or row values with one number everywhere";
+  let summary = "a fragment, row or column values with one number everywhere";
   let arguments = (ins F32Attr:$value);
   let results = (outs Tile_FragOrRows:$result);
   let assemblyFormat = "$value attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Tile_SliceOp : Tile_Op<"slice", [NamedResults, Pure]> {
@@ -463,22 +465,22 @@ def Tile_ConcatOp : Tile_Op<"concat", [NamedResults, Pure]> {
 
 def Tile_NegateOp : Tile_Op<"negate", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "the negated fragment where the (uniform) condition holds, else the fragment";
-  let arguments = (ins Tile_Frag:$source, I1:$condition);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$source, I1:$condition);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source `when` $condition attr-dict `:` type($source)";
 }
 
 def Tile_ScaleOp : Tile_Op<"scale", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "the fragment times a uniform number, computed in f32 and rounded back";
-  let arguments = (ins Tile_Frag:$source, F32:$factor);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$source, F32:$factor);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source `by` $factor attr-dict `:` type($source)";
 }
 
 def Tile_NegatedRowOp : Tile_Op<"negated_row", [NamedResults, Pure]> {
   let summary = "the negated number of each column of an accumulator whose rows are all the same";
-  let arguments = (ins Tile_Frag:$source);
-  let results = (outs Tile_Rows:$result);
+  let arguments = (ins Tile_MatrixFrag:$source);
+  let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -489,8 +491,8 @@ def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "resu
     Without `acc` the sum starts from zero. The depth of both operands must run in the same order:
     `lhs` with `rhs`, `lhs_acc` with `rhs_acc`.
   }];
-  let arguments = (ins Tile_Frag:$lhs, Tile_Frag:$rhs, Tile_Frag:$acc);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$lhs, Tile_MatrixFrag:$rhs, Tile_MatrixFrag:$acc);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
   let hasVerifier = 1;
 }
@@ -501,8 +503,8 @@ def Tile_MaskOp : Tile_Op<"mask", [NamedResults, Pure, AllTypesMatch<["scores", 
     With key j = tile x rows + row of the fragment, and query column c: keeps the score if
     `j < below` and, where given, `j <= diagonal + c`.
   }];
-  let arguments = (ins Tile_Frag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
     $scores `tile` `(` $tile `)` `below` `(` $below `)` (`diagonal` `(` $diagonal^ `)`)?
     attr-dict `:` type($scores)
@@ -512,8 +514,8 @@ def Tile_MaskOp : Tile_Op<"mask", [NamedResults, Pure, AllTypesMatch<["scores", 
 
 def Tile_RowMaxOp : Tile_Op<"row_max", [NamedResults, Pure]> {
   let summary = "each lane's maximum over the keys it holds of its query; a partial value";
-  let arguments = (ins Tile_Frag:$source);
-  let results = (outs Tile_Rows:$result);
+  let arguments = (ins Tile_MatrixFrag:$source);
+  let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
@@ -524,8 +526,8 @@ def Tile_RowSumOp : Tile_Op<"row_sum", [NamedResults, Pure, AllTypesMatch<["init
     Over an `acc` fragment one f32 addition for each element. Over a packed one a dot product with
     ones for each pair: half the instructions, but what is summed is rounded to 16 bits.
   }];
-  let arguments = (ins Tile_Frag:$source, Tile_Rows:$init);
-  let results = (outs Tile_Rows:$result);
+  let arguments = (ins Tile_MatrixFrag:$source, Tile_LaneRows:$init);
+  let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$source `,` $init attr-dict `:` type($source) `,` type($init)";
   let hasVerifier = 1;
 }
@@ -544,9 +546,9 @@ def Tile_SettleOp : Tile_Op<"settle", [
     rows that stay). Powers of two make the rescaling exact, so that its place in a schedule cannot
     change the result. A row's first reference is `max * scale` itself.
   }];
-  let arguments = (ins Tile_Rows:$max, Tile_Rows:$reference, Tile_Rows:$bound, F32:$scale,
+  let arguments = (ins Tile_LaneRows:$max, Tile_LaneRows:$reference, Tile_LaneRows:$bound, F32:$scale,
       F32Attr:$threshold);
-  let results = (outs Tile_Rows:$new_reference, Tile_Rows:$new_bound, Tile_Rows:$factor, I1:$moved);
+  let results = (outs Tile_LaneRows:$new_reference, Tile_LaneRows:$new_bound, Tile_LaneRows:$factor, I1:$moved);
   let assemblyFormat = [{
     $max `,` $reference `,` $bound `scale` `(` $scale `)` `threshold` `(` $threshold `)`
     attr-dict `:` type($max)
@@ -564,8 +566,8 @@ def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [
     which what was summed shrinks.
     If no lane of the wave moves, `moved` is false.
   }];
-  let arguments = (ins Tile_Rows:$max, Tile_Rows:$bound, F32Attr:$threshold);
-  let results = (outs Tile_Rows:$step, Tile_Rows:$new_bound, Tile_Rows:$factor, I1:$moved);
+  let arguments = (ins Tile_LaneRows:$max, Tile_LaneRows:$bound, F32Attr:$threshold);
+  let results = (outs Tile_LaneRows:$step, Tile_LaneRows:$new_bound, Tile_LaneRows:$factor, I1:$moved);
   let assemblyFormat = "$max `,` $bound `threshold` `(` $threshold `)` attr-dict `:` type($max)";
   let hasVerifier = 1;
 }
@@ -573,8 +575,8 @@ def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [
 def Tile_ShiftOp : Tile_Op<"shift", [NamedResults, Pure,
     TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
   let summary = "values minus a row step, skipped where no row of the wave moved";
-  let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$step, I1:$moved);
-  let results = (outs Variadic<Tile_FragOrRows>:$results);
+  let arguments = (ins Variadic<Tile_MatrixFragOrRows>:$values, Tile_LaneRows:$step, I1:$moved);
+  let results = (outs Variadic<Tile_MatrixFragOrRows>:$results);
   let assemblyFormat = [{
     $values `by` $step `when` $moved attr-dict `:` type($values) `by` type($step)
   }];
@@ -584,8 +586,8 @@ def Tile_ShiftOp : Tile_Op<"shift", [NamedResults, Pure,
 def Tile_RescaleOp : Tile_Op<"rescale", [NamedResults, Pure,
     TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
   let summary = "values times a row factor, skipped where no row of the wave moved";
-  let arguments = (ins Variadic<Tile_FragOrRows>:$values, Tile_Rows:$factor, I1:$moved);
-  let results = (outs Variadic<Tile_FragOrRows>:$results);
+  let arguments = (ins Variadic<Tile_MatrixFragOrRows>:$values, Tile_LaneRows:$factor, I1:$moved);
+  let results = (outs Variadic<Tile_MatrixFragOrRows>:$results);
   let assemblyFormat = [{
     $values `by` $factor `when` $moved attr-dict `:` type($values) `by` type($factor)
   }];
@@ -598,8 +600,8 @@ def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
   let description = [{
     The hardware's exp2 for each element, after one fused multiply-add if there is a scale.
   }];
-  let arguments = (ins Tile_Frag:$scores, Optional<F32>:$scale, Optional<Tile_Rows>:$reference);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$scores, Optional<F32>:$scale, Optional<Tile_LaneRows>:$reference);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
     $scores (`scale` `(` $scale^ `)` `minus` `(` $reference `)`)? attr-dict
     `:` type($scores) (`,` type($reference)^)?
@@ -609,31 +611,31 @@ def Tile_Exp2Op : Tile_Op<"exp2", [NamedResults, Pure, AttrSizedOperandSegments,
 
 def Tile_PackOp : Tile_Op<"pack", [NamedResults, Pure]> {
   let summary = "an accumulator rounded to 16 bits: the right operand of the next product, as it lies";
-  let arguments = (ins Tile_Frag:$source);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$source);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def Tile_UnifyOp : Tile_Op<"unify", [NamedResults, Pure, SameOperandsAndResultType]> {
   let summary = "adds up a partial value over the lanes that hold the same row";
-  let arguments = (ins Tile_Rows:$source);
-  let results = (outs Tile_Rows:$result);
+  let arguments = (ins Tile_LaneRows:$source);
+  let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
 }
 
 def Tile_NormalizeOp : Tile_Op<"normalize", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
   let summary = "each column divided by its row sum; zero where the sum is zero";
-  let arguments = (ins Tile_Frag:$source, Tile_Rows:$sum);
-  let results = (outs Tile_Frag:$result);
+  let arguments = (ins Tile_MatrixFrag:$source, Tile_LaneRows:$sum);
+  let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source `by` $sum attr-dict `:` type($source) `,` type($sum)";
   let hasVerifier = 1;
 }
 
 def Tile_LogSumOp : Tile_Op<"log_sum", [NamedResults, Pure, AllTypesMatch<["sum", "reference", "result"]>]> {
   let summary = "the natural log-sum-exp of a row: (reference + log2(sum)) * ln 2, -inf for sum 0";
-  let arguments = (ins Tile_Rows:$sum, Tile_Rows:$reference);
-  let results = (outs Tile_Rows:$result);
+  let arguments = (ins Tile_LaneRows:$sum, Tile_LaneRows:$reference);
+  let results = (outs Tile_LaneRows:$result);
   let assemblyFormat = "$sum `reference` `(` $reference `)` attr-dict `:` type($sum)";
 }
 

@@ -1,9 +1,12 @@
 // Syntax and invariants of the tile dialect's types.
+#include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/Tile.h"
 
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::tile;
 
 #define GET_TYPEDEF_CLASSES
@@ -106,52 +109,151 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+// Layouts
+
+/// Lanes of a wave.
+static constexpr int64_t kLanes = 64;
+/// Longest run of `lines`, and what a lane loads at once.
+static constexpr int64_t kLongestRun = 16, kLoadBytes = 16;
+
+static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
+
+static int64_t defaultRun(Type element) { return kLoadBytes / bytesOf(element); }
+
+/// The lanes along a row of `columns` in runs of `run`: as many as divide it.
+static int64_t defaultLanes(int64_t columns, int64_t run) {
+  int64_t runs = columns / run;
+  return runs <= 0 ? 1 : std::min<int64_t>(kLanes, runs & -runs);
+}
+
+RegisterLayout FragType::defaultLayout(FragLayout layout, ArrayRef<int64_t> shape,
+                                       Type elementType, int64_t run) {
+  if (layout != FragLayout::Lines)
+    return {layout};
+  run = run > 0 ? run : defaultRun(elementType);
+  return {layout, run, defaultLanes(shape.size() == 2 ? shape[1] : 0, run)};
+}
+
+bool FragType::isOfMatrixUnit() const {
+  if (getLayout() == FragLayout::Lines)
+    return false;
+  return getLayout() == FragLayout::Acc ? getElementType().isF32()
+                                        : isOperandElement(getElementType());
+}
+
+/// Elements that fragments and their rows and columns hold.
+static bool isFragmentElement(Type type) {
+  return isOperandElement(type) || type.isF32() || type.isSignlessInteger(32) ||
+         type.isSignlessInteger(8);
+}
+
+static LogicalResult verifyElement(function_ref<InFlightDiagnostic()> emitError, StringRef what,
+                                   Type element) {
+  if (isFragmentElement(element))
+    return success();
+  return emitError() << what << " of " << element << ", expected bf16, f16, f32, i32 or i8 elements";
+}
+
+static LogicalResult verifyLayout(function_ref<InFlightDiagnostic()> emitError,
+                                  const RegisterLayout &layout) {
+  if (layout.kind != FragLayout::Lines)
+    return success();
+  if (!llvm::isPowerOf2_64(layout.run) || layout.run > kLongestRun ||
+      !llvm::isPowerOf2_64(layout.lanes) || layout.lanes > kLanes)
+    return emitError() << "layout lines(" << layout.run << "x" << layout.lanes
+                       << "), expected a run of 1, 2, 4, 8 or 16 elements and 1, 2, 4, 8, 16, 32 or "
+                          "64 lanes";
+  return success();
+}
+
+/// `acc`, or `lines`, `lines(8)`, `lines(8x16)`; `numbers` is what stands in parentheses.
+static ParseResult parseLayout(AsmParser &parser, FragLayout &layout,
+                               SmallVectorImpl<int64_t> &numbers) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef keyword;
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<FragLayout> known = symbolizeFragLayout(keyword);
+  if (!known)
+    return parser.emitError(loc) << "unknown fragment layout '" << keyword
+                                 << "', expected lhs, rhs, acc, lhs_acc, rhs_acc or lines";
+  layout = *known;
+  if (layout != FragLayout::Lines || failed(parser.parseOptionalLParen()))
+    return success();
+  SMLoc numbersLoc = parser.getCurrentLocation();
+  if (parser.parseDimensionList(numbers, /*allowDynamic=*/false, /*withTrailingX=*/false) ||
+      parser.parseRParen())
+    return failure();
+  if (numbers.empty() || numbers.size() > 2)
+    return parser.emitError(numbersLoc)
+           << "lines takes the run of a lane, or run x lanes, for example lines(8x16)";
+  return success();
+}
+
+static void printLayout(AsmPrinter &printer, const RegisterLayout &layout) {
+  printer << stringifyFragLayout(layout.kind);
+  if (layout.kind == FragLayout::Lines)
+    printer << "(" << layout.run << "x" << layout.lanes << ")";
+}
+
 // FragType
 
 Type FragType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
+  SmallVector<int64_t> shape, numbers;
   Type element;
-  StringRef keyword;
+  FragLayout kind;
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
-      parser.parseComma())
+      parser.parseComma() || parseLayout(parser, kind, numbers) || parser.parseGreater())
     return {};
-  SMLoc layoutLoc = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  // What a default run is counted in.
+  if (failed(verifyElement([&] { return parser.emitError(loc); }, "fragment", element)))
     return {};
-  std::optional<FragLayout> layout = symbolizeFragLayout(keyword);
-  if (!layout) {
-    parser.emitError(layoutLoc) << "unknown fragment layout '" << keyword
-                                << "', expected lhs, rhs, acc, lhs_acc or rhs_acc";
-    return {};
-  }
-  if (parser.parseGreater())
-    return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element,
-                    *layout);
+  RegisterLayout layout = defaultLayout(kind, shape, element, numbers.empty() ? 0 : numbers[0]);
+  if (!numbers.empty())
+    layout.run = numbers[0];
+  if (numbers.size() == 2)
+    layout.lanes = numbers[1];
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    ArrayRef<int64_t>(shape), element, layout);
 }
 
 void FragType::print(AsmPrinter &printer) const {
   printer << "<";
   printShape(printer, getShape(), getElementType());
-  printer << ", " << stringifyFragLayout(getLayout()) << ">";
+  printer << ", ";
+  RegisterLayout layout = getRegisterLayout();
+  if (layout == defaultLayout(layout.kind, getShape(), getElementType()))
+    printer << stringifyFragLayout(layout.kind);
+  else if (layout == defaultLayout(layout.kind, getShape(), getElementType(), layout.run))
+    printer << stringifyFragLayout(layout.kind) << "(" << layout.run << ")";
+  else
+    printLayout(printer, layout);
+  printer << ">";
 }
 
 LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
-                               ArrayRef<int64_t> shape, Type element, FragLayout layout) {
+                               ArrayRef<int64_t> shape, Type element, RegisterLayout layout) {
   if (shape.size() != 2)
     return emitError() << "fragment of rank " << shape.size() << ", expected rows x columns";
-  bool isAcc = layout == FragLayout::Acc;
-  if (isAcc ? !element.isF32() : !isOperandElement(element))
-    return emitError() << "fragment of " << element << " in layout " << stringifyFragLayout(layout)
-                       << ", expected " << (isAcc ? "f32" : "bf16 or f16") << " elements";
-  bool isLhs = layout == FragLayout::Lhs || layout == FragLayout::LhsAcc;
-  bool isRhs = layout == FragLayout::Rhs || layout == FragLayout::RhsAcc;
+  if (failed(verifyElement(emitError, "fragment", element)) ||
+      failed(verifyLayout(emitError, layout)))
+    return failure();
+  bool isLhs = layout.kind == FragLayout::Lhs || layout.kind == FragLayout::LhsAcc;
+  bool isRhs = layout.kind == FragLayout::Rhs || layout.kind == FragLayout::RhsAcc;
   int64_t rowUnit = isRhs ? 16 : 32, columnUnit = isLhs ? 16 : 32;
-  if (shape[0] <= 0 || shape[0] % rowUnit != 0 || shape[1] <= 0 || shape[1] % columnUnit != 0)
-    return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " in layout "
-                       << stringifyFragLayout(layout) << ", expected multiples of " << rowUnit
-                       << "x" << columnUnit;
+  if (layout.kind == FragLayout::Lines) {
+    rowUnit = kLanes / layout.lanes;
+    columnUnit = layout.run * layout.lanes;
+  }
+  if (shape[0] <= 0 || shape[0] % rowUnit != 0 || shape[1] <= 0 || shape[1] % columnUnit != 0) {
+    InFlightDiagnostic error = emitError();
+    error << "fragment of " << shape[0] << "x" << shape[1] << " in layout "
+          << stringifyFragLayout(layout.kind);
+    if (layout.kind == FragLayout::Lines)
+      error << "(" << layout.run << "x" << layout.lanes << ")";
+    return error << ", expected multiples of " << rowUnit << "x" << columnUnit;
+  }
   if (tileBytes(shape, element, kWaveRegisterBytes) > kWaveRegisterBytes)
     return emitError() << "fragment of " << shape[0] << "x" << shape[1] << " " << element
                        << " has more than " << kWaveRegisterBytes
@@ -179,8 +281,8 @@ void PartType::print(AsmPrinter &printer) const {
   printer << ", " << getWaves() << ">";
 }
 
-/// Lanes of a wave, bytes of a register.
-static constexpr int64_t kLanes = 64, kRegisterBytes = 4;
+/// Bytes of a register.
+static constexpr int64_t kRegisterBytes = 4;
 
 LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element, int64_t waves) {
@@ -201,31 +303,106 @@ int64_t PartType::getRegisters() const {
   return bytes / (getWaves() * kLanes * kRegisterBytes);
 }
 
-// RowsType
+// RowsType and ColumnsType
 
-Type RowsType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
+/// `<64xf32, lines(8x16)>`; the layout may be left out where `fallback` is given.
+template <typename Vector>
+static Type parseVector(AsmParser &parser, StringRef what, std::optional<RegisterLayout> fallback) {
+  SmallVector<int64_t> shape, numbers;
   Type element;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
-      parser.parseGreater())
+  if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false))
+    return {};
+  RegisterLayout layout = fallback.value_or(RegisterLayout{FragLayout::Acc});
+  bool given = succeeded(parser.parseOptionalComma());
+  SMLoc layoutLoc = parser.getCurrentLocation();
+  if (given && parseLayout(parser, layout.kind, numbers))
+    return {};
+  if (parser.parseGreater())
     return {};
   if (shape.size() != 1) {
-    parser.emitError(loc) << "row values of rank " << shape.size() << ", expected one dimension";
+    parser.emitError(loc) << what << " values of rank " << shape.size()
+                          << ", expected one dimension";
     return {};
   }
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape[0], element);
+  if (!given && !fallback) {
+    parser.emitError(layoutLoc) << what << " values without a layout, write that of the fragment "
+                                   "whose they are, for example <64xf32, acc>";
+    return {};
+  }
+  if (given && layout.kind == FragLayout::Lines && numbers.size() != 2) {
+    parser.emitError(layoutLoc)
+        << what << " values in layout lines need its run and lanes, for example lines(8x16)";
+    return {};
+  }
+  if (numbers.size() == 2)
+    layout = {FragLayout::Lines, numbers[0], numbers[1]};
+  return Vector::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape[0],
+                            element, layout);
+}
+
+/// Checks all but which layout is the canonical one. `Vector` tells the dimension.
+template <typename Vector>
+static LogicalResult verifyVector(function_ref<InFlightDiagnostic()> emitError, StringRef what,
+                                  int64_t size, Type element, const RegisterLayout &layout) {
+  if (failed(verifyElement(emitError, what.str() + " values", element)) ||
+      failed(verifyLayout(emitError, layout)))
+    return failure();
+  PieceMap piece = pieceOf(layout);
+  bool isRows = std::is_same_v<Vector, RowsType>;
+  int64_t unit = isRows ? piece.rows : piece.columns;
+  if (size <= 0 || size % unit != 0)
+    return emitError() << size << " " << what << " values, expected a multiple of " << unit
+                       << ", the " << what << "s of a block in layout "
+                       << stringifyFragLayout(layout.kind);
+  int64_t inLane = piece.isSameInLane(isRows ? dims::Row : dims::Col) ? 1 : piece.registers;
+  if (size / unit > kWaveRegisterBytes / (kLanes * kRegisterBytes) / inLane)
+    return emitError() << size << " " << what << " values in layout "
+                       << stringifyFragLayout(layout.kind)
+                       << " take more than all registers of a wave; use fewer";
+  return success();
+}
+
+static LogicalResult refuseSynonym(function_ref<InFlightDiagnostic()> emitError, StringRef what,
+                                   FragLayout layout, FragLayout canonical, StringRef hint) {
+  return emitError() << what << " values of layout " << stringifyFragLayout(layout)
+                     << " are those of " << stringifyFragLayout(canonical) << "; " << hint;
+}
+
+Type RowsType::parse(AsmParser &parser) {
+  return parseVector<RowsType>(parser, "row", RegisterLayout{FragLayout::Acc});
 }
 
 void RowsType::print(AsmPrinter &printer) const {
-  printer << "<" << getSize() << "x" << getElementType() << ">";
+  printer << "<" << getSize() << "x" << getElementType();
+  if (getRegisterLayout().kind != FragLayout::Acc) {
+    printer << ", ";
+    printLayout(printer, getRegisterLayout());
+  }
+  printer << ">";
 }
 
 LogicalResult RowsType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t size,
-                               Type element) {
-  if (size != 32)
-    return emitError() << size << " row values, expected 32, the columns of an accumulator block";
-  if (!element.isF32())
-    return emitError() << "row values of " << element << ", expected f32";
-  return success();
+                               Type element, RegisterLayout layout) {
+  if (layout.kind == FragLayout::Lhs || layout.kind == FragLayout::Rhs ||
+      layout.kind == FragLayout::RhsAcc)
+    return refuseSynonym(emitError, "row", layout.kind, FragLayout::Acc, "leave the layout out");
+  return verifyVector<RowsType>(emitError, "row", size, element, layout);
+}
+
+Type ColumnsType::parse(AsmParser &parser) {
+  return parseVector<ColumnsType>(parser, "column", std::nullopt);
+}
+
+void ColumnsType::print(AsmPrinter &printer) const {
+  printer << "<" << getSize() << "x" << getElementType() << ", ";
+  printLayout(printer, getRegisterLayout());
+  printer << ">";
+}
+
+LogicalResult ColumnsType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t size,
+                                  Type element, RegisterLayout layout) {
+  if (layout.kind == FragLayout::Rhs)
+    return refuseSynonym(emitError, "column", layout.kind, FragLayout::Lhs, "write lhs");
+  return verifyVector<ColumnsType>(emitError, "column", size, element, layout);
 }

@@ -38,13 +38,40 @@ def Tile_Ring : Tile_Type<"Ring", "ring"> {
 def Tile_Frag : Tile_Type<"Frag", "frag"> {
   let summary = "a tile in the registers of one wave";
   let description = [{
-    Rows x columns, element type and layout. `!tile.frag<64x32xf32, acc>` is the accumulator of
-    64 rows by 32 columns: two 32x32 blocks of 16 registers a lane. Blocks are ordered row-major.
+    Rows x columns, element type (bf16, f16, f32, i32 or i8) and layout. Layouts of the matrix
+    instruction are `lhs` and `rhs` (operands), `acc` (its accumulator), `rhs_acc` and `lhs_acc` (an
+    accumulator that is an operand as it lies, and what it is multiplied by).
+    `!tile.frag<64x32xf32, acc>` is an accumulator of 64 x 32: two blocks of 32 x 32, 16 registers a
+    lane each. Blocks run down the rows, then along the columns; those of an operand along its depth
+    first.
+
+    *Memory rows and columns.* A product of the matrix unit holds what is stored transposed: column
+    c of an `acc` fragment is a row of memory, row d a column. Whatever speaks of rows and columns of
+    a tensor rather than of a matrix product (`!tile.rows`, `!tile.columns`, coordinates in
+    `tile.map`, `tile.reduce`) means those of memory:
+
+    | layout | memory row | memory column |
+    | --- | --- | --- |
+    | `acc`, `rhs`, `rhs_acc` | column | row |
+    | `lhs`, `lines` | row | column |
+    | `lhs_acc` (transposed when read) | column | row |
+
+    `lines` is for kernels that memory bounds: lanes lie along a memory row, each with a *run* of
+    consecutive elements, so that loads and stores touch whole lines. `lines(8x16)` is 16 lanes with
+    runs of 8 along a row, and so 4 rows of 128 columns in 8 elements a lane; larger fragments repeat
+    that along columns, then along rows. Left out, a run is 16 bytes and the lanes are as many as
+    divide the row, up to 64: `!tile.frag<32x128xbf16, lines>` is `lines(8x16)`. Elements of
+    different widths in the same places need the same run: `!tile.frag<32x128xf32, lines(8)>`.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
-      "::hocket::tile::FragLayout":$layout);
+      "::hocket::tile::RegisterLayout":$registerLayout);
   let hasCustomAssemblyFormat = 1;
+  let builders = [TypeBuilder<(ins "::llvm::ArrayRef<int64_t>":$shape, "::mlir::Type":$elementType,
+      "::hocket::tile::FragLayout":$layout), [{
+    return $_get($_ctxt, shape, elementType, defaultLayout(layout, shape, elementType));
+  }]>];
   let extraClassDeclaration = [{
+    FragLayout getLayout() const { return getRegisterLayout().kind; }
     int64_t getRows() const { return getShape()[0]; }
     int64_t getColumns() const { return getShape()[1]; }
     /// Of an operand: its extent along the depth of the product, and along the other dimension.
@@ -53,19 +80,66 @@ def Tile_Frag : Tile_Type<"Frag", "frag"> {
     bool isLeft() const {
       return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::LhsAcc;
     }
+    /// Whether the fragment's rows are memory's.
+    bool isInMemoryOrder() const {
+      return getLayout() == FragLayout::Lhs || getLayout() == FragLayout::Lines;
+    }
+    int64_t getMemoryRows() const { return getShape()[isInMemoryOrder() ? 0 : 1]; }
+    int64_t getMemoryColumns() const { return getShape()[isInMemoryOrder() ? 1 : 0]; }
+    /// Whether the matrix unit reads or writes it as it is: f32 in `acc`, bf16 or f16 in operands.
+    bool isOfMatrixUnit() const;
+    /// `layout` with the run and lanes that are left out in text.
+    static RegisterLayout defaultLayout(FragLayout layout, ::llvm::ArrayRef<int64_t> shape,
+                                        ::mlir::Type elementType, int64_t run = 0);
   }];
 }
 
 def Tile_Rows : Tile_Type<"Rows", "rows"> {
-  let summary = "one number for each query row of a wave";
+  let summary = "one number for each memory row of a fragment";
   let description = [{
-    Row i is held by every lane whose number is i modulo the row count, so that a fragment with as
-    many columns finds its number in its own lane. A *partial* value (the result of a reduction
-    over a fragment) differs between those lanes until `tile.unify` combines them.
+    Held where a fragment of the layout needs it: in every lane and register that holds an element of
+    the row. Without a layout that is the lane dimension of the matrix instruction: number i, of each
+    32, is held by every lane whose number is i modulo 32, as `acc`, `lhs`, `rhs` and `rhs_acc`
+    fragments need it. `!tile.rows<32xf32>` is one number for each row of a wave;
+    `!tile.rows<64xf32, lhs_acc>`, `!tile.rows<4xf32, lines(8x16)>` are those of other layouts.
+
+    A *partial* value, the result of `tile.row_max` and `tile.row_sum`, differs between the lanes
+    that hold the same row until `tile.unify` or `tile.settle` combines them.
   }];
-  let parameters = (ins "int64_t":$size, "::mlir::Type":$elementType);
+  let parameters = (ins "int64_t":$size, "::mlir::Type":$elementType,
+      "::hocket::tile::RegisterLayout":$registerLayout);
+  let hasCustomAssemblyFormat = 1;
+  let builders = [TypeBuilder<(ins "int64_t":$size, "::mlir::Type":$elementType), [{
+    return $_get($_ctxt, size, elementType, RegisterLayout{FragLayout::Acc});
+  }]>];
+  let extraClassDeclaration = [{
+    /// 32 numbers of f32, one a lane: what the online softmax keeps.
+    bool isOfMatrixUnit() const {
+      return getSize() == 32 && getElementType().isF32() &&
+             getRegisterLayout().kind == FragLayout::Acc;
+    }
+  }];
+}
+
+def Tile_Columns : Tile_Type<"Columns", "columns"> {
+  let summary = "one number for each memory column of a fragment";
+  let description = [{
+    Held where a fragment of the layout needs it, as `!tile.rows` is: `!tile.columns<64xf32, acc>`,
+    `!tile.columns<128xbf16, lines(8x16)>`. Those of `rhs` are those of `lhs`.
+  }];
+  let parameters = (ins "int64_t":$size, "::mlir::Type":$elementType,
+      "::hocket::tile::RegisterLayout":$registerLayout);
   let hasCustomAssemblyFormat = 1;
 }
+
+/// What the matrix unit and the ops made for attention take: f32 in `acc`, 16 bits in operands.
+def Tile_MatrixFrag : Type<
+    And<[Tile_Frag.predicate, CPred<"::llvm::cast<::hocket::tile::FragType>($_self).isOfMatrixUnit()">]>,
+    "a fragment of the matrix unit, f32 in layout acc or bf16 and f16 in operands",
+    "::hocket::tile::FragType">;
+def Tile_LaneRows : Type<
+    And<[Tile_Rows.predicate, CPred<"::llvm::cast<::hocket::tile::RowsType>($_self).isOfMatrixUnit()">]>,
+    "32 row values of f32, one a lane", "::hocket::tile::RowsType">;
 
 def Tile_Part : Tile_Type<"Part", "part"> {
   let summary = "a wave's part of a tile on its way to LDS";

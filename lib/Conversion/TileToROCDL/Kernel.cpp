@@ -1,6 +1,8 @@
 // Kernels, their argument block, and where a workgroup and a wave stand.
 #include "Lowering.h"
 
+#include "Tile/IR/FragmentMap.h"
+
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 using namespace mlir;
@@ -30,11 +32,17 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
   return success();
 }
 
+/// One vector for each piece (Tile/IR/FragmentMap.h).
 static LogicalResult convertFrag(tile::FragType type, SmallVectorImpl<Type> &types) {
-  int64_t elements = type.getRows() * type.getColumns();
-  bool isAcc = type.getLayout() == tile::FragLayout::Acc;
-  int64_t perLane = isAcc ? kAccRegisters : kOperandElements;
-  types.append(elements / (perLane * kWaveSize), VectorType::get({perLane}, type.getElementType()));
+  tile::FragmentMap map(type);
+  types.append(map.count(), VectorType::get({map.piece.registers}, type.getElementType()));
+  return success();
+}
+
+static LogicalResult convertVector(const tile::VectorMap &map, Type element,
+                                   SmallVectorImpl<Type> &types) {
+  Type piece = map.isScalar ? element : VectorType::get({map.piece.registers}, element);
+  types.append(map.count, piece);
   return success();
 }
 
@@ -53,7 +61,12 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
     return std::optional(success());
   });
-  converter.addConversion([](tile::RowsType type) { return type.getElementType(); });
+  converter.addConversion([](tile::RowsType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertVector(tile::VectorMap(type), type.getElementType(), types));
+  });
+  converter.addConversion([](tile::ColumnsType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertVector(tile::VectorMap(type), type.getElementType(), types));
+  });
 }
 
 /// All LDS of a kernel is one global; rings lie in it at their offsets.

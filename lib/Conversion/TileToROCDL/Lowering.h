@@ -4,9 +4,9 @@
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
 // extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
 // rows from there (i32), the ring's first LDS byte (ptr<3>) and the bytes of a row that exist
-// (i32, as unsigned); a fragment one vector for each operand or accumulator of the matrix
-// instruction, in the order of hocket/Layout/Mfma.h; a part its 32-bit registers, by panel and
-// load; row values one f32.
+// (i32, as unsigned); a fragment one vector for each of its pieces, row and column values one vector
+// or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
+// registers, by panel and load.
 //
 // Operands are laid out for 32x32x16, 16 bytes a lane, on every chip. One whose instruction is less
 // deep takes an operand in pieces: which keys a piece sums does not matter as long as both operands

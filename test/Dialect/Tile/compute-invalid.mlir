@@ -248,3 +248,35 @@ tile.kernel @normalize_columns() target("gfx950") waves(1) {
   // expected-error @below {{fragment of 64 columns with 32 row values}}
   %2 = tile.normalize %0 by %1 : !tile.frag<32x64xf32, acc>, !tile.rows<32xf32>
 }
+
+// -----
+
+// What is made for the matrix unit and for attention takes what the matrix unit has.
+tile.kernel @rounded_scores() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<32x32xbf16, acc>
+  // expected-error @below {{operand #0 must be a fragment of the matrix unit, f32 in layout acc or bf16 and f16 in operands}}
+  %1 = tile.exp2 %0 : !tile.frag<32x32xbf16, acc>
+}
+
+// -----
+
+tile.kernel @more_rows() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.rows<64xf32>
+  // expected-error @below {{operand #0 must be 32 row values of f32, one a lane}}
+  %1 = tile.unify %0 : !tile.rows<64xf32>
+}
+
+// -----
+
+tile.kernel @fill_integers() target("gfx950") waves(1) {
+  // expected-error @below {{fills '!tile.columns<32xi32, acc>' with 1.000000e+00, expected elements of a floating-point type; 'tile.map' makes integers}}
+  %0 = tile.fill 1.0 : !tile.columns<32xi32, acc>
+}
+
+// -----
+
+tile.kernel @slice_converts() target("gfx950") waves(1) {
+  %0 = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{whole blocks of 32 rows and all columns are needed}}
+  %1 = tile.slice %0 from 0 : !tile.frag<64x32xf32, acc> -> !tile.frag<32x32xbf16, acc>
+}

@@ -67,7 +67,7 @@
 
 // -----
 
-// expected-error @below {{unknown fragment layout 'rowmajor', expected lhs, rhs, acc, lhs_acc or rhs_acc}}
+// expected-error @below {{unknown fragment layout 'rowmajor', expected lhs, rhs, acc, lhs_acc, rhs_acc or lines}}
 "some.op"() {type = !tile.frag<32x32xf32, rowmajor>} : () -> ()
 
 // -----
@@ -77,13 +77,38 @@
 
 // -----
 
-// expected-error @below {{fragment of 'bf16' in layout acc, expected f32 elements}}
-"some.op"() {type = !tile.frag<32x32xbf16, acc>} : () -> ()
+// expected-error @below {{fragment of 'i16', expected bf16, f16, f32, i32 or i8 elements}}
+"some.op"() {type = !tile.frag<32x32xi16, acc>} : () -> ()
 
 // -----
 
-// expected-error @below {{fragment of 'f32' in layout rhs_acc, expected bf16 or f16 elements}}
-"some.op"() {type = !tile.frag<32x32xf32, rhs_acc>} : () -> ()
+// expected-error @below {{fragment of 'index', expected bf16, f16, f32, i32 or i8 elements}}
+"some.op"() {type = !tile.frag<32x32xindex, lines>} : () -> ()
+
+// -----
+
+// expected-error @below {{layout lines(3x16), expected a run of 1, 2, 4, 8 or 16 elements and 1, 2, 4, 8, 16, 32 or 64 lanes}}
+"some.op"() {type = !tile.frag<32x96xf32, lines(3x16)>} : () -> ()
+
+// -----
+
+// expected-error @below {{layout lines(8x128), expected a run of}}
+"some.op"() {type = !tile.frag<1x1024xbf16, lines(8x128)>} : () -> ()
+
+// -----
+
+// expected-error @below {{lines takes the run of a lane, or run x lanes, for example lines(8x16)}}
+"some.op"() {type = !tile.frag<1x1024xbf16, lines(8x16x2)>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 2x128 in layout lines(8x16), expected multiples of 4x128}}
+"some.op"() {type = !tile.frag<2x128xbf16, lines>} : () -> ()
+
+// -----
+
+// expected-error @below {{fragment of 32x100 in layout lines(8x4), expected multiples of 16x32}}
+"some.op"() {type = !tile.frag<32x100xbf16, lines>} : () -> ()
 
 // -----
 
@@ -117,13 +142,53 @@
 
 // -----
 
-// expected-error @below {{64 row values, expected 32, the columns of an accumulator block}}
-"some.op"() {type = !tile.rows<64xf32>} : () -> ()
+// expected-error @below {{48 row values, expected a multiple of 32, the rows of a block in layout acc}}
+"some.op"() {type = !tile.rows<48xf32>} : () -> ()
 
 // -----
 
-// expected-error @below {{row values of 'bf16', expected f32}}
-"some.op"() {type = !tile.rows<32xbf16>} : () -> ()
+// expected-error @below {{row values of 'f64', expected bf16, f16, f32, i32 or i8 elements}}
+"some.op"() {type = !tile.rows<32xf64>} : () -> ()
+
+// -----
+
+// expected-error @below {{row values of layout lhs are those of acc; leave the layout out}}
+"some.op"() {type = !tile.rows<32xf32, lhs>} : () -> ()
+
+// -----
+
+// expected-error @below {{row values in layout lines need its run and lanes, for example lines(8x16)}}
+"some.op"() {type = !tile.rows<4xf32, lines>} : () -> ()
+
+// -----
+
+// expected-error @below {{6 row values, expected a multiple of 4, the rows of a block in layout lines}}
+"some.op"() {type = !tile.rows<6xf32, lines(8x16)>} : () -> ()
+
+// -----
+
+// expected-error @below {{32768 row values in layout acc take more than all registers of a wave; use fewer}}
+"some.op"() {type = !tile.rows<32768xf32>} : () -> ()
+
+// -----
+
+// expected-error @below {{column values of rank 2, expected one dimension}}
+"some.op"() {type = !tile.columns<32x32xf32, acc>} : () -> ()
+
+// -----
+
+// expected-error @below {{column values without a layout, write that of the fragment whose they are, for example <64xf32, acc>}}
+"some.op"() {type = !tile.columns<32xf32>} : () -> ()
+
+// -----
+
+// expected-error @below {{column values of layout rhs are those of lhs; write lhs}}
+"some.op"() {type = !tile.columns<32xf32, rhs>} : () -> ()
+
+// -----
+
+// expected-error @below {{40 column values, expected a multiple of 16, the columns of a block in layout lhs}}
+"some.op"() {type = !tile.columns<40xf32, lhs>} : () -> ()
 
 // -----
 

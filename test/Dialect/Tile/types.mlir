@@ -17,6 +17,27 @@ tile.kernel @types(%a: !tile.view<?x?x?x128xbf16>, %b: !tile.view<2x?x8x64xf16>,
   %rhs_acc = tile.fill 0.0 : !tile.frag<64x32xbf16, rhs_acc>
   // CHECK: !tile.rows<32xf32>
   %rows = tile.fill 0.0 : !tile.rows<32xf32>
+  // CHECK: !tile.rows<64xbf16>
+  %more_rows = tile.fill 0.0 : !tile.rows<64xbf16, acc>
+  // CHECK: !tile.rows<64xf32, lhs_acc>
+  %depths = tile.fill 0.0 : !tile.rows<64xf32, lhs_acc>
+  // CHECK: !tile.rows<8xf32, lines(8x16)>
+  %lines_rows = tile.fill 0.0 : !tile.rows<8xf32, lines(8x16)>
+  // CHECK: !tile.columns<64xf32, acc>
+  %columns = tile.fill 0.0 : !tile.columns<64xf32, acc>
+  // CHECK: !tile.columns<128xf16, lines(8x16)>
+  %lines_columns = tile.fill 0.0 : !tile.columns<128xf16, lines(8x16)>
+  // CHECK: !tile.frag<32x128xbf16, lines>
+  %lines = tile.fill 0.0 : !tile.frag<32x128xbf16, lines(8x16)>
+  // CHECK: !tile.frag<32x128xf32, lines(8)>
+  %wide = tile.fill 0.0 : !tile.frag<32x128xf32, lines(8x16)>
+  // CHECK: !tile.frag<32x128xbf16, lines(8x4)>
+  %narrow = tile.fill 0.0 : !tile.frag<32x128xbf16, lines(8x4)>
+  // Widths that are no power of two.
+  // CHECK: !tile.frag<64x96xf32, lines>
+  %odd = tile.fill 0.0 : !tile.frag<64x96xf32, lines(4x8)>
+  // CHECK: !tile.frag<64x32xbf16, acc>
+  %rounded = tile.fill 0.0 : !tile.frag<64x32xbf16, acc>
   // The largest fragment: all registers of a wave.
   // CHECK: !tile.frag<256x128xf32, acc>
   %all = tile.fill 0.0 : !tile.frag<256x128xf32, acc>

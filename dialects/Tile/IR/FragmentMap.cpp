@@ -1,0 +1,151 @@
+// Where the numbers of a fragment lie. The layouts of the matrix instruction are those of
+// hocket/Layout/Mfma.h, with their dimensions renamed to memory's.
+#include "Tile/IR/FragmentMap.h"
+
+#include "Tile/IR/FragmentAccess.h"
+
+#include "llvm/ADT/bit.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace hocket;
+using namespace hocket::tile;
+
+static constexpr unsigned kLaneBits = 6;
+
+/// `layout` with `row` and `col` for the dimensions that are memory's rows and columns.
+static LinearLayout inMemoryOrder(const LinearLayout &layout, std::string_view rows,
+                                  std::string_view columns) {
+  std::string_view order[] = {dims::Row, dims::Col};
+  return layout.renameOutput(rows, "memory row")
+      .renameOutput(columns, "memory column")
+      .renameOutput("memory row", dims::Row)
+      .renameOutput("memory column", dims::Col)
+      .reorderOutputs(order);
+}
+
+/// An operand whose depth runs as a packed accumulator holds it: half of an accumulator's registers.
+static LinearLayout accumulatorHalf() {
+  return mfmaAccumulator(kFragmentShape)
+      ->splitInput(dims::Register, dims::Register, 3, "half")
+      .sublayout({dims::Register, dims::Lane}, {dims::Row, dims::Col});
+}
+
+/// Runs along the columns in each lane, then lanes along them, then lanes along rows.
+static LinearLayout linesMap(const RegisterLayout &layout) {
+  unsigned along = llvm::Log2_64(layout.lanes);
+  LinearLayout map = LinearLayout::identity(dims::Register, dims::Col, llvm::Log2_64(layout.run)) *
+                     LinearLayout::identity(dims::Lane, dims::Col, along) *
+                     LinearLayout::identity(dims::Lane, dims::Row, kLaneBits - along);
+  return inMemoryOrder(map, dims::Row, dims::Col);
+}
+
+static LinearLayout mapOf(const RegisterLayout &layout) {
+  switch (layout.kind) {
+  case FragLayout::Lhs:
+    return inMemoryOrder(*mfmaOperandA(kFragmentShape), dims::Row, dims::K);
+  case FragLayout::Rhs:
+    return inMemoryOrder(*mfmaOperandB(kFragmentShape), dims::Col, dims::K);
+  case FragLayout::Acc:
+    return inMemoryOrder(*mfmaAccumulator(kFragmentShape), dims::Col, dims::Row);
+  case FragLayout::RhsAcc:
+    return inMemoryOrder(accumulatorHalf(), dims::Col, dims::Row);
+  case FragLayout::LhsAcc:
+    // The accumulator's rows are the depth, which is memory's rows; its columns stand for the
+    // operand's rows.
+    return inMemoryOrder(accumulatorHalf(), dims::Row, dims::Col);
+  case FragLayout::Lines:
+    return linesMap(layout);
+  }
+  llvm_unreachable("unknown layout");
+}
+
+PieceMap hocket::tile::pieceOf(const RegisterLayout &layout) {
+  PieceMap piece;
+  piece.map = mapOf(layout);
+  piece.registers = int64_t(1) << piece.map.inputBits(dims::Register);
+  auto extent = [&](std::string_view dim) {
+    uint64_t reach = piece.map.reach(dims::Register, dim) | piece.map.reach(dims::Lane, dim);
+    // Half of an accumulator's rows: 16 of its 32, the lower ones.
+    return static_cast<int64_t>(llvm::bit_ceil(reach + 1));
+  };
+  piece.rows = extent(dims::Row);
+  piece.columns = extent(dims::Col);
+  return piece;
+}
+
+int64_t PieceMap::ofRegister(int64_t index, std::string_view dim) const {
+  return static_cast<int64_t>(
+      map.apply({{std::string(dims::Register), static_cast<uint64_t>(index)}}, dim));
+}
+
+bool PieceMap::isSameInLane(std::string_view dim) const {
+  return map.reach(dims::Register, dim) == 0;
+}
+
+FragmentMap::FragmentMap(FragType type)
+    : piece(pieceOf(type.getRegisterLayout())),
+      pieces{type.getMemoryRows() / piece.rows, type.getMemoryColumns() / piece.columns},
+      // The depth of an operand comes first, and it is memory's columns but for this one.
+      rowsFirst(type.getLayout() == FragLayout::LhsAcc) {}
+
+RowAndColumn FragmentMap::place(int64_t index) const {
+  if (rowsFirst)
+    return {index % pieces.row, index / pieces.row};
+  return {index / pieces.column, index % pieces.column};
+}
+
+RowAndColumn FragmentMap::origin(int64_t index) const {
+  RowAndColumn at = place(index);
+  return {at.row * piece.rows, at.column * piece.columns};
+}
+
+VectorMap::VectorMap(RowsType type)
+    : piece(pieceOf(type.getRegisterLayout())), dim(dims::Row),
+      count(type.getSize() / piece.rows), isScalar(piece.isSameInLane(dim)) {}
+
+VectorMap::VectorMap(ColumnsType type)
+    : piece(pieceOf(type.getRegisterLayout())), dim(dims::Col),
+      count(type.getSize() / piece.columns), isScalar(piece.isSameInLane(dim)) {}
+
+LinearLayout VectorMap::projection() const {
+  if (isScalar)
+    return piece.map.sublayout({dims::Lane}, {dim});
+  return piece.map.sublayout({dims::Register, dims::Lane}, {dim});
+}
+
+bool hocket::tile::holdAlike(FragType a, FragType b) {
+  return a.getMemoryRows() == b.getMemoryRows() && a.getMemoryColumns() == b.getMemoryColumns() &&
+         a.getRegisterLayout() == b.getRegisterLayout();
+}
+
+template <typename Vector> static bool projectAlike(Vector a, Vector b) {
+  return a.getSize() == b.getSize() &&
+         (a.getRegisterLayout() == b.getRegisterLayout() ||
+          VectorMap(a).projection().equivalent(VectorMap(b).projection()));
+}
+
+bool hocket::tile::holdAlike(RowsType a, RowsType b) { return projectAlike(a, b); }
+bool hocket::tile::holdAlike(ColumnsType a, ColumnsType b) { return projectAlike(a, b); }
+
+bool hocket::tile::fits(RowsType vector, FragType frag) {
+  return projectAlike(vector, rowsOf(frag, vector.getElementType()));
+}
+
+bool hocket::tile::fits(ColumnsType vector, FragType frag) {
+  return projectAlike(vector, columnsOf(frag, vector.getElementType()));
+}
+
+RowsType hocket::tile::rowsOf(FragType frag, mlir::Type elementType) {
+  RegisterLayout layout = frag.getRegisterLayout();
+  if (layout.kind != FragLayout::LhsAcc && layout.kind != FragLayout::Lines)
+    layout = {FragLayout::Acc};
+  return RowsType::get(frag.getContext(), frag.getMemoryRows(), elementType, layout);
+}
+
+ColumnsType hocket::tile::columnsOf(FragType frag, mlir::Type elementType) {
+  RegisterLayout layout = frag.getRegisterLayout();
+  if (layout.kind == FragLayout::Rhs)
+    layout = {FragLayout::Lhs};
+  return ColumnsType::get(frag.getContext(), frag.getMemoryColumns(), elementType, layout);
+}

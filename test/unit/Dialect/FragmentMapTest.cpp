@@ -1,0 +1,123 @@
+// Where fragments lie, against the layout library's own tiles and against counting.
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/FragmentMap.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+using namespace hocket;
+using namespace hocket::tile;
+
+namespace {
+class FragmentMapTest : public testing::Test {
+protected:
+  FragmentMapTest() { context.loadDialect<TileDialect>(); }
+  FragType frag(int64_t rows, int64_t columns, FragLayout layout) {
+    mlir::Type element = layout == FragLayout::Acc
+                             ? mlir::Type(mlir::Float32Type::get(&context))
+                             : mlir::Type(mlir::BFloat16Type::get(&context));
+    return FragType::get(&context, {rows, columns}, element, layout);
+  }
+  mlir::MLIRContext context;
+};
+
+uint64_t at(const FragmentMap &map, int64_t piece, uint64_t reg, uint64_t lane,
+            std::string_view dim) {
+  RowAndColumn origin = map.origin(piece);
+  uint64_t inside = map.piece.map.apply(
+      {{std::string(dims::Register), reg}, {std::string(dims::Lane), lane}}, dim);
+  return inside + (dim == dims::Row ? origin.row : origin.column);
+}
+
+/// `map` puts what `tile` says, whose outputs `row` and `column` are memory's, into the same places.
+void expectTile(const FragmentMap &map, const Result<LinearLayout> &tile, std::string_view row,
+                std::string_view column) {
+  ASSERT_TRUE(tile) << tile.error().message;
+  uint64_t registers = map.piece.registers;
+  for (int64_t piece = 0; piece != map.count(); ++piece)
+    for (uint64_t reg = 0; reg != registers; ++reg)
+      for (uint64_t lane = 0; lane != 64; ++lane) {
+        Coordinates input = {{std::string(dims::Register), piece * registers + reg},
+                             {std::string(dims::Lane), lane}};
+        ASSERT_EQ(at(map, piece, reg, lane, dims::Row), tile->apply(input, row));
+        ASSERT_EQ(at(map, piece, reg, lane, dims::Col), tile->apply(input, column));
+      }
+}
+} // namespace
+
+TEST_F(FragmentMapTest, matrixLayoutsAreTheLibrarys) {
+  expectTile(FragmentMap(frag(64, 32, FragLayout::Lhs)), mfmaOperandATile(kFragmentShape, 64, 32),
+             dims::Row, dims::K);
+  expectTile(FragmentMap(frag(32, 64, FragLayout::Rhs)), mfmaOperandBTile(kFragmentShape, 32, 64),
+             dims::Col, dims::K);
+  expectTile(FragmentMap(frag(64, 128, FragLayout::Acc)),
+             mfmaAccumulatorTile(kFragmentShape, 64, 128), dims::Col, dims::Row);
+  expectTile(FragmentMap(frag(64, 128, FragLayout::LhsAcc)), accumulatorOrderedOperand(64, 128),
+             dims::K, dims::Row);
+}
+
+TEST_F(FragmentMapTest, packedAccumulatorKeepsItsPlaces) {
+  FragmentMap acc(frag(64, 64, FragLayout::Acc)), packed(frag(64, 64, FragLayout::RhsAcc));
+  ASSERT_EQ(packed.count(), 2 * acc.count());
+  for (int64_t piece = 0; piece != packed.count(); ++piece)
+    for (uint64_t reg = 0; reg != 8; ++reg)
+      for (uint64_t lane = 0; lane != 64; ++lane)
+        for (std::string_view dim : {dims::Row, dims::Col})
+          ASSERT_EQ(at(packed, piece, reg, lane, dim),
+                    at(acc, piece / 2, piece % 2 * 8 + reg, lane, dim));
+}
+
+TEST_F(FragmentMapTest, everyElementIsHeldOnce) {
+  struct Shape {
+    int64_t rows, columns;
+    FragLayout layout;
+  };
+  for (Shape shape : {Shape{96, 64, FragLayout::Acc}, Shape{96, 48, FragLayout::Lhs},
+                      Shape{48, 96, FragLayout::Rhs}, Shape{64, 48, FragLayout::LhsAcc},
+                      Shape{48, 64, FragLayout::RhsAcc}, Shape{32, 96, FragLayout::Lines},
+                      Shape{3, 1024, FragLayout::Lines}, Shape{64, 8, FragLayout::Lines}}) {
+    FragType type = frag(shape.rows, shape.columns, shape.layout);
+    FragmentMap map(type);
+    std::set<std::pair<uint64_t, uint64_t>> seen;
+    for (int64_t piece = 0; piece != map.count(); ++piece)
+      for (int64_t reg = 0; reg != map.piece.registers; ++reg)
+        for (uint64_t lane = 0; lane != 64; ++lane) {
+          uint64_t row = at(map, piece, reg, lane, dims::Row);
+          uint64_t column = at(map, piece, reg, lane, dims::Col);
+          ASSERT_LT(row, uint64_t(type.getMemoryRows()));
+          ASSERT_LT(column, uint64_t(type.getMemoryColumns()));
+          ASSERT_TRUE(seen.insert({row, column}).second);
+        }
+    EXPECT_EQ(seen.size(), size_t(shape.rows * shape.columns));
+  }
+}
+
+TEST_F(FragmentMapTest, linesTouchWholeLines) {
+  FragmentMap map(frag(4, 512, FragLayout::Lines));
+  EXPECT_EQ(map.piece.registers, 8);
+  EXPECT_EQ(map.piece.rows, 1);
+  EXPECT_EQ(map.piece.columns, 512);
+  for (uint64_t lane = 0; lane != 64; ++lane)
+    EXPECT_EQ(at(map, 0, 0, lane, dims::Col), 8 * lane);
+}
+
+TEST_F(FragmentMapTest, vectorsFitTheirFragments) {
+  mlir::Type f32 = mlir::Float32Type::get(&context);
+  RowsType lanes = RowsType::get(&context, 64, f32);
+  EXPECT_TRUE(fits(lanes, frag(32, 64, FragLayout::Acc)));
+  EXPECT_TRUE(fits(lanes, frag(64, 32, FragLayout::Lhs)));
+  EXPECT_TRUE(fits(lanes, frag(32, 64, FragLayout::RhsAcc)));
+  EXPECT_FALSE(fits(lanes, frag(32, 32, FragLayout::Acc)));
+  EXPECT_FALSE(fits(lanes, frag(32, 64, FragLayout::LhsAcc)));
+  EXPECT_FALSE(fits(lanes, frag(64, 128, FragLayout::Lines)));
+  // Rows of lines depend on the lanes along a row, not on the run.
+  FragType lines = frag(64, 128, FragLayout::Lines); // 8x16
+  EXPECT_TRUE(fits(RowsType::get(&context, 64, f32, {FragLayout::Lines, 4, 16}), lines));
+  EXPECT_FALSE(fits(RowsType::get(&context, 64, f32, {FragLayout::Lines, 8, 8}), lines));
+  EXPECT_FALSE(fits(ColumnsType::get(&context, 128, f32, {FragLayout::Lines, 4, 16}), lines));
+  EXPECT_TRUE(fits(ColumnsType::get(&context, 128, f32, {FragLayout::Lines, 8, 16}), lines));
+  EXPECT_EQ(VectorMap(lanes).count, 2);
+  EXPECT_TRUE(VectorMap(lanes).isScalar);
+  EXPECT_FALSE(VectorMap(columnsOf(lines, f32)).isScalar);
+}
