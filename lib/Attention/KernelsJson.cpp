@@ -4,7 +4,7 @@
 // never be chosen.
 #include "hocket/Attention/Kernels.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"

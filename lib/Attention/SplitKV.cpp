@@ -42,18 +42,6 @@ struct Machine {
       : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
         parameters(sim::TimeParameters().on(*arch)) {}
 
-  /// GHz with a share `busy` of the compute units busy, between the three that are known.
-  double clock(double busy) const {
-    const sim::TimeParameters &p = parameters;
-    auto between = [](double x, double x0, double y0, double x1, double y1) {
-      return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-    };
-    if (busy <= 0.125)
-      return p.clockEighth;
-    if (busy <= 0.5)
-      return between(busy, 0.125, p.clockEighth, 0.5, p.clockHalf);
-    return between(std::min(busy, 1.0), 0.5, p.clockHalf, 1, p.clockFull);
-  }
   double bytesPerMicrosecond() const {
     return parameters.memoryPeak * parameters.memoryEfficiency * 1e6;
   }
@@ -128,7 +116,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   if (end <= 0)
     return 0;
   double share = std::min(1.0, busy / end / double(machine.units));
-  return end / (machine.clock(share) * 1000);
+  return end / (effectiveClock(machine.parameters, share) * 1000);
 }
 
 /// Bytes that each row moves: Q in, and what is computed of it out.
@@ -191,7 +179,8 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +
                   double(splits * kPartialBytes));
-  return std::max(cycles / (machine.clock(share) * 1000), bytes / machine.bytesPerMicrosecond()) +
+  double compute = cycles / (effectiveClock(machine.parameters, share) * 1000);
+  return std::max(compute, bytes / machine.bytesPerMicrosecond()) +
          machine.parameters.launchMicroseconds;
 }
 

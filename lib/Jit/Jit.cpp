@@ -4,7 +4,7 @@
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
 using namespace hocket;

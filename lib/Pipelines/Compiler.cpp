@@ -11,8 +11,8 @@
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
-#include "hocket/Pipelines/DrawSchedule.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/DrawSchedule.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -101,7 +101,7 @@ public:
     context.printOpOnDiagnostic(false);
   }
 
-  Result<Compilation> run() {
+  Result<Compilation> run(std::optional<Stage> &failed) {
     if (options.to < options.from)
       return invalidInput("cannot go from stage '" + std::string(toString(options.from)) +
                           "' back to '" + std::string(toString(options.to)) + "'");
@@ -111,11 +111,13 @@ public:
       if (stage < options.from)
         continue;
       auto start = std::chrono::steady_clock::now();
-      if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
+      Status status = stage == options.from ? parse() : advanceTo(stage);
+      if (status.ok() && options.drawSchedule && stage == Stage::Clusters)
+        status = draw();
+      if (!status) {
+        failed = stage;
         return inStage(stage, status.error());
-      if (options.drawSchedule && stage == Stage::Clusters)
-        if (Status status = draw(); !status)
-          return inStage(stage, status.error());
+      }
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -459,8 +461,11 @@ std::string Compiler::textOf(Stage stage) {
 }
 
 Result<Compilation> hocket::compile(std::string_view text, std::string_view name,
-                                    const CompileOptions &options) {
+                                    const CompileOptions &options, std::optional<Stage> *failed) {
   std::optional<Result<Compilation>> result;
-  runOnLargeStack([&] { result = Compiler(text, name, options).run(); });
+  std::optional<Stage> failedIn;
+  runOnLargeStack([&] { result = Compiler(text, name, options).run(failedIn); });
+  if (failed)
+    *failed = failedIn;
   return *std::move(result);
 }

@@ -3,7 +3,7 @@
 #include "hocket/Attention/ForwardProblem.h"
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/ForwardKernel.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 
 #include <benchmark/benchmark.h>
 #include <map>

@@ -11,7 +11,7 @@
 #include "Output.h"
 #include "Subcommands.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"

@@ -48,9 +48,6 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                              const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
                              const TimingOptions &options, KindCache *cache = nullptr);
 
-/// The effective clock in GHz with a share `busy` of the compute units busy.
-double effectiveClock(const TimeParameters &parameters, double busy);
-
 /// Deals `kinds[kindOf[i]]` for workgroup i to XCDs in turn and to compute units as they get free;
 /// returns cycles, and the integral over the clock in microseconds.
 struct GridSchedule {

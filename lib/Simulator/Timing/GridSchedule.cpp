@@ -12,17 +12,6 @@
 using namespace hocket;
 using namespace hocket::sim;
 
-double sim::effectiveClock(const TimeParameters &p, double busy) {
-  auto between = [](double x, double x0, double y0, double x1, double y1) {
-    return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-  };
-  if (busy <= 0.125)
-    return p.clockEighth;
-  if (busy <= 0.5)
-    return between(busy, 0.125, p.clockEighth, 0.5, p.clockHalf);
-  return between(std::min(busy, 1.0), 0.5, p.clockHalf, 1, p.clockFull);
-}
-
 GridSchedule sim::scheduleGrid(const TimeParameters &parameters, unsigned xcds,
                                unsigned unitsPerXcd, unsigned resident,
                                const std::vector<double> &cyclesOf) {

@@ -120,6 +120,7 @@ TEST(Visibility, RowsOfARangeThatSeeNothingAreEmpty) {
 /// The chosen key of a one-hot row is one that the row sees.
 TEST(Visibility, OneHotDataAgreesWithAKeyThatIsSeen) {
   ForwardProblem problem = makeProblem(kEveryThird);
+  const int64_t dim = problem.headDim = problem.headDimV = 64;
   ForwardInputs inputs = generateInputs(problem, DataKind::OneHot, 5);
   ForwardReference reference = computeReference(problem, inputs, chooseRows(problem, 1000, 0));
   for (int64_t row = 0; row != 150; ++row) {
@@ -128,9 +129,9 @@ TEST(Visibility, OneHotDataAgreesWithAKeyThatIsSeen) {
     double best = INFINITY; // how far O is from the nearest row of V that is seen
     for (int64_t key = 0; key != 130; ++key) {
       double distance = 0;
-      for (int64_t d = 0; d != 16; ++d)
-        distance += std::abs(reference.o[row * 16 + d] -
-                             widen(problem.dtype, inputs.v[key * 16 + d]));
+      for (int64_t d = 0; d != dim; ++d)
+        distance += std::abs(reference.o[row * dim + d] -
+                             widen(problem.dtype, inputs.v[key * dim + d]));
       if (problem.sees(row, key))
         best = std::min(best, distance);
     }
