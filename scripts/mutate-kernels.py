@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Mutates shipped kernels: scripts/mutate-kernels.py [--build BUILD] [--count N] [--out DIR] [PATTERN...]
 
-For each run whose name matches a PATTERN (default: all; see --list), `hocket-run mutate` puts faults into the kernel and
+For each run whose name matches a PATTERN (default: all; see --list), `hocket-dev mutate` puts faults into the kernel and
 runs problems that between them reach all of its code: short and long loops, with and without what unrolling leaves over,
 whole and cut tiles in every place, masks, rescaling. Prints one line a run; exits 1 if a mutant was missed. --count
-takes a sample of N mutants, --out keeps what hocket-run printed and its JSON. All of it takes hours of one core.
+takes a sample of N mutants, --out keeps what hocket-dev printed and its JSON. All of it takes hours of one core.
 """
 import argparse
 import fnmatch
@@ -99,7 +99,7 @@ def options_of(problem):
 
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
-    program = str(build / "bin" / "hocket-run")
+    program = str(build / "bin" / "hocket-dev")
     for name, options, mask, problems in forward_runs():
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
@@ -156,8 +156,8 @@ def main():
         if arguments.list:
             print("\n".join(run[0] for run in chosen))
             return
-        if not (arguments.build / "bin" / "hocket-run").exists():
-            sys.exit(f"no bin/hocket-run in '{arguments.build}'; build it or name another directory with --build")
+        if not (arguments.build / "bin" / "hocket-dev").exists():
+            sys.exit(f"no bin/hocket-dev in '{arguments.build}'; build it or name another directory with --build")
         right = [mutate(*run, arguments.count, directory) for run in chosen]
     sys.exit(0 if all(right) else 1)
 

@@ -30,9 +30,8 @@ public:
         return status.error();
     result.kernargSize = offset;
     // The tiles that pass through LDS have a row for each key, or a column for each step in depth.
-    for (tile::RingOp ring : kernel.getBody().getOps<tile::RingOp>())
-      result.tileKeys =
-          static_cast<uint32_t>(ring.getRing().getType().getShape()[ring.getByColumns() ? 1 : 0]);
+    for (auto source : kernel.getBody().getOps<tile::TileSourceOpInterface>())
+      result.tileKeys = static_cast<uint32_t>(source.getTileStep());
     for (tile::BlockIdOp block : kernel.getBody().getOps<tile::BlockIdOp>())
       result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
     for (tile::BlockTileOp block : kernel.getBody().getOps<tile::BlockTileOp>())

@@ -119,7 +119,7 @@ void TimelineReader::step(StepOp op) {
 void TimelineReader::access(const ClusterEvent &event) {
   startCluster(event.op);
   size_t ring = std::distance(rings.begin(), rings.find(RingOp(event.ring)));
-  bool fetches = isa<FetchOp, PutOp>(event.op);
+  bool fetches = event.access().writesSlot();
   if (!current().steps.empty()) {
     TimelineStep &step = current().steps.back();
     step.ring = ring, step.fetches = fetches;
@@ -127,7 +127,7 @@ void TimelineReader::access(const ClusterEvent &event) {
   }
   size_t here = timeline.clusters.size() - 1;
   if (fetches) {
-    if (isa<FetchOp>(event.op))
+    if (!event.isPut())
       inFlight.emplace_back(timeline.lives.size(),
                             rings.find(RingOp(event.ring))->second.fetchInstructions);
     timeline.lives.push_back({ring, event.slot, event.tile, here, here, here});
@@ -177,7 +177,7 @@ void TimelineReader::read(const ClusterTrace &trace) {
       wait(op);
     else if (auto op = dyn_cast<BarrierOp>(event.op))
       barrier(op);
-    else if (!isa<LoadPartOp>(event.op))
+    else if (event.access().touchesSlot())
       access(event);
   }
   timeline.epochs = std::max(epoch[0], timeline.groups == 2 ? epoch[1] : 0);

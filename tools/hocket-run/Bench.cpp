@@ -272,7 +272,7 @@ static Result<int> runBench(const Options &options) {
   if (Status status = bench->runAll(); !status.ok())
     return status.error();
   bench->fit();
-  bench->print(llvm::errs());
+  bench->print(reportStream(jsonPath));
   if (!csvPath.empty()) {
     std::string csv = bench->toCsv();
     if (Status status = runtime::writeFile(csvPath, std::as_bytes(std::span(csv))); !status.ok())
@@ -287,7 +287,7 @@ Result<int> run::benchCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable optionTable;
   CommandLine command{
       "bench",
-      "hocket-run bench [--problems FILE | --published FILE] [--kernel NAME=CHOICE] "
+      "[--problems FILE | --published FILE] [--kernel NAME=CHOICE] "
       "[options]",
       "Measures kernels on HIP, or predicts them by the cycle model, over a list of "
       "problems (default: the published ones)",

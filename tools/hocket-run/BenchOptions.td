@@ -15,4 +15,4 @@ defm time_param : Value<"time-param", "KEY=VALUE", "Override a parameter of the 
 defm baseline : Value<"baseline", "FILE", "Compare with a run that was saved with --json">;
 defm max_slowdown : Value<"max-slowdown", "PERCENT", "Exit status 1 if a line is slower than in the --baseline by more than this">;
 defm csv : Value<"csv", "FILE", "Write a line for each problem and kernel there">;
-defm json : Value<"json", "FILE", "Write the JSON there, - for standard output (the default unless that is a terminal)">;
+defm json : Value<"json", "FILE", "Write the JSON there, - for standard output">;

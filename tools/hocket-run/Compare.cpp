@@ -188,7 +188,7 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
     sides.push_back(*std::move(side));
   }
   clearProgress();
-  print(llvm::errs(), sides);
+  print(reportStream(jsonPath(**options)), sides);
   if (Status status = writeJson(jsonPath(**options), toJson(sides)); !status.ok())
     return status.error();
   return sides[0].failures.empty() && sides[1].failures.empty() ? exitRight : exitWrong;

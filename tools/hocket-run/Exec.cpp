@@ -46,7 +46,7 @@ private:
   Status collect(const Buffers &buffers, uint64_t seed, bool first);
   Status save() const;
   std::string toJson(const Buffers &buffers) const;
-  void printSummary() const;
+  void printSummary(llvm::raw_ostream &out) const;
 
   Request request;
   ArgumentFile file;
@@ -251,19 +251,19 @@ std::string Execution::toJson(const Buffers &buffers) const {
   });
 }
 
-void Execution::printSummary() const {
+void Execution::printSummary(llvm::raw_ostream &out) const {
   for (const verify::RunLaunch &launch : report.launches) {
-    llvm::errs() << request.kernel << " on " << StringRef(device->kind()) << ": "
-                 << llvm::format("%.6f s", launch.seconds());
+    out << request.kernel << " on " << StringRef(device->kind()) << ": "
+        << llvm::format("%.6f s", launch.seconds());
     if (device->kind() == "sim")
-      llvm::errs() << " of host time, " << launch.waveInstructions()
-                   << " wave-instructions, interleaving seed " << launch.seed;
-    llvm::errs() << '\n';
+      out << " of host time, " << launch.waveInstructions()
+          << " wave-instructions, interleaving seed " << launch.seed;
+    out << '\n';
   }
   for (const runtime::Finding &finding : report.findings)
-    llvm::errs() << "hocket-run: " << runtime::describeFinding(finding) << '\n';
+    out << "hocket-run: " << runtime::describeFinding(finding) << '\n';
   for (const std::string &failure : report.failures)
-    llvm::errs() << "hocket-run: wrong: " << failure << '\n';
+    out << "hocket-run: wrong: " << failure << '\n';
 }
 
 Result<int> Execution::run() {
@@ -291,8 +291,9 @@ Result<int> Execution::run() {
     return status.error();
   if (runtime::hasErrors(report.findings))
     report.failures.push_back("checked execution found errors");
-  printSummary();
-  llvm::errs() << request.time.text();
+  llvm::raw_ostream &out = reportStream(request.json);
+  printSummary(out);
+  out << request.time.text();
   if (Status status = writeJson(request.json, request.time.addTo(toJson(*buffers))); !status.ok())
     return status.error();
   return report.passed() ? exitRight : exitWrong;
@@ -308,7 +309,7 @@ static Result<int> runExec(const Options &options) {
 Result<int> run::execCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"exec",
-                      "hocket-run exec --grid X,Y,Z --block X,Y,Z [options] FILE",
+                      "--grid X,Y,Z --block X,Y,Z [options] FILE",
                       "Runs a kernel of the code object FILE with arguments from a JSON file",
                       &table,
                       OPT_INPUT,

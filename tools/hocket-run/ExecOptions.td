@@ -12,4 +12,4 @@ defm seed : Value<"seed", "N", "Order of waves in the simulator (default: 0, rou
 defm interleavings : Value<"interleavings", "N", "Run N times with seeds from --seed on; saved buffers must agree (default: 1)">;
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/Simulator.md)">;
 defm instruction_limit : Value<"instruction-limit", "N", "Wave-instructions that one workgroup may execute in the simulator">;
-defm json : Value<"json", "FILE", "Write the JSON result there, - for standard output (the default unless that is a terminal)">;
+defm json : Value<"json", "FILE", "Write the JSON result there, - for standard output">;

@@ -37,7 +37,7 @@ static std::string addSplit(const std::string &report, const SelectedKernels &se
       .str();
 }
 
-/// --explain: the choice, to standard error and as JSON.
+/// --explain: the choice, as text and as JSON.
 static Result<int> explain(const Options &options, const ForwardProblem &problem) {
   const Result<KernelRegistry> &registry = KernelRegistry::shipped();
   if (!registry.ok())
@@ -45,7 +45,8 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   Result<KernelChoice> choice = registry->choose(problem, architecture(options));
   if (!choice.ok())
     return choice.error();
-  llvm::errs() << choice->explain(problem);
+  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  out << choice->explain(problem);
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
@@ -53,10 +54,10 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
       selectRegistered(problem, {architecture(options), opened->device->properties().computeUnits});
   std::string json = choice->toJson(problem);
   if (selected.ok()) {
-    llvm::errs() << "keys     " << selected->split.reason << '\n';
+    out << "keys     " << selected->split.reason << '\n';
     if (selected->problem.tuning.isSplit())
-      llvm::errs() << "kernels  " << selected->kernels[0]->name << ", then "
-                   << selected->kernels[1]->name << '\n';
+      out << "kernels  " << selected->kernels[0]->name << ", then " << selected->kernels[1]->name
+          << '\n';
     json = addSplit(json, *selected);
   }
   if (Status status = writeJson(jsonPath(options), json); !status.ok())
@@ -114,21 +115,22 @@ static Result<int> runProblem(const Options &options) {
   if (!report.ok())
     return report.error();
   clearProgress();
-  llvm::errs() << toText(*report);
+  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  out << toText(*report);
   if (!found->registered.empty())
-    llvm::errs() << "registered    " << found->registered
-                 << (found->combine.compiled ? ", " + found->combine.kernel : "") << '\n';
+    out << "registered    " << found->registered
+        << (found->combine.compiled ? ", " + found->combine.kernel : "") << '\n';
   double seconds =
       kernel.seconds + (found->combine.compiled ? found->combine.compiled->seconds : 0);
   if (kernel.origin == KernelOrigin::Compiled)
-    llvm::errs() << llvm::format("compiled in   %.3f s\n", seconds);
+    out << llvm::format("compiled in   %.3f s\n", seconds);
   if (kernel.origin == KernelOrigin::Disk)
-    llvm::errs() << "compiled      earlier, taken from the cache\n";
-  llvm::errs() << time->text();
+    out << "compiled      earlier, taken from the cache\n";
+  out << time->text();
   if (time->microseconds() > 0)
-    llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s%s\n",
-                                 run::tflops(*problem, time->microseconds()),
-                                 problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
+    out << llvm::format("  predicted     %.1f TFLOP/s%s\n",
+                        run::tflops(*problem, time->microseconds()),
+                        problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
       !status.ok())
     return status.error();

@@ -30,13 +30,13 @@ static Result<int> runProblem(GemmRequest &request) {
   if (!report.ok())
     return report.error();
   clearProgress();
-  llvm::errs() << toText(*report) << time.text();
+  llvm::raw_ostream &out = reportStream(request.json);
+  out << toText(*report) << time.text();
   double operations = 2.0 * static_cast<double>(request.problem.m) *
                       static_cast<double>(request.problem.n) *
                       static_cast<double>(request.problem.k);
   if (time.microseconds() > 0)
-    llvm::errs() << llvm::format("  predicted     %.1f TFLOP/s\n",
-                                 operations / time.microseconds() * 1e-6);
+    out << llvm::format("  predicted     %.1f TFLOP/s\n", operations / time.microseconds() * 1e-6);
   if (Status status = writeJson(request.json, time.addTo(toJson(*report))); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;

@@ -93,9 +93,10 @@ static Result<int> runInfo(const Options &options) {
   Result<CodeObjectInfo> info = runtime::readCodeObjectInfo(*bytes, *path);
   if (!info.ok())
     return info.error();
-  if (!options.has(OPT_json))
-    print(llvm::errs(), *info);
-  if (Status status = writeJson(options.string(OPT_json), toJson(*info)); !status.ok())
+  const std::string json = options.string(OPT_json);
+  if (json.empty())
+    print(llvm::outs(), *info);
+  if (Status status = writeJson(json, toJson(*info)); !status.ok())
     return status.error();
   return exitRight;
 }
@@ -103,7 +104,7 @@ static Result<int> runInfo(const Options &options) {
 Result<int> run::infoCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"info",
-                      "hocket-run info [options] FILE",
+                      "[options] FILE",
                       "Shows a code object's kernels, resources and arguments (offset, size, kind)",
                       &table,
                       OPT_INPUT,

@@ -1,4 +1,4 @@
 // hocket-run info
 include "Common.td"
 
-defm json : Value<"json", "FILE", "Write the JSON there, - for standard output (the default unless that is a terminal)">;
+defm json : Value<"json", "FILE", "Write the JSON there, - for standard output">;

@@ -59,7 +59,7 @@ static Result<int> runRegistry(const Options &options) {
 Result<int> run::registryCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"registry",
-                      "hocket-run registry [--profile NAME | --json FILE]",
+                      "[--profile NAME | --json FILE]",
                       "Lists the registered kernels and the profiles for ahead-of-time builds",
                       &table,
                       OPT_INPUT,

@@ -253,9 +253,10 @@ static Result<int> runSteadyState(const SteadyRequest &request) {
   if (!steady.ok())
     return steady.error();
   clearProgress();
-  print(llvm::errs(), *steady);
+  llvm::raw_ostream &out = reportStream(request.json);
+  print(out, *steady);
   for (const std::string &failure : outcome->failures)
-    llvm::errs() << "wrong result: " << failure << '\n';
+    out << "wrong result: " << failure << '\n';
   if (Status status = writeJson(request.json, toJson(*steady)); !status.ok())
     return status.error();
   return outcome->failures.empty() ? exitRight : exitWrong;

@@ -67,7 +67,7 @@ static Result<int> runTimeParameters(const Options &options) {
 Result<int> run::timeParametersCommand(llvm::ArrayRef<const char *> args) {
   static SubcommandTable table;
   CommandLine command{"time-parameters",
-                      "hocket-run time-parameters [--arch CHIP] [--json FILE]",
+                      "[--arch CHIP] [--json FILE]",
                       "Prints the parameters of the cycle model with value, unit, source and "
                       "confidence",
                       &table,

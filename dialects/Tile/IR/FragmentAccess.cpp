@@ -90,3 +90,17 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
     return access.error();
   return LdsUse{LdsInstruction::ReadTransposed, *access};
 }
+
+Result<std::optional<LdsUse>> ReadOp::getLdsUse(const ArchInfo &) {
+  Result<LdsUse> use = operandReads(getResult().getType(), wavePartOf(getPart()));
+  if (!use)
+    return use.error();
+  return std::optional(*use);
+}
+
+Result<std::optional<LdsUse>> ReadTransposedOp::getLdsUse(const ArchInfo &arch) {
+  Result<LdsUse> use = transposedOperandReads(getResult().getType(), arch);
+  if (!use)
+    return use.error();
+  return std::optional(*use);
+}

@@ -56,7 +56,10 @@ Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType
 }
 
 bool hocket::tile::passesRegisters(RingOp ring) {
-  return llvm::any_of(ring.getRing().getUsers(), llvm::IsaPred<PutOp>);
+  return llvm::any_of(ring.getRing().getUsers(), [](Operation *user) {
+    auto access = dyn_cast<RingAccessOpInterface>(user);
+    return access && access.writesSlot() && !access.isAsynchronous();
+  });
 }
 
 LdsLayoutAttr hocket::tile::toAttr(MLIRContext *context, const LdsTileLayout &layout) {

@@ -24,5 +24,7 @@
 #define GET_TYPEDEF_CLASSES
 #include "Tile/IR/TileTypes.h.inc"
 
+#include "Tile/IR/TileInterfaces.h"
+
 #define GET_OP_CLASSES
 #include "Tile/IR/TileOps.h.inc"

@@ -8,6 +8,7 @@ using namespace hocket::tile;
 
 #include "Tile/IR/TileDialect.cpp.inc"
 #include "Tile/IR/TileEnums.cpp.inc"
+#include "Tile/IR/TileInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "Tile/IR/TileAttrs.cpp.inc"

@@ -2,6 +2,7 @@
 #ifndef HOCKET_TILE_OPS_TD
 #define HOCKET_TILE_OPS_TD
 
+include "Tile/IR/TileInterfaces.td"
 include "Tile/IR/TileTypes.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -137,7 +138,7 @@ def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<
   let hasVerifier = 1;
 }
 
-def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
+def Tile_RingOp : Tile_Op<"ring", [NamedResults, Tile_TileSourceOpInterface]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
     `indices` are the batch and the head. Depth, LDS offset and layout are absent in the `tile`
@@ -169,6 +170,12 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults]> {
     std::string getBindingName();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
+
+    // TileSourceOpInterface
+    ViewType getSourceType() { return getView().getType(); }
+    TileAdvance getAdvance() { return getByColumns() ? TileAdvance::Columns : TileAdvance::Rows; }
+    int64_t getRowDimension() { return getByColumns() ? 0 : 1; }
+    int64_t getTileStep() { return getRing().getType().getShape()[getByColumns() ? 1 : 0]; }
   }];
 }
 
@@ -358,7 +365,13 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
 }
 
-def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+/// What ops that read a slot say of themselves as ring accesses.
+defvar readsLds = [{
+    SlotAccess getSlotAccess() { return SlotAccess::Read; }
+    ::hocket::Result<std::optional<::hocket::LdsUse>> getLdsUse(const ::hocket::ArchInfo &arch);
+}];
+
+def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>, Tile_RingAccessOpInterface]> {
   let summary = "starts the asynchronous copy of a tile from global memory into its ring slot";
   let description = [{
     All waves of the workgroup take part, each with its share. The data bypass registers. Rows
@@ -366,9 +379,14 @@ def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>]> {
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
   let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
+  let extraClassDeclaration = [{
+    SlotAccess getSlotAccess() { return SlotAccess::Write; }
+    bool isAsynchronous() { return true; }
+  }];
 }
 
-def Tile_LoadPartOp : Tile_Op<"load_part", [NamedResults, MemoryEffects<[MemRead]>]> {
+def Tile_LoadPartOp : Tile_Op<"load_part", [
+    NamedResults, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
   let summary = "this wave's part of a tile from global memory into registers";
   let description = [{
     What `tile.fetch` does where the target has no wide load to LDS, in two: this op loads, and a
@@ -378,9 +396,15 @@ def Tile_LoadPartOp : Tile_Op<"load_part", [NamedResults, MemoryEffects<[MemRead
   let results = (outs Tile_Part:$part);
   let assemblyFormat = "$ring `[` $tile `]` attr-dict `:` type($ring) `->` type($part)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    SlotAccess getSlotAccess() { return SlotAccess::None; }
+    ::mlir::Value getSlot() { return {}; }
+    void setSlot(::mlir::Value) {}
+    ::mlir::Value getStagedPart() { return getPart(); }
+  }];
 }
 
-def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>]> {
+def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>, Tile_RingAccessOpInterface]> {
   let summary = "this wave's part of a tile from registers into its ring slot";
   let description = [{
     Other waves may read the tile after a wait for LDS accesses and a barrier. In the `clusters`
@@ -391,10 +415,14 @@ def Tile_PutOp : Tile_Op<"put", [MemoryEffects<[MemWrite]>]> {
     $part `,` $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($part) `,` type($ring)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    SlotAccess getSlotAccess() { return SlotAccess::Write; }
+    ::mlir::Value getStagedPart() { return getPart(); }
+  }];
 }
 
 def Tile_ReadOp : Tile_Op<"read", [
-    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
   let summary = "a tile from LDS into an operand whose depth runs along the tile's columns";
   let description = [{
     As `lhs`, the fragment's rows are the tile's rows; as `rhs`, its columns are.
@@ -419,9 +447,11 @@ def Tile_ReadOp : Tile_Op<"read", [
     build($_builder, $_state, result, ring, tile, slot, ::mlir::Value());
   }]>];
   let hasVerifier = 1;
+  let extraClassDeclaration = readsLds;
 }
 
-def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [NamedResults, MemoryEffects<[MemRead]>]> {
+def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [
+    NamedResults, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
   let summary = "a tile from LDS into a left operand, transposed: row = column, depth = row";
   let description = [{
     As `lhs_acc`, the depth runs in the order in which a packed accumulator (`rhs_acc`) holds it.
@@ -432,6 +462,7 @@ def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [NamedResults, MemoryEffe
     $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = readsLds;
 }
 
 //===-- Computation on fragments and rows --------------------------------------------------------===//

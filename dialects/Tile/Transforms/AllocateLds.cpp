@@ -28,19 +28,18 @@ using namespace hocket::tile;
 /// Rings start at multiples of what one wave's LDS DMA writes.
 static constexpr int64_t kRingAlignment = 1024;
 
-/// Every way in which the ring is read, once.
+/// Every way in which the ring is accessed that its layout must suit, once.
 static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch) {
   std::vector<LdsUse> uses;
   for (Operation *user : ring.getRing().getUsers()) {
-    if (!isa<ReadOp, ReadTransposedOp>(user))
+    auto access = dyn_cast<RingAccessOpInterface>(user);
+    if (!access)
       continue;
-    auto frag = cast<FragType>(user->getResult(0).getType());
-    auto read = dyn_cast<ReadOp>(user);
-    Result<LdsUse> use = read ? operandReads(frag, wavePartOf(read.getPart()))
-                              : transposedOperandReads(frag, arch);
-    if (!use)
-      return use.error();
-    bool known = llvm::any_of(uses, [&](const LdsUse &other) {
+    Result<std::optional<LdsUse>> found = access.getLdsUse(arch);
+    if (!found)
+      return found.error();
+    const std::optional<LdsUse> &use = *found;
+    bool known = !use || llvm::any_of(uses, [&](const LdsUse &other) {
       return other.instruction == use->instruction && other.access.equivalent(use->access);
     });
     if (!known)
@@ -51,24 +50,20 @@ static Result<std::vector<LdsUse>> collectUses(RingOp ring, const ArchInfo &arch
 
 /// Whether all that is written to the ring can be written by the target, in one way.
 static LogicalResult verifyWriters(RingOp ring, const ArchInfo &arch) {
-  FetchOp fetch;
-  PutOp put;
-  for (Operation *user : ring.getRing().getUsers()) {
-    if (auto op = dyn_cast<FetchOp>(user))
-      fetch = op;
-    if (auto op = dyn_cast<PutOp>(user))
-      put = op;
-  }
+  RingAccessOpInterface fetch, put;
+  for (Operation *user : ring.getRing().getUsers())
+    if (auto access = dyn_cast<RingAccessOpInterface>(user); access && access.writesSlot())
+      (access.isAsynchronous() ? fetch : put) = access;
   if (fetch && put) {
-    auto diagnostic = put.emitOpError() << "puts into ring '" << ring.getBindingName()
+    auto diagnostic = put->emitOpError() << "puts into ring '" << ring.getBindingName()
                                         << "', which is fetched into too; use one of both";
-    diagnostic.attachNote(fetch.getLoc()) << "the fetch is here";
+    diagnostic.attachNote(fetch->getLoc()) << "the fetch is here";
     return diagnostic;
   }
   if (fetch && !arch.hasLdsDma(kDmaBytes))
-    return fetch.emitOpError() << "needs loads of " << kDmaBytes << " bytes to LDS, which "
-                               << arch.name
-                               << " does not have; use 'tile.load_part' and 'tile.put'";
+    return fetch->emitOpError() << "needs loads of " << kDmaBytes << " bytes to LDS, which "
+                                << arch.name
+                                << " does not have; use 'tile.load_part' and 'tile.put'";
   return success();
 }
 

@@ -24,7 +24,7 @@ struct Fetch {
   Operation *wait = nullptr;     ///< that completed it, or the last that did not
   int64_t newerInstructions = 0; ///< of this wave, when `wait` stood
 
-  bool isPut() const { return isa<PutOp>(event->op); }
+  bool isPut() const { return event->isPut(); }
 };
 
 struct Read {
@@ -127,7 +127,7 @@ FailureOr<Slot *> Replay::slotOf(const ClusterEvent &event) {
 /// "fetches tile 4 of ring 'v' over tile 2"; "puts" where it does that.
 std::string Replay::overwriting(const Slot &slot, const ClusterEvent &event, int64_t tile) const {
   const std::string &name = rings.find(RingOp(event.ring))->second.name;
-  std::string text = isa<PutOp>(event.op) ? "puts" : "fetches";
+  std::string text = event.isPut() ? "puts" : "fetches";
   text += " tile " + std::to_string(event.tile) + " of ring '" + name + "' over tile " +
           std::to_string(tile);
   return slot.ring->name == name ? text : text + " of ring '" + slot.ring->name + "'";
@@ -167,7 +167,7 @@ LogicalResult Replay::overwritesRead(const Slot &slot, const ClusterEvent &event
   else if (event.ring != read.event->ring)
     note << "the read is here; give the rings LDS of their own";
   else
-    note << "the read is here; " << (isa<PutOp>(event.op) ? "put" : "fetch")
+    note << "the read is here; " << (event.isPut() ? "put" : "fetch")
          << " one cluster later, read one cluster earlier, or give ring '" << slot.ring->name
          << "' one more slot";
   return diagnostic;
@@ -187,7 +187,7 @@ LogicalResult Replay::fetch(const ClusterEvent &event) {
   }
   (*target)->content = Fetch{&event, epochs};
   (*target)->clobber = nullptr;
-  if (!isa<PutOp>(event.op))
+  if (!event.isPut())
     inFlight.push_back({RingOp(event.ring), event.slot});
   return success();
 }
@@ -336,14 +336,15 @@ LogicalResult Replay::end() {
 LogicalResult Replay::run(const ClusterTrace &trace) {
   for (const ClusterEvent &event : trace.events) {
     LogicalResult result = success();
-    if (isa<FetchOp, PutOp>(event.op))
+    RingAccessOpInterface access = event.access();
+    if (access && access.writesSlot())
       result = fetch(event);
+    else if (access && access.readsSlot())
+      result = read(event);
     else if (auto op = dyn_cast<WaitOp>(event.op))
       wait(op);
     else if (auto op = dyn_cast<BarrierOp>(event.op))
       barrier(op);
-    else if (isa<ReadOp, ReadTransposedOp>(event.op))
-      result = read(event);
     if (failed(result))
       return failure();
   }

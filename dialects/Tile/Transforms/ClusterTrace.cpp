@@ -12,9 +12,8 @@ using namespace hocket::tile;
 /// Ops that a run may execute before it is said not to end.
 static constexpr int64_t kMostVisits = 1 << 22;
 
-static bool isAccess(Operation *op) { return isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op); }
 static bool isEvent(Operation *op) {
-  return isAccess(op) || isa<LoadPartOp, WaitOp, BarrierOp>(op);
+  return isa<RingAccessOpInterface, WaitOp, BarrierOp>(op);
 }
 
 //===-- What a value depends on
@@ -56,7 +55,7 @@ static SmallVector<Value> sourcesOf(Value value) {
   if (auto step = dyn_cast<StepOp>(op))
     return {step.getBody().front().getTerminator()->getOperand(index)};
   // What a part holds is the tile that it was loaded from.
-  if (auto load = dyn_cast<LoadPartOp>(op))
+  if (auto load = dyn_cast<RingAccessOpInterface>(op); load && load.getStagedPart() == value)
     return {load.getTile()};
   return {};
 }
@@ -120,8 +119,8 @@ LogicalResult ClusterProgram::collectEvents() {
       return WalkResult::interrupt();
     }
     bool usesRing = llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
-    bool followed = isAccess(op) || isa<LoadPartOp>(op);
-    if (usesRing && (!followed || !op->getOperand(0).getDefiningOp<RingOp>())) {
+    auto access = dyn_cast<RingAccessOpInterface>(op);
+    if (usesRing && (!access || !access.getRing().getDefiningOp<RingOp>())) {
       op->emitOpError("uses a ring in a way that 'tile-verify-clusters' cannot follow; use "
                       "'tile.fetch' and 'tile.read' on the result of a 'tile.ring'");
       return WalkResult::interrupt();
@@ -147,15 +146,14 @@ LogicalResult ClusterProgram::collectEvents() {
 /// The values that must be numbers for `op` to be followed.
 static SmallVector<Value> demandsOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, SmallVector<Value>>(op)
-      .Case<FetchOp, PutOp, ReadOp, ReadTransposedOp>([](auto access) {
+      .Case([](RingAccessOpInterface access) {
         SmallVector<Value> values = {access.getTile()};
         if (Value slot = access.getSlot())
           values.push_back(slot);
-        if constexpr (std::is_same_v<decltype(access), PutOp>)
-          values.push_back(access.getPart());
+        if (Value part = access.getStagedPart(); part && access.writesSlot())
+          values.push_back(part);
         return values;
       })
-      .Case([](LoadPartOp load) { return SmallVector<Value>{load.getTile()}; })
       .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
       .Case([](scf::ForOp loop) {
         return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
@@ -232,7 +230,8 @@ private:
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
   LogicalResult record(Operation &op);
-  LogicalResult verifyPart(PutOp put, int64_t tile) const;
+  LogicalResult recordAccess(RingAccessOpInterface access, ClusterEvent &event);
+  LogicalResult verifyPart(RingAccessOpInterface put, int64_t tile) const;
   void fold(Operation &op);
   void assign(ValueRange targets, ValueRange sources);
   Attribute known(Value value) const;
@@ -377,42 +376,46 @@ LogicalResult Interpreter::visitWhile(scf::WhileOp loop) {
 }
 
 /// Whether the part that is put was loaded from this tile, of this ring's view.
-LogicalResult Interpreter::verifyPart(PutOp put, int64_t tile) const {
-  FailureOr<int64_t> loaded = number(put.getPart(), put, "a part");
+LogicalResult Interpreter::verifyPart(RingAccessOpInterface put, int64_t tile) const {
+  FailureOr<int64_t> loaded = number(put.getStagedPart(), put, "a part");
   if (failed(loaded))
     return failure();
   if (*loaded == tile)
     return success();
-  InFlightDiagnostic diagnostic = put.emitOpError() << "puts a part of tile " << *loaded
-                                                    << " where tile " << tile << " belongs";
-  diagnostic.attachNote(put.getPart().getLoc())
+  InFlightDiagnostic diagnostic = put->emitOpError() << "puts a part of tile " << *loaded
+                                                     << " where tile " << tile << " belongs";
+  diagnostic.attachNote(put.getStagedPart().getLoc())
       << "the part comes from here; load and put the same tile";
   return diagnostic;
+}
+
+/// Which slot is touched, for which tile; what is loaded or put is known by its tile.
+LogicalResult Interpreter::recordAccess(RingAccessOpInterface access, ClusterEvent &event) {
+  FailureOr<int64_t> tile = number(access.getTile(), access, "a tile");
+  if (failed(tile))
+    return failure();
+  Value part = access.getStagedPart();
+  if (!access.touchesSlot()) {
+    if (part)
+      env[part] = IntegerAttr::get(access.getTile().getType(), *tile);
+    return success();
+  }
+  if (!access.getSlot())
+    return access->emitOpError("has no slot; run 'tile-pipeline' before 'tile-verify-clusters'");
+  FailureOr<int64_t> slot = number(access.getSlot(), access, "a slot");
+  if (failed(slot))
+    return failure();
+  event.ring = access.getRing().getDefiningOp<RingOp>();
+  event.tile = *tile, event.slot = *slot;
+  return part && access.writesSlot() ? verifyPart(access, *tile) : success();
 }
 
 LogicalResult Interpreter::record(Operation &op) {
   ClusterEvent event;
   event.op = &op;
-  if (isAccess(&op)) {
-    event.ring = op.getOperand(0).getDefiningOp<RingOp>();
-    SmallVector<Value> demands = demandsOf(&op);
-    auto put = dyn_cast<PutOp>(op);
-    if (demands.size() != (put ? 3 : 2))
-      return op.emitOpError("has no slot; run 'tile-pipeline' before 'tile-verify-clusters'");
-    FailureOr<int64_t> tile = number(demands[0], &op, "a tile"),
-                       slot = number(demands[1], &op, "a slot");
-    if (failed(tile) || failed(slot))
+  if (auto access = dyn_cast<RingAccessOpInterface>(op))
+    if (failed(recordAccess(access, event)))
       return failure();
-    event.tile = *tile, event.slot = *slot;
-    if (put && failed(verifyPart(put, *tile)))
-      return failure();
-  }
-  if (auto load = dyn_cast<LoadPartOp>(op)) {
-    FailureOr<int64_t> tile = number(load.getTile(), &op, "a tile");
-    if (failed(tile))
-      return failure();
-    env[load.getPart()] = IntegerAttr::get(load.getTile().getType(), *tile);
-  }
   trace.events.push_back(event);
   return success();
 }

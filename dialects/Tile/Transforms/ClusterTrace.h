@@ -21,6 +21,16 @@ struct ClusterEvent {
   RingOp ring;      ///< of a fetch, put or read
   int64_t slot = 0; ///< of a fetch, put or read
   int64_t tile = 0; ///< of a fetch, put or read
+
+  /// The access, or null if it is something else.
+  RingAccessOpInterface access() const {
+    return mlir::dyn_cast<RingAccessOpInterface>(op);
+  }
+  /// Whether it brings a tile into a slot synchronously: a put.
+  bool isPut() const {
+    RingAccessOpInterface ringAccess = access();
+    return ringAccess && ringAccess.writesSlot() && !ringAccess.isAsynchronous();
+  }
 };
 
 struct ClusterTrace {

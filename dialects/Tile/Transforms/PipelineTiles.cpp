@@ -23,7 +23,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket::tile {
 #define GEN_PASS_DEF_PIPELINETILESPASS
@@ -117,11 +116,11 @@ private:
 };
 } // namespace
 
-/// Whether the step holds one of these ops.
-template <typename... Ops> static bool contains(StepOp step) {
+/// Whether the step holds an access to a ring of this kind.
+static bool hasAccess(StepOp step, function_ref<bool(RingAccessOpInterface)> wanted) {
   return step
-      .walk([](Operation *op) {
-        return isa<Ops...>(op) ? WalkResult::interrupt() : WalkResult::advance();
+      .walk([&](RingAccessOpInterface access) {
+        return wanted(access) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -137,8 +136,8 @@ Clusters LoopEmitter::scheduledClusters() const {
 Clusters LoopEmitter::plainClusters() {
   Clusters clusters(2);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
-    bool fetches = contains<FetchOp, LoadPartOp, PutOp>(step);
-    clusters[fetches ? 0 : 1].push_back({step, 0});
+    bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
+    clusters[brings ? 0 : 1].push_back({step, 0});
   }
   return clusters;
 }
@@ -187,16 +186,14 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
     return arith::RemUIOp::create(builder, copy.tile(builder, step.offset),
                                   constant(builder, depth));
   };
-  SmallVector<Operation *> accesses;
-  clone.walk([&](Operation *op) {
-    if (isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op))
-      accesses.push_back(op);
+  SmallVector<RingAccessOpInterface> accesses;
+  clone.walk([&](RingAccessOpInterface access) {
+    if (access.touchesSlot())
+      accesses.push_back(access);
   });
-  for (Operation *op : accesses) {
+  for (RingAccessOpInterface access : accesses) {
     builder.setInsertionPoint(clone);
-    Value slot = slotOf(op->getOperand(0));
-    llvm::TypeSwitch<Operation *, void>(op).Case<FetchOp, PutOp, ReadOp, ReadTransposedOp>(
-        [&](auto access) { access.getSlotMutable().assign(slot); });
+    access.setSlot(slotOf(access.getRing()));
   }
   builder.setInsertionPointAfter(clone);
 }
@@ -291,7 +288,9 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
 void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const Copy &copy) {
   bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
-    return copy.valid(step.offset) && contains<PutOp, ReadOp, ReadTransposedOp>(step.op);
+    return copy.valid(step.offset) && hasAccess(step.op, [](RingAccessOpInterface access) {
+             return access.countsAsLdsAccess();
+           });
   });
   AllowedInFlight allowed = copy.allowed(cluster);
   if (reads || allowed) {

@@ -41,8 +41,9 @@ const RingUse *ScheduleModel::ringOf(Value ring) const {
 static StepOp loaderOfPuts(StepOp step) {
   StepOp loader;
   for (Operation &op : step.getBody().front().without_terminator()) {
-    auto put = dyn_cast<PutOp>(op);
-    auto from = put ? put.getPart().getDefiningOp<StepOp>() : StepOp();
+    auto put = dyn_cast<RingAccessOpInterface>(op);
+    Value part = put && put.writesSlot() ? put.getStagedPart() : Value();
+    auto from = part ? part.getDefiningOp<StepOp>() : StepOp();
     if (!from || (loader && loader != from))
       return StepOp();
     loader = from;
@@ -54,10 +55,10 @@ static StepOp loaderOfPuts(StepOp step) {
 /// reads find it.
 int64_t ScheduleModel::latestPut(StepOp step) const {
   int64_t latest = std::numeric_limits<int64_t>::max();
-  step.walk([&](PutOp put) {
+  step.walk([&](RingAccessOpInterface put) {
     for (const Placement &place : placements)
-      StepOp(place.step).walk([&](Operation *op) {
-        if (isa<ReadOp, ReadTransposedOp>(op) && op->getOperand(0) == put.getRing())
+      StepOp(place.step).walk([&](RingAccessOpInterface access) {
+        if (access.readsSlot() && access.getRing() == put.getRing())
           latest = std::min(latest, position(place, 0) - 1 - lag());
       });
   });
@@ -193,26 +194,28 @@ std::string ScheduleModel::wayOut(const Placement &first, StringRef firstWay,
 LogicalResult ScheduleModel::collectRings() {
   llvm::MapVector<Value, RingUse> uses;
   for (const Placement &place : placements) {
-    WalkResult walk = StepOp(place.step).walk([&](Operation *op) {
+    WalkResult walk = StepOp(place.step).walk([&](RingAccessOpInterface access) {
+      if (!access.touchesSlot())
+        return WalkResult::advance();
       // Waits are counted, so every access must run once whenever its step does.
-      if (isa<FetchOp, PutOp, ReadOp, ReadTransposedOp>(op) && op->getParentOp() != place.step) {
-        op->emitOpError() << "stands in '" << op->getParentOp()->getName()
-                          << "', where waits cannot be counted; put it directly into step '"
-                          << StepOp(place.step).getSymName() << "'";
+      if (access->getParentOp() != place.step) {
+        access->emitOpError() << "stands in '" << access->getParentOp()->getName()
+                              << "', where waits cannot be counted; put it directly into step '"
+                              << StepOp(place.step).getSymName() << "'";
         return WalkResult::interrupt();
       }
-      if (isa<FetchOp, PutOp>(op)) {
-        RingUse &use = uses[op->getOperand(0)];
-        if (use.fetch) {
-          op->emitOpError() << "is the second fetch into ring '" << ringName(op->getOperand(0))
-                            << "' in one iteration; a tile is fetched once";
-          return WalkResult::interrupt();
-        }
-        use.fetch = &place;
-        use.put = isa<PutOp>(op);
+      RingUse &use = uses[access.getRing()];
+      if (access.readsSlot()) {
+        use.reads.push_back(&place);
+        return WalkResult::advance();
       }
-      if (isa<ReadOp, ReadTransposedOp>(op))
-        uses[op->getOperand(0)].reads.push_back(&place);
+      if (use.fetch) {
+        access->emitOpError() << "is the second fetch into ring '" << ringName(access.getRing())
+                              << "' in one iteration; a tile is fetched once";
+        return WalkResult::interrupt();
+      }
+      use.fetch = &place;
+      use.put = !access.isAsynchronous();
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())

@@ -37,7 +37,7 @@ struct Placement {
 struct RingUse {
   mlir::Value ring;
   const Placement *fetch = nullptr;
-  bool put = false; ///< `fetch` puts what another step loaded: complete with the LDS accesses
+  bool put = false; ///< what `fetch` writes is complete with the wave's LDS accesses
   llvm::SmallVector<const Placement *> reads;
   int64_t depth = 1;
 };

@@ -3,7 +3,7 @@
 // An occupancy model of the device: what each workgroup costs (data of the registry), how many run
 // at a time, in how many rounds; the memory that they share; and the second launch that folds the
 // slices. It predicts what the cycle model predicts, in microseconds instead of seconds, and is
-// checked against it ('hocket-run splits').
+// checked against it ('hocket-dev splits').
 #pragma once
 
 #include "hocket/Attention/Kernels.h"

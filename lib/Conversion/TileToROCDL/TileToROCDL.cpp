@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
@@ -34,24 +33,24 @@ static void inlineStep(tile::StepOp step) {
   step.erase();
 }
 
-/// The slot that an access of a ring names, or nothing.
-static Value slotOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(
-          [](auto access) { return access.getSlot(); })
-      .Default([](Operation *) { return Value(); });
-}
-
-/// A slot that is a constant must be one of the ring's.
-static LogicalResult verifySlot(Operation *op) {
-  auto depth = op->getOperand(0).getDefiningOp<tile::RingOp>().getDepth();
+/// An access to a ring: of this kernel, with a slot, which must be one of the ring's if it is a
+/// constant.
+static LogicalResult verifyAccess(tile::RingAccessOpInterface access) {
+  auto ring = access.getRing().getDefiningOp<tile::RingOp>();
+  if (!ring)
+    return access->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
+  if (!access.touchesSlot())
+    return success();
+  if (!access.getSlot())
+    return access->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
+  auto depth = ring.getDepth();
   APInt slot;
-  if (!depth || !matchPattern(slotOf(op), m_ConstantInt(&slot)))
+  if (!depth || !matchPattern(access.getSlot(), m_ConstantInt(&slot)))
     return success();
   if (slot.getSExtValue() >= 0 && slot.getSExtValue() < static_cast<int64_t>(*depth))
     return success();
-  return op->emitOpError() << "uses slot " << slot.getSExtValue() << " of a ring with depth("
-                           << *depth << "), expected 0 to " << *depth - 1;
+  return access->emitOpError() << "uses slot " << slot.getSExtValue() << " of a ring with depth("
+                               << *depth << "), expected 0 to " << *depth - 1;
 }
 
 /// All rings of the kernel must lie in the target's LDS.
@@ -85,17 +84,8 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
           "first");
       return WalkResult::interrupt();
     }
-    bool streams = isa<tile::FetchOp, tile::PutOp, tile::ReadOp, tile::ReadTransposedOp>(op);
-    bool usesRing = streams || isa<tile::LoadPartOp>(op);
-    if (usesRing && !op->getOperand(0).getDefiningOp<tile::RingOp>()) {
-      op->emitOpError("needs a ring that a 'tile.ring' of this kernel makes");
-      return WalkResult::interrupt();
-    }
-    if (streams && !slotOf(op)) {
-      op->emitOpError("has no slot; run 'tile-pipeline' first or write slot(%n)");
-      return WalkResult::interrupt();
-    }
-    if (streams && failed(verifySlot(op)))
+    auto access = dyn_cast<tile::RingAccessOpInterface>(op);
+    if (access && failed(verifyAccess(access)))
       return WalkResult::interrupt();
     return WalkResult::advance();
   });

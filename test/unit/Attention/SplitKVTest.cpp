@@ -1,5 +1,5 @@
 // The heuristic of split KV and what is selected for it. What it is worth against the cycle model
-// is checked elsewhere (test/Tools/hocket-run/splits.test).
+// is checked elsewhere (test/Tools/hocket-dev/splits.test).
 #include "hocket/Attention/SplitKV.h"
 
 #include <gmock/gmock.h>

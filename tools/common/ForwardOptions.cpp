@@ -1,0 +1,250 @@
+// From the command line to an attention problem and a kernel for it.
+#define HOCKET_OPTIONS_INC "ForwardOptions.inc"
+#include "ForwardOptions.h"
+#include "OptionTable.h"
+#include "Output.h"
+#include "RunOptions.h"
+
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Target/Arch/ArchInfo.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+using llvm::StringRef;
+
+static constexpr RunOptionIds runOptions{OPT_seed,  OPT_interleavings, OPT_check_rows,
+                                         OPT_check, OPT_no_verify,     OPT_count};
+
+Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
+                                                        llvm::ArrayRef<const char *> args,
+                                                        ExtraOptions extra) {
+  static SubcommandTable table;
+  CommandLine command{name.str(), "--seq-q N [options]", summary.str(), &table,
+                      OPT_INPUT,  OPT_UNKNOWN,           OPT_help,      visibilityOf(extra)};
+  Result<Options> options = Options::parse(command, args);
+  if (!options.ok())
+    return options.error();
+  if (options->wantsHelp()) {
+    options->printHelp();
+    return std::optional<Options>();
+  }
+  if (Status status = options->noInputs(); !status.ok())
+    return status.error();
+  return std::optional<Options>(*std::move(options));
+}
+
+static Status readExtents(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_seq_q))
+    return options.missing(OPT_seq_q);
+  struct Field {
+    unsigned id;
+    int64_t *value, fallback;
+  };
+  // In order: the defaults of later fields are earlier ones.
+  auto read = [&](unsigned id, int64_t &value, int64_t fallback) -> Status {
+    // Any integer here; what is too small or too large is the problem's own message.
+    Result<int64_t> number = options.integer(id, fallback, INT64_MIN, INT64_MAX);
+    if (!number.ok())
+      return number.error();
+    value = *number;
+    return Status::success();
+  };
+  const Field fields[] = {{OPT_batch, &problem.batch, 1},
+                          {OPT_heads, &problem.heads, 1},
+                          {OPT_seq_q, &problem.seqQ, 1},
+                          {OPT_head_dim, &problem.headDim, 128}};
+  for (const Field &field : fields)
+    if (Status status = read(field.id, *field.value, field.fallback); !status.ok())
+      return status;
+  if (Status status = read(OPT_head_dim_v, problem.headDimV, problem.headDim); !status.ok())
+    return status;
+  if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
+    return status;
+  if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
+    return status;
+  return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
+}
+
+/// "k=4096,128,64": batch, sequence and head stride of one tensor.
+static Status readStrides(StringRef text, ForwardProblem &problem) {
+  auto [name, list] = text.split('=');
+  llvm::SmallVector<StringRef> parts;
+  list.split(parts, ',');
+  TensorStrides strides;
+  bool right = parts.size() == 3 && !parts[0].getAsInteger(10, strides.batch) &&
+               !parts[1].getAsInteger(10, strides.sequence) &&
+               !parts[2].getAsInteger(10, strides.head);
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    if (right && tensor.strided && name == tensor.name) {
+      problem.strides[tensor.name] = strides;
+      return Status::success();
+    }
+  return invalidInput("option '--strides' has the value '" + text.str() +
+                      "', expected a tensor and three integers as in 'k=32768,128,4096'");
+}
+
+/// --mask, or --causal, which is another word for one of them.
+static Result<Visibility> readMask(const Options &options) {
+  Visibility causal = options.has(OPT_causal) ? Visibility::causal() : Visibility();
+  if (!options.has(OPT_mask))
+    return causal;
+  Result<Visibility> mask = Visibility::parse(options.string(OPT_mask));
+  if (mask.ok() && options.has(OPT_causal) && *mask != causal)
+    return invalidInput("--mask and --causal say different things; leave one of them out");
+  return mask;
+}
+
+Result<ForwardProblem> run::readProblem(const Options &options) {
+  if (Result<ChosenChip> chip = chipNamed(architecture(options)); !chip.ok())
+    return chip.error();
+  ForwardProblem problem;
+  if (Status status = readExtents(options, problem); !status.ok())
+    return status.error();
+  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
+  if (!dtype.ok())
+    return dtype.error();
+  problem.dtype = *dtype;
+  Result<Layout> layout = parseLayout(options.string(OPT_layout, "bshd"));
+  if (!layout.ok())
+    return layout.error();
+  problem.layout = *layout;
+  Result<Visibility> mask = readMask(options);
+  if (!mask.ok())
+    return mask.error();
+  problem.visibility = *mask;
+  problem.wantLse = options.has(OPT_lse);
+  problem.fastScale = options.has(OPT_fast_scale);
+  problem.bias = options.has(OPT_bias);
+  if (options.has(OPT_scale)) {
+    Result<double> scale = options.real(OPT_scale);
+    if (!scale.ok())
+      return scale.error();
+    problem.scale = *scale;
+  }
+  for (const std::string &text : options.strings(OPT_strides))
+    if (Status status = readStrides(text, problem); !status.ok())
+      return status.error();
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  return problem;
+}
+
+Result<ForwardOptions> run::readForwardOptions(const Options &options) {
+  Result<DataKind> data = parseDataKind(options.string(OPT_data, "normal"));
+  if (!data.ok())
+    return data.error();
+  Result<verify::RunOptions> common = readRunOptions(options, runOptions);
+  if (!common.ok())
+    return common.error();
+  ForwardOptions result{*std::move(common)};
+  result.data = *data;
+  return result;
+}
+
+/// The options that decide how a kernel is compiled; nothing if none is there.
+static Result<std::optional<CompileOptions>> readCompileOptions(const Options &options) {
+  CompileOptions result;
+  if (options.has(OPT_schedule))
+    result.schedule = options.string(OPT_schedule);
+  for (auto [id, value] :
+       {std::pair(OPT_waves, &result.waves), std::pair(OPT_kv_tile, &result.kvTile)}) {
+    if (!options.has(id))
+      continue;
+    Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
+    if (!number.ok())
+      return number.error();
+    *value = *number;
+  }
+  if (options.has(OPT_block_order))
+    result.blockOrder = options.string(OPT_block_order);
+  result.target = architecture(options);
+  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder;
+  return any ? std::optional(result) : std::nullopt;
+}
+
+/// Options that say in different ways which kernel to take.
+static Status checkKernelOptions(const Options &options) {
+  if (options.has(OPT_code_object) != options.has(OPT_manifest))
+    return invalidInput(
+        "--code-object and --manifest belong together; give both, or none to compile");
+  for (auto [id, name] :
+       {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
+    if (options.has(id) && options.has(OPT_code_object))
+      return invalidInput("--" + std::string(name) +
+                          " has no effect on a --code-object that is already compiled; "
+                          "leave it out");
+    if (options.has(id) && options.has(OPT_kernel) && id != OPT_kernel && id != OPT_bundle)
+      return invalidInput("--" + std::string(name) +
+                          " has no effect on a registered --kernel, which says it itself; leave "
+                          "one of them out");
+  }
+  return Status::success();
+}
+
+Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem,
+                                   unsigned computeUnits) {
+  if (Status status = checkKernelOptions(options); !status.ok())
+    return status.error();
+  if (options.has(OPT_code_object) && problem.tuning.isSplit())
+    return invalidInput(
+        "--num-splits has no effect on a --code-object, which computes everything in "
+        "one launch; leave it out");
+  if (options.has(OPT_code_object)) {
+    Result<CompiledKernel> kernel =
+        readKernel(options.string(OPT_code_object), options.string(OPT_manifest));
+    if (!kernel.ok())
+      return kernel.error();
+    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+  }
+  Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
+  if (!compile.ok())
+    return compile.error();
+  Result<KernelFinder> finder =
+      KernelFinder::make(options.strings(OPT_bundle), {architecture(options), computeUnits});
+  if (!finder.ok())
+    return finder.error();
+  showProgress("compiling", 0);
+  if (*compile)
+    return finder->compile(problem, **compile);
+  std::string kernel = options.string(OPT_kernel, "auto");
+  if (const Result<KernelRegistry> &registry = KernelRegistry::shipped();
+      kernel != "auto" && registry.ok())
+    if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
+      return entry.error();
+  return finder->find(kernel, problem);
+}
+
+bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
+
+Result<size_t> run::mutatedLaunch(const Options &options) {
+  Result<int64_t> number = options.integer(OPT_launch, 1, 1, 2);
+  if (!number.ok())
+    return number.error();
+  return static_cast<size_t>(*number - 1);
+}
+
+Result<uint64_t> run::mutantCount(const Options &options) {
+  return readMutantCount(options, runOptions);
+}
+
+std::string run::architecture(const Options &options) {
+  return options.string(OPT_arch, kArchitecture.str());
+}
+
+std::string run::deviceName(const Options &options) {
+  return deviceFor(options.string(OPT_device, "auto"), architecture(options));
+}
+std::string run::jsonPath(const Options &options) { return options.string(OPT_json); }
+
+Result<TimeRequest> run::readTimeRequest(const Options &options, bool always) {
+  return TimeRequest::read(
+      options,
+      {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace, OPT_picture, OPT_time_grid},
+      always);
+}

@@ -1,0 +1,43 @@
+// The options of every subcommand that works on an attention forward: the problem, the kernel that
+// is to compute it, and how it is run and verified. One table, so that what works for one works for
+// all of them.
+#pragma once
+
+#include "KernelFinder.h"
+#include "Options.h"
+#include "TimeRequest.h"
+
+#include "Verify/Attention/RunForward.h"
+
+namespace hocket::run {
+
+/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
+/// asked for and printed.
+Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::StringRef summary,
+                                                   llvm::ArrayRef<const char *> args,
+                                                   ExtraOptions extra = ExtraOptions::None);
+
+/// The problem, complete with defaults and validated.
+Result<attention::ForwardProblem> readProblem(const Options &options);
+/// Data, seeds, interleavings, verification.
+Result<attention::ForwardOptions> readForwardOptions(const Options &options);
+/// The kernel to run: read from --code-object and --manifest, compiled as --schedule and its like
+/// say, named by --kernel, or chosen by the registry.
+/// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
+Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem,
+                              unsigned computeUnits = 0);
+/// --explain.
+bool wantsExplanation(const Options &options);
+/// --time and its companions; `always`: as if --time were given.
+Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
+/// --launch, counted from 0.
+Result<size_t> mutatedLaunch(const Options &options);
+/// --count: 0 is all.
+Result<uint64_t> mutantCount(const Options &options);
+/// --arch.
+std::string architecture(const Options &options);
+/// --device, as openDevice takes it, and --json.
+std::string deviceName(const Options &options);
+std::string jsonPath(const Options &options);
+
+} // namespace hocket::run

@@ -1,0 +1,35 @@
+// All subcommands on an attention forward
+include "Common.td"
+include "TimeOptions.td"
+
+defm batch : Value<"batch", "B", "Batch size (default: 1)">;
+defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
+defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
+defm heads : Value<"heads", "H", "Query heads (default: 1)">;
+defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
+defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
+defm head_dim_v : Value<"head-dim-v", "N", "Elements of a head of V and O (default: as --head-dim)">;
+defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
+defm mask : Value<"mask", "none|causal", "Which keys a query sees (default: none, all of them)">;
+def causal : Switch<"causal", "The same as --mask causal: query i sees key j when j <= i + seq-kv - seq-q">;
+defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
+def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
+def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before the product: faster, less accurate">;
+def bias : Switch<"bias", "Add a tensor to the scores; no registered kernel does, so this is refused">;
+defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of their own: 0 as the heuristic says, 1 none (default: 0)">;
+defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
+defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
+defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
+defm kernel : Value<"kernel", "NAME", "Registered kernel to run ('hocket-run registry'; default: auto, the one that the registry chooses)">;
+def explain : Switch<"explain", "fmha-fwd only: say why which registered kernel would be chosen, and run nothing">;
+defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
+defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
+defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
+defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: by heads and waves, docs/HeadSizes.md)">;
+defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;
+defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">;
+defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
+defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;
+defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; with another chip than gfx950 its simulator)">;
+defm launch : Value<"launch", "N", "Which kernel to mutate, of split KV: 1 the producer, 2 the one that combines (default: 1)">, Visibility<[MutateVis]>;
+include "RunOptions.td"

@@ -1,0 +1,29 @@
+// The options of every subcommand that works on a matrix product: the problem, the kernel that is
+// to compute it, and how it is run and verified.
+#pragma once
+
+#include "KernelFinder.h"
+#include "Options.h"
+#include "TimeRequest.h"
+
+#include "Verify/Gemm/RunGemm.h"
+
+namespace hocket::run {
+
+/// What the command line asks for.
+struct GemmRequest {
+  attention::CompiledKernel kernel;
+  gemm::GemmProblem problem;
+  gemm::GemmOptions options;
+  std::string device, json; ///< --device and --json
+  uint64_t mutants = 0;     ///< --count; 0: all
+  TimeRequest time;
+};
+
+/// Parses `args` for the subcommand `name`; `summary` heads its --help. An empty result: help was
+/// asked for and printed.
+Result<std::optional<GemmRequest>> parseGemmRequest(llvm::StringRef name, llvm::StringRef summary,
+                                                    llvm::ArrayRef<const char *> args,
+                                                    ExtraOptions extra = ExtraOptions::None);
+
+} // namespace hocket::run

@@ -1,0 +1,34 @@
+// From the command line to the options of a run.
+#include "RunOptions.h"
+
+#include "Output.h"
+
+using namespace hocket;
+using namespace hocket::run;
+
+Result<verify::RunOptions> run::readRunOptions(const Options &options, const RunOptionIds &ids) {
+  Result<uint64_t> seed = options.seed(ids.seed);
+  if (!seed.ok())
+    return seed.error();
+  Result<int64_t> interleavings = options.integer(ids.interleavings, 1, 1, 1 << 20);
+  if (!interleavings.ok())
+    return interleavings.error();
+  Result<int64_t> rows = options.integer(ids.checkRows, 0, 1, INT64_MAX);
+  if (!rows.ok())
+    return rows.error();
+  verify::RunOptions result;
+  result.seed = *seed;
+  result.interleavings = static_cast<unsigned>(*interleavings);
+  result.maxCheckedRows = *rows;
+  result.check = options.has(ids.check);
+  result.verify = !options.has(ids.noVerify);
+  result.progress = showProgress;
+  return result;
+}
+
+Result<uint64_t> run::readMutantCount(const Options &options, const RunOptionIds &ids) {
+  Result<int64_t> count = options.integer(ids.count, 0, 1, INT64_MAX);
+  if (!count.ok())
+    return count.error();
+  return static_cast<uint64_t>(*count);
+}
