@@ -191,6 +191,11 @@ Status attention::validate(const ForwardProblem &problem) {
   return Status::success();
 }
 
+/// A kernel that only tells "no mask" from "causal" must not take a third for one of them.
+static int64_t causalVariable(Visibility mask) {
+  return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
+}
+
 manifest::Variables attention::problemVariables(const ForwardProblem &problem,
                                                 const manifest::Addresses *addresses) {
   manifest::Variables variables = {
@@ -201,7 +206,7 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
       {"seq_kv", Value::integer(problem.seqKv)},
       {"head_dim", Value::integer(problem.headDim)},
       {"head_dim_v", Value::integer(problem.headDimV)},
-      {"causal", Value::integer(problem.visibility == Visibility::causal())},
+      {"causal", Value::integer(causalVariable(problem.visibility))},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},

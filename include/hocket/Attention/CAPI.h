@@ -59,7 +59,7 @@ typedef struct hocket_forward_problem {
                          needs a workspace [0] */
   hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
   hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
-  const char *mask; /* "none" or "causal"; NULL: as `causal` says [NULL] */
+  const char *mask; /* by name: "none", "causal"; NULL: as `causal` says [NULL] */
 } hocket_forward_problem;
 
 void hocket_forward_problem_init(hocket_forward_problem *problem);

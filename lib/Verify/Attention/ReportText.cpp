@@ -68,26 +68,15 @@ static void writeKernels(json::OStream &out, const ForwardReport &report) {
     });
 }
 
-std::string attention::toJson(const ForwardReport &report) {
-  return verify::jsonObject([&](json::OStream &out) {
-    verify::writeVerdict(out, report);
-    out.attributeObject("problem", [&] { writeProblem(out, report.problem); });
-    verify::writeDevice(out, report);
-    writeKernels(out, report);
-    out.attribute("data", StringRef(toString(report.options.data)));
-    out.attribute("seed", report.options.seed);
-    verify::writeLaunches(out, report);
-    if (report.options.check)
-      verify::writeFindings(out, report.findings);
-    if (report.verified)
-      out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
-    if (report.inspectedErrors)
-      out.attributeObject("model_order_errors", [&] { writeErrors(out, *report.inspectedErrors); });
-    out.attributeObject("host_seconds", [&] {
-      out.attribute("upload", finiteValue(report.uploadSeconds));
-      out.attribute("reference", finiteValue(report.referenceSeconds));
-      out.attribute("compare", finiteValue(report.compareSeconds));
-    });
+static void writeResult(json::OStream &out, const ForwardReport &report) {
+  if (report.verified)
+    out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
+  if (report.inspectedErrors)
+    out.attributeObject("model_order_errors", [&] { writeErrors(out, *report.inspectedErrors); });
+  out.attributeObject("host_seconds", [&] {
+    out.attribute("upload", finiteValue(report.uploadSeconds));
+    out.attribute("reference", finiteValue(report.referenceSeconds));
+    out.attribute("compare", finiteValue(report.compareSeconds));
   });
 }
 
@@ -111,18 +100,20 @@ static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report)
              " of what is allowed, executed in the order of the cycle model");
 }
 
+static verify::ReportBody bodyOf(const ForwardReport &report) {
+  return {report.problem.describe(),
+          toString(report.options.data),
+          report.options,
+          [&](json::OStream &out) { writeProblem(out, report.problem); },
+          [&](json::OStream &out) { writeKernels(out, report); },
+          [&](json::OStream &out) { writeResult(out, report); },
+          [&](llvm::raw_ostream &out) { writeErrorLines(out, report); }};
+}
+
+std::string attention::toJson(const ForwardReport &report) {
+  return verify::reportJson(report, bodyOf(report));
+}
+
 std::string attention::toText(const ForwardReport &report) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  line(out, "problem", report.problem.describe());
-  line(out, "data",
-       std::string(toString(report.options.data)) + ", seed " +
-           std::to_string(report.options.seed));
-  verify::deviceLine(out, report);
-  verify::kernelLines(out, report);
-  verify::launchLines(out, report);
-  if (report.verified)
-    writeErrorLines(out, report);
-  verify::outcomeLines(out, report, report.options.check);
-  return text;
+  return verify::reportText(report, bodyOf(report));
 }

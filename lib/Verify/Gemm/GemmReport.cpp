@@ -31,40 +31,35 @@ static void writeErrors(json::OStream &out, const GemmErrors &errors) {
   out.attribute("unwritten_elements", errors.unwrittenElements);
 }
 
-std::string gemm::toJson(const GemmReport &report) {
-  return verify::jsonObject([&](json::OStream &out) {
-    verify::writeVerdict(out, report);
-    out.attributeObject("problem", [&] { writeProblem(out, report.problem); });
-    verify::writeDevice(out, report);
+static void writeErrorLines(llvm::raw_ostream &out, const GemmErrors &errors) {
+  line(out, "rows checked",
+       std::to_string(errors.rowsChecked) + " of " + std::to_string(errors.rowsTotal));
+  line(out, "error",
+       decimal("%.3e", errors.tensorRelative) + " relative L2, worst element " +
+           decimal("%.2f", errors.worstRatio) + " of what is allowed");
+}
+
+static verify::ReportBody bodyOf(const GemmReport &report) {
+  auto writeKernel = [&](json::OStream &out) {
     out.attributeObject("kernel", [&] { verify::writeKernel(out, report.kernels.front()); });
-    out.attribute("data", StringRef(toString(report.options.data)));
-    out.attribute("seed", report.options.seed);
-    verify::writeLaunches(out, report);
-    if (report.options.check)
-      verify::writeFindings(out, report.findings);
+  };
+  auto writeResult = [&](json::OStream &out) {
     if (report.verified)
       out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
-  });
+  };
+  return {report.problem.describe(),
+          toString(report.options.data),
+          report.options,
+          [&](json::OStream &out) { writeProblem(out, report.problem); },
+          writeKernel,
+          writeResult,
+          [&](llvm::raw_ostream &out) { writeErrorLines(out, report.errors); }};
+}
+
+std::string gemm::toJson(const GemmReport &report) {
+  return verify::reportJson(report, bodyOf(report));
 }
 
 std::string gemm::toText(const GemmReport &report) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  line(out, "problem", report.problem.describe());
-  line(out, "data",
-       std::string(toString(report.options.data)) + ", seed " +
-           std::to_string(report.options.seed));
-  verify::deviceLine(out, report);
-  verify::kernelLines(out, report);
-  verify::launchLines(out, report);
-  if (report.verified) {
-    const GemmErrors &errors = report.errors;
-    line(out, "rows checked",
-         std::to_string(errors.rowsChecked) + " of " + std::to_string(errors.rowsTotal));
-    line(out, "error",
-         decimal("%.3e", errors.tensorRelative) + " relative L2, worst element " +
-             decimal("%.2f", errors.worstRatio) + " of what is allowed");
-  }
-  verify::outcomeLines(out, report, report.options.check);
-  return text;
+  return verify::reportText(report, bodyOf(report));
 }

@@ -63,8 +63,18 @@ TEST(Visibility, IsFoundByName) {
   EXPECT_EQ(*Visibility::parse("none"), Visibility());
   EXPECT_EQ(*Visibility::parse("causal"), Visibility::causal());
   EXPECT_NE(Visibility(), Visibility::causal());
-  EXPECT_EQ(Visibility::parse("full").error().message,
-            "mask 'full' is unknown; known are none, causal");
+  EXPECT_THAT(Visibility::parse("full").error().message,
+              testing::StartsWith("mask 'full' is unknown; known are none, causal"));
+}
+
+TEST(Visibility, ManifestsTakeAMaskForNoOther) {
+  ForwardProblem problem;
+  auto causal = [&] { return problemVariables(problem).at("causal").asInteger(); };
+  EXPECT_EQ(causal(), 0);
+  problem.visibility = Visibility::causal();
+  EXPECT_EQ(causal(), 1);
+  problem.visibility = Visibility(kEveryThird);
+  EXPECT_EQ(causal(), 2);
 }
 
 static ForwardProblem makeProblem(const MaskKind &kind) {
