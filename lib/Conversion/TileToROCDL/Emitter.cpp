@@ -115,6 +115,14 @@ Value Emitter::splat(Value scalar, VectorType type) {
   return vector::BroadcastOp::create(*this, type, scalar);
 }
 
+SmallVector<Value> hocket::lowering::elements(Emitter &emit, ValueRange vectors) {
+  SmallVector<Value> result;
+  for (Value vector : vectors)
+    for (int64_t i = 0; i != cast<VectorType>(vector.getType()).getNumElements(); ++i)
+      result.push_back(emit.element(vector, i));
+  return result;
+}
+
 Value hocket::lowering::bytesOfRows(Emitter &emit, Value extent, Value row, int64_t count,
                                     Value rowStride, int64_t rowBytes) {
   Value left = arith::SubIOp::create(emit, extent, row);

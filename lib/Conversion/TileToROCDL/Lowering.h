@@ -77,7 +77,13 @@ void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateStagingPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
-void populateComputePatterns(const mlir::TypeConverter &converter,
+void populateFragmentPatterns(const mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateProductPatterns(const mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateMaskPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          LoweringState &state);
+void populateSoftmaxPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateGridPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                           LoweringState &state);
@@ -88,15 +94,9 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
 class Emitter;
-struct RingValues;
 
 /// A failed layout computation is the op's error, in the layout library's words.
 mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
-
-/// The descriptor of tile number `tile` of a ring that advances by columns: it begins with the
-/// tile's first column and ends with the last row that exists.
-mlir::Value columnTileResource(Emitter &emit, const RingValues &ring, tile::RingType type,
-                               mlir::Value tile);
 
 /// A view's converted values, by name.
 class ViewValues {
@@ -150,6 +150,9 @@ public:
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
+
+/// All elements of a fragment's converted vectors, in register order.
+llvm::SmallVector<mlir::Value> elements(Emitter &emit, mlir::ValueRange vectors);
 
 /// Bytes from a view's row of `row` (i32) to the end of the last of at most `count` rows that
 /// exist, each `rowBytes` long, or 0 if none does. `rowStride` is in bytes (i64).

@@ -12,28 +12,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-Value hocket::lowering::columnTileResource(Emitter &emit, const RingValues &ring,
-                                           tile::RingType type, Value tile) {
-  // All in 31 bits: the launcher refuses strides for which a tile's rows span 2 GiB. Only the
-  // second part depends on the tile, so that the first can leave the loop. A dword that the last
-  // row cuts is read whole: the hardware takes it as out of bounds otherwise.
-  Value rows = arith::MinSIOp::create(emit, ring.rows, emit.i32(type.getShape()[0]));
-  Value before =
-      emit.mul(arith::SubIOp::create(emit, rows, emit.i32(1)), emit.toI32(ring.rowStride));
-  Value lastRow = arith::AndIOp::create(emit, emit.add(ring.rowBytes, emit.i32(3)), emit.i32(-4));
-  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, rows, emit.i32(0));
-  Value end = arith::SelectOp::create(emit, any, emit.add(before, lastRow), emit.i32(0));
-
-  Value skipped = emit.mul(tile, emit.i32(type.getShape()[1] * kElementBytes));
-  // Signed: LLVM would make a saturating subtraction of it, which scalar registers do not have.
-  Value bytes =
-      arith::MaxSIOp::create(emit, arith::SubIOp::create(emit, end, skipped), emit.i32(0));
-  auto wide = [&](Value value) {
-    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
-  };
-  return emit.bufferResource(emit.offset(ring.pointer, wide(skipped)), wide(bytes));
-}
-
 /// Steps along the depth of an operand, which run fastest among its vectors.
 static int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
 

@@ -1,7 +1,7 @@
 // Views, rings and LDS: buffer descriptors, LDS DMA, operand reads.
 //
-// A descriptor is re-based in scalar registers for every tile, and its size ends with the last row
-// that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
+// A descriptor is re-based in scalar registers for every tile (TileSource.h), and its size ends with
+// the last row that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
 // a tile offsets fit into 32 bits (the launcher refuses strides for which they do not); from the
 // tensor's start they are 64 bits wide.
 //
@@ -12,7 +12,7 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Lowering.h"
-#include "RowBounds.h"
+#include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "hocket/Layout/FragmentReads.h"
@@ -44,30 +44,6 @@ static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
 
-Value lowering::tileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                             int64_t rowBytes, Value stride) {
-  auto bytesOf = [&](Value count) {
-    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
-    return emit.add(before, emit.i32(rowBytes));
-  };
-  Value perTile = emit.i32(rows);
-  Value last =
-      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
-  Value whole = bytesOf(perTile);
-  Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
-  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
-  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
-  Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
-
-  auto wide = [&](Value value) {
-    return arith::ExtUIOp::create(emit, emit.getI64Type(), value).getResult();
-  };
-  Value tileStride = emit.mul(stride, perTile);
-  Value start = emit.offset(ring.pointer, emit.mul(wide(tile), wide(tileStride)));
-  return emit.bufferResource(start, wide(bytes));
-}
-
 namespace {
 struct RingPattern : TilePattern<tile::RingOp> {
   using TilePattern::TilePattern;
@@ -75,17 +51,10 @@ struct RingPattern : TilePattern<tile::RingOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    // The dimensions of rows and of columns, and where the ring's first row is.
-    int64_t rows = op.getByColumns() ? 0 : 1, columns = op.getView().getType().getRank() - 1;
-    Value first = op.getByColumns() ? adaptor.getIndices()[0].front() : emit.i32(0);
-    SmallVector<Value> indices = {first};
-    if (!op.getByColumns())
-      indices = {adaptor.getIndices()[0].front(), first, adaptor.getIndices()[1].front()};
-    SmallVector<Value> values = {
-        elementAddress(emit, view, indices), byteStride(emit, view, rows),
-        arith::SubIOp::create(emit, view.extent(emit, rows), first),
-        emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset())),
-        emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
+    SmallVector<Value> indices;
+    for (ValueRange index : adaptor.getIndices())
+      indices.push_back(index.front());
+    SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -244,8 +213,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
   LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
-    tile::RingType type = op.getRing().getType();
-    Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ringOp.getLayout(), type);
+    Result<LdsTileLayout> layout =
+        tile::toLdsTileLayout(*ringOp.getLayout(), op.getRing().getType());
     if (!layout)
       return layoutError(op, layout.error());
     const KernelValues &kernel = state.of(op);
@@ -258,12 +227,8 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
 
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    bool byColumns = ringOp.getByColumns();
-    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
-    Value resource = byColumns ? columnTileResource(emit, ring, type, tile)
-                               : tileResource(emit, ring, tile, type.getShape()[0],
-                                              bounds.rowBytes, stride);
+    auto [resource, stride, bounds] =
+        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front());
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);

@@ -30,13 +30,4 @@ public:
   const int64_t rowBytes;
 };
 
-/// The descriptor of tile number `tile`, which is not negative, whose rows beyond the ring's read
-/// as zero. What does not depend on the tile is written so that it can leave the loop: a whole
-/// tile's bytes, the last one's, and the stride of tiles (a tile spans less than 2 GiB).
-mlir::Value tileResource(Emitter &emit, const RingValues &ring, mlir::Value tile, int64_t rows,
-                         int64_t rowBytes, mlir::Value stride);
-
-/// A failed layout computation is the op's error, in the layout library's words.
-mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);
-
 } // namespace hocket::lowering

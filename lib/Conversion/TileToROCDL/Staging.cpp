@@ -4,7 +4,7 @@
 // columns that do not exist are out of the descriptor's bounds, as everywhere (RowBounds.h). LLVM
 // counts the loads and waits for them in front of the stores.
 #include "Lowering.h"
-#include "RowBounds.h"
+#include "TileSource.h"
 
 #include "hocket/Layout/LdsStaging.h"
 
@@ -56,13 +56,8 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     const LdsStagingPlan &plan = staged->plan;
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
-    tile::RingType type = op.getRing().getType();
-    bool byColumns = ringOp.getByColumns();
-    RowBounds bounds = byColumns ? RowBounds() : RowBounds(ringOp.getView().getType());
-    Value stride = emit.toI32(ring.rowStride), tile = adaptor.getTile().front();
-    Value resource =
-        byColumns ? columnTileResource(emit, ring, type, tile)
-                  : tileResource(emit, ring, tile, type.getShape()[0], bounds.rowBytes, stride);
+    auto [resource, stride, bounds] =
+        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front());
     auto coordinateOf = [&](std::string_view dim) -> Value {
       Value lane = emit.linear(plan.source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan.source, dims::Wave, dim, kernel.wave);

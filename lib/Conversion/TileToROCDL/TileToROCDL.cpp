@@ -1,8 +1,7 @@
 // convert-tile-to-rocdl: from "which step when" to "which lane does what".
 //
 // Steps have done their work by now and are inlined; then one dialect conversion turns every tile
-// op into upstream ops. The patterns are in Kernel.cpp, Memory.cpp, Staging.cpp, Compute.cpp and
-// Combine.cpp, those of matrices in Grid.cpp and Matrix.cpp.
+// op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Lowering.h"
 
 #include "hocket/Conversion/Passes.h"
@@ -126,7 +125,10 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateKernelPatterns(converter, patterns, state);
     populateMemoryPatterns(converter, patterns, state);
     populateStagingPatterns(converter, patterns, state);
-    populateComputePatterns(converter, patterns, state);
+    populateFragmentPatterns(converter, patterns, state);
+    populateProductPatterns(converter, patterns, state);
+    populateMaskPatterns(converter, patterns, state);
+    populateSoftmaxPatterns(converter, patterns, state);
     populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);

@@ -1,0 +1,169 @@
+// Fragments as a whole: constants, parts, signs, scales, and conversions to operands.
+//
+// Conversions are emitted pair by pair or on whole vectors, which LLVM 22 turns into v_cvt_pk
+// (docs/CodeGeneration.md).
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+namespace {
+struct FillPattern : TilePattern<tile::FillOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::FillOp op, OpAdaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    SmallVector<Value> results;
+    for (Type type : types) {
+      TypedAttr value = op.getValueAttr();
+      if (auto vector = dyn_cast<VectorType>(type)) {
+        if (vector.getElementType() != op.getValueAttr().getType())
+          value = FloatAttr::get(vector.getElementType(), op.getValue().convertToDouble());
+        value = DenseElementsAttr::get(vector, value);
+      }
+      results.push_back(arith::ConstantOp::create(emit, value));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct SlicePattern : TilePattern<tile::SliceOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SliceOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    // Accumulator blocks: rows run fastest, then columns (hocket/Layout/Mfma.h).
+    tile::FragType source = op.getSource().getType(), result = op.getResult().getType();
+    SmallVector<Value> blocks;
+    for (int64_t column = 0; column != source.getColumns() / kBlock; ++column)
+      for (int64_t row = 0; row != result.getRows() / kBlock; ++row)
+        blocks.push_back(adaptor.getSource()[column * (source.getRows() / kBlock) +
+                                             op.getFirstRow() / kBlock + row]);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{blocks});
+    return success();
+  }
+};
+
+struct ConcatPattern : TilePattern<tile::ConcatOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ConcatOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    // Right operands: steps along the depth run fastest, then blocks of columns.
+    SmallVector<Value> vectors;
+    int64_t columns = op.getResult().getType().getColumns() / kBlock;
+    for (int64_t column = 0; column != columns; ++column)
+      for (ValueRange source : adaptor.getSources()) {
+        int64_t steps = source.size() / columns;
+        for (int64_t step = 0; step != steps; ++step)
+          vectors.push_back(source[column * steps + step]);
+      }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
+    return success();
+  }
+};
+
+struct NegatePattern : TilePattern<tile::NegateOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NegateOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    bool wide = op.getSource().getType().getLayout() == tile::FragLayout::Acc;
+    int64_t sign = wide ? int32_t(0x80000000) : int32_t(0x80008000);
+    Value flip =
+        arith::SelectOp::create(emit, adaptor.getCondition().front(), emit.i32(sign), emit.i32(0));
+    SmallVector<Value> results;
+    for (Value part : adaptor.getSource()) {
+      auto type = cast<VectorType>(part.getType());
+      int64_t words = type.getNumElements() * type.getElementTypeBitWidth() / 32;
+      auto wordsType = VectorType::get({words}, emit.getI32Type());
+      Value bits = LLVM::BitcastOp::create(emit, wordsType, part);
+      Value flipped = arith::XOrIOp::create(emit, bits, emit.splat(flip, wordsType));
+      results.push_back(LLVM::BitcastOp::create(emit, type, flipped));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+/// A fragment times a number: pair by pair in f32, rounded back.
+struct ScalePattern : TilePattern<tile::ScaleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ScaleOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> results;
+    for (Value part : adaptor.getSource()) {
+      auto type = cast<VectorType>(part.getType());
+      auto wide = VectorType::get(type.getShape(), emit.getF32Type());
+      bool narrow = !type.getElementType().isF32();
+      Value source = narrow ? LLVM::FPExtOp::create(emit, wide, part).getResult() : part;
+      Value scaled =
+          arith::MulFOp::create(emit, source, emit.splat(adaptor.getFactor().front(), wide));
+      results.push_back(narrow ? LLVM::FPTruncOp::create(emit, type, scaled).getResult() : scaled);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct PackPattern : TilePattern<tile::PackOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::PackOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> results;
+    for (Value block : adaptor.getSource())
+      for (int64_t first = 0; first != kAccRegisters; first += kOperandElements)
+        results.push_back(operand(emit, op.getResult().getType().getElementType(),
+                                  state.of(op).arch->features.bf16Conversion, block, first));
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+
+  /// Two f32 to bf16, to nearest even, in integer instructions: half of what LLVM needs, which
+  /// keeps every NaN one. The NaNs that come here do not need it: they have zeros, or a product's
+  /// own pattern, in the lower half, so that nothing carries into the sign.
+  static Value roundToBf16(Emitter &emit, VectorType narrow, Value two) {
+    SmallVector<Value> rounded;
+    for (int64_t i : {0, 1}) {
+      Value bits = LLVM::BitcastOp::create(emit, emit.getI32Type(), emit.element(two, i));
+      Value odd = arith::AndIOp::create(emit, arith::ShRUIOp::create(emit, bits, emit.i32(16)),
+                                        emit.i32(1));
+      Value bias = emit.add(odd, emit.i32(0x7fff));
+      rounded.push_back(emit.add(bits, bias));
+    }
+    // The upper halves of both, the second on top.
+    Value pair = emit.intrinsic("llvm.amdgcn.perm", emit.getI32Type(),
+                                ValueRange{rounded[1], rounded[0], emit.i32(0x07060302)});
+    return LLVM::BitcastOp::create(emit, narrow, pair);
+  }
+
+  /// One operand of the matrix instruction from elements `first` on, pair by pair: each pair is one
+  /// instruction that can be scheduled alone.
+  static Value operand(Emitter &emit, Type element, bool convertsBf16, Value block, int64_t first) {
+    Value result = LLVM::PoisonOp::create(emit, VectorType::get({kOperandElements}, element));
+    auto wide = VectorType::get({2}, emit.getF32Type()), narrow = VectorType::get({2}, element);
+    for (int64_t i = 0; i != kOperandElements; i += 2) {
+      Value two = vector::FromElementsOp::create(
+          emit, wide,
+          ValueRange{emit.element(block, first + i), emit.element(block, first + i + 1)});
+      Value packed = element.isBF16() && !convertsBf16
+                         ? roundToBf16(emit, narrow, two)
+                         : LLVM::FPTruncOp::create(emit, narrow, two).getResult();
+      result = vector::InsertStridedSliceOp::create(emit, packed, result, i, /*strides=*/1);
+    }
+    return result;
+  }
+};
+} // namespace
+
+void hocket::lowering::populateFragmentPatterns(const TypeConverter &converter,
+    RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, ScalePattern, PackPattern>(converter, patterns.getContext(), state);
+}

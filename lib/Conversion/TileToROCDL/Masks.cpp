@@ -1,0 +1,118 @@
+// Masks: scores and operands of which only a part counts.
+//
+// A mask costs only where it cuts: a branch leaves the other tiles alone.
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
+                            StringRef constraints) {
+  return LLVM::InlineAsmOp::create(
+      emit, TypeRange(result), operands, text, constraints,
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+}
+
+namespace {
+/// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
+/// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
+/// matrix instruction that wrote the score.
+struct MaskPattern : TilePattern<tile::MaskOp> {
+  using TilePattern::TilePattern;
+
+  /// Integers below this are operands by themselves.
+  static constexpr int64_t kInlineConstants = 64;
+
+  /// Wait states between the matrix instruction that may have written the scores last and the first
+  /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
+  /// once, and would leave out those of the way around the mask if the way through it looked short.
+  static void waitForMatrixResults(Emitter &emit, const ArchInfo &arch, Type scores) {
+    const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
+    const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
+    int64_t states = hazard ? hazard->resultToUse : 0;
+    for (; states > 0; states -= arch.maxNop)
+      ROCDL::SNopOp::create(emit,
+                            emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
+  }
+
+  /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
+  /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
+  /// register of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
+    Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
+    Type type =
+        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
+    SmallVector<Value> kept;
+    for (auto [i, key] : llvm::enumerate(keys)) {
+      // Counted from a key near enough for an inline constant.
+      int64_t base = key / kInlineConstants * kInlineConstants;
+      Value near =
+          base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
+      std::string text = "v_cmp_le_i32_e64 $1, " + std::to_string(key - base) +
+                         ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
+      SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
+      auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
+      kept.push_back(
+          LLVM::ExtractValueOp::create(emit, statement.getResult(0), ArrayRef<int64_t>{0}));
+    }
+    return vector::FromElementsOp::create(emit, cast<VectorType>(score.getType()), kept);
+  }
+
+  LogicalResult matchAndRewrite(tile::MaskOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getScores().getType();
+    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, frag.getRows(), frag.getColumns());
+    if (!layout || frag.getColumns() != kBlock)
+      return op.emitOpError() << "masks " << frag << ", only " << kBlock
+                              << " columns are supported";
+
+    Value lane = state.of(op).lane;
+    Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
+    Value uniformLast = arith::SubIOp::create(emit, adaptor.getBelow().front(), emit.i32(1));
+    Value last = uniformLast;
+    if (op.getDiagonal()) {
+      Value diagonal = adaptor.getDiagonal().front();
+      Value column = emit.linear(*layout, dims::Lane, dims::Col, lane);
+      last = arith::MinSIOp::create(emit, last, emit.add(diagonal, column));
+      uniformLast = arith::MinSIOp::create(emit, uniformLast, diagonal);
+    }
+    // The last visible key, counted from the first that this lane holds; a tile in which every
+    // query sees every key is left alone.
+    Value laneRow = emit.linear(*layout, dims::Lane, dims::Row, lane);
+    Value limit = arith::SubIOp::create(emit, last, emit.add(firstKey, laneRow));
+    Value tileLast = emit.add(firstKey, emit.i32(frag.getRows() - 1));
+    Value cuts = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, tileLast, uniformLast);
+
+    ValueRange scores = adaptor.getScores();
+    auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      waitForMatrixResults(emit, *state.of(op).arch, scores.front().getType());
+      SmallVector<Value> masked;
+      for (auto [block, score] : llvm::enumerate(scores)) {
+        SmallVector<int64_t> keys;
+        for (int64_t i = 0; i != kAccRegisters; ++i)
+          keys.push_back(
+              layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row));
+        masked.push_back(maskBlock(emit, score, keys, limit));
+      }
+      scf::YieldOp::create(emit, masked);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, scores);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateMaskPatterns(const TypeConverter &converter,
+    RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<MaskPattern>(converter, patterns.getContext(), state);
+}

@@ -1,0 +1,347 @@
+// The online softmax: maxima and sums of rows, the reference point, weights and results.
+//
+// The forms emitted here are those that LLVM 22 turns into the intended instructions
+// (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as dot
+// products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
+// reassociate: all schedules of an algorithm give the same bits.
+#include "Lowering.h"
+
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+/// Beyond this many halvings any f32 is 0: keeps the conversion of a huge step in range.
+static constexpr float kMaxHalvings = 1000.0f;
+
+static Value maximum(Emitter &emit, Value a, Value b) {
+  return arith::MaxNumFOp::create(emit, a, b, arith::FastMathFlags::nnan);
+}
+
+/// Whether `value > bound` in any lane of the wave.
+static Value anyLane(Emitter &emit, Value value, Value bound) {
+  Value beyond = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, value, bound);
+  Value votes = ROCDL::BallotOp::create(emit, emit.getI64Type(), beyond);
+  return arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, votes, emit.i64(0));
+}
+
+/// Whether the row has seen no visible key yet: its bound is -inf.
+static Value isFirst(Emitter &emit, Value bound) {
+  Value lowest = emit.f32(-std::numeric_limits<float>::infinity());
+  return arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, bound, lowest);
+}
+
+/// 2 to the power of -halvings, an integer of any size.
+static Value powerOfTwo(Emitter &emit, Value halvings) {
+  Value limited = arith::MinNumFOp::create(emit, halvings, emit.f32(kMaxHalvings));
+  Value exponent =
+      arith::FPToSIOp::create(emit, emit.getI32Type(), arith::NegFOp::create(emit, limited));
+  return LLVM::LoadExpOp::create(emit, emit.getF32Type(), emit.f32(1.0f), exponent);
+}
+
+/// `values` with `combine(value, amount)` in place of each where `moved` holds: a branch around
+/// vector operations. One range of results for each range of values.
+static SmallVector<ValueRange> combineWhen(Emitter &emit, Value moved, Value amount,
+                                    ArrayRef<ValueRange> ranges,
+                                    function_ref<Value(Value, Value)> combine) {
+  SmallVector<Value> values;
+  for (ValueRange range : ranges)
+    values.append(range.begin(), range.end());
+  auto branch =
+      scf::IfOp::create(emit, ValueRange(values).getTypes(), moved, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(branch.thenBlock());
+    SmallVector<Value> combined;
+    for (Value value : values) {
+      auto type = dyn_cast<VectorType>(value.getType());
+      combined.push_back(combine(value, type ? emit.splat(amount, type) : amount));
+    }
+    scf::YieldOp::create(emit, combined);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(emit, values);
+  }
+  SmallVector<ValueRange> results;
+  size_t next = 0;
+  for (ValueRange range : ranges) {
+    results.push_back(ValueRange(branch.getResults().slice(next, range.size())));
+    next += range.size();
+  }
+  return results;
+}
+
+namespace {
+struct RowMaxPattern : TilePattern<tile::RowMaxOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RowMaxOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    // A chain for each block: the next instruction need not wait for the one before.
+    SmallVector<Value> maxima;
+    for (Value block : adaptor.getSource()) {
+      SmallVector<Value> scores = elements(emit, block);
+      Value max = scores.front();
+      for (Value score : llvm::drop_begin(scores))
+        max = maximum(emit, max, score);
+      maxima.push_back(max);
+    }
+    Value max = maxima.front();
+    for (Value other : llvm::drop_begin(maxima))
+      max = maximum(emit, max, other);
+    rewriter.replaceOp(op, max);
+    return success();
+  }
+};
+
+struct RowSumPattern : TilePattern<tile::RowSumOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RowSumOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    bool packed = op.getSource().getType().getLayout() == tile::FragLayout::RhsAcc;
+    Value init = adaptor.getInit().front();
+    bool hasDot =
+        state.of(op).arch->features.bf16Dot || !op.getSource().getType().getElementType().isBF16();
+    ValueRange source = adaptor.getSource();
+    rewriter.replaceOp(op, !packed  ? sumWide(emit, source, init)
+                           : hasDot ? sumPacked(emit, source, init)
+                                    : sumWidened(emit, source, init));
+    return success();
+  }
+
+  static Value sumWide(Emitter &emit, ValueRange source, Value sum) {
+    for (Value element : elements(emit, source))
+      sum = arith::AddFOp::create(emit, sum, element);
+    return sum;
+  }
+
+  /// Packed bf16 where no dot product takes them: a bf16 is the upper half of an f32.
+  static Value sumWidened(Emitter &emit, ValueRange source, Value sum) {
+    auto words = VectorType::get({kOperandElements / 2}, emit.getI32Type());
+    for (Value packed : source) {
+      Value bits = LLVM::BitcastOp::create(emit, words, packed);
+      for (int64_t i = 0; i != kOperandElements / 2; ++i) {
+        Value word = emit.element(bits, i);
+        Value low = arith::ShLIOp::create(emit, word, emit.i32(16));
+        Value high = arith::AndIOp::create(emit, word, emit.i32(int32_t(0xffff0000)));
+        for (Value part : {low, high})
+          sum = arith::AddFOp::create(emit, sum,
+                                      LLVM::BitcastOp::create(emit, emit.getF32Type(), part));
+      }
+    }
+    return sum;
+  }
+
+  static Value sumPacked(Emitter &emit, ValueRange source, Value sum) {
+    Type element = cast<VectorType>(source.front().getType()).getElementType();
+    auto pair = VectorType::get({2}, element);
+    Value ones =
+        arith::ConstantOp::create(emit, DenseElementsAttr::get(pair, FloatAttr::get(element, 1.0)));
+    Value noClamp = arith::ConstantOp::create(emit, emit.getBoolAttr(false));
+    StringRef intrinsic = element.isBF16() ? "llvm.amdgcn.fdot2.f32.bf16" : "llvm.amdgcn.fdot2";
+    for (Value packed : source)
+      for (int64_t i = 0; i != kOperandElements; i += 2) {
+        Value two = vector::ExtractStridedSliceOp::create(emit, packed, i, 2, 1);
+        sum = LLVM::CallIntrinsicOp::create(emit, emit.getF32Type(), emit.getStringAttr(intrinsic),
+                                            ValueRange{two, ones, sum, noClamp})
+                  .getResult(0);
+      }
+    return sum;
+  }
+};
+
+struct SettlePattern : TilePattern<tile::SettleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SettleOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value max = adaptor.getMax(), reference = adaptor.getReference(), bound = adaptor.getBound();
+    Type f32 = emit.getF32Type();
+    Value moved = anyLane(emit, max, bound);
+    auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(emit, move(emit, state.of(op), op, adaptor));
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, ValueRange{reference, bound, emit.f32(1.0f)});
+    }
+    rewriter.replaceOp(op, {branch.getResult(0), branch.getResult(1), branch.getResult(2), moved});
+    return success();
+  }
+
+  /// The rare case: new reference, bound and factor of rows that moved; others keep theirs.
+  static SmallVector<Value> move(Emitter &emit, const KernelValues &kernel, tile::SettleOp op,
+                                 OpAdaptor adaptor) {
+    Value reference = adaptor.getReference(), bound = adaptor.getBound(),
+          scale = adaptor.getScale();
+    auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
+    Value max = maximum(emit, low, high);
+    Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
+    Value scaled = arith::MulFOp::create(emit, max, scale);
+    // What was summed against the old reference shrinks by whole halvings. A first reference has
+    // nothing to shrink: it is the maximum itself, whose weight is 1.
+    Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
+    Value first = isFirst(emit, bound);
+    Value further = arith::AddFOp::create(emit, reference, step);
+    Value wanted = arith::SelectOp::create(emit, first, scaled, further);
+    Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
+    Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
+
+    Value threshold = emit.f32(op.getThreshold().convertToFloat());
+    Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
+    Value beyondWanted =
+        arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
+    return {arith::SelectOp::create(emit, moves, wanted, reference),
+            arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
+  }
+};
+
+struct SettleRelativePattern : TilePattern<tile::SettleRelativeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SettleRelativeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value max = adaptor.getMax(), bound = adaptor.getBound();
+    Type f32 = emit.getF32Type();
+    Value moved = anyLane(emit, max, bound);
+    auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      auto [low, high] = emit.bothHalves(state.of(op), max);
+      Value whole = maximum(emit, low, high);
+      Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, whole, bound);
+      Value zero = emit.f32(0.0f);
+      Value first = isFirst(emit, bound);
+      Value wanted =
+          arith::SelectOp::create(emit, first, whole, LLVM::FCeilOp::create(emit, whole));
+      Value step = arith::SelectOp::create(emit, moves, wanted, zero);
+      Value shrinks = arith::SelectOp::create(emit, first, zero, step);
+      Value threshold = emit.f32(op.getThreshold().convertToFloat());
+      scf::YieldOp::create(emit,
+                           ValueRange{step, arith::SelectOp::create(emit, moves, threshold, bound),
+                                      powerOfTwo(emit, shrinks)});
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, ValueRange{emit.f32(0.0f), bound, emit.f32(1.0f)});
+    }
+    rewriter.replaceOp(op, {branch.getResult(0), branch.getResult(1), branch.getResult(2), moved});
+    return success();
+  }
+};
+
+struct RescalePattern : TilePattern<tile::RescaleOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RescaleOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto multiply = [&](Value value, Value by) -> Value {
+      return arith::MulFOp::create(emit, value, by);
+    };
+    rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
+                                                   adaptor.getFactor().front(), adaptor.getValues(),
+                                                   multiply));
+    return success();
+  }
+};
+
+struct ShiftPattern : TilePattern<tile::ShiftOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::ShiftOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto subtract = [&](Value value, Value by) -> Value {
+      return arith::SubFOp::create(emit, value, by);
+    };
+    rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
+                                                   adaptor.getStep().front(), adaptor.getValues(),
+                                                   subtract));
+    return success();
+  }
+};
+
+struct Exp2Pattern : TilePattern<tile::Exp2Op> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::Exp2Op op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    bool scaled = !adaptor.getScale().empty();
+    Value scale = scaled ? adaptor.getScale().front() : Value();
+    Value minus =
+        scaled ? arith::NegFOp::create(emit, adaptor.getReference().front()).getResult() : Value();
+    SmallVector<Value> results;
+    for (Value block : adaptor.getScores()) {
+      SmallVector<Value> values;
+      for (Value score : elements(emit, block)) {
+        Value exponent =
+            scaled ? LLVM::FMAOp::create(emit, score, scale, minus).getResult() : score;
+        values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
+      }
+      results.push_back(
+          vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct NegatedRowPattern : TilePattern<tile::NegatedRowOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NegatedRowOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value first = emit.element(adaptor.getSource().front(), 0);
+    rewriter.replaceOpWithNewOp<arith::NegFOp>(op, first);
+    return success();
+  }
+};
+
+struct UnifyPattern : TilePattern<tile::UnifyOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::UnifyOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto [low, high] = emit.bothHalves(state.of(op), adaptor.getSource());
+    rewriter.replaceOpWithNewOp<arith::AddFOp>(op, low, high);
+    return success();
+  }
+};
+
+struct NormalizePattern : TilePattern<tile::NormalizeOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::NormalizeOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value sum = adaptor.getSum().front(), zero = emit.f32(0.0f);
+    Value empty = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, sum, zero);
+    Value reciprocal = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), sum);
+    Value factor = arith::SelectOp::create(emit, empty, zero, reciprocal);
+    SmallVector<Value> results;
+    for (Value block : adaptor.getSource()) {
+      Value by = emit.splat(factor, cast<VectorType>(block.getType()));
+      results.push_back(arith::MulFOp::create(emit, block, by));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+struct LogSumPattern : TilePattern<tile::LogSumOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LogSumOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    // log2(0) is -inf, and so is the result; the reference of such a row is 0.
+    Value log = LLVM::Log2Op::create(emit, adaptor.getSum());
+    Value total = arith::AddFOp::create(emit, log, adaptor.getReference());
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, total, emit.f32(0.693147180559945f));
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
+    RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, RescalePattern, ShiftPattern, Exp2Pattern, NegatedRowPattern, UnifyPattern, NormalizePattern, LogSumPattern>(converter, patterns.getContext(), state);
+}

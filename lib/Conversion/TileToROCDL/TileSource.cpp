@@ -1,0 +1,103 @@
+// Where the tiles of a ring lie in global memory, as code.
+#include "TileSource.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static Value zeroExtended(Emitter &emit, Value value) {
+  return arith::ExtUIOp::create(emit, emit.getI64Type(), value);
+}
+
+/// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
+/// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
+/// one's, and the stride of tiles (a tile spans less than 2 GiB).
+static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                             int64_t rowBytes, Value stride) {
+  auto bytesOf = [&](Value count) {
+    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
+    return emit.add(before, emit.i32(rowBytes));
+  };
+  Value perTile = emit.i32(rows);
+  Value last =
+      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
+  Value whole = bytesOf(perTile);
+  Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
+  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
+  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
+  Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
+  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+
+  Value tileStride = emit.mul(stride, perTile);
+  Value start = emit.offset(
+      ring.pointer, emit.mul(zeroExtended(emit, tile), zeroExtended(emit, tileStride)));
+  return emit.bufferResource(start, zeroExtended(emit, bytes));
+}
+
+/// Tiles that follow one another along columns: the descriptor begins with the tile's first column
+/// and ends with the last row that exists.
+static Value columnTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                                int64_t rowBytes) {
+  // All in 31 bits: the launcher refuses strides for which a tile's rows span 2 GiB. Only the
+  // second part depends on the tile, so that the first can leave the loop. A dword that the last
+  // row cuts is read whole: the hardware takes it as out of bounds otherwise.
+  Value existing = arith::MinSIOp::create(emit, ring.rows, emit.i32(rows));
+  Value before =
+      emit.mul(arith::SubIOp::create(emit, existing, emit.i32(1)), emit.toI32(ring.rowStride));
+  Value lastRow = arith::AndIOp::create(emit, emit.add(ring.rowBytes, emit.i32(3)), emit.i32(-4));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, existing, emit.i32(0));
+  Value end = arith::SelectOp::create(emit, any, emit.add(before, lastRow), emit.i32(0));
+
+  Value skipped = emit.mul(tile, emit.i32(rowBytes));
+  // Signed: LLVM would make a saturating subtraction of it, which scalar registers do not have.
+  Value bytes =
+      arith::MaxSIOp::create(emit, arith::SubIOp::create(emit, end, skipped), emit.i32(0));
+  Value start = emit.offset(ring.pointer, zeroExtended(emit, skipped));
+  return emit.bufferResource(start, zeroExtended(emit, bytes));
+}
+
+SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring,
+                                                const ViewValues &view, ArrayRef<Value> indices,
+                                                Value lds) {
+  tile::TileSourceOpInterface source = ring;
+  int64_t rows = source.getRowDimension(), columns = source.getSourceType().getRank() - 1;
+  Value first;
+  SmallVector<Value> origin;
+  switch (source.getAdvance()) {
+  case tile::TileAdvance::Rows:
+    first = emit.i32(0);
+    origin = {indices[0], first, indices[1]};
+    break;
+  case tile::TileAdvance::Columns:
+    first = indices[0];
+    origin = {first};
+    break;
+  }
+  Value pointer = elementAddress(emit, view, origin);
+  Value stride = emit.mul(view.stride(rows), emit.i64(view.elementBytes()));
+  Value count = arith::SubIOp::create(emit, view.extent(emit, rows), first);
+  Value place = emit.offset(lds, emit.i32(*ring.getLdsOffset()));
+  return {pointer, stride, count, place,
+          emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
+}
+
+SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingValues &values,
+                                        Value tile) {
+  auto source = ring.getDefiningOp<tile::TileSourceOpInterface>();
+  auto type = cast<tile::RingType>(ring.getType());
+  Value stride = emit.toI32(values.rowStride);
+  switch (source.getAdvance()) {
+  case tile::TileAdvance::Rows: {
+    RowBounds bounds(source.getSourceType());
+    Value resource =
+        rowTileResource(emit, values, tile, source.getTileStep(), bounds.rowBytes, stride);
+    return {resource, stride, bounds};
+  }
+  case tile::TileAdvance::Columns: {
+    Value resource = columnTileResource(emit, values, tile, type.getShape()[0],
+                                        source.getTileStep() * kElementBytes);
+    return {resource, stride, RowBounds()};
+  }
+  }
+  llvm_unreachable("all kinds of sources are handled");
+}
