@@ -6,8 +6,8 @@
 using namespace hocket;
 using namespace hocket::attention;
 
-/// What combines slices works on what others computed: it has heads of V's size alone, sees no keys,
-/// and few of the options concern it.
+/// What combines slices works on what others computed: it has heads of V's size alone, sees no
+/// keys, and few of the options concern it.
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
   variant.dtype = problem.dtype;

@@ -13,7 +13,8 @@ static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxSpan = int64_t(1) <<
 std::vector<TensorSpec> GemmProblem::tensors() const {
   auto matrix = [&](const char *name, TensorRole role, int64_t rows, int64_t columns) {
     auto given = strides.find(name);
-    int64_t stride = given != strides.end() ? given->second : manifest::saturatingAdd(columns, 7) / 8 * 8;
+    int64_t stride =
+        given != strides.end() ? given->second : manifest::saturatingAdd(columns, 7) / 8 * 8;
     return TensorSpec{
         name, role, dtype, columns, {{"row", std::string(name) + "_stride", rows, stride}}};
   };

@@ -20,9 +20,9 @@ Status TensorRun::place(Contents contents, uint64_t guardBehind) {
   for (const TensorSpec &spec : specs) {
     if (!spec.wanted)
       continue;
-    Result<std::unique_ptr<DeviceTensor>> tensor =
-        DeviceTensor::create(device, spec.name, spec.rowOffsets(),
-                             static_cast<uint64_t>(spec.rowBytes()), options.alignment, guardBehind);
+    Result<std::unique_ptr<DeviceTensor>> tensor = DeviceTensor::create(
+        device, spec.name, spec.rowOffsets(), static_cast<uint64_t>(spec.rowBytes()),
+        options.alignment, guardBehind);
     if (!tensor.ok())
       return tensor.error();
     tensors[spec.name] = *std::move(tensor);

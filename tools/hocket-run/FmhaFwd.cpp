@@ -128,9 +128,9 @@ static Result<int> runProblem(const Options &options) {
     out << "compiled      earlier, taken from the cache\n";
   out << time->text();
   if (time->microseconds() > 0)
-    out << llvm::format("  predicted     %.1f TFLOP/s%s\n",
-                        run::tflops(*problem, time->microseconds()),
-                        problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
+    out << llvm::format(
+        "  predicted     %.1f TFLOP/s%s\n", run::tflops(*problem, time->microseconds()),
+        problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
       !status.ok())
     return status.error();

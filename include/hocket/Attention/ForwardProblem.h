@@ -118,8 +118,8 @@ TensorStrides stridesOf(const manifest::TensorSpec &tensor);
 
 /// Checks what no kernel takes: an extent below 1, a head ratio that is not whole, a scale that is
 /// not finite, a number of splits out of range, strides of what is no tensor, and what
-/// `manifest::validate` refuses of a tensor. InvalidInput; the message names the field as hocket-run
-/// spells it, without dashes.
+/// `manifest::validate` refuses of a tensor. InvalidInput; the message names the field as
+/// hocket-run spells it, without dashes.
 Status validate(const ForwardProblem &problem);
 
 /// The variables that a manifest may use (docs/Manifest.md). Without `addresses` those of tensors

@@ -12,8 +12,8 @@ namespace hocket {
 
 using ForwardKernel = attention::CompiledKernel;
 
-/// The `attn.forward` that computes `semantics`; `split`: it is a producer of split KV. What depends
-/// on run-time values (batch, lengths, heads, strides, scale, the number of splits) is left to the
+/// The `attn.forward` that computes `semantics`; `split`: it is a producer of split KV. What
+/// depends on run-time values (batch, lengths, heads, strides, scale, the number of splits) is left to the
 /// kernel's arguments.
 std::string describeForward(const attention::ForwardSemantics &semantics, bool split);
 std::string describeForward(const attention::ForwardProblem &problem);
@@ -21,8 +21,8 @@ std::string describeForward(const attention::ForwardProblem &problem);
 /// The `attn.combine` that folds the slices of a split forward.
 std::string describeCombine(const attention::ForwardSemantics &semantics);
 
-/// Compiles `text`, from the stage `options.from` on, to a code object; `name` is what messages call
-/// it. The manifest's `kernel` is empty if the text has not exactly one kernel with bindings.
+/// Compiles `text`, from the stage `options.from` on, to a code object; `name` is what messages
+/// call it. The manifest's `kernel` is empty if the text has not exactly one kernel with bindings.
 Result<attention::CompiledKernel> compileKernel(std::string_view text, std::string_view name,
                                                 const CompileOptions &options = {});
 

@@ -12,7 +12,8 @@ using namespace hocket::attention;
 namespace {
 /// Every third key of a window that moves with the row, and is empty for the first rows.
 KeyRange window(int64_t row, Lengths lengths) {
-  return {std::clamp<int64_t>(row - 40, 0, lengths.kv), std::clamp<int64_t>(row - 4, 0, lengths.kv)};
+  return {std::clamp<int64_t>(row - 40, 0, lengths.kv),
+          std::clamp<int64_t>(row - 4, 0, lengths.kv)};
 }
 constexpr MaskKind kEveryThird{
     .name = "every_third",

@@ -97,7 +97,8 @@ TEST(Jit, ErrorsCarryTheDiagnostics) {
 /// A selection: every kernel, head size and option once. HOCKET_ALL_PROBLEMS=1 takes all.
 static bool isChecked(const KernelVariant &variant) {
   return std::getenv("HOCKET_ALL_PROBLEMS") ||
-         (variant.wantLse && (variant.visibility == Visibility::causal()) && variant.dtype == DataType::BF16);
+         (variant.wantLse && (variant.visibility == Visibility::causal()) &&
+          variant.dtype == DataType::BF16);
 }
 
 TEST(Jit, RegisteredVariantsCompileAndTakeTheirProblems) {

@@ -1,6 +1,6 @@
-// Every kind of mask that there is, compiled, executed and verified: lengths that leave rows without
-// keys, diagonals in the middle of a tile, and blocks that end within them. Whoever adds a kind
-// finds it tested here.
+// Every kind of mask that there is, compiled, executed and verified: lengths that leave rows
+// without keys, diagonals in the middle of a tile, and blocks that end within them. Whoever adds a
+// kind finds it tested here.
 #include "Problems.h"
 
 #include <gtest/gtest.h>

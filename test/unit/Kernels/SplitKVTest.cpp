@@ -130,7 +130,8 @@ static Outputs runPlan(const ForwardProblem &problem) {
   auto reports = (*plan)->run(*device, buffers);
   EXPECT_TRUE(reports.ok()) << reports.error().message;
   EXPECT_TRUE(
-      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers["o"].address).ok());
+      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers["o"].address)
+          .ok());
   EXPECT_TRUE(
       device->copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)), buffers["lse"].address)
           .ok());

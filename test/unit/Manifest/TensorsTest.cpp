@@ -64,8 +64,9 @@ TEST(Tensors, RefusalsNameTensorAndDimension) {
             "tensor 't' spans more than 70368744177664 bytes; use smaller strides");
   TensorSpec tall = makeTensor();
   tall.dimensions[2].stride = int64_t(1) << 28;
-  EXPECT_EQ(errorOf(tall), "the sequence stride of 't' is 268435456 elements, a tile of 5 rows then "
-                           "spans 2147483656 bytes; it must stay below 2147483648");
+  EXPECT_EQ(errorOf(tall),
+            "the sequence stride of 't' is 268435456 elements, a tile of 5 rows then "
+            "spans 2147483656 bytes; it must stay below 2147483648");
   TensorSpec overlapping = makeTensor();
   overlapping.dimensions[1].stride = 8;
   EXPECT_EQ(errorOf(overlapping), "the strides of 't' make its rows overlap: a stride of 8 elements "
