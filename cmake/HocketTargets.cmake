@@ -34,7 +34,10 @@ target_include_directories(HocketMLIR INTERFACE
 target_link_libraries(HocketMLIR INTERFACE MLIR HocketLLVM)
 
 # One precompiled header serves every MLIR source: 14 s a source without, 2 s with.
-file(WRITE ${PROJECT_BINARY_DIR}/HocketMLIRPCH.cpp "// Carries the precompiled header; see HocketTargets.cmake.\n")
+# Written once: a newer file would have everything compiled again after each run of cmake.
+if(NOT EXISTS ${PROJECT_BINARY_DIR}/HocketMLIRPCH.cpp)
+  file(WRITE ${PROJECT_BINARY_DIR}/HocketMLIRPCH.cpp "// Carries the precompiled header; see HocketTargets.cmake.\n")
+endif()
 add_library(HocketMLIRPCH OBJECT ${PROJECT_BINARY_DIR}/HocketMLIRPCH.cpp)
 target_link_libraries(HocketMLIRPCH PRIVATE HocketCompileOptions HocketMLIR)
 target_precompile_headers(HocketMLIRPCH PRIVATE ${PROJECT_SOURCE_DIR}/cmake/MLIRPrecompiled.h)

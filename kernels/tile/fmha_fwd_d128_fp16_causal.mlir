@@ -85,7 +85,10 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
   %lowest = tile.fill 0xFF800000 : !tile.rows<32xf32>
 
   // One iteration for each tile of 64 keys. kernels/schedules says which step runs when.
+  // Tiles are counted to the last key that a row of the workgroup sees, at most 255 keys behind the first row's last:
+  // the loop says so of the bounds that masks cut at, and tiles before that run without masks.
   %final_pv, %final_reference, %final_bound, %final_sum, %final_exact_sum = tile.for_tiles %t = 0 to %tiles
+      cut_right(%seq_kv within 0, %diagonal within 255)
       init(%old_pv = %no_output : !tile.frag<128x32xf32, acc>,
            %old_reference = %zero_rows : !tile.rows<32xf32>,
            %old_bound = %lowest : !tile.rows<32xf32>,

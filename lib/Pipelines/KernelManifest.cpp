@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace hocket;
 
-/// As in the lowering of `tile.block_id`.
-static constexpr int64_t kBatchesPerZ = 32768;
 static constexpr int64_t kWaveSize = 64;
 /// What a descriptor's base must be aligned to for 16-byte loads.
 static constexpr uint32_t kTensorAlignment = 16;
@@ -32,11 +30,8 @@ public:
     // The tiles that pass through LDS have a row for each key, or a column for each step in depth.
     for (auto source : kernel.getBody().getOps<tile::TileSourceOpInterface>())
       result.tileKeys = static_cast<uint32_t>(source.getTileStep());
-    for (tile::BlockIdOp block : kernel.getBody().getOps<tile::BlockIdOp>())
-      result.waveRows = static_cast<uint32_t>(block.getRows() / kernel.getWaves());
-    for (tile::BlockTileOp block : kernel.getBody().getOps<tile::BlockTileOp>())
-      result.waveRows =
-          static_cast<uint32_t>(block.getRows() * block.getColumns() / kernel.getWaves());
+    for (auto grid : kernel.getBody().getOps<tile::GridOpInterface>())
+      result.waveRows = static_cast<uint32_t>(grid.getGridShape().blockSize() / kernel.getWaves());
     if (Status status = setGrid(); !status)
       return status.error();
     if (Status status = setWorkspace(); !status)
@@ -139,45 +134,37 @@ private:
     return Status::success();
   }
 
+  /// The grid follows from the one op that says which part of a view a workgroup works on.
   Status setGrid() {
-    SmallVector<tile::BlockTileOp> tiles(kernel.getBody().getOps<tile::BlockTileOp>());
-    SmallVector<tile::BlockIdOp> blocks(kernel.getBody().getOps<tile::BlockIdOp>());
-    if (!tiles.empty() && blocks.empty())
-      return setMatrixGrid(tiles);
-    if (blocks.empty())
+    SmallVector<tile::GridOpInterface> ops(kernel.getBody().getOps<tile::GridOpInterface>());
+    if (ops.empty())
       return Status::success();
-    auto sizes = viewSizes.find(blocks.front().getView());
-    if (blocks.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 3)
-      return invalidInput(
-          "kernel '" + result.kernel +
-          "': the grid follows from one 'tile.block_id' of a view with run-time batch, "
-          "sequence and heads, which is an argument");
-    const auto &[batch, sequence, heads] =
-        std::tie(sizes->second[0], sizes->second[1], sizes->second[2]);
-    std::string rows = std::to_string(blocks.front().getRows());
-    std::string perZ = std::to_string(kBatchesPerZ);
-    std::string grid[3] = {"ceildiv(" + sequence + ", " + rows + ") * (" + heads + ")",
-                           "min(" + batch + ", " + perZ + ")",
-                           "ceildiv(" + batch + ", " + perZ + ")"};
-    for (unsigned dimension = 0; dimension != 3; ++dimension)
-      if (Status status = setGridDimension(dimension, grid[dimension]); !status)
-        return status;
-    return Status::success();
+    auto sizes = viewSizes.find(ops.front().getView());
+    int64_t rank = cast<tile::ViewType>(ops.front().getView().getType()).getRank();
+    bool isMatrix = rank == 2;
+    if (ops.size() > 1 || sizes == viewSizes.end() ||
+        static_cast<int64_t>(sizes->second.size()) < std::min<int64_t>(rank, 3))
+      return invalidInput("kernel '" + result.kernel + "': the grid follows from one " +
+                          (isMatrix ? "'tile.block_tile' of a matrix with run-time rows and columns"
+                                    : "'tile.block_id' of a view with run-time batch, sequence and "
+                                      "heads") +
+                          ", which is an argument");
+    tile::GridShape shape = ops.front().getGridShape();
+    std::string x;
+    for (const tile::GridBlocks &blocks : shape.x)
+      x += (x.empty() ? "" : " * ") + blockCount(sizes->second[blocks.dimension], blocks.size);
+    if (Status status = setGridDimension(0, x); !status || !shape.rounds)
+      return status;
+    const std::string &counted = sizes->second[*shape.rounds];
+    std::string round = std::to_string(tile::kGridRound);
+    if (Status status = setGridDimension(1, "min(" + counted + ", " + round + ")"); !status)
+      return status;
+    return setGridDimension(2, blockCount(counted, tile::kGridRound));
   }
 
-  /// One workgroup for each block of a matrix, all along x.
-  Status setMatrixGrid(ArrayRef<tile::BlockTileOp> tiles) {
-    tile::BlockTileOp tile = tiles.front();
-    auto sizes = viewSizes.find(tile.getView());
-    if (tiles.size() > 1 || sizes == viewSizes.end() || sizes->second.size() != 2)
-      return invalidInput("kernel '" + result.kernel +
-                          "': the grid follows from one 'tile.block_tile' of a matrix with "
-                          "run-time rows and columns, which is an argument");
-    auto blocks = [&](const std::string &extent, int64_t size) {
-      return "ceildiv(" + extent + ", " + std::to_string(size) + ")";
-    };
-    return setGridDimension(0, blocks(sizes->second[0], tile.getRows()) + " * " +
-                                   blocks(sizes->second[1], tile.getColumns()));
+  /// The expression for the blocks of `size` in `extent`.
+  static std::string blockCount(const std::string &extent, int64_t size) {
+    return size == 1 ? "(" + extent + ")" : "ceildiv(" + extent + ", " + std::to_string(size) + ")";
   }
 
   Status setGridDimension(unsigned dimension, const std::string &text) {

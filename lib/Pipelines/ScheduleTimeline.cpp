@@ -13,7 +13,7 @@ using namespace hocket;
 using namespace hocket::tile;
 
 /// More tiles are not tried to make the steady loop run.
-static constexpr int64_t kMostTiles = 256;
+static constexpr int64_t kMaxTiles = 256;
 
 namespace {
 class TimelineReader {
@@ -215,7 +215,7 @@ FailureOr<Timeline> hocket::readTimeline(ModuleOp module) {
     return kernel->emitOpError() << "has " << program->counts().size()
                                  << " loops over tiles with counts of their own, a drawing shows "
                                     "one";
-  for (int64_t tiles = 1; tiles <= kMostTiles; ++tiles) {
+  for (int64_t tiles = 1; tiles <= kMaxTiles; ++tiles) {
     FailureOr<ClusterTrace> trace = program->run({tiles}, /*landmarks=*/true);
     if (failed(trace))
       return failure();
@@ -226,6 +226,6 @@ FailureOr<Timeline> hocket::readTimeline(ModuleOp module) {
     reader.timeline.tiles = tiles;
     return std::move(reader.timeline);
   }
-  return kernel->emitOpError() << "has no loop over tiles that runs with up to " << kMostTiles
+  return kernel->emitOpError() << "has no loop over tiles that runs with up to " << kMaxTiles
                                << " tiles; there is nothing to draw";
 }

@@ -12,5 +12,8 @@
 #include "Attn/IR/AttnDialect.h.inc"
 #include "Attn/IR/AttnEnums.h.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "Attn/IR/AttnAttrs.h.inc"
+
 #define GET_OP_CLASSES
 #include "Attn/IR/AttnOps.h.inc"

@@ -2,6 +2,7 @@
 #include "Attn/IR/Attn.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -10,10 +11,95 @@ using namespace hocket::attn;
 #include "Attn/IR/AttnDialect.cpp.inc"
 #include "Attn/IR/AttnEnums.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "Attn/IR/AttnAttrs.cpp.inc"
+
+// What a mask is called: `none`, `causal`, `window(left, right)` with `?` for no end.
+
+static ParseResult parseWindowSide(AsmParser &parser, std::optional<int64_t> &side) {
+  if (succeeded(parser.parseOptionalQuestion()))
+    return success();
+  SMLoc loc = parser.getCurrentLocation();
+  int64_t keys = 0;
+  if (parser.parseInteger(keys))
+    return failure();
+  if (keys < 0)
+    return parser.emitError(loc) << "a window reaches " << keys
+                                 << " keys, expected a number from 0, or '?' for no end";
+  side = keys;
+  return success();
+}
+
+static FailureOr<VisibilityAttr> parseVisibilityName(AsmParser &parser) {
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (failed(parser.parseOptionalKeyword(&name)))
+    return parser.emitError(loc) << "expected a mask: none, causal or window(left, right)";
+  std::optional<int64_t> left, right;
+  if (name == "causal")
+    right = 0;
+  else if (name == "window") {
+    if (parser.parseLParen() || parseWindowSide(parser, left) || parser.parseComma() ||
+        parseWindowSide(parser, right) || parser.parseRParen())
+      return failure();
+  } else if (name != "none")
+    return parser.emitError(loc) << "unknown mask '" << name
+                                 << "', expected none, causal or window(left, right)";
+  return VisibilityAttr::get(parser.getContext(), left, right);
+}
+
+static void printVisibilityName(AsmPrinter &printer, VisibilityAttr attr) {
+  auto side = [&](std::optional<int64_t> keys) {
+    keys ? printer << *keys : printer << "?";
+  };
+  if (attr.isAll()) {
+    printer << "none";
+  } else if (attr.isCausal()) {
+    printer << "causal";
+  } else {
+    printer << "window(";
+    side(attr.getLeft());
+    printer << ", ";
+    side(attr.getRight());
+    printer << ")";
+  }
+}
+
+Attribute VisibilityAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<VisibilityAttr> attr = parseVisibilityName(parser);
+  return failed(attr) || parser.parseGreater() ? Attribute() : *attr;
+}
+
+void VisibilityAttr::print(AsmPrinter &printer) const {
+  printer << "<";
+  printVisibilityName(printer, *this);
+  printer << ">";
+}
+
+/// All keys is what an op without a mask sees.
+static ParseResult parseVisibility(OpAsmParser &parser, VisibilityAttr &attr) {
+  FailureOr<VisibilityAttr> parsed = parseVisibilityName(parser);
+  if (failed(parsed))
+    return failure();
+  if (!parsed->isAll())
+    attr = *parsed;
+  return success();
+}
+
+static void printVisibility(OpAsmPrinter &printer, Operation *, VisibilityAttr attr) {
+  printVisibilityName(printer, attr);
+}
+
 #define GET_OP_CLASSES
 #include "Attn/IR/AttnOps.cpp.inc"
 
 void AttnDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "Attn/IR/AttnAttrs.cpp.inc"
+      >();
   addOperations<
 #define GET_OP_LIST
 #include "Attn/IR/AttnOps.cpp.inc"

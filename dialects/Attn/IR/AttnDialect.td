@@ -2,6 +2,7 @@
 #ifndef HOCKET_ATTN_DIALECT_TD
 #define HOCKET_ATTN_DIALECT_TD
 
+include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -16,12 +17,24 @@ def AttnDialect : Dialect {
     One op describes a problem as its user sees it. `convert-attn-to-tile` expands it into a kernel
     of the `tile` dialect, which can be dumped, edited and compiled in its place.
   }];
+  let useDefaultAttributePrinterParser = 1;
 }
 
-def Attn_Mask : I32EnumAttr<"Mask", "which keys a query sees", [
-    I32EnumAttrCase<"None", 0, "none">,
-    I32EnumAttrCase<"Causal", 1, "causal">]> {
-  let cppNamespace = "::hocket::attn";
+def Attn_VisibilityAttr : AttrDef<AttnDialect, "Visibility"> {
+  let mnemonic = "visibility";
+  let summary = "which keys a query sees, as far as a range of keys says it";
+  let description = [{
+    With d = i + seq_kv - seq_q, the key that stands beside query i when both end together, query i sees
+    key j if `j >= d - left` and `j <= d + right`; a side that is left out has no end. `mask(none)` has
+    neither, `mask(causal)` is `right` = 0, `mask(window(left, right))` gives both, `?` for no end.
+  }];
+  let parameters = (ins OptionalParameter<"std::optional<int64_t>">:$left,
+      OptionalParameter<"std::optional<int64_t>">:$right);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    bool isAll() const { return !getLeft() && !getRight(); }
+    bool isCausal() const { return !getLeft() && getRight() == 0; }
+  }];
 }
 
 def Attn_BlockOrder : I32EnumAttr<"BlockOrder", "which workgroup works on which rows and heads", [
@@ -36,7 +49,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     Q is (batch, seq_q, heads, head_dim), K is (batch, seq_kv, kv_heads, head_dim), V is (batch,
     seq_kv, kv_heads, head_dim_v), O is (batch, seq_q, heads, head_dim_v); `head_dim_v` is
     `head_dim` where it is left out. The order of the dimensions in memory is given by run-time strides. Batch, lengths, heads and
-    scale are run-time values. `causal` is bottom-right: query i sees key j when
+    scale are run-time values. `mask(causal)` is bottom-right: query i sees key j when
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
 
@@ -65,14 +78,14 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
       OptionalAttr<I64Attr>:$head_dim_v,
-      DefaultValuedAttr<Attn_Mask, "::hocket::attn::Mask::None">:$mask, UnitAttr:$lse,
+      OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
-    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` $mask `)` | `lse` $lse | `fast_scale` $fast_scale
+    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse | `fast_scale` $fast_scale
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`)
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
@@ -81,6 +94,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let extraClassDeclaration = [{
     /// Elements of a head of V and O: `head_dim_v`, or `head_dim` where it is left out.
     int64_t getValueHeadDim() { return getHeadDimV() ? *getHeadDimV() : getHeadDim(); }
+    /// Which keys a query sees: `mask`, or all where it is left out.
+    VisibilityAttr getKeyVisibility() {
+      return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
+    }
     /// The dimensions of heads, by name.
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};

@@ -83,6 +83,13 @@ LogicalResult MaskOp::verify() {
   return requireLayout(*this, "scores", getScores().getType(), FragLayout::Acc);
 }
 
+SmallVector<TileBound> MaskOp::getTileBounds() {
+  SmallVector<TileBound> bounds = {{getBelow(), TileSide::Right}};
+  if (getDiagonal())
+    bounds.push_back({getDiagonal(), TileSide::Right});
+  return bounds;
+}
+
 static LogicalResult requireColumns(Operation *op, FragType frag, RowsType rows) {
   if (frag.getColumns() == rows.getSize())
     return success();

@@ -66,4 +66,33 @@ def Tile_TileSourceOpInterface : OpInterface<"TileSourceOpInterface"> {
   ];
 }
 
+def Tile_MaskOpInterface : OpInterface<"MaskOpInterface"> {
+  let cppNamespace = "::hocket::tile";
+  let description = [{
+    An op that hides what lies beyond bounds in a tile, and leaves a tile that no bound cuts as it is. The loop over
+    tiles says where bounds lie (`cut_left`, `cut_right`): in a tile that all of the op's bounds leave whole, what it
+    masks takes its place.
+  }];
+  let methods = [
+    InterfaceMethod<"What is masked: of the type of the only result.", "::mlir::Value", "getMasked">,
+    InterfaceMethod<"The number of the tile (i32).", "::mlir::Value", "getTile">,
+    InterfaceMethod<"Places of a tile along the dimension in which bounds count: keys, or elements of the depth.",
+      "int64_t", "getTileExtent">,
+    InterfaceMethod<"Every bound, and on which side of it things are hidden.",
+      "::llvm::SmallVector<::hocket::tile::TileBound>", "getTileBounds">,
+  ];
+}
+
+def Tile_GridOpInterface : OpInterface<"GridOpInterface"> {
+  let cppNamespace = "::hocket::tile";
+  let description = [{
+    An op that says which part of a view a workgroup works on, and so how large the grid is. Manifests make
+    expressions of the grid's shape and the lowering makes code of it: both from what is said here.
+  }];
+  let methods = [
+    InterfaceMethod<"The view whose blocks the grid counts.", "::mlir::Value", "getView">,
+    InterfaceMethod<"How the grid counts them.", "::hocket::tile::GridShape", "getGridShape">,
+  ];
+}
+
 #endif // HOCKET_TILE_INTERFACES_TD

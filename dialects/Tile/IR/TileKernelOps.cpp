@@ -113,7 +113,7 @@ LogicalResult DimOp::verify() {
 }
 
 /// Rows of one workgroup or wave; more would not fit into 32-bit row numbers with their sums.
-static constexpr int64_t kMostRows = 65536;
+static constexpr int64_t kMaxRows = 65536;
 
 static LogicalResult requireRank4(Operation *op, ViewType view) {
   if (view.getRank() != 4)
@@ -126,9 +126,9 @@ static LogicalResult requireRank4(Operation *op, ViewType view) {
 }
 
 static LogicalResult requireRows(Operation *op, int64_t rows) {
-  if (rows >= 1 && rows <= kMostRows)
+  if (rows >= 1 && rows <= kMaxRows)
     return success();
-  return op->emitOpError() << "rows(" << rows << "), expected 1 to " << kMostRows;
+  return op->emitOpError() << "rows(" << rows << "), expected 1 to " << kMaxRows;
 }
 
 LogicalResult WaveRowOp::verify() {
@@ -174,7 +174,7 @@ static bool coversColumns(int64_t columns, ViewType view) {
 // Rings
 
 /// Beyond what any target has, and small enough to multiply.
-static constexpr int64_t kMostSlots = 1024, kMostLdsBytes = 1 << 20;
+static constexpr int64_t kMaxSlots = 1024, kMaxLdsBytes = 1 << 20;
 
 LogicalResult RingOp::verify() {
   ViewType view = getView().getType();
@@ -193,11 +193,11 @@ LogicalResult RingOp::verify() {
     return emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                          << view.getShape()[3] << kColumnsHint;
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
-  if (depth < 1 || depth > kMostSlots)
-    return emitOpError() << "depth(" << depth << "), expected 1 to " << kMostSlots;
-  if (offset < 0 || offset > kMostLdsBytes || offset % 16 != 0)
+  if (depth < 1 || depth > kMaxSlots)
+    return emitOpError() << "depth(" << depth << "), expected 1 to " << kMaxSlots;
+  if (offset < 0 || offset > kMaxLdsBytes || offset % 16 != 0)
     return emitOpError() << "at(" << offset << "), expected a multiple of 16 from 0 to "
-                         << kMostLdsBytes;
+                         << kMaxLdsBytes;
   if (!getLayout())
     return success();
   Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
@@ -267,7 +267,7 @@ LogicalResult StoreRowsOp::verify() {
 }
 
 /// Widest rows that lanes of one wave cover.
-static constexpr int64_t kMostCombined = 64 * CombineOp::kElementsOfLane;
+static constexpr int64_t kMaxCombined = 64 * CombineOp::kElementsOfLane;
 
 LogicalResult CombineOp::verify() {
   ViewType partial = getPartial().getType(), o = getO().getType();
@@ -279,9 +279,9 @@ LogicalResult CombineOp::verify() {
   if (partial.getShape()[3] != getColumns())
     return emitOpError() << "folds rows of " << partial.getShape()[3] << " elements into rows of "
                          << getColumns() << ", expected the same number";
-  if (getColumns() % kColumnsOfLoad != 0 || getColumns() > kMostCombined)
+  if (getColumns() % kColumnsOfLoad != 0 || getColumns() > kMaxCombined)
     return emitOpError() << "folds rows of " << getColumns() << " elements, expected a multiple of "
-                         << kColumnsOfLoad << " up to " << kMostCombined;
+                         << kColumnsOfLoad << " up to " << kMaxCombined;
   for (Value view : {getPartialLse(), getLse()})
     if (auto type = view ? cast<ViewType>(view.getType()) : ViewType();
         type && (type.getRank() != 3 || !type.getElementType().isF32()))

@@ -8,6 +8,72 @@ using namespace hocket::tile;
 
 // ForTilesOp
 
+namespace {
+/// What stands in one of the loop's clauses on cut tiles, before its values are resolved.
+struct ParsedCuts {
+  SmallVector<OpAsmParser::UnresolvedOperand> bounds;
+  SmallVector<int64_t> within;
+};
+} // namespace
+
+/// `cut_right(%keys within 0, %diagonal within 255)`, or nothing.
+static ParseResult parseCuts(OpAsmParser &parser, StringRef keyword, ParsedCuts &cuts) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  auto parseCut = [&]() -> ParseResult {
+    return failure(parser.parseOperand(cuts.bounds.emplace_back()) ||
+                   parser.parseKeyword("within") ||
+                   parser.parseInteger(cuts.within.emplace_back()));
+  };
+  return parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseCut);
+}
+
+static void printCuts(OpAsmPrinter &printer, StringRef keyword, OperandRange bounds,
+                      ArrayRef<int64_t> within) {
+  if (bounds.empty())
+    return;
+  printer << " " << keyword << "(";
+  llvm::interleaveComma(llvm::zip_equal(bounds, within), printer, [&](auto cut) {
+    printer << std::get<0>(cut) << " within " << std::get<1>(cut);
+  });
+  printer << ")";
+}
+
+void ForTilesOp::build(OpBuilder &builder, OperationState &state, Value count, ValueRange inits,
+                       ArrayRef<TileCut> cuts, FlatSymbolRefAttr schedule) {
+  SmallVector<Value> bounds[2];
+  SmallVector<int64_t> within[2];
+  for (const TileCut &cut : cuts) {
+    bool right = cut.bound.side == TileSide::Right;
+    bounds[right].push_back(cut.bound.value);
+    within[right].push_back(cut.within);
+  }
+  build(builder, state, inits.getTypes(), count, inits, bounds[0], bounds[1],
+        builder.getDenseI64ArrayAttr(within[0]), builder.getDenseI64ArrayAttr(within[1]), schedule);
+}
+
+SmallVector<TileCut> ForTilesOp::getCuts() {
+  SmallVector<TileCut> cuts;
+  for (auto [bound, within] : llvm::zip_equal(getLeftBounds(), getLeftWithin()))
+    cuts.push_back({{bound, TileSide::Left}, within});
+  for (auto [bound, within] : llvm::zip_equal(getRightBounds(), getRightWithin()))
+    cuts.push_back({{bound, TileSide::Right}, within});
+  return cuts;
+}
+
+bool ForTilesOp::isWhole(ArrayRef<TileBound> bounds, int64_t extent, int64_t before,
+                         int64_t after) {
+  SmallVector<TileCut> cuts = getCuts();
+  return llvm::all_of(bounds, [&](const TileBound &bound) {
+    const TileCut *cut = llvm::find_if(cuts, [&](const TileCut &c) { return c.bound == bound; });
+    if (cut == cuts.end())
+      return false;
+    // The place in the first or last tile from which the clause counts may be any of it.
+    int64_t tiles = bound.side == TileSide::Left ? before : after;
+    return tiles > 0 && tiles * extent >= cut->within + extent - 1;
+  });
+}
+
 ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   Type i32 = builder.getI32Type();
@@ -23,6 +89,9 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   if (zero != 0)
     return parser.emitError(zeroLoc, "a loop over tiles starts at 0");
+  ParsedCuts left, right;
+  if (parseCuts(parser, "cut_left", left) || parseCuts(parser, "cut_right", right))
+    return failure();
   SmallVector<OpAsmParser::UnresolvedOperand> inits;
   SMLoc initLoc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("init"))) {
@@ -39,10 +108,20 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
     result.addTypes(carried.type);
   FlatSymbolRefAttr schedule;
   if (parser.resolveOperands(inits, result.types, initLoc, result.operands) ||
+      parser.resolveOperands(left.bounds, i32, result.operands) ||
+      parser.resolveOperands(right.bounds, i32, result.operands) ||
       parser.parseKeyword("schedule") || parser.parseLParen() ||
       parser.parseAttribute(schedule, getScheduleAttrName(result.name), result.attributes) ||
       parser.parseRParen() || parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
+  result.addAttribute(getLeftWithinAttrName(result.name),
+                      builder.getDenseI64ArrayAttr(left.within));
+  result.addAttribute(getRightWithinAttrName(result.name),
+                      builder.getDenseI64ArrayAttr(right.within));
+  llvm::copy(ArrayRef<int32_t>({1, static_cast<int32_t>(inits.size()),
+                                static_cast<int32_t>(left.bounds.size()),
+                                static_cast<int32_t>(right.bounds.size())}),
+             result.getOrAddProperties<Properties>().operandSegmentSizes.begin());
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments))
     return failure();
@@ -52,6 +131,8 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void ForTilesOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getTile() << " = 0 to " << getCount();
+  printCuts(printer, "cut_left", getLeftBounds(), getLeftWithin());
+  printCuts(printer, "cut_right", getRightBounds(), getRightWithin());
   if (!getInits().empty()) {
     printer << " init(";
     llvm::interleaveComma(llvm::zip_equal(getCarried(), getInits()), printer, [&](auto pair) {
@@ -61,9 +142,32 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
     printer << ")";
   }
   printer << " schedule(" << getScheduleAttr() << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getScheduleAttrName()});
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                            {getScheduleAttrName(), getLeftWithinAttrName(),
+                                             getRightWithinAttrName(), "operandSegmentSizes"});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, !getInits().empty());
+}
+
+/// Places beyond which sums with the tiles of a loop would not fit into 32 bits.
+static constexpr int64_t kMaxWithin = int64_t(1) << 30;
+
+LogicalResult ForTilesOp::verify() {
+  if (getLeftBounds().size() != getLeftWithin().size() ||
+      getRightBounds().size() != getRightWithin().size())
+    return emitOpError("has bounds that cut its tiles without saying within what, or the reverse");
+  SmallVector<TileBound> seen;
+  for (const TileCut &cut : getCuts()) {
+    StringRef clause = cut.bound.side == TileSide::Left ? "cut_left" : "cut_right";
+    if (cut.within < 0 || cut.within > kMaxWithin)
+      return emitOpError() << "says '" << clause << "' within " << cut.within
+                           << ", expected 0 to " << kMaxWithin
+                           << "; a bound of which nothing is known is left out";
+    if (llvm::is_contained(seen, cut.bound))
+      return emitOpError() << "lists a bound twice in '" << clause << "'; remove one";
+    seen.push_back(cut.bound);
+  }
+  return success();
 }
 
 LogicalResult ForTilesOp::verifyRegions() {
@@ -102,12 +206,12 @@ LogicalResult StepOp::verify() {
 // ScheduleOp
 
 /// Copies of an iteration that a schedule may ask for: each is written out.
-static constexpr int64_t kMostCopies = 16;
+static constexpr int64_t kMaxCopies = 16;
 
 LogicalResult ScheduleOp::verifyRegions() {
   int64_t unroll = getUnroll();
-  if (unroll < 1 || unroll > kMostCopies)
-    return emitOpError() << "unroll(" << unroll << "), expected 1 to " << kMostCopies;
+  if (unroll < 1 || unroll > kMaxCopies)
+    return emitOpError() << "unroll(" << unroll << "), expected 1 to " << kMaxCopies;
   int64_t groups = getWaveGroups();
   if (groups != 1 && groups != 2)
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
@@ -120,10 +224,10 @@ LogicalResult ScheduleOp::verifyRegions() {
     if (!cluster)
       return op.emitOpError("stands in a schedule, only clusters may");
     for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
-      if (place.getOffset() < -kMostCopies || place.getOffset() > kMostCopies)
+      if (place.getOffset() < -kMaxCopies || place.getOffset() > kMaxCopies)
         return cluster.emitOpError()
                << "places step '" << place.getStep().getValue() << "' " << place.getOffset()
-               << " tiles away, expected -" << kMostCopies << " to " << kMostCopies;
+               << " tiles away, expected -" << kMaxCopies << " to " << kMaxCopies;
       if (!names.insert(place.getStep().getValue()).second)
         return cluster.emitOpError()
                << "step '" << place.getStep().getValue() << "' is placed twice in schedule '"

@@ -3,7 +3,7 @@
 #ifndef HOCKET_TILE_MATRIX_OPS_TD
 #define HOCKET_TILE_MATRIX_OPS_TD
 
-def Tile_BlockTileOp : Tile_Op<"block_tile", [NamedResults, Pure]> {
+def Tile_BlockTileOp : Tile_Op<"block_tile", [NamedResults, Pure, Tile_GridOpInterface]> {
   let summary = "the first row and column of the block of a matrix that this workgroup works on";
   let description = [{
     The grid has one workgroup for every block of `rows` x `columns` of `view`, a matrix; its size
@@ -24,6 +24,11 @@ def Tile_BlockTileOp : Tile_Op<"block_tile", [NamedResults, Pure]> {
     (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    GridShape getGridShape() {
+      return {{{0, static_cast<int64_t>(getRows())}, {1, static_cast<int64_t>(getColumns())}}, std::nullopt};
+    }
+  }];
 }
 
 def Tile_WaveGridOp : Tile_Op<"wave_grid", [NamedResults, Pure]> {
@@ -44,18 +49,23 @@ def Tile_WaveGridOp : Tile_Op<"wave_grid", [NamedResults, Pure]> {
 }
 
 def Tile_MaskDepthOp : Tile_Op<"mask_depth", [
-    NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
+    NamedResults, Pure, AllTypesMatch<["source", "result"]>, Tile_MaskOpInterface]> {
   let summary = "an operand whose elements at or beyond an end of the depth are zero";
   let description = [{
     With k = tile x depth of the fragment + depth of the element: keeps elements with `k < below`.
     Whatever the others hold, NaN too, becomes 0; both operands of a product need it, since 0 x NaN
-    is NaN. A tile that the end does not cut is left alone by a branch, and where the loop counts
-    its tiles by that same end, `tile-pipeline` keeps the op for the last tile only.
+    is NaN. A tile that the end does not cut is left alone by a branch, and where the loop says of that
+    end that it cuts the last tile only (`cut_right(%end within 0)`), `tile-pipeline` keeps the op there only.
   }];
   let arguments = (ins Tile_MatrixFrag:$source, I32:$tile, I32:$below);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = "$source `tile` `(` $tile `)` `below` `(` $below `)` attr-dict `:` type($source)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getMasked() { return getSource(); }
+    int64_t getTileExtent() { return getSource().getType().getDepth(); }
+    ::llvm::SmallVector<TileBound> getTileBounds() { return {{getBelow(), TileSide::Right}}; }
+  }];
 }
 
 def Tile_SliceDepthOp : Tile_Op<"slice_depth", [NamedResults, Pure]> {

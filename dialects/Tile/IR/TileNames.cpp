@@ -44,8 +44,7 @@ void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setN
       setName(argument, binding);
 }
 
-//===-- Around the loop
-//--------------------------------------------------------------------------===//
+// Around the loop
 
 /// The expression that the extent is bound to, where it is a plain name.
 static std::string extentName(DimOp op) {
@@ -103,8 +102,7 @@ void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(result, "shifted");
 }
 
-//===-- Inside a step
-//----------------------------------------------------------------------------===//
+// Inside a step
 
 void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "operand"); }
 void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
@@ -133,8 +131,7 @@ void RescaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
     setName(getResult(0), "scaled");
 }
 
-//===-- Steps and the loop
-//-----------------------------------------------------------------------===//
+// Steps and the loop
 
 /// What the op that makes `value` calls it, without the number that makes it unique.
 static std::string hintOf(Value value) {

@@ -63,7 +63,7 @@ def Tile_DimOp : Tile_Op<"dim", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
+def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
   let summary = "the batch, the head and the first row that this workgroup works on";
   let description = [{
     `view` is (batch, sequence, head, head dimension). The grid has one workgroup for every
@@ -80,6 +80,10 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure]> {
     $view `rows` `(` $rows `)` (`last_rows_first` $last_rows_first^)? (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Heads are fastest: consecutive workgroups go to different XCDs and share no K and V.
+    GridShape getGridShape() { return {{{1, static_cast<int64_t>(getRows())}, {2, 1}}, 0}; }
+  }];
 }
 
 def Tile_WaveRowOp : Tile_Op<"wave_row", [NamedResults, Pure]> {
@@ -182,7 +186,7 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, Tile_TileSourceOpInterface]> {
 //===-- The loop, its steps, and schedules -------------------------------------------------------===//
 
 def Tile_ForTilesOp : Tile_Op<"for_tiles", [
-    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
+    AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
   let summary = "the loop over KV tiles, in named steps";
   let description = [{
@@ -190,6 +194,14 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     tile as in `scf.for`. Nothing but steps stands in the body, so that the schedule can place all
     of it. What a step uses of another step of the same tile, or of the tile before through the
     carried values, is the whole of its dependences.
+
+    *Which tiles are cut.* `cut_right(%b within n, ...)` promises of each bound `%b` that it hides nothing
+    up to place e - n, where e is some place in the last tile; `cut_left(%b within n, ...)` that it hides
+    nothing from place f + n on, where f is some place in tile 0. Places are counted like the bounds of masks:
+    in keys, or elements of the depth, from tile 0. All tiles between are whole for that bound, and
+    `tile-pipeline` leaves masks by such bounds out of them. Nothing is known of a bound that is not listed:
+    masks by it stay in all tiles. The promise does not depend on the size of a tile: `within 0` says that tiles
+    are counted up to the bound, `within 255` that the loop goes on for 255 keys behind it at most.
 
     ```mlir
     %acc = tile.for_tiles %t = 0 to %n init(%o = %zero : !tile.frag<128x32xf32, acc>) schedule(@sequential) {
@@ -199,14 +211,26 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     }
     ```
   }];
-  let arguments = (ins I32:$count, Variadic<AnyType>:$inits, FlatSymbolRefAttr:$schedule);
+  let arguments = (ins I32:$count, Variadic<AnyType>:$inits, Variadic<I32>:$left_bounds,
+      Variadic<I32>:$right_bounds, DenseI64ArrayAttr:$left_within, DenseI64ArrayAttr:$right_within,
+      FlatSymbolRefAttr:$schedule);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
+  let builders = [
+    OpBuilder<(ins "::mlir::Value":$count, "::mlir::ValueRange":$inits,
+        "::llvm::ArrayRef<TileCut>":$cuts, "::mlir::FlatSymbolRefAttr":$schedule)>,
+  ];
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getTile() { return getBody().getArgument(0); }
     ::mlir::Block::BlockArgListType getCarried() { return getBody().getArguments().drop_front(); }
+    /// What `cut_left` and `cut_right` say, in this order.
+    ::llvm::SmallVector<TileCut> getCuts();
+    /// Whether a tile of `extent` places that at least `before` others precede and `after` others
+    /// follow is whole for all of `bounds`.
+    bool isWhole(::llvm::ArrayRef<TileBound> bounds, int64_t extent, int64_t before, int64_t after);
   }];
 }
 
@@ -214,8 +238,10 @@ def Tile_StepOp : Tile_Op<"step", [NamedResults,
     SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, NoRegionArguments]> {
   let summary = "a named piece of an iteration, the unit that schedules place";
   let description = [{
-    In the `clusters` stage a step may stand anywhere in a kernel and `tile` says for which tile
-    this copy of it runs.
+    What a step does is what its ops do: `hocket::tile::roleOf` (StepRole.h) says which rings it brings
+    tiles into, which it reads, and whether it multiplies. The name is for schedules and people.
+
+    In the `clusters` stage a step may stand anywhere in a kernel, once for each tile that it runs for.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let results = (outs Variadic<AnyType>:$results);
@@ -519,8 +545,8 @@ def Tile_NegatedRowOp : Tile_Op<"negated_row", [NamedResults, Pure]> {
 def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs x rhs on the matrix unit";
   let description = [{
-    Without `acc` the sum starts from zero. The depth of both operands must run in the same order:
-    `lhs` with `rhs`, `lhs_acc` with `rhs_acc`.
+    The depth of both operands must run in the same order: `lhs` with `rhs`, `lhs_acc` with `rhs_acc`. A sum
+    that starts from zero starts from a `tile.fill` of zero.
   }];
   let arguments = (ins Tile_MatrixFrag:$lhs, Tile_MatrixFrag:$rhs, Tile_MatrixFrag:$acc);
   let results = (outs Tile_MatrixFrag:$result);
@@ -528,11 +554,13 @@ def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "resu
   let hasVerifier = 1;
 }
 
-def Tile_MaskOp : Tile_Op<"mask", [NamedResults, Pure, AllTypesMatch<["scores", "result"]>]> {
+def Tile_MaskOp : Tile_Op<"mask", [
+    NamedResults, Pure, AllTypesMatch<["scores", "result"]>, Tile_MaskOpInterface]> {
   let summary = "scores of keys that the query may not see become -inf";
   let description = [{
     With key j = tile x rows + row of the fragment, and query column c: keeps the score if
-    `j < below` and, where given, `j <= diagonal + c`.
+    `j < below` and, where given, `j <= diagonal + c`. A tile that neither cuts is left alone by a branch;
+    where the loop says that it is whole (`cut_right`), `tile-pipeline` leaves the op out.
   }];
   let arguments = (ins Tile_MatrixFrag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal);
   let results = (outs Tile_MatrixFrag:$result);
@@ -541,6 +569,11 @@ def Tile_MaskOp : Tile_Op<"mask", [NamedResults, Pure, AllTypesMatch<["scores", 
     attr-dict `:` type($scores)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Value getMasked() { return getScores(); }
+    int64_t getTileExtent() { return getScores().getType().getRows(); }
+    ::llvm::SmallVector<TileBound> getTileBounds();
+  }];
 }
 
 def Tile_RowMaxOp : Tile_Op<"row_max", [NamedResults, Pure]> {

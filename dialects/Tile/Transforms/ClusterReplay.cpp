@@ -79,8 +79,7 @@ private:
 };
 } // namespace
 
-//===-- Messages
-//---------------------------------------------------------------------------------===//
+// Messages
 
 /// "step 'read_v'", or the op's name where it stands in no step.
 static std::string stepOf(Operation *op) {
@@ -107,8 +106,7 @@ InFlightDiagnostic Replay::error(const ClusterEvent &event) {
                                  << tiles << ": ";
 }
 
-//===-- Slots
-//------------------------------------------------------------------------------------===//
+// Slots
 
 FailureOr<Slot *> Replay::slotOf(const ClusterEvent &event) {
   Operation *ringOp = RingOp(event.ring);
@@ -264,8 +262,7 @@ LogicalResult Replay::verifyComplete(const Slot &slot, const ClusterEvent &event
   return success();
 }
 
-//===-- Waits and barriers
-//-----------------------------------------------------------------------===//
+// Waits and barriers
 
 void Replay::completeLdsAccesses(WaitOp op) {
   for (auto &[key, slot] : slots) {

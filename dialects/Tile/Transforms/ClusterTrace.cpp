@@ -10,14 +10,13 @@ using namespace mlir;
 using namespace hocket::tile;
 
 /// Ops that a run may execute before it is said not to end.
-static constexpr int64_t kMostVisits = 1 << 22;
+static constexpr int64_t kMaxVisits = 1 << 22;
 
 static bool isEvent(Operation *op) {
   return isa<RingAccessOpInterface, WaitOp, BarrierOp>(op);
 }
 
-//===-- What a value depends on
-//------------------------------------------------------------------===//
+// What a value depends on
 
 static SmallVector<Value> sourcesOfArgument(BlockArgument argument) {
   Operation *parent = argument.getOwner()->getParentOp();
@@ -94,8 +93,7 @@ static Value findWaveSource(Value start) {
   return Value();
 }
 
-//===-- Finding events and counts
-//----------------------------------------------------------------===//
+// Finding events and counts
 
 FailureOr<ClusterProgram> ClusterProgram::create(KernelOp kernel) {
   ClusterProgram program(kernel);
@@ -210,8 +208,7 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
   return diagnostic;
 }
 
-//===-- Running
-//----------------------------------------------------------------------------------===//
+// Running
 
 namespace {
 class Interpreter {
@@ -295,7 +292,7 @@ LogicalResult Interpreter::run(Block &block) {
 }
 
 LogicalResult Interpreter::visit(Operation &op) {
-  if (++visits > kMostVisits)
+  if (++visits > kMaxVisits)
     return op.emitOpError("is reached again and again: the kernel does not end");
   if (landmarks && isa<StepOp>(op)) {
     ClusterEvent landmark;

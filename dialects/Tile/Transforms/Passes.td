@@ -11,9 +11,8 @@ def PipelineTilesPass : Pass<"tile-pipeline", "::mlir::ModuleOp"> {
     iteration in the order of the schedule's clusters, with a `tile.await` and a `tile.barrier` at the
     end of each cluster. A schedule that runs steps ahead or unrolls gives a prologue, an unrolled
     steady state, a remainder and an epilogue, and a plain loop for problems too short for them.
-    Gives every ring its depth and every fetch and read its slot. A mask that can cut the last tile
-    alone (no diagonal, tiles counted from the length that it cuts at) is left out of the copies for
-    other tiles.
+    Gives every ring its depth and every fetch and read its slot. A mask is left out of the copies of its
+    step for tiles that the loop says are whole (`cut_left`, `cut_right` of `tile.for_tiles`).
 
     *Requires.* The schedule is in the module and places every step of the loop once.
 

@@ -55,8 +55,8 @@ struct Copy {
   std::function<std::optional<int64_t>(int64_t offset, int64_t depth)> slot;
   /// Whether a step with this offset has a tile.
   std::function<bool(int64_t offset)> valid;
-  /// How many tiles come after that of a step with this offset, at least.
-  std::function<int64_t(int64_t offset)> tilesAfter;
+  /// How many tiles come before and after that of a step with this offset, at least.
+  std::function<int64_t(int64_t offset)> tilesBefore, tilesAfter;
   /// What may stay in flight at the end of a cluster.
   std::function<AllowedInFlight(int64_t cluster)> allowed;
 };
@@ -89,7 +89,7 @@ private:
   void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
                      bool scheduled = true);
   void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
-  void dropIdleMasks(StepOp clone, int64_t after);
+  void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
   void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
@@ -198,76 +198,25 @@ void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const
   builder.setInsertionPointAfter(clone);
 }
 
-static bool isConstant(Value value, int64_t wanted) {
-  APInt found;
-  return matchPattern(value, m_ConstantInt(&found)) && found == wanted;
-}
-
-/// If `count` is `end` in tiles of `extent`, rounded up: `end`.
-static Value endOf(Value count, int64_t extent) {
-  auto quotient = count.getDefiningOp<arith::DivUIOp>();
-  auto sum = quotient ? quotient.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  bool rounded =
-      sum && isConstant(quotient.getRhs(), extent) && isConstant(sum.getRhs(), extent - 1);
-  return rounded ? sum.getLhs() : Value();
-}
-
-/// Of a diagonal that begins at a wave's first row and of tiles that are counted to min(max(row +
-/// rows + d, 0), below), where d is what the diagonal adds to the wave's row and `row` is the
-/// workgroup's: `rows`.
-static std::optional<int64_t> rowsBelowDiagonal(MaskOp mask, Value end) {
-  auto least = end ? end.getDefiningOp<arith::MinSIOp>() : arith::MinSIOp();
-  auto most = least ? least.getLhs().getDefiningOp<arith::MaxSIOp>() : arith::MaxSIOp();
-  auto beyond = most ? most.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  auto last = beyond ? beyond.getLhs().getDefiningOp<arith::AddIOp>() : arith::AddIOp();
-  auto diagonal = mask.getDiagonal().getDefiningOp<arith::AddIOp>();
-  auto waveRow = diagonal ? diagonal.getLhs().getDefiningOp<WaveRowOp>() : WaveRowOp();
-  APInt rows;
-  if (!last || !waveRow || least.getRhs() != mask.getBelow() || !isConstant(most.getRhs(), 0) ||
-      diagonal.getRhs() != beyond.getRhs() || waveRow.getBlockRow() != last.getLhs() ||
-      !matchPattern(last.getRhs(), m_ConstantInt(&rows)))
-    return std::nullopt;
-  return rows.getSExtValue();
-}
-
-/// Whether a mask leaves a tile alone that at least `after` others follow, of `count` in all.
-static bool isIdle(MaskOp mask, Value count, int64_t after) {
-  int64_t keys = mask.getScores().getType().getRows();
-  Value end = endOf(count, keys);
-  if (!mask.getDiagonal())
-    return after > 0 && end == mask.getBelow();
-  // The tile's last key is at most end + keys - 2 - after * keys; the first row sees keys to
-  // row + d.
-  std::optional<int64_t> rows = rowsBelowDiagonal(mask, end);
-  return rows && after > 0 && after * keys >= *rows + keys - 2;
-}
-
-/// What `op` masks, if it is a mask that leaves a tile alone that at least `after` others follow.
-static Value maskedInVain(Operation *op, Value count, int64_t after) {
-  if (auto mask = dyn_cast<MaskOp>(op))
-    return isIdle(mask, count, after) ? mask.getScores() : Value();
-  auto mask = dyn_cast<MaskDepthOp>(op);
-  bool idle =
-      mask && after > 0 && endOf(count, mask.getSource().getType().getDepth()) == mask.getBelow();
-  return idle ? mask.getSource() : Value();
-}
-
-/// Takes masks out of a tile that no row of it can cut, since at least `after` others follow.
-void LoopEmitter::dropIdleMasks(StepOp clone, int64_t after) {
-  SmallVector<std::pair<Operation *, Value>> idle;
-  clone.walk([&](Operation *op) {
-    if (Value source = maskedInVain(op, loop.getCount(), after))
-      idle.emplace_back(op, source);
+/// Takes masks out of a copy of a step for a tile that they leave whole, since at least `before`
+/// tiles precede and `after` follow it.
+void LoopEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after) {
+  SmallVector<MaskOpInterface> idle;
+  clone.walk([&](MaskOpInterface mask) {
+    if (mask.getTile() == tile &&
+        loop.isWhole(mask.getTileBounds(), mask.getTileExtent(), before, after))
+      idle.push_back(mask);
   });
-  for (auto [mask, source] : idle) {
-    mask->getResult(0).replaceAllUsesWith(source);
+  for (MaskOpInterface mask : idle) {
+    mask->getResult(0).replaceAllUsesWith(mask.getMasked());
     mask->erase();
   }
 }
 
 void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy) {
   IRMapping mapping;
-  mapping.map(loop.getTile(), copy.tile(builder, step.offset));
+  Value tile = copy.tile(builder, step.offset);
+  mapping.map(loop.getTile(), tile);
   StepOp source = step.op;
   source.walk([&](Operation *op) {
     for (Value operand : op->getOperands())
@@ -276,7 +225,7 @@ void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, cons
   });
   auto clone = cast<StepOp>(builder.clone(*source, mapping));
   assignSlots(builder, clone, step, copy);
-  dropIdleMasks(clone, copy.tilesAfter(step.offset));
+  dropIdleMasks(clone, tile, copy.tilesBefore(step.offset), copy.tilesAfter(step.offset));
   for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
     versions[{original, step.offset}] = result;
     for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
@@ -378,7 +327,7 @@ SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Val
   copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return number; };
   copy.slot = [](int64_t, int64_t) { return std::optional<int64_t>(0); };
   copy.valid = [](int64_t) { return true; };
-  copy.tilesAfter = [](int64_t) { return 0; };
+  copy.tilesBefore = copy.tilesAfter = [](int64_t) { return 0; };
   copy.allowed = [&](int64_t cluster) -> AllowedInFlight {
     if (scheduled)
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
@@ -402,6 +351,7 @@ void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
       return std::optional((iteration + offset) % depth);
     };
     copy.valid = [&](int64_t offset) { return iteration + offset >= 0; };
+    copy.tilesBefore = [&](int64_t offset) { return iteration + offset; };
     copy.tilesAfter = [&](int64_t offset) {
       return model.minimumTiles() - 1 - (iteration + offset);
     };
@@ -443,6 +393,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
+    copy.tilesBefore = [&](int64_t offset) { return base + offset; };
     copy.tilesAfter = [&](int64_t offset) {
       return model.lastOffset() - offset + unroll - 1 - copyIndex;
     };
@@ -548,6 +499,7 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
     };
     copy.slot = [](int64_t, int64_t) { return std::nullopt; };
     copy.valid = [&](int64_t offset) { return ahead + offset < 0; };
+    copy.tilesBefore = [&](int64_t offset) { return model.minimumTiles() + ahead + offset; };
     copy.tilesAfter = [&](int64_t offset) { return -1 - (ahead + offset); };
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(tiles, tiles + ahead, cluster);

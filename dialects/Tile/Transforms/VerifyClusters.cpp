@@ -21,7 +21,7 @@ using namespace hocket;
 using namespace hocket::tile;
 
 /// The number of tiles by which all code must have run.
-static constexpr int64_t kMostTiles = 256;
+static constexpr int64_t kMaxTiles = 256;
 
 namespace {
 /// All runs of one kernel.
@@ -103,12 +103,12 @@ LogicalResult KernelVerifier::run() {
       if (wantedPasses != 0 && *passes >= wantedPasses)
         last = tiles + unroll - 1;
     }
-    if (tiles < kMostTiles || last != 0)
+    if (tiles < kMaxTiles || last != 0)
       continue;
     Operation *missed = firstNotReached();
     if (!missed)
       return success();
-    return missed->emitOpError() << "is not reached with 0 to " << kMostTiles
+    return missed->emitOpError() << "is not reached with 0 to " << kMaxTiles
                                  << " tiles, so it cannot be verified; remove it or let it run "
                                     "for fewer tiles";
   }

@@ -4,18 +4,11 @@
 // every slice as [batch, slice, head, row]. Batch and slice are one dimension of the views.
 #pragma once
 
+#include "KernelFrame.h"
+
 #include "Attn/IR/Attn.h"
-#include "Tile/IR/Tile.h"
 
 namespace hocket {
-
-/// A tensor of the problem: its name there, its strides and sizes as manifest expressions, and its
-/// address, where that is not the name.
-struct Tensor {
-  llvm::StringRef name;
-  llvm::SmallVector<llvm::StringRef, 3> strides, sizes;
-  llvm::StringRef address = {};
-};
 
 /// Bytes of the workspace, a manifest expression.
 inline constexpr llvm::StringLiteral kPartialBytes =
@@ -26,8 +19,9 @@ inline constexpr llvm::StringLiteral kPartialBytes =
 Tensor partialTensor();
 Tensor partialLseTensor();
 
-/// Says of argument `index` of `kernel` what it is bound to.
-void bindTensor(tile::KernelOp kernel, unsigned index, const Tensor &tensor);
+/// O, (batch, row, head, element), and LSE, (batch, head, row).
+Tensor outputTensor();
+Tensor lseTensor();
 
 /// Replaces `op` by a kernel.
 mlir::LogicalResult expandCombine(attn::CombineOp op, llvm::StringRef target);

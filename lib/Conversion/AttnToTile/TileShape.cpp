@@ -2,6 +2,7 @@
 #include "TileShape.h"
 
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/StepRole.h"
 #include "hocket/Layout/LdsTile.h"
 #include "hocket/Target/Arch/Occupancy.h"
 
@@ -53,19 +54,19 @@ static int64_t keysForBoth(const ArchInfo &arch, int64_t depth, int64_t depthV) 
 }
 
 TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
-                                  const TileShapeWishes &wishes) {
+                                  const TileShapeConstraints &constraints) {
   if (!arch.hasLdsDma(tile::kDmaBytes))
-    return {wishes.waves.value_or(kFewWaves), wishes.kvTile.value_or(kFewKeys)};
-  TileShape shape{wishes.waves.value_or(kWaves), wishes.kvTile.value_or(kKeys)};
-  bool both = wishes.bothOperands;
-  if (!wishes.waves && !fits(arch, depth, depthV, shape, both))
+    return {constraints.waves.value_or(kFewWaves), constraints.kvTile.value_or(kFewKeys)};
+  TileShape shape{constraints.waves.value_or(kWaves), constraints.kvTile.value_or(kKeys)};
+  bool both = constraints.bothOperands;
+  if (!constraints.waves && !fits(arch, depth, depthV, shape, both))
     shape.waves = kFewWaves;
   TileShape larger{shape.waves, kManyKeys};
-  if (!wishes.kvTile && shape.waves == kWaves && fits(arch, depth, depthV, larger, both))
+  if (!constraints.kvTile && shape.waves == kWaves && fits(arch, depth, depthV, larger, both))
     shape = larger;
-  if (!wishes.kvTile && shape.waves == kFewWaves && both)
+  if (!constraints.kvTile && shape.waves == kFewWaves && both)
     shape.kvTile = keysForBoth(arch, depth, depthV);
-  if (!wishes.waves)
+  if (!constraints.waves)
     shape.waves = std::min(shape.waves, writingWaves(arch, depth, depthV, shape.kvTile));
   return shape;
 }
@@ -91,22 +92,34 @@ static std::optional<int64_t> timeOf(tile::ScheduleOp schedule, llvm::StringRef 
   return number ? std::optional(*number - *offset * clusters) : std::nullopt;
 }
 
-static std::optional<Held> heldOf(tile::ScheduleOp schedule, llvm::StringRef read,
-                                  llvm::StringRef product) {
-  std::optional<int64_t> from = timeOf(schedule, read), to = timeOf(schedule, product);
+/// From the read of an operand to the last of its products.
+static std::optional<Held> heldOf(tile::ScheduleOp schedule, const tile::OperandUse &use) {
+  tile::StepOp read = use.read, product = use.products.back();
+  std::optional<int64_t> from = timeOf(schedule, read.getSymName()),
+                         to = timeOf(schedule, product.getSymName());
   if (!from || !to || *to <= *from)
     return std::nullopt;
   return Held{*from, *to};
 }
 
-bool hocket::holdsBothOperands(tile::ScheduleOp schedule) {
-  auto clusters = int64_t(llvm::range_size(schedule.getBody().getOps<tile::ClusterOp>()));
-  std::optional<Held> k = heldOf(schedule, "read_k", "qk"), v = heldOf(schedule, "read_v", "pv");
-  if (!k || !v)
-    return false;
-  for (int64_t time = k->from; time <= k->to; ++time)
-    for (int64_t other = v->from; other <= v->to; ++other)
+/// Whether some cluster lies within both times, of any two tiles.
+static bool overlap(const Held &a, const Held &b, int64_t clusters) {
+  for (int64_t time = a.from; time <= a.to; ++time)
+    for (int64_t other = b.from; other <= b.to; ++other)
       if ((time - other) % clusters == 0)
+        return true;
+  return false;
+}
+
+bool hocket::holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule) {
+  auto clusters = int64_t(llvm::range_size(schedule.getBody().getOps<tile::ClusterOp>()));
+  llvm::SmallVector<std::pair<mlir::Value, Held>> held;
+  for (const tile::OperandUse &use : tile::operandUses(loop))
+    if (std::optional<Held> time = heldOf(schedule, use))
+      held.emplace_back(use.ring, *time);
+  for (const auto &[ring, time] : held)
+    for (const auto &[otherRing, otherTime] : held)
+      if (ring != otherRing && overlap(time, otherTime, clusters))
         return true;
   return false;
 }

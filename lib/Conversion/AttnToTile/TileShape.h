@@ -28,21 +28,23 @@ namespace hocket {
 struct TileShape {
   int64_t waves = 0;  ///< of a workgroup, 32 query rows each
   int64_t kvTile = 0; ///< keys of a tile
+  bool operator==(const TileShape &) const = default;
 };
 
 /// What is settled before the rule: what the schedule or the user asks for.
-struct TileShapeWishes {
+struct TileShapeConstraints {
   std::optional<int64_t> waves, kvTile;
   bool bothOperands = false; ///< see `holdsBothOperands`
 };
 
-/// Whether tiles of K and of V are in registers at once under `schedule`: each is read in an
-/// earlier cluster than it is used in, and some cluster lies within both times.
-bool holdsBothOperands(tile::ScheduleOp schedule);
+/// Whether operands from two rings are in registers at once under `schedule`: each is read in an
+/// earlier cluster than it is multiplied in, and some cluster lies within both times. Of an
+/// attention loop, these are tiles of K and of V.
+bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 
-/// The shape for heads of `depth` and `depthV` elements, multiples of 32. Wishes are followed as
-/// they are: whether they fit is found out later, by the passes that know why not.
+/// The shape for heads of `depth` and `depthV` elements, multiples of 32. What is asked for is
+/// followed as it is: whether it fits is found out later, by the passes that know why not.
 TileShape chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,
-                          const TileShapeWishes &wishes);
+                          const TileShapeConstraints &constraints);
 
 } // namespace hocket

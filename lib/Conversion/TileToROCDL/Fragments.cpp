@@ -50,6 +50,20 @@ struct SlicePattern : TilePattern<tile::SliceOp> {
   }
 };
 
+struct SliceDepthPattern : TilePattern<tile::SliceDepthOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::SliceDepthOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    int64_t all = depthSteps(op.getSource().getType()), kept = depthSteps(op.getResult().getType());
+    SmallVector<Value> vectors;
+    for (size_t block = 0; block != adaptor.getSource().size(); block += all)
+      llvm::append_range(vectors,
+                         adaptor.getSource().slice(block + op.getFirst() / kShape.k, kept));
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
+    return success();
+  }
+};
+
 struct ConcatPattern : TilePattern<tile::ConcatOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ConcatOp op, OneToNOpAdaptor adaptor,
@@ -164,6 +178,7 @@ struct PackPattern : TilePattern<tile::PackOp> {
 } // namespace
 
 void hocket::lowering::populateFragmentPatterns(const TypeConverter &converter,
-    RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<FillPattern, SlicePattern, ConcatPattern, NegatePattern, ScalePattern, PackPattern>(converter, patterns.getContext(), state);
+                                                RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<FillPattern, SlicePattern, SliceDepthPattern, ConcatPattern, NegatePattern,
+               ScalePattern, PackPattern>(converter, patterns.getContext(), state);
 }

@@ -23,11 +23,12 @@ struct BlockTilePattern : TilePattern<tile::BlockTileOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    auto blocksOf = [&](int64_t dimension, int64_t size) {
-      Value rounded = emit.add(view.extent(emit, dimension), emit.i32(size - 1));
-      return emit.uniform(arith::DivUIOp::create(emit, rounded, emit.i32(size)));
+    auto count = [&](const tile::GridBlocks &blocks) {
+      Value rounded = emit.add(view.extent(emit, blocks.dimension), emit.i32(blocks.size - 1));
+      return emit.uniform(arith::DivUIOp::create(emit, rounded, emit.i32(blocks.size)));
     };
-    Value rows = blocksOf(0, op.getRows()), columns = blocksOf(1, op.getColumns());
+    tile::GridShape grid = op.getGridShape();
+    Value rows = count(grid.x[0]), columns = count(grid.x[1]);
     Value index = ROCDL::BlockIdXOp::create(emit, emit.getI32Type(), LLVM::ConstantRangeAttr());
     if (op.getXcds())
       index = consecutiveOnXcd(emit, index, emit.mul(rows, columns), *op.getXcds());
@@ -36,8 +37,8 @@ struct BlockTilePattern : TilePattern<tile::BlockTileOp> {
     Value bandRows = emit.i32(op.getBand());
     Division band(emit, index, emit.mul(bandRows, columns));
     Value firstRow = emit.mul(band.quotient, bandRows);
-    Value height = arith::MinSIOp::create(emit, arith::SubIOp::create(emit, rows, firstRow),
-                                          bandRows);
+    Value height =
+        arith::MinSIOp::create(emit, arith::SubIOp::create(emit, rows, firstRow), bandRows);
     Division inBand(emit, band.rest, height);
     Value row = emit.add(firstRow, inBand.rest);
     rewriter.replaceOp(op, {emit.mul(row, emit.i32(op.getRows())),

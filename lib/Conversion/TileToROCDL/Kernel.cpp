@@ -9,8 +9,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Batches along grid dimension y before the next step along z: HIP limits both to 65535.
-static constexpr int64_t kBatchesPerZ = 32768;
 static constexpr int64_t kWaveSize = 64;
 
 /// Pointer, strides, extents: the order in which a view stands in the argument block.
@@ -198,9 +196,9 @@ struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
   }
 };
 
-/// Grid: x = row blocks x heads, heads fastest, so that consecutive workgroups, which the hardware
-/// deals to consecutive XCDs, share no K and V, and a head always lands on the same XCD when their
-/// number is a multiple of the XCDs'. y and z count batches.
+/// From the place in the grid (GridOpInterface) to batch, head and row. Heads are fastest along x, so
+/// that consecutive workgroups, which the hardware deals to consecutive XCDs, share no K and V, and
+/// a head always lands on the same XCD when their number is a multiple of the XCDs'.
 struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BlockIdOp op, OneToNOpAdaptor adaptor,
@@ -211,7 +209,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     Value x = ROCDL::BlockIdXOp::create(emit, i32, LLVM::ConstantRangeAttr());
     Value y = ROCDL::BlockIdYOp::create(emit, i32, LLVM::ConstantRangeAttr());
     Value z = ROCDL::BlockIdZOp::create(emit, i32, LLVM::ConstantRangeAttr());
-    Value batch = emit.add(emit.mul(z, emit.i32(kBatchesPerZ)), y);
+    Value batch = emit.add(emit.mul(z, emit.i32(tile::kGridRound)), y);
 
     Value rows = emit.i32(op.getRows());
     Value heads = view.extent(emit, 2), extent = view.extent(emit, 1);

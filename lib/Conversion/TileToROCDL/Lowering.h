@@ -4,8 +4,8 @@
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
 // extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
 // rows from there (i32), the ring's first LDS byte (ptr<3>) and the bytes of a row that exist
-// (i32, as unsigned); a fragment one vector for each of its pieces, row and column values one vector
-// or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
+// (i32, as unsigned); a fragment one vector for each of its pieces, row and column values one
+// vector or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
 // registers, by panel and load.
 //
 // Operands are laid out for 32x32x16, 16 bytes a lane, on every chip. One whose instruction is less
@@ -94,6 +94,9 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 
 class Emitter;
+
+/// Steps along the depth of an operand, which run fastest among its vectors.
+inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
 
 /// A failed layout computation is the op's error, in the layout library's words.
 mlir::LogicalResult layoutError(mlir::Operation *op, const Error &error);

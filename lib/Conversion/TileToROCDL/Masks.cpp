@@ -1,6 +1,8 @@
 // Masks: scores and operands of which only a part counts.
 //
-// A mask costs only where it cuts: a branch leaves the other tiles alone.
+// A mask costs only where it cuts: a branch leaves the other tiles alone. Rows that do not exist
+// are zero already, out of their descriptor's bounds; columns beyond a matrix are not, since the
+// next row begins there, and are masked in registers.
 #include "Lowering.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -10,7 +12,7 @@ using namespace hocket;
 using namespace hocket::lowering;
 
 static LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operands, StringRef text,
-                            StringRef constraints) {
+                                   StringRef constraints) {
   return LLVM::InlineAsmOp::create(
       emit, TypeRange(result), operands, text, constraints,
       /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
@@ -110,9 +112,62 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     return success();
   }
 };
+
+struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::MaskDepthOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::FragType frag = op.getSource().getType();
+    Result<LinearLayout> operand = mfmaOperandA(kShape);
+    if (!operand)
+      return layoutError(op, operand.error());
+    Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
+    Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
+    Value cuts =
+        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left, emit.i32(frag.getDepth()));
+    ValueRange source = adaptor.getSource();
+    auto branch = scf::IfOp::create(emit, source.getTypes(), cuts, /*withElse=*/true);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(branch.thenBlock());
+      Value laneDepth = emit.linear(*operand, dims::Lane, dims::K, state.of(op).lane);
+      Value ofLane = arith::SubIOp::create(emit, left, laneDepth);
+      SmallVector<Value> masks, masked;
+      for (int64_t step = 0; step != depthSteps(frag); ++step)
+        masks.push_back(
+            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k))));
+      for (auto [index, vector] : llvm::enumerate(source)) {
+        Value mask = masks[index % masks.size()];
+        Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
+        masked.push_back(LLVM::BitcastOp::create(emit, vector.getType(),
+                                                 arith::AndIOp::create(emit, bits, mask)));
+      }
+      scf::YieldOp::create(emit, masked);
+      emit.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(emit, source);
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
+    return success();
+  }
+
+  /// The bits of a lane's operand of which the first `count` elements, any number, are kept.
+  static Value maskOf(Emitter &emit, Value count) {
+    auto keeps = [&](int64_t element, Value bits, Value otherwise) {
+      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(element));
+      return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
+    };
+    SmallVector<Value> words;
+    for (int64_t element = 0; element != kOperandElements; element += 2)
+      words.push_back(
+          keeps(element + 1, emit.i32(-1), keeps(element, emit.i32(0xffff), emit.i32(0))));
+    auto type = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
+    return vector::FromElementsOp::create(emit, type, words);
+  }
+};
 } // namespace
 
 void hocket::lowering::populateMaskPatterns(const TypeConverter &converter,
-    RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<MaskPattern>(converter, patterns.getContext(), state);
+                                            RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<MaskPattern, MaskDepthPattern>(converter, patterns.getContext(), state);
 }

@@ -1,9 +1,7 @@
-// Products along a depth that tiles advance through: tiles of columns, the end of the depth, and
-// accumulators that become blocks of a matrix.
+// Accumulators that become blocks of a matrix.
 //
 // Rows beyond a matrix are out of its descriptor's bounds, as everywhere. Columns beyond it are
-// not, since the next row begins there: reading, they are masked in registers, in the one tile that
-// they cut; writing, the blocks that they cut are stored element by element.
+// not, since the next row begins there: the blocks that they cut are stored element by element.
 #include "Lowering.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -12,77 +10,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Steps along the depth of an operand, which run fastest among its vectors.
-static int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
-
 namespace {
-struct SliceDepthPattern : TilePattern<tile::SliceDepthOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::SliceDepthOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    int64_t all = depthSteps(op.getSource().getType()), kept = depthSteps(op.getResult().getType());
-    SmallVector<Value> vectors;
-    for (size_t block = 0; block != adaptor.getSource().size(); block += all)
-      llvm::append_range(vectors,
-                         adaptor.getSource().slice(block + op.getFirst() / kShape.k, kept));
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{vectors});
-    return success();
-  }
-};
-
-struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::MaskDepthOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    tile::FragType frag = op.getSource().getType();
-    Result<LinearLayout> operand = mfmaOperandA(kShape);
-    if (!operand)
-      return layoutError(op, operand.error());
-    Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
-    Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
-    Value cuts =
-        arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left, emit.i32(frag.getDepth()));
-    ValueRange source = adaptor.getSource();
-    auto branch = scf::IfOp::create(emit, source.getTypes(), cuts, /*withElse=*/true);
-    {
-      OpBuilder::InsertionGuard guard(emit);
-      emit.setInsertionPointToStart(branch.thenBlock());
-      Value laneDepth = emit.linear(*operand, dims::Lane, dims::K, state.of(op).lane);
-      Value ofLane = arith::SubIOp::create(emit, left, laneDepth);
-      SmallVector<Value> masks, masked;
-      for (int64_t step = 0; step != depthSteps(frag); ++step)
-        masks.push_back(
-            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k))));
-      for (auto [index, vector] : llvm::enumerate(source)) {
-        Value mask = masks[index % masks.size()];
-        Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
-        masked.push_back(LLVM::BitcastOp::create(emit, vector.getType(),
-                                                 arith::AndIOp::create(emit, bits, mask)));
-      }
-      scf::YieldOp::create(emit, masked);
-      emit.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(emit, source);
-    }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
-    return success();
-  }
-
-  /// The bits of a lane's operand of which the first `count` elements, any number, are kept.
-  static Value maskOf(Emitter &emit, Value count) {
-    auto keeps = [&](int64_t element, Value bits, Value otherwise) {
-      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(element));
-      return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
-    };
-    SmallVector<Value> words;
-    for (int64_t element = 0; element != kOperandElements; element += 2)
-      words.push_back(
-          keeps(element + 1, emit.i32(-1), keeps(element, emit.i32(0xffff), emit.i32(0))));
-    auto type = VectorType::get({static_cast<int64_t>(words.size())}, emit.getI32Type());
-    return vector::FromElementsOp::create(emit, type, words);
-  }
-};
-
 /// What both ways of storing a block share.
 struct BlockStore {
   Value resource, lane, rowStride, columnsLeft;
@@ -241,6 +169,5 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
 
 void hocket::lowering::populateMatrixPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<SliceDepthPattern, MaskDepthPattern, StoreBlockPattern>(
-      converter, patterns.getContext(), state);
+  patterns.add<StoreBlockPattern>(converter, patterns.getContext(), state);
 }

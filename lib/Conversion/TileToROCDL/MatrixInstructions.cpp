@@ -23,9 +23,9 @@ std::optional<MfmaType> hocket::lowering::matrixTypeOf(Type element) {
   return std::nullopt;
 }
 
-const MatrixInstruction *
-hocket::lowering::findMatrixInstruction(const ArchInfo &arch, MfmaType type,
-                                        const MfmaShape &fragment) {
+const MatrixInstruction *hocket::lowering::findMatrixInstruction(const ArchInfo &arch,
+                                                                 MfmaType type,
+                                                                 const MfmaShape &fragment) {
   const MatrixInstruction *best = nullptr;
   for (const MatrixInstruction &row : kInstructions) {
     bool fits = row.type == type && row.shape.m == fragment.m && row.shape.n == fragment.n &&

@@ -34,8 +34,7 @@ struct MmaPattern : TilePattern<tile::MmaOp> {
         type ? findMatrixInstruction(arch, *type, kShape) : nullptr;
     if (!instruction)
       return op.emitOpError() << "needs a matrix instruction of " << kBlock << "x" << kBlock
-                              << " for " << element << ", which " << arch.name
-                              << " does not have";
+                              << " for " << element << ", which " << arch.name << " does not have";
     Emitter emit(op.getLoc(), rewriter);
     int64_t rows = op.getAcc().getType().getRows() / kBlock;
     int64_t columns = op.getAcc().getType().getColumns() / kBlock;

@@ -1,8 +1,8 @@
 // The online softmax: maxima and sums of rows, the reference point, weights and results.
 //
 // The forms emitted here are those that LLVM 22 turns into the intended instructions
-// (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as dot
-// products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
+// (docs/CodeGeneration.md): maxima as one linear chain of maxnum with nnan (v_max3), row sums as
+// dot products of packed pairs (v_dot2), exp2 as the intrinsic. No fast-math flag that would
 // reassociate: all schedules of an algorithm give the same bits.
 #include "Lowering.h"
 
@@ -43,8 +43,8 @@ static Value powerOfTwo(Emitter &emit, Value halvings) {
 /// `values` with `combine(value, amount)` in place of each where `moved` holds: a branch around
 /// vector operations. One range of results for each range of values.
 static SmallVector<ValueRange> combineWhen(Emitter &emit, Value moved, Value amount,
-                                    ArrayRef<ValueRange> ranges,
-                                    function_ref<Value(Value, Value)> combine) {
+                                           ArrayRef<ValueRange> ranges,
+                                           function_ref<Value(Value, Value)> combine) {
   SmallVector<Value> values;
   for (ValueRange range : ranges)
     values.append(range.begin(), range.end());
@@ -342,6 +342,8 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 } // namespace
 
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
-    RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, RescalePattern, ShiftPattern, Exp2Pattern, NegatedRowPattern, UnifyPattern, NormalizePattern, LogSumPattern>(converter, patterns.getContext(), state);
+                                               RewritePatternSet &patterns, LoweringState &state) {
+  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, RescalePattern,
+               ShiftPattern, Exp2Pattern, NegatedRowPattern, UnifyPattern, NormalizePattern,
+               LogSumPattern>(converter, patterns.getContext(), state);
 }

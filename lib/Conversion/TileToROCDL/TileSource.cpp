@@ -29,8 +29,8 @@ static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, 
   Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
 
   Value tileStride = emit.mul(stride, perTile);
-  Value start = emit.offset(
-      ring.pointer, emit.mul(zeroExtended(emit, tile), zeroExtended(emit, tileStride)));
+  Value start =
+      emit.offset(ring.pointer, emit.mul(zeroExtended(emit, tile), zeroExtended(emit, tileStride)));
   return emit.bufferResource(start, zeroExtended(emit, bytes));
 }
 

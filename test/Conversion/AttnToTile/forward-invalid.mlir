@@ -21,6 +21,11 @@ attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 
 // -----
 
+// expected-error @below {{mask of 'window' cannot be expanded yet; use mask(causal) or mask(none)}}
+attn.forward @window element_type(bf16) head_dim(128) mask(window(127, 0)) schedule(@s)
+
+// -----
+
 // expected-error @below {{'score_mod' of 'capped' cannot be expanded yet; remove the region to compile without it}}
 attn.forward @capped element_type(bf16) head_dim(128) schedule(@s) score_mod {
 ^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):

@@ -54,6 +54,8 @@ attn.forward @none element_type(bf16) head_dim(128)
 // CHECK: %[[VISIBLE:.*]] = arith.addi %{{.*}}, %[[SHIFT]]
 // CHECK: arith.maxsi %[[VISIBLE]],
 // CHECK: arith.minsi %{{.*}}, %[[KEYS]]
+// The rows of the workgroup end within 255 keys of one another: the loop says so of the diagonal.
+// CHECK: tile.for_tiles %t = 0 to %{{.*}} cut_right(%[[KEYS]] within 0, %[[DIAGONAL]] within 255) init
 // CHECK: tile.mask %{{.*}} tile(%t) below(%[[KEYS]]) diagonal(%[[DIAGONAL]])
 attn.forward @causal element_type(bf16) head_dim(128) mask(causal)
 

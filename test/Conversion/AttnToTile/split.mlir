@@ -17,13 +17,13 @@
 // CHECK: arith.minsi %[[SLICE]], %[[LONGER]]
 // CHECK: %k_slice = tile.slice_rows %k from %[[FIRST:.*]] size %[[SIZE:.*]] :
 // CHECK: %v_slice = tile.slice_rows %v from %[[FIRST]] size %[[SIZE]] :
-// CHECK: tile.ring %k_slice[%[[BATCH]], %{{.*}}]
-
 // From there on nothing but the view is different: where the keys end is where the slice ends.
 // CHECK: %[[KEYS:.*]] = tile.dim %k_slice, 1
+// CHECK: tile.ring %k_slice[%[[BATCH]], %{{.*}}]
+
 // CHECK: %[[UP:.*]] = arith.addi %[[KEYS]],
 // CHECK: %[[COUNT:.*]] = arith.divui %[[UP]],
-// CHECK: tile.for_tiles %t = 0 to %[[COUNT]]
+// CHECK: tile.for_tiles %t = 0 to %[[COUNT]] cut_right(%[[KEYS]] within 0) init
 // CHECK: tile.mask %{{.*}} tile(%t) below(%[[KEYS]]) :
 // CHECK: tile.store %{{.*}}, %partial[%[[PLACE]],
 // CHECK: tile.store_rows %{{.*}}, %partial_lse[%[[PLACE]],

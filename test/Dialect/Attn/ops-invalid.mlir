@@ -35,8 +35,18 @@ attn.forward @negative element_type(bf16) head_dim(-128)
 
 // -----
 
-// expected-error @below {{expected string or keyword containing one of the following enum values for attribute 'mask' [none, causal]}}
+// expected-error @below {{unknown mask 'sliding', expected none, causal or window(left, right)}}
 attn.forward @sliding element_type(bf16) head_dim(128) mask(sliding)
+
+// -----
+
+// expected-error @below {{expected a mask: none, causal or window(left, right)}}
+attn.forward @unnamed element_type(bf16) head_dim(128) mask(3)
+
+// -----
+
+// expected-error @below {{a window reaches -1 keys, expected a number from 0, or '?' for no end}}
+attn.forward @backwards element_type(bf16) head_dim(128) mask(window(-1, ?))
 
 // -----
 

@@ -9,6 +9,14 @@ attn.forward @plain element_type(bf16) head_dim(128)
 // CHECK: attn.forward @no_mask element_type(f16) head_dim(64){{$}}
 attn.forward @no_mask element_type(f16) head_dim(64) mask(none)
 
+// A window says how far a query sees to either side; one that ends where causal does is causal.
+// CHECK: attn.forward @window element_type(f16) head_dim(64) mask(window(127, 0)){{$}}
+attn.forward @window element_type(f16) head_dim(64) mask(window(127, 0))
+// CHECK: attn.forward @left element_type(f16) head_dim(64) mask(window(3, ?)){{$}}
+attn.forward @left element_type(f16) head_dim(64) mask(window(3, ?))
+// CHECK: attn.forward @causal element_type(f16) head_dim(64) mask(causal){{$}}
+attn.forward @causal element_type(f16) head_dim(64) mask(window(?, 0))
+
 // CHECK: attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128){{$}}
 attn.forward @two_dims element_type(f16) head_dim(192) head_dim_v(128)
 

@@ -17,6 +17,49 @@ tile.kernel @no_schedule(%n: i32) target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @negative_cut(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{says 'cut_right' within -1, expected 0 to 1073741824; a bound of which nothing is known is left out}}
+  tile.for_tiles %t = 0 to %n cut_right(%n within -1) schedule(@s) {
+  }
+}
+
+// -----
+
+tile.kernel @far_cut(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{says 'cut_left' within 1073741825, expected 0 to 1073741824; a bound of which nothing is known is left out}}
+  tile.for_tiles %t = 0 to %n cut_left(%n within 1073741825) schedule(@s) {
+  }
+}
+
+// -----
+
+tile.kernel @cut_twice(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{lists a bound twice in 'cut_right'; remove one}}
+  tile.for_tiles %t = 0 to %n cut_right(%n within 0, %n within 1) schedule(@s) {
+  }
+}
+
+// -----
+
+tile.kernel @cut_without_distance(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{expected 'within'}}
+  tile.for_tiles %t = 0 to %n cut_right(%n) schedule(@s) {
+  }
+}
+
+// -----
+
+// In the generic form the two lists can disagree.
+tile.kernel @lists(%n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has bounds that cut its tiles without saying within what, or the reverse}}
+  "tile.for_tiles"(%n, %n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 1>, right_within = array<i64: 1, 2>, schedule = @s}> ({
+  ^bb0(%t: i32):
+    "tile.yield"() : () -> ()
+  }) : (i32, i32) -> ()
+}
+
+// -----
+
 tile.kernel @not_a_step(%n: i32) target("gfx950") waves(1) {
   tile.for_tiles %t = 0 to %n schedule(@s) {
     // expected-error @below {{stands in the body of 'tile.for_tiles', only steps may; put it into a 'tile.step' or in front of the loop}}
@@ -46,7 +89,7 @@ tile.kernel @yielded(%n: i32) target("gfx950") waves(1) {
 
 tile.kernel @arguments(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{body must take the tile (i32) and the carried values}}
-  "tile.for_tiles"(%n) <{schedule = @s}> ({
+  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
   ^bb0(%t: i64):
     "tile.yield"() : () -> ()
   }) : (i32) -> ()
@@ -56,7 +99,7 @@ tile.kernel @arguments(%n: i32) target("gfx950") waves(1) {
 
 tile.kernel @no_arguments(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{body must take the tile (i32) and the carried values}}
-  "tile.for_tiles"(%n) <{schedule = @s}> ({
+  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
     "tile.yield"() : () -> ()
   }) : (i32) -> ()
 }

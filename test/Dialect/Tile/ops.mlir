@@ -100,6 +100,11 @@ tile.kernel @loop(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32) tar
   // CHECK-NEXT: }
   tile.for_tiles %t = 0 to %n schedule(@plain) {
   }
+  // What the loop says of bounds that cut its tiles.
+  // CHECK: tile.for_tiles %t = 0 to %[[N:.*]] cut_left(%[[N]] within 3) cut_right(%[[N]] within 0, %[[D:.*]] within 255) schedule(@plain) {
+  %d = arith.addi %n, %n : i32
+  tile.for_tiles %t = 0 to %n cut_left(%n within 3) cut_right(%n within 0, %d within 255) schedule(@plain) {
+  }
 }
 
 // CHECK-LABEL: tile.kernel @compute

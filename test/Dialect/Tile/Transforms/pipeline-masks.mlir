@@ -1,5 +1,5 @@
-// tile-pipeline leaves masks out of copies of an iteration whose tile they cannot cut: where the tiles were
-// counted from the length that the mask cuts at, only the last one is cut.
+// tile-pipeline leaves masks out of copies of an iteration for tiles of which the loop says that their bounds leave
+// them whole. It reads nothing else: how tiles are counted is not looked at.
 // RUN: hocket-opt %s --tile-pipeline -split-input-file | FileCheck %s
 
 // Each loop becomes, in this order: the steady loop, the epilogue, and the single tile of shorter ones.
@@ -8,6 +8,7 @@ tile.schedule @ahead {
   tile.cluster compute { scores(0) }
 }
 
+// A bound that lies in the last tile cuts that alone.
 // CHECK-LABEL: tile.kernel @last
 // CHECK: scf.while
 // CHECK-NOT: tile.mask
@@ -16,14 +17,10 @@ tile.schedule @ahead {
 // CHECK: scf.if
 // CHECK: tile.mask
 // CHECK-NOT: tile.mask
-tile.kernel @last(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+tile.kernel @last(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %count: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %last = arith.constant 63 : i32
-  %rows = arith.constant 64 : i32
-  %up = arith.addi %n, %last : i32
-  %count = arith.divui %up, %rows : i32
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
       %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
@@ -36,31 +33,27 @@ tile.kernel @last(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wave
 
 // -----
 
-// A diagonal may cut any tile.
+// A bound that the loop does not list may cut any tile, whatever others do.
 tile.schedule @ahead {
   tile.cluster memory { fetch(1) }
   tile.cluster compute { scores(0) }
 }
 
-// CHECK-LABEL: tile.kernel @diagonal
+// CHECK-LABEL: tile.kernel @unlisted
 // CHECK: scf.while
 // CHECK: tile.mask
 // CHECK: scf.condition
 // CHECK: tile.mask
 // CHECK: scf.if
 // CHECK: tile.mask
-tile.kernel @diagonal(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+tile.kernel @unlisted(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %last = arith.constant 63 : i32
-  %rows = arith.constant 64 : i32
-  %up = arith.addi %n, %last : i32
-  %count = arith.divui %up, %rows : i32
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
       %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
-      %m = tile.mask %c tile(%t) below(%n) diagonal(%n) : !tile.frag<64x32xf32, acc>
+      %m = tile.mask %c tile(%t) below(%n) diagonal(%d) : !tile.frag<64x32xf32, acc>
       tile.yield %m : !tile.frag<64x32xf32, acc>
     }
     tile.yield %x : !tile.frag<64x32xf32, acc>
@@ -69,7 +62,7 @@ tile.kernel @diagonal(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") 
 
 // -----
 
-// Tiles that were counted from something else, of another size: nothing is known.
+// Without a clause nothing is known.
 tile.schedule @ahead {
   tile.cluster memory { fetch(1) }
   tile.cluster compute { scores(0) }
@@ -79,12 +72,8 @@ tile.schedule @ahead {
 // CHECK: scf.while
 // CHECK: tile.mask
 // CHECK: scf.condition
-tile.kernel @unknown(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+tile.kernel @unknown(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %count: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %last = arith.constant 31 : i32
-  %rows = arith.constant 32 : i32
-  %up = arith.addi %n, %last : i32
-  %count = arith.divui %up, %rows : i32
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
@@ -113,14 +102,10 @@ tile.schedule @ahead {
 // CHECK: scf.if
 // CHECK: tile.mask_depth
 // CHECK-NOT: tile.mask_depth
-tile.kernel @depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+tile.kernel @depth(%a: !tile.view<?x?xbf16>, %n: i32, %count: i32) target("gfx950") waves(8) {
   %ring = tile.ring %a[%n] by_columns : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
-  %last = arith.constant 63 : i32
-  %depth = arith.constant 64 : i32
-  %up = arith.addi %n, %last : i32
-  %count = arith.divui %up, %depth : i32
   %zero = tile.fill 0.0 : !tile.frag<64x256xbf16, rhs>
-  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x256xbf16, rhs>) schedule(@ahead) {
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0) init(%c = %zero : !tile.frag<64x256xbf16, rhs>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<256x64xbf16> }
     %x = tile.step @operand -> !tile.frag<64x256xbf16, rhs> {
       %read = tile.read %ring[%t] : !tile.ring<256x64xbf16> -> !tile.frag<64x256xbf16, rhs>
@@ -133,7 +118,7 @@ tile.kernel @depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) 
 
 // -----
 
-// Tiles that were counted otherwise may all be cut.
+// Likewise.
 tile.schedule @ahead {
   tile.cluster memory { fetch(1) }
   tile.cluster compute { operand(0) }
@@ -143,12 +128,8 @@ tile.schedule @ahead {
 // CHECK: scf.while
 // CHECK: tile.mask_depth
 // CHECK: scf.condition
-tile.kernel @other_depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+tile.kernel @other_depth(%a: !tile.view<?x?xbf16>, %n: i32, %count: i32) target("gfx950") waves(8) {
   %ring = tile.ring %a[%n] by_columns : !tile.view<?x?xbf16> -> !tile.ring<256x64xbf16>
-  %last = arith.constant 31 : i32
-  %depth = arith.constant 32 : i32
-  %up = arith.addi %n, %last : i32
-  %count = arith.divui %up, %depth : i32
   %zero = tile.fill 0.0 : !tile.frag<64x256xbf16, rhs>
   %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x256xbf16, rhs>) schedule(@ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<256x64xbf16> }
@@ -163,39 +144,27 @@ tile.kernel @other_depth(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") wav
 
 // -----
 
-// A diagonal from a wave's row, and tiles that are counted to where the workgroup's last row ends: with 66 rows and tiles of
-// 64 keys it cuts the last two alone. The steady state is two tiles ahead of the end, so that it has no mask; with more
-// than 66 it would have one.
+// A bound that reaches 65 places into tiles of 64 keys cuts the last two alone. The steady state is two tiles
+// ahead of the end, so that it has no mask; within 66 it would have one.
 tile.schedule @far_ahead {
   tile.cluster memory { fetch(2) }
   tile.cluster compute { scores(0) }
 }
 
-// CHECK-LABEL: tile.kernel @diagonal_of_rows
+// CHECK-LABEL: tile.kernel @within_65
 // CHECK: scf.while
 // CHECK-NOT: tile.mask
 // CHECK: scf.condition
 // CHECK-COUNT-2: tile.mask
-// CHECK-LABEL: tile.kernel @diagonal_of_more_rows
+// CHECK-LABEL: tile.kernel @within_66
 // CHECK: scf.while
 // CHECK: tile.mask
 // CHECK: scf.condition
-tile.kernel @diagonal_of_rows(%k: !tile.view<?x?x?x128xbf16>, %row: i32, %keys: i32, %shift: i32) target("gfx950") waves(1) {
-  %ring = tile.ring %k[%row, %row] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %wave_row = tile.wave_row %row rows(32)
-  %diagonal = arith.addi %wave_row, %shift : i32
-  %none = arith.constant 0 : i32
-  %last = arith.constant 63 : i32
-  %tile = arith.constant 64 : i32
-  %rows = arith.constant 66 : i32
-  %next = arith.addi %row, %rows : i32
-  %beyond = arith.addi %next, %shift : i32
-  %most = arith.maxsi %beyond, %none : i32
-  %least = arith.minsi %most, %keys : i32
-  %up = arith.addi %least, %last : i32
-  %count = arith.divui %up, %tile : i32
+tile.kernel @within_65(%k: !tile.view<?x?x?x128xbf16>, %keys: i32, %diagonal: i32, %count: i32) target("gfx950") waves(1) {
+  %ring = tile.ring %k[%keys, %keys] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@far_ahead) {
+  %r = tile.for_tiles %t = 0 to %count cut_right(%keys within 0, %diagonal within 65)
+      init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@far_ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
       %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
@@ -206,26 +175,59 @@ tile.kernel @diagonal_of_rows(%k: !tile.view<?x?x?x128xbf16>, %row: i32, %keys: 
   }
 }
 
-tile.kernel @diagonal_of_more_rows(%k: !tile.view<?x?x?x128xbf16>, %row: i32, %keys: i32, %shift: i32) target("gfx950") waves(1) {
-  %ring = tile.ring %k[%row, %row] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  %wave_row = tile.wave_row %row rows(32)
-  %diagonal = arith.addi %wave_row, %shift : i32
-  %none = arith.constant 0 : i32
-  %last = arith.constant 63 : i32
-  %tile = arith.constant 64 : i32
-  %rows = arith.constant 67 : i32
-  %next = arith.addi %row, %rows : i32
-  %beyond = arith.addi %next, %shift : i32
-  %most = arith.maxsi %beyond, %none : i32
-  %least = arith.minsi %most, %keys : i32
-  %up = arith.addi %least, %last : i32
-  %count = arith.divui %up, %tile : i32
+tile.kernel @within_66(%k: !tile.view<?x?x?x128xbf16>, %keys: i32, %diagonal: i32, %count: i32) target("gfx950") waves(1) {
+  %ring = tile.ring %k[%keys, %keys] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
-  %r = tile.for_tiles %t = 0 to %count init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@far_ahead) {
+  %r = tile.for_tiles %t = 0 to %count cut_right(%keys within 0, %diagonal within 66)
+      init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@far_ahead) {
     tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
     %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
       %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
       %m = tile.mask %c tile(%t) below(%keys) diagonal(%diagonal) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+// -----
+
+// A promise about tiles holds for masks of the loop's tiles alone: this one counts otherwise. And a bound that cuts on
+// the left says nothing about the right.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @of_another_tile
+// CHECK: scf.while
+// CHECK: tile.mask
+// CHECK: scf.condition
+// CHECK-LABEL: tile.kernel @on_the_left
+// CHECK: scf.while
+// CHECK: tile.mask
+// CHECK: scf.condition
+tile.kernel @of_another_tile(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %other: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%other) below(%n) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+tile.kernel @on_the_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_left(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) : !tile.frag<64x32xf32, acc>
       tile.yield %m : !tile.frag<64x32xf32, acc>
     }
     tile.yield %x : !tile.frag<64x32xf32, acc>

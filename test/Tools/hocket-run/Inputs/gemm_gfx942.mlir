@@ -24,7 +24,7 @@ tile.kernel @gemm_bf16(
   %tile_depth = arith.constant 64 : i32
   %tiles = arith.divui %rounded_up, %tile_depth : i32
   %zero = tile.fill 0.000000e+00 : !tile.frag<64x64xf32, acc>
-  %product = tile.for_tiles %t = 0 to %tiles init(%sum = %zero : !tile.frag<64x64xf32, acc>)
+  %product = tile.for_tiles %t = 0 to %tiles cut_right(%k within 0) init(%sum = %zero : !tile.frag<64x64xf32, acc>)
       schedule(@gemm_dual_wave) {
     %fetch_b = tile.step @fetch_b -> !tile.part<128x64xbf16, 4> {
       %part = tile.load_part %b_ring[%t] : <128x64xbf16> -> <128x64xbf16, 4>

@@ -1,0 +1,38 @@
+// Small helpers that write the tile ops of an expansion.
+#pragma once
+
+#include "Tile/IR/Tile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace hocket {
+
+/// Query rows of one wave: the columns of one accumulator block.
+inline constexpr int64_t kWaveRows = 32;
+
+class ExpansionBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+
+  mlir::Value constant(int64_t value) {
+    return mlir::arith::ConstantOp::create(*this, getI32IntegerAttr(value));
+  }
+  mlir::Value constant(float value) {
+    return mlir::arith::ConstantOp::create(*this, getF32FloatAttr(value));
+  }
+  mlir::Value fill(mlir::Type type, float value) {
+    return tile::FillOp::create(*this, type, getF32FloatAttr(value));
+  }
+  tile::FragType frag(int64_t rows, int64_t columns, mlir::Type element, tile::FragLayout layout) {
+    return tile::FragType::get(getContext(), {rows, columns}, element, layout);
+  }
+  /// One f32 for each row of a wave.
+  tile::RowsType rows() { return tile::RowsType::get(getContext(), kWaveRows, getF32Type()); }
+
+  /// Appends a step that runs `body`; the values that `body` returns become the step's results.
+  mlir::ValueRange step(llvm::StringRef name,
+                        llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);
+};
+
+} // namespace hocket

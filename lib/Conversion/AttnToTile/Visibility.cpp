@@ -1,0 +1,55 @@
+// Which keys a query sees, as code.
+#include "Visibility.h"
+
+using namespace mlir;
+using namespace hocket;
+
+void Visibility::addRequirements(KernelFrame &frame) const {
+  bool causal = attr.isCausal();
+  frame.require(causal ? "causal == 1" : "causal == 0",
+                causal ? "the kernel is causal" : "the kernel has no mask");
+}
+
+void Visibility::measure(ExpansionBuilder &builder, Value q, Value k) {
+  keys = tile::DimOp::create(builder, k, 1);
+  if (!attr.getRight())
+    return;
+  // Bottom-right: the last row sees the last key, and `right` more if there were any.
+  Value queries = tile::DimOp::create(builder, q, 1);
+  shift = arith::SubIOp::create(builder, keys, queries);
+  if (int64_t right = *attr.getRight())
+    shift = arith::AddIOp::create(builder, shift, builder.constant(right));
+}
+
+Value Visibility::end(ExpansionBuilder &builder, Value blockRow) {
+  if (!shift)
+    return keys;
+  Value blockEnd = arith::AddIOp::create(builder, blockRow, builder.constant(rows));
+  Value visible = arith::AddIOp::create(builder, blockEnd, shift);
+  Value atLeastZero = arith::MaxSIOp::create(builder, visible, builder.constant(int64_t(0)));
+  return arith::MinSIOp::create(builder, atLeastZero, keys);
+}
+
+void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value k) {
+  if (shift)
+    shift = arith::SubIOp::create(builder, shift, firstKey);
+  keys = tile::DimOp::create(builder, k, 1);
+}
+
+void Visibility::prepareMasks(ExpansionBuilder &builder, Value row) {
+  if (shift)
+    diagonal = arith::AddIOp::create(builder, row, shift);
+}
+
+Value Visibility::mask(ExpansionBuilder &builder, Value scores, Value tile) {
+  return tile::MaskOp::create(builder, scores, tile, keys, diagonal);
+}
+
+SmallVector<tile::TileCut> Visibility::cuts() const {
+  SmallVector<tile::TileCut> cuts = {{{keys, tile::TileSide::Right}, /*within=*/0}};
+  // The last row's last key is the last visited one or, if there are not so many keys, lies beyond;
+  // the first row's lies as much before it as there are rows between them.
+  if (diagonal)
+    cuts.push_back({{diagonal, tile::TileSide::Right}, rows - 1});
+  return cuts;
+}
