@@ -207,15 +207,14 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
       {"head_dim", Value::integer(problem.headDim)},
       {"head_dim_v", Value::integer(problem.headDimV)},
       {"causal", Value::integer(causalVariable(problem.visibility))},
+      {"mask_left", Value::integer(problem.visibility.kind().left)},
+      {"mask_right", Value::integer(problem.visibility.kind().right)},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
-  for (const MaskKind &kind : Visibility::kinds())
-    variables["mask_" + std::string(kind.name)] =
-        Value::integer(problem.visibility == Visibility(kind));
   std::vector<TensorSpec> tensors = problem.tensors();
   for (const TensorSpec &tensor : tensors)
     if (tensor.role == TensorRole::Output)

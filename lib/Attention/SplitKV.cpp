@@ -88,7 +88,7 @@ void SlicesLaunch::forEach(
     for (int64_t slice = 0; slice != splits; ++slice)
       for (int64_t block = 0; block != blocks; ++block)
         for (int64_t head = 0; head != problem.heads; ++head)
-          visit(batch, head, problem.visibility.kind().growing ? blocks - 1 - block : block, slice);
+          visit(batch, head, problem.visibility.laterRowsSeeMore() ? blocks - 1 - block : block, slice);
 }
 
 /// Deals workgroups to the slots of the XCDs; the clock follows from the mean share that is busy.

@@ -7,15 +7,9 @@
 using namespace hocket;
 using namespace hocket::attention;
 
-static KeyRange allKeys(int64_t, Lengths lengths) { return {0, lengths.kv}; }
-
-static KeyRange keysUpToTheDiagonal(int64_t row, Lengths lengths) {
-  return {0, std::clamp<int64_t>(row + lengths.kv - lengths.q + 1, 0, lengths.kv)};
-}
-
 static constexpr MaskKind kKinds[] = {
-    {.name = "none", .range = allKeys},
-    {.name = "causal", .range = keysUpToTheDiagonal, .growing = true, .creditedShare = 0.5},
+    {.name = "none"},
+    {.name = "causal", .right = 0, .creditedShare = 0.5},
 };
 
 Visibility::Visibility() : mask(&kKinds[0]) {}
@@ -32,6 +26,20 @@ Result<Visibility> Visibility::parse(std::string_view name) {
     known += (known.empty() ? "" : ", ") + std::string(kind.name);
   }
   return invalidInput("mask '" + std::string(name) + "' is unknown; known are " + known);
+}
+
+std::string Visibility::attnText() const {
+  auto side = [](int64_t keys) { return keys == unbounded ? "?" : std::to_string(keys); };
+  if (*this == Visibility() || *this == causal())
+    return std::string(name());
+  return "window(" + side(mask->left) + ", " + side(mask->right) + ")";
+}
+
+KeyRange Visibility::range(int64_t row, Lengths lengths) const {
+  int64_t beside = row + lengths.kv - lengths.q; // the key at the end of the row's diagonal
+  auto within = [&](int64_t key) { return std::clamp<int64_t>(key, 0, lengths.kv); };
+  return {mask->left == unbounded ? 0 : within(beside - mask->left),
+          mask->right == unbounded ? lengths.kv : within(beside + mask->right + 1)};
 }
 
 KeyRange Visibility::rangeOfBlock(int64_t first, int64_t count, Lengths lengths) const {

@@ -25,7 +25,7 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
                      std::to_string(semantics.headDim) + ")";
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
-  text += " mask(" + std::string(semantics.visibility.name()) + ")";
+  text += " mask(" + semantics.visibility.attnText() + ")";
   return text + clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "") + "\n";
 }
 

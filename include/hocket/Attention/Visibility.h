@@ -1,15 +1,16 @@
 // Which keys a query sees: the one definition that reference, comparison, test data, split KV, the
 // registry and the variables of manifests share.
 //
-// A kind of mask gives each row a range of keys outside of which it sees nothing, and, where not
-// every key of the range is seen, a predicate. To add a kind, add a line to the table in
-// Visibility.cpp; docs/AddingAFeature.md goes on from there.
+// A kind of mask gives each row a window of keys outside of which it sees nothing, and, where not
+// every key of the window is seen, a predicate. To add a kind, add a line to the table in
+// Visibility.cpp (docs/AddingAFeature.md). In the IR it is `attn.visibility`.
 #pragma once
 
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace hocket::attention {
@@ -27,17 +28,17 @@ struct KeyRange {
   bool operator==(const KeyRange &) const = default;
 };
 
+/// A side of a window that has no end.
+inline constexpr int64_t unbounded = -1;
+
 struct MaskKind {
-  /// In `attn.forward`, the registry, names of kernels and on command lines; manifests see the
-  /// variable "mask_NAME".
+  /// In the registry, names of kernels, reports and on command lines; letters, digits, underscores.
   std::string_view name;
-  /// Keys, 0 to `lengths.kv`, outside of which `row` sees none. From one row to the next neither
-  /// end falls. Kernels work on whole blocks: `row` may lie behind the last.
-  KeyRange (*range)(int64_t row, Lengths lengths);
-  /// Whether `row` sees `key`, one of its range. Null: it sees them all.
+  /// Row i sees keys from i + d - left to i + d + right, with d = lengths.kv - lengths.q: the
+  /// diagonal ends at the bottom right. Manifests see both as "mask_left" and "mask_right".
+  int64_t left = unbounded, right = unbounded;
+  /// Whether `row` sees `key`, one of its window. Null: it sees them all.
   bool (*sees)(int64_t row, int64_t key, Lengths lengths) = nullptr;
-  /// Later rows see more keys: blocks of rows start with the last ones.
-  bool growing = false;
   /// The share of all pairs of query and key that TFLOP/s are given for, as publications do.
   double creditedShare = 1;
 };
@@ -59,9 +60,15 @@ public:
 
   const MaskKind &kind() const { return *mask; }
   std::string_view name() const { return mask->name; }
+  /// As `attn.forward` says it: "none", "causal", "window(?, 16)".
+  std::string attnText() const;
   /// Whether a range says everything.
   bool isRange() const { return !mask->sees; }
-  KeyRange range(int64_t row, Lengths lengths) const { return mask->range(row, lengths); }
+  /// Whether later rows see more keys, so that blocks of rows start with the last ones.
+  bool laterRowsSeeMore() const { return mask->right != unbounded; }
+  /// Keys, 0 to lengths.kv, outside of which `row` sees none. From one row to the next neither end
+  /// falls. Kernels work on whole blocks: `row` may lie behind the last.
+  KeyRange range(int64_t row, Lengths lengths) const;
   /// What some of the `count` rows from `first` on see lies in here.
   KeyRange rangeOfBlock(int64_t first, int64_t count, Lengths lengths) const;
   bool sees(int64_t row, int64_t key, Lengths lengths) const;

@@ -112,8 +112,8 @@ TEST(ForwardProblem, GivesVariablesToManifests) {
   EXPECT_EQ(without.at("is_bf16").asInteger(), 1);
   EXPECT_EQ(without.at("v_bytes").asInteger(), 2 * 2 * 2 * 300 * 128);
   EXPECT_EQ(without.at("causal").asInteger(), 0);
-  EXPECT_EQ(without.at("mask_none").asInteger(), 1);
-  EXPECT_EQ(without.at("mask_causal").asInteger(), 0);
+  EXPECT_EQ(without.at("mask_left").asInteger(), -1);
+  EXPECT_EQ(without.at("mask_right").asInteger(), -1);
   EXPECT_EQ(without.at("want_lse").asInteger(), 0);
   EXPECT_EQ(without.at("lse_stride_b").asInteger(), 8 * 100);
   manifest::Addresses addresses = {{"lse", 77}};

@@ -11,19 +11,15 @@ using namespace hocket::attention;
 
 namespace {
 /// Every third key of a window that moves with the row, and is empty for the first rows.
-KeyRange window(int64_t row, Lengths lengths) {
-  return {std::clamp<int64_t>(row - 40, 0, lengths.kv),
-          std::clamp<int64_t>(row - 4, 0, lengths.kv)};
-}
 constexpr MaskKind kEveryThird{
     .name = "every_third",
-    .range = window,
-    .sees = [](int64_t row, int64_t key, Lengths) { return (row + key) % 3 == 0; },
-    .growing = true};
+    .left = 20,
+    .right = 9,
+    .sees = [](int64_t row, int64_t key, Lengths) { return (row + key) % 3 == 0; }};
 
 /// Nobody sees anything of a range that is not empty.
 constexpr MaskKind kNothing{.name = "nothing",
-                            .range = window,
+                            .right = 0,
                             .sees = [](int64_t, int64_t, Lengths) { return false; }};
 } // namespace
 
@@ -53,6 +49,25 @@ TEST(Visibility, OfCausalIsTheDiagonalToTheBottomRight) {
   EXPECT_FALSE(causal.seesAny(3, {7, 3}));
   EXPECT_TRUE(causal.seesAny(4, {7, 3}));
   EXPECT_EQ(causal.rangeOfBlock(1, 2, {3, 11}), (KeyRange{0, 11}));
+}
+
+TEST(Visibility, AWindowMovesWithTheRow) {
+  Visibility mask(kEveryThird);
+  EXPECT_EQ(mask.range(0, {150, 130}), (KeyRange{0, 0}));
+  EXPECT_EQ(mask.range(40, {150, 130}), (KeyRange{0, 30}));
+  EXPECT_EQ(mask.range(100, {150, 130}), (KeyRange{60, 90}));
+  EXPECT_EQ(mask.range(149, {150, 130}), (KeyRange{109, 130}));
+  EXPECT_EQ(mask.rangeOfBlock(100, 50, {150, 130}), (KeyRange{60, 130}));
+  EXPECT_TRUE(mask.sees(100, 62, {150, 130}));
+  EXPECT_FALSE(mask.sees(100, 61, {150, 130}));
+  EXPECT_FALSE(mask.sees(100, 59, {150, 130}));
+}
+
+TEST(Visibility, IsSpeltAsTheDialectDoes) {
+  EXPECT_EQ(Visibility().attnText(), "none");
+  EXPECT_EQ(Visibility::causal().attnText(), "causal");
+  EXPECT_EQ(Visibility(kEveryThird).attnText(), "window(20, 9)");
+  EXPECT_EQ(Visibility(kNothing).attnText(), "window(?, 0)");
 }
 
 TEST(Visibility, IsFoundByName) {
@@ -102,7 +117,7 @@ TEST(Visibility, WithAPredicateTheReferenceIsTheFormula) {
     double total = 0;
     std::vector<double> o(16);
     for (int64_t key = 0; key != 130; ++key) {
-      if (key < position - 40 || key >= position - 4 || (position + key) % 3 != 0)
+      if (key < position - 40 || key > position - 11 || (position + key) % 3 != 0)
         continue;
       double score = 0;
       for (int64_t d = 0; d != 16; ++d)
@@ -153,9 +168,8 @@ TEST(Visibility, OneHotDataAgreesWithAKeyThatIsSeen) {
 /// Also where the first row sees keys: a mask may leave any row with none.
 TEST(Visibility, EmptyRowsAreLookedForInAllRows) {
   constexpr static MaskKind kNotTheLast{
-      .name = "not_the_last", .range = [](int64_t row, Lengths lengths) {
-        return KeyRange{row < lengths.q - 1 ? 0 : lengths.kv, lengths.kv};
-      }};
+      .name = "not_the_last",
+      .sees = [](int64_t row, int64_t, Lengths lengths) { return row < lengths.q - 1; }};
   ForwardProblem problem = makeProblem(kNotTheLast);
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 5);
   ForwardReference reference = computeReference(problem, inputs, {0});
