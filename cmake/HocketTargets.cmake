@@ -58,11 +58,29 @@ function(hocket_add_mlir_library name)
   endif()
 endfunction()
 
-# A program may use the precompiled header only if it is compiled like the libraries: -fPIC, not -fPIE.
-function(hocket_use_mlir_pch name)
+# A program may use a precompiled header only if it is compiled like the libraries: -fPIC, not -fPIE. One with C sources
+# goes without: CMake would want a header for C as well.
+function(hocket_use_pch name carrier)
+  get_target_property(sources ${name} SOURCES)
+  if(sources MATCHES "\\.c(;|$)")
+    return()
+  endif()
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIC)
-  target_precompile_headers(${name} REUSE_FROM HocketMLIRPCH)
+  target_precompile_headers(${name} REUSE_FROM ${carrier})
+endfunction()
+
+# Tests are compiled once and run for seconds: optimising them takes longer than it saves. What they test is optimised.
+set(hocket_test_options $<$<CONFIG:Release>:-O0>)
+
+# GoogleTest and the standard library, for all tests without MLIR. Called once, where tests are built.
+function(hocket_add_test_pch)
+  file(WRITE ${PROJECT_BINARY_DIR}/HocketTestPCH.cpp "// Carries the precompiled header; see HocketTargets.cmake.\n")
+  add_library(HocketTestPCH OBJECT ${PROJECT_BINARY_DIR}/HocketTestPCH.cpp)
+  target_link_libraries(HocketTestPCH PRIVATE HocketCompileOptions GTest::gmock GTest::gtest)
+  target_compile_options(HocketTestPCH PRIVATE ${hocket_test_options})
+  target_precompile_headers(HocketTestPCH PRIVATE
+    ${PROJECT_SOURCE_DIR}/cmake/TestPrecompiled.h)
 endfunction()
 
 function(hocket_add_tool name)
@@ -71,7 +89,7 @@ function(hocket_add_tool name)
   target_link_libraries(${name} PRIVATE HocketCompileOptions ${ARG_LINK})
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
-    hocket_use_mlir_pch(${name})
+    hocket_use_pch(${name} HocketMLIRPCH)
   endif()
   if(ARG_SANITIZED)
     add_dependencies(hocket-sanitized-tests ${name})
@@ -84,8 +102,10 @@ function(hocket_add_unittest name)
   target_link_libraries(${name} PRIVATE HocketCompileOptions ${ARG_LINK} GTest::gmock GTest::gtest_main)
   if(ARG_MLIR)
     target_link_libraries(${name} PRIVATE HocketMLIR)
-    hocket_use_mlir_pch(${name})
+    hocket_use_pch(${name} HocketMLIRPCH)
   else()
+    target_compile_options(${name} PRIVATE ${hocket_test_options})
+    hocket_use_pch(${name} HocketTestPCH)
     add_dependencies(hocket-sanitized-tests ${name})
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/unit)

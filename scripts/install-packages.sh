@@ -16,6 +16,8 @@ packages=(
   llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev patch
   # tests of unmodified HIP programs: HIP's headers, and the library that they are linked to
   libamdhip64-dev
+  # tests of the VS Code extension
+  nodejs
 )
 
 if ! command -v dpkg-query >/dev/null; then

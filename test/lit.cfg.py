@@ -1,6 +1,7 @@
 # How lit finds and runs Hocket's tests. Paths come from lit.site.cfg.py in the build tree.
 import os
 import platform
+import shutil
 import sys
 
 import lit.formats
@@ -55,5 +56,7 @@ if os.path.exists(config.hip_sdk_library) and os.path.exists(config.hip_sdk_incl
     config.available_features.add("hip-sdk")
 if config.hocket_sanitizers:
     config.available_features.add("sanitizers")
+if shutil.which("node"):
+    config.available_features.add("node")
 if platform.machine() in ("x86_64", "AMD64"):
     config.available_features.add("x86")

@@ -42,6 +42,7 @@ struct Machine {
       : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
         parameters(sim::TimeParameters().on(*arch)) {}
 
+  double clock(double busy) const { return sim::effectiveClock(parameters, busy); }
   double bytesPerMicrosecond() const {
     return parameters.memoryPeak * parameters.memoryEfficiency * 1e6;
   }
@@ -84,11 +85,12 @@ private:
 
 void SlicesLaunch::forEach(
     const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const {
+  bool lastFirst = problem.visibility.laterRowsSeeMore();
   for (int64_t batch = 0; batch != problem.batch; ++batch)
     for (int64_t slice = 0; slice != splits; ++slice)
       for (int64_t block = 0; block != blocks; ++block)
         for (int64_t head = 0; head != problem.heads; ++head)
-          visit(batch, head, problem.visibility.laterRowsSeeMore() ? blocks - 1 - block : block, slice);
+          visit(batch, head, lastFirst ? blocks - 1 - block : block, slice);
 }
 
 /// Deals workgroups to the slots of the XCDs; the clock follows from the mean share that is busy.
@@ -116,7 +118,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   if (end <= 0)
     return 0;
   double share = std::min(1.0, busy / end / double(machine.units));
-  return end / (effectiveClock(machine.parameters, share) * 1000);
+  return end / (machine.clock(share) * 1000);
 }
 
 /// Bytes that each row moves: Q in, and what is computed of it out.
@@ -179,7 +181,7 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +
                   double(splits * kPartialBytes));
-  double compute = cycles / (effectiveClock(machine.parameters, share) * 1000);
+  double compute = cycles / (machine.clock(share) * 1000);
   return std::max(compute, bytes / machine.bytesPerMicrosecond()) +
          machine.parameters.launchMicroseconds;
 }

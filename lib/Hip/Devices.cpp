@@ -73,7 +73,7 @@ int hipDeviceGet(int *device, int ordinal) {
 int hipDeviceGetName(char *name, int bytes, int device) {
   return call("hipDeviceGetName", [&](Driver &) {
     const Outcome valid = needDevice(device);
-    return valid.ok() ? storeText(name, bytes, deviceName) : valid;
+    return valid.ok() ? storeText(name, bytes, deviceName()) : valid;
   });
 }
 int hipDeviceGetPCIBusId(char *id, int bytes, int device) {

@@ -1,5 +1,6 @@
 // Loading, finding and launching, and the two holders of state.
 #include "Driver.h"
+#include "Properties.h"
 
 #include "hocket/Simulator/Check.h"
 
@@ -11,9 +12,6 @@
 
 using namespace hocket;
 using namespace hocket::hip;
-
-/// The MI355X's memory (docs/Hardware.md 1).
-static constexpr uint64_t deviceMemory = uint64_t(288) << 30;
 
 Driver &Driver::get() {
   // Never destroyed: programs call HIP from destructors of their globals, in any order.
@@ -34,10 +32,12 @@ static uint64_t setting(const char *name, uint64_t otherwise) {
   return std::strtoull(text, nullptr, 0);
 }
 
-Driver::Driver() : memory(deviceMemory), modules(0), functions(2), streams(4), events(6) {
+Driver::Driver()
+    : memory(deviceMemoryBytes(simulatedChip())), modules(0), functions(2), streams(4), events(6) {
   settings.log = static_cast<unsigned>(setting("HOCKET_HIP_LOG", 1));
   settings.check = setting("HOCKET_HIP_CHECK", 0) != 0;
   settings.seed = setting("HOCKET_HIP_SEED", 0);
+  settings.hang = setting("HOCKET_HIP_HANG_LIMIT", 0);
 }
 
 unsigned hip::hipMajor() {
@@ -72,9 +72,10 @@ Outcome Driver::load(const void *image, uint64_t size, std::string name,
     return {parsed.error().kind == ErrorKind::Unsupported ? hipErrorNoBinaryForGpu
                                                           : hipErrorInvalidImage,
             parsed.error()};
-  if ((*parsed)->architecture() != "gfx950")
+  const std::string chip(simulatedChip().name);
+  if ((*parsed)->architecture() != chip)
     return {hipErrorNoBinaryForGpu, "code object '" + name + "' is for " +
-                                        (*parsed)->architecture() + "; compile it for gfx950"};
+                                        (*parsed)->architecture() + "; compile it for " + chip};
   auto program = sim::Program::load(memory, *std::move(parsed));
   if (!program)
     return {hipErrorOutOfMemory, program.error()};
@@ -134,20 +135,21 @@ Outcome Driver::launch(const Function &function, const runtime::LaunchShape &sha
     return *fault;
   const runtime::KernelInfo &kernel = function.info();
   runtime::DeviceProperties device;
-  device.name = "gfx950 simulator";
-  device.maxLdsPerWorkgroup = sim::maxLdsBytes("gfx950");
+  device.name = deviceName();
+  device.maxLdsPerWorkgroup = simulatedChip().lds.bytesPerWorkgroup;
   if (Status status = runtime::checkLaunch(kernel, device, shape, kernarg.size()); !status)
     return {kernarg.size() < kernel.explicitKernargSize() ? hipErrorInvalidValue
                                                           : hipErrorInvalidConfiguration,
             status.error()};
   sim::LaunchOptions options;
   options.seed = settings.seed;
+  options.maxSeconds = static_cast<double>(settings.hang);
   auto run = settings.check ? sim::launchChecked : sim::launch;
   auto report = run(*function.module->program, function.kernel, shape, kernarg, options);
   if (!report)
     say(1, "kernel '" + kernel.name + "': " + report.error().message);
   else
-    for (const runtime::Finding &finding : report->findings)
+    for (const runtime::Finding &finding : groupFindings(report->findings))
       say(1, describeFinding(finding));
   if (report && !hasErrors(report->findings))
     return hipSuccess;

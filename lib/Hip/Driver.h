@@ -1,4 +1,4 @@
-// The state behind HIP's functions: one simulated gfx950, what was made on it, and what HIP's API
+// The state behind HIP's functions: one simulated chip, what was made on it, and what HIP's API
 // keeps per thread. This is the only mutable state of libhocket_hip, and `Driver::get` and
 // `Thread::get` are the only ways to it.
 //
@@ -83,6 +83,7 @@ struct Settings {
   unsigned log = 1;   ///< HOCKET_HIP_LOG: 0 nothing, 1 faults and missing functions, 2 every error
   bool check = false; ///< HOCKET_HIP_CHECK=1: checked execution
   uint64_t seed = 0;  ///< HOCKET_HIP_SEED: order of waves
+  uint64_t hang = 0;  ///< HOCKET_HIP_HANG_LIMIT: seconds of a workgroup; 0: the simulator's limit
 };
 
 class Driver {

@@ -3,6 +3,7 @@
 // The bundle is clang's (llvm.org, "Clang Offload Bundler"): a magic string, a count, and for each
 // entry offset, size and target name; host code first, with nothing in it.
 #include "Image.h"
+#include "Properties.h"
 
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -17,7 +18,6 @@ using llvm::StringRef;
 
 static constexpr StringRef bundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 static constexpr StringRef compressedMagic = "CCOB";
-static constexpr StringRef target = "gfx950";
 /// More than any code object and any target's name; beyond, headers are not believed.
 static constexpr uint64_t mostBytes = uint64_t(1) << 32, mostNameBytes = 4096;
 
@@ -86,13 +86,15 @@ static unsigned suitability(StringRef triple) {
     return 0;
   const auto [rest, processor] = triple.rsplit("--");
   const auto [name, features] = processor.split(':');
-  if (name != target || features.contains("xnack+") || features.contains("sramecc-"))
+  if (name != StringRef(simulatedChip().name) || features.contains("xnack+") ||
+      features.contains("sramecc-"))
     return 0;
   return features.empty() ? 2 : 1;
 }
 
 static FoundImage findInBundle(const Bytes &image) {
   constexpr uint64_t entryHeader = 3 * sizeof(uint64_t);
+  const std::string chip(simulatedChip().name);
   FoundImage found;
   found.fault = ImageFault::NoBinaryForGpu;
   uint64_t at = bundleMagic.size();
@@ -119,9 +121,9 @@ static FoundImage findInBundle(const Bytes &image) {
     found.codeObject = image.copy(offset, size);
   }
   if (!found.codeObject)
-    found.message = "the bundle has no code object for '" + target.str() + "', it has " +
+    found.message = "the bundle has no code object for '" + chip + "', it has " +
                     (names.empty() ? "nothing" : names) +
-                    "; compile with --offload-arch=" + target.str();
+                    "; compile with --offload-arch=" + chip;
   return found;
 }
 

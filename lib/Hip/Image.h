@@ -33,10 +33,10 @@ struct FoundImage {
 /// `image`'s size where nobody knows it.
 inline constexpr uint64_t unknownSize = UINT64_MAX;
 
-/// Finds the code object for gfx950 in the `size` bytes at `image`. A bundle's entry for the plain
-/// target is preferred to one with features. HIP's interface passes images in memory without their
-/// size: then it follows from the headers, and the memory up to the end that they give must be
-/// readable.
+/// Finds the code object for the simulated chip in the `size` bytes at `image`. A bundle's entry
+/// for the plain target is preferred to one with features. HIP's interface passes images in memory
+/// without their size: then it follows from the headers, and the memory up to the end that they
+/// give must be readable.
 FoundImage findCodeObject(const void *image, uint64_t size = unknownSize);
 
 /// A variable in a code object: where it is in the image, and its size.

@@ -1,5 +1,6 @@
 // Modules, their kernels and variables, and what a kernel needs.
 #include "Driver.h"
+#include "Properties.h"
 
 #include "hocket/Runtime/File.h"
 
@@ -37,7 +38,7 @@ static Outcome findFunction(Driver &driver, const void *handle,
 
 /// The dynamic LDS that is left to a kernel.
 static int dynamicLds(const runtime::KernelInfo &info) {
-  const uint32_t most = sim::maxLdsBytes("gfx950");
+  const uint32_t most = simulatedChip().lds.bytesPerWorkgroup;
   return static_cast<int>(most - std::min(most, info.staticLds));
 }
 

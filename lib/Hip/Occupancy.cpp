@@ -1,5 +1,6 @@
 // How many workgroups of a kernel fit on a compute unit, from the architecture table.
 #include "Driver.h"
+#include "Properties.h"
 
 #include "hocket/Target/Arch/Occupancy.h"
 
@@ -15,7 +16,7 @@ static unsigned workgroupsPerCu(const runtime::KernelInfo &kernel, int blockSize
   resources.agprs = kernel.agprs;
   resources.ldsBytes = static_cast<unsigned>(std::min<size_t>(kernel.staticLds + dynamic, 1 << 30));
   resources.workgroupSize = static_cast<unsigned>(blockSize);
-  auto fits = occupancy(**findArch("gfx950"), resources);
+  auto fits = occupancy(simulatedChip(), resources);
   return fits ? fits->workgroupsPerCu : 0;
 }
 
@@ -41,7 +42,7 @@ static Outcome chooseBlock(const runtime::KernelInfo &kernel, int *grid, int *bl
                            int limit) {
   if (Outcome outcome = needPointers(grid, block); !outcome.ok())
     return outcome;
-  const ArchInfo &arch = **findArch("gfx950");
+  const ArchInfo &arch = simulatedChip();
   const unsigned wave = arch.waves.waveSize;
   unsigned most = mostThreads(kernel);
   if (limit > 0)

@@ -26,14 +26,12 @@ struct Field {
 };
 } // namespace
 
-static const ArchInfo &arch() { return **findArch("gfx950"); }
-
 static int totalMemory(const Driver &driver) {
   return static_cast<int>(std::min<uint64_t>(driver.memory.limitBytes(), INT32_MAX));
 }
 
 static std::vector<Field> fields(const Driver &driver) {
-  const ArchInfo &a = arch();
+  const ArchInfo &a = simulatedChip();
   const uint64_t lds = a.lds.bytesPerWorkgroup, units = a.chip.computeUnits;
   const uint64_t threads = a.waves.maxWorkgroupSize, clock = a.chip.peakClockMHz * 1000;
   const uint64_t threadsPerUnit =
@@ -92,8 +90,8 @@ static Outcome fill(Driver &driver, void *properties, int device, int Field::*fi
   for (const Field &entry : fields(driver))
     if (entry.*field != none)
       put(raw + entry.*field, entry.value, entry.bytes);
-  putText(raw, deviceName);
-  putText(raw + architecture, "gfx950:sramecc+:xnack-");
+  putText(raw, deviceName());
+  putText(raw + architecture, std::string(simulatedChip().name) + ":sramecc+:xnack-");
   return hipSuccess;
 }
 
@@ -105,7 +103,7 @@ static int propertiesR0000(const char *name, void *properties, int device) {
 
 /// The attributes whose numbers HIP 5.2.3 and 6.3 share; others are unknown to this device.
 static std::optional<int> attribute(const Driver &driver, int number) {
-  const ArchInfo &a = arch();
+  const ArchInfo &a = simulatedChip();
   const int lds = static_cast<int>(a.lds.bytesPerWorkgroup);
   const int threads = static_cast<int>(a.waves.maxWorkgroupSize);
   const int registers = static_cast<int>(a.registers.vgprsPerSimd * a.waves.waveSize);

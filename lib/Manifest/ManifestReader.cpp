@@ -45,6 +45,7 @@ private:
   Manifest manifest(const json::Object &root);
   Argument argument(const json::Object &object, size_t index);
   void arguments(const json::Object &root, Manifest &manifest);
+  void clusters(const json::Object &root, Clusters &clusters);
   void requirements(const json::Object &root, Manifest &manifest);
   void checkPlacement(const Manifest &manifest);
 
@@ -189,6 +190,34 @@ void Reader::requirements(const json::Object &root, Manifest &manifest) {
   }
 }
 
+void Reader::clusters(const json::Object &root, Clusters &clusters) {
+  const json::Value *value = root.get("clusters");
+  if (!value)
+    return;
+  const json::Object *object = value->getAsObject();
+  if (!object)
+    return fail("\"clusters\" must be an object");
+  checkKeys(*object, {"kinds", "unroll", "barriers_before"}, "\"clusters\"");
+  clusters.unroll = number(*object, "unroll", "\"clusters\"", 1);
+  const json::Array *kinds = object->getArray("kinds");
+  const json::Array *before = object->getArray("barriers_before");
+  if (!kinds || kinds->empty() || !before || before->empty() || clusters.unroll == 0)
+    return fail("\"clusters\" needs \"kinds\" and \"barriers_before\", which are not empty, and an "
+                "\"unroll\" of at least 1");
+  for (const json::Value &kind : *kinds) {
+    StringRef text = kind.getAsString().value_or("");
+    if (text != "memory" && text != "compute")
+      return fail("a kind of \"clusters\" must be \"memory\" or \"compute\"");
+    clusters.kinds.push_back(text.str());
+  }
+  for (const json::Value &barriers : *before) {
+    std::optional<uint64_t> count = barriers.getAsUINT64();
+    if (!count || *count > UINT32_MAX)
+      return fail("\"barriers_before\" of \"clusters\" must be numbers of barriers");
+    clusters.barriersBefore.push_back(static_cast<uint32_t>(*count));
+  }
+}
+
 void Reader::checkPlacement(const Manifest &manifest) {
   if (manifest.kernargSize > maxKernargBytes)
     fail("\"kernarg_size\" is " + std::to_string(manifest.kernargSize) + ", at most " +
@@ -217,7 +246,8 @@ Manifest Reader::manifest(const json::Object &root) {
   Manifest result;
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
-             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "arguments", "requires"},
+             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "arguments",
+             "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);
   if (version != formatVersion)
@@ -228,6 +258,7 @@ Manifest Reader::manifest(const json::Object &root) {
   result.staticLds = number(root, "static_lds", "the manifest", 0);
   result.tileKeys = number(root, "tile_keys", "the manifest", 0);
   result.waveRows = number(root, "wave_rows", "the manifest", 0);
+  clusters(root, result.clusters);
   expressions(root, "grid", result.grid);
   expressions(root, "block", result.block);
   if (const json::Value *value = root.get("dynamic_lds"))

@@ -62,6 +62,20 @@ static void writeArgument(json::OStream &out, const Argument &argument) {
   });
 }
 
+static void writeClusters(json::OStream &out, const Clusters &clusters) {
+  out.attributeObject("clusters", [&] {
+    out.attributeArray("kinds", [&] {
+      for (const std::string &kind : clusters.kinds)
+        out.value(kind);
+    });
+    out.attribute("unroll", clusters.unroll);
+    out.attributeArray("barriers_before", [&] {
+      for (uint32_t barriers : clusters.barriersBefore)
+        out.value(barriers);
+    });
+  });
+}
+
 std::string manifest::writeManifest(const Manifest &manifest) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -80,6 +94,8 @@ std::string manifest::writeManifest(const Manifest &manifest) {
       out.attribute("tile_keys", manifest.tileKeys);
     if (manifest.waveRows != 0)
       out.attribute("wave_rows", manifest.waveRows);
+    if (!manifest.clusters.kinds.empty())
+      writeClusters(out, manifest.clusters);
     out.attributeArray("arguments", [&] {
       for (const Argument &argument : manifest.arguments)
         writeArgument(out, argument);

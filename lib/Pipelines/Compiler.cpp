@@ -1,16 +1,16 @@
 // Compilation in process: parse, passes in order, LLVM, object, code object.
 #include "hocket/Pipelines/Compiler.h"
 
-#include "CodeGenCheck.h"
 #include "KernelManifest.h"
-#include "LargeStack.h"
-#include "RecursionCheck.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Conversion/Passes.h"
+#include "hocket/Hardening/CodeGenCheck.h"
+#include "hocket/Hardening/LargeStack.h"
+#include "hocket/Hardening/RecursionCheck.h"
 #include "Pipelines/DrawSchedule.h"
 #include "Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
@@ -172,9 +172,17 @@ private:
 };
 } // namespace
 
+/// What the text of `stage` is written in; code objects are none.
+static Language languageOf(Stage stage) {
+  return stage == Stage::LLVM  ? Language::LlvmIr
+         : stage == Stage::Asm ? Language::Assembly
+                               : Language::Mlir;
+}
+
 Status Compiler::parse() {
-  if (Status status = checkRecursion(input, name, options.from); !status)
-    return status;
+  if (options.from != Stage::HSACO)
+    if (Status status = checkRecursion(input, name, languageOf(options.from)); !status)
+      return status;
   switch (options.from) {
   case Stage::LLVM:
     return parseLlvm();
@@ -328,12 +336,20 @@ Status Compiler::toTile() {
 }
 
 Status Compiler::toClusters() {
-  return runPasses([&](PassManager &manager) {
+  int64_t loops = 0;
+  module->walk([&](tile::ForTilesOp) { ++loops; });
+  Status status = runPasses([&](PassManager &manager) {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
     manager.addPass(tile::createVerifyClustersPass());
   });
+  if (!status || !kernelManifest || loops != 1)
+    return status;
+  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+    kernelManifest->clusters = readClusters(kernel, *module);
+  result.manifest = manifest::writeManifest(*kernelManifest);
+  return status;
 }
 
 Status Compiler::draw() {

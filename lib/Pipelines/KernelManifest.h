@@ -11,4 +11,8 @@ namespace hocket {
 /// `tile.block_id`, a name or expression that a manifest cannot hold.
 Result<manifest::Manifest> makeManifest(tile::KernelOp kernel);
 
+/// The clusters of `kernel`, which is at the stage `clusters` and had one loop over tiles; none
+/// where `module` has not one schedule or it was not followed.
+manifest::Clusters readClusters(tile::KernelOp kernel, mlir::ModuleOp module);
+
 } // namespace hocket

@@ -1,10 +1,9 @@
 // How a schedule gets into a module.
 #include "Pipelines/Schedules.h"
 
-#include "RecursionCheck.h"
-
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
+#include "hocket/Hardening/RecursionCheck.h"
 #include "hocket/Runtime/File.h"
 
 #include "mlir/Parser/Parser.h"
@@ -31,7 +30,7 @@ static std::string shippedNames() {
 /// The one schedule in `text`; diagnostics of the parser go to the context's handler.
 static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringRef text,
                                                    StringRef name, tile::ScheduleOp &schedule) {
-  if (Status status = checkRecursion(text, name, Stage::Tile); !status)
+  if (Status status = checkRecursion(text, name, Language::Mlir); !status)
     return status.error();
   OwningOpRef<ModuleOp> parsed = parseSourceString<ModuleOp>(text, ParserConfig(context), name);
   if (!parsed)

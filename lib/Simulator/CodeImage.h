@@ -70,10 +70,4 @@ public:
 /// Reads and checks the ELF file `bytes`; `name` is for messages.
 Result<std::unique_ptr<CodeImage>> readCodeImage(std::string_view bytes, std::string_view name);
 
-/// Reads the kernels' metadata from an NT_AMDGPU_METADATA note. `symbols` gets each kernel's
-/// descriptor symbol, in the order of the result.
-Result<std::vector<runtime::KernelInfo>> readKernelMetadata(std::string_view blob,
-                                                            std::string_view fileName,
-                                                            std::vector<std::string> &symbols);
-
 } // namespace hocket::sim

@@ -4,6 +4,8 @@
 #include "Decode.h"
 #include "EncodingSpace.h"
 
+#include "hocket/Target/Arch/ArchInfo.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -65,9 +67,8 @@ static void note(CoveredInstruction &instruction, const EncodingSample &sample, 
 }
 
 Result<Coverage> hocket::sim::coverInstructions(std::string_view architecture) {
-  if (architecture != "gfx950" && architecture != "gfx942")
-    return unsupported("the simulator does not have '" + std::string(architecture) +
-                       "'; it has gfx950 and gfx942");
+  if (Result<const ArchInfo *> arch = findArch(architecture); !arch.ok())
+    return arch.error();
   std::vector<EncodingSample> samples = everyEncoding();
   std::string bytes;
   for (const EncodingSample &sample : samples)

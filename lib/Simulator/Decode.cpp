@@ -74,6 +74,8 @@ Result<std::unique_ptr<Text::Tools>> Text::Tools::create(std::string_view archit
   llvm::Triple triple(amdgpuTriple);
   StringRef cpu(architecture.data(), architecture.size());
   auto tools = std::make_unique<Tools>();
+  if (!hostHasIsa(hostIsa()))
+    return hostError("this simulator was built for another CPU (HOCKET_SIMULATOR_ISAS=native); build it here, or with 'all'");
   tools->table = &opTable(hostIsa());
   Result<const ArchInfo *> arch = findArch(architecture);
   tools->hasOcpFp8 = arch && (*arch)->features.ocpFp8;

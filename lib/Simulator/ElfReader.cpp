@@ -5,6 +5,9 @@
 // outside of executable ones, relocations of unknown kinds or to missing symbols.
 #include "CodeImage.h"
 
+#include "hocket/Runtime/CodeObjectInfo.h"
+#include "hocket/Target/Arch/KnownChips.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
@@ -45,7 +48,7 @@ private:
   Status readSymbols();
   Status readSymbolTable(const ElfFile::Elf_Shdr &section);
   Status readNotes();
-  Status readKernels(std::string_view blob);
+  Status readKernels(std::span<const std::byte> note);
   Status readDescriptor(const std::string &symbol, runtime::KernelInfo &info);
   Status readRelocations();
   Status addRelocation(uint32_t type, uint64_t offset, uint64_t symbolIndex, int64_t addend,
@@ -89,17 +92,13 @@ Status Reader::readHeader() {
   if (header.e_type != ELF::ET_DYN)
     return bad("its ELF type is " + std::to_string(header.e_type) +
                ", wanted a shared object (3); link it with ld.lld -shared");
-  switch (header.e_flags & ELF::EF_AMDGPU_MACH) {
-  case ELF::EF_AMDGPU_MACH_AMDGCN_GFX942:
-    image->architecture = "gfx942";
-    return Status::success();
-  case ELF::EF_AMDGPU_MACH_AMDGCN_GFX950:
-    image->architecture = "gfx950";
+  const unsigned machine = header.e_flags & ELF::EF_AMDGPU_MACH;
+  if (const ArchInfo *arch = findArchByElf(machine)) {
+    image->architecture = arch->name;
     return Status::success();
   }
-  return unsupported("'" + image->name + "' is for the processor with ELF flag " +
-                     hex(header.e_flags & ELF::EF_AMDGPU_MACH) +
-                     ", the simulator executes gfx950 (0x4f) and gfx942 (0x4c)");
+  return unsupported("'" + image->name + "' is for the processor with ELF flag " + hex(machine) +
+                     ", the simulator executes " + listArchs());
 }
 
 Status Reader::readSegments() {
@@ -213,7 +212,7 @@ Status Reader::readNotes() {
       // An alignment of 0 or 1 means 4 to `notes` too.
       llvm::ArrayRef<uint8_t> blob = note.getDesc(std::max<uint64_t>(header.p_align, 4));
       llvm::consumeError(std::move(error));
-      return readKernels({reinterpret_cast<const char *>(blob.data()), blob.size()});
+      return readKernels(std::as_bytes(std::span(blob.data(), blob.size())));
     }
     if (error)
       return bad(std::move(error));
@@ -221,15 +220,44 @@ Status Reader::readNotes() {
   return bad("it has no AMDGPU metadata note");
 }
 
-Status Reader::readKernels(std::string_view blob) {
-  std::vector<std::string> descriptorSymbols;
-  auto infos = readKernelMetadata(blob, image->name, descriptorSymbols);
-  if (!infos)
-    return infos.error();
-  image->kernels = std::move(*infos);
-  for (size_t i = 0; i < image->kernels.size(); ++i)
-    if (Status status = readDescriptor(descriptorSymbols[i], image->kernels[i]); !status)
+/// What the simulator asks of metadata beyond being readable.
+static std::string refuse(const runtime::KernelMetadata &kernel,
+                          std::span<const runtime::KernelInfo> before) {
+  const runtime::KernelInfo &info = kernel.info;
+  const std::string who = "kernel '" + info.name + "'";
+  if (kernel.waveSize != 64)
+    return who + " has wavefront size " + std::to_string(kernel.waveSize) + ", wanted 64";
+  if (info.maxWorkgroupSize == 0)
+    return who + " has no '.max_flat_workgroup_size'";
+  // 64 KiB is far above what any runtime passes; it bounds what a bad file makes us allocate.
+  if (info.kernargSize > 65536)
+    return who + " has " + std::to_string(info.kernargSize) +
+           " bytes of arguments, at most 65536 are possible";
+  uint64_t end = 0;
+  for (const runtime::KernelArgument &argument : info.arguments) {
+    if (argument.offset < end)
+      return "the argument of " + who + " at offset " + std::to_string(argument.offset) +
+             " overlaps the one before it";
+    end = argument.end();
+  }
+  for (const runtime::KernelInfo &other : before)
+    if (other.name == info.name)
+      return "two kernels are called '" + info.name + "'";
+  return "";
+}
+
+Status Reader::readKernels(std::span<const std::byte> note) {
+  auto kernels = runtime::readKernelMetadata(note, image->name);
+  if (!kernels)
+    return kernels.error();
+  for (runtime::KernelMetadata &kernel : *kernels) {
+    if (std::string what = refuse(kernel, image->kernels); !what.empty())
+      return invalidInput("'" + image->name + "': bad metadata: " + what +
+                          "; is this a complete code object?");
+    if (Status status = readDescriptor(kernel.descriptor, kernel.info); !status)
       return status;
+    image->kernels.push_back(std::move(kernel.info));
+  }
   return Status::success();
 }
 

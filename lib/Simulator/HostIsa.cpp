@@ -9,17 +9,25 @@
 
 using namespace hocket::sim;
 
-#if defined(__x86_64__)
-#define HOCKET_SIM_X86 1
-#else
-#define HOCKET_SIM_X86 0
-#endif
+/// Whether this build has the copy (HOCKET_SIMULATOR_ISAS of lib/Simulator/CMakeLists.txt).
+static bool isBuilt(HostIsa isa) {
+  switch (isa) {
+  case HostIsa::Baseline:
+    return HOCKET_SIM_HAS_BASELINE;
+  case HostIsa::Avx2:
+    return HOCKET_SIM_HAS_AVX2;
+  case HostIsa::Avx512:
+    return HOCKET_SIM_HAS_AVX512;
+  }
+  return false;
+}
 
-bool hocket::sim::hostHasIsa(HostIsa isa) {
+/// Whether the CPU has the instruction set. The builtin asks the operating system as well whether it
+/// saves the wide registers.
+static bool cpuHas(HostIsa isa) {
   if (isa == HostIsa::Baseline)
     return true;
-#if HOCKET_SIM_X86
-  // The builtin asks the operating system as well whether it saves the wide registers.
+#if defined(__x86_64__)
   __builtin_cpu_init();
   bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   if (isa == HostIsa::Avx2)
@@ -30,6 +38,8 @@ bool hocket::sim::hostHasIsa(HostIsa isa) {
   return false;
 #endif
 }
+
+bool hocket::sim::hostHasIsa(HostIsa isa) { return isBuilt(isa) && cpuHas(isa); }
 
 static HostIsa bestIsa() {
   for (HostIsa isa : {HostIsa::Avx512, HostIsa::Avx2})
@@ -54,28 +64,24 @@ static OpTable makeTable(HostIsa isa) {
   registerScalarControl(table);
   registerScalarMemory(table);
   registerScalarStore(table);
-  switch (isa) {
-  case HostIsa::Baseline: {
+#if HOCKET_SIM_HAS_BASELINE
+  if (isa == HostIsa::Baseline) {
     using namespace baseline;
     HOCKET_SIM_LANE_FAMILIES(HOCKET_SIM_CALL)
-    break;
   }
-#if HOCKET_SIM_X86
-  case HostIsa::Avx2: {
+#endif
+#if HOCKET_SIM_HAS_AVX2
+  if (isa == HostIsa::Avx2) {
     using namespace avx2;
     HOCKET_SIM_LANE_FAMILIES(HOCKET_SIM_CALL)
-    break;
   }
-  case HostIsa::Avx512: {
+#endif
+#if HOCKET_SIM_HAS_AVX512
+  if (isa == HostIsa::Avx512) {
     using namespace avx512;
     HOCKET_SIM_LANE_FAMILIES(HOCKET_SIM_CALL)
-    break;
   }
-#else
-  default:
-    break;
 #endif
-  }
   return table;
 }
 

@@ -57,11 +57,12 @@ static Status checkShape(const LaunchShape &shape, const runtime::KernelInfo &ke
   return Status::success();
 }
 
-static Status checkDescriptor(const KernelImage &image, const runtime::KernelInfo &kernel) {
+static Status checkDescriptor(const KernelImage &image, const runtime::KernelInfo &kernel,
+                              const std::string &architecture) {
   const KernelDescriptor &descriptor = image.descriptor;
   auto lacks = [&](const char *what) {
-    return unsupported("kernel '" + kernel.name + "' asks for " + what +
-                       ", which gfx942 and gfx950 kernels do not need");
+    return unsupported("kernel '" + kernel.name + "' asks for " + what + ", which kernels of " +
+                       architecture + " do not need");
   };
   if (descriptor.properties & hsa::KERNEL_CODE_PROPERTY_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)
     return lacks("a private segment buffer in SGPRs");
@@ -221,6 +222,15 @@ static void setPreload(LaunchContext &context, std::span<const std::byte> kernar
   }
 }
 
+/// Who sets one limit does without the other.
+static void setLimits(LaunchContext &context, const LaunchOptions &options) {
+  const bool counts = options.maxWaveInstructions != 0, measures = options.maxSeconds > 0;
+  context.instructionLimit = counts     ? options.maxWaveInstructions
+                             : measures ? UINT64_MAX
+                                        : defaultInstructionLimit;
+  context.secondsLimit = measures ? options.maxSeconds : counts ? 0 : defaultSecondsLimit;
+}
+
 Result<std::unique_ptr<LaunchSetup>> LaunchSetup::create(Program &program, size_t kernelNumber,
                                                          const LaunchShape &shape,
                                                          std::span<const std::byte> kernarg,
@@ -240,15 +250,15 @@ Result<std::unique_ptr<LaunchSetup>> LaunchSetup::create(Program &program, size_
   context.shape = shape;
   if (Status status = checkShape(shape, *context.kernel, image.architecture); !status)
     return status.error();
-  if (Status status = checkDescriptor(*context.image, *context.kernel); !status)
+  if (Status status = checkDescriptor(*context.image, *context.kernel, image.architecture);
+      !status)
     return status.error();
   context.ldsBytes = context.kernel->staticLds + shape.dynamicLds;
   bool dynamicStack =
       context.image->descriptor.properties & hsa::KERNEL_CODE_PROPERTY_USES_DYNAMIC_STACK;
   // What HIP adds by default for a stack whose size the compiler does not know.
   context.privateBytes = (context.kernel->privateSegment + (dynamicStack ? 16384 : 0) + 3) / 4 * 4;
-  context.instructionLimit =
-      options.maxWaveInstructions ? options.maxWaveInstructions : defaultInstructionLimit;
+  setLimits(context, options);
   context.seed = options.seed;
   context.instrument = options.instrument;
 

@@ -177,6 +177,7 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   LaunchOptions options;
   options.seed = simulation.seed;
   options.maxWaveInstructions = simulation.maxWaveInstructions;
+  options.maxSeconds = simulation.maxSeconds;
   options.threads = simulation.threads;
   options.instrument = instrument;
   if (simulation.check)

@@ -184,38 +184,48 @@ static const Loop &hottest(const std::vector<Loop> &loops) {
   return *best;
 }
 
+namespace {
+/// A turn between two barriers.
+struct Piece {
+  InstructionCounts counts;
+  std::vector<std::string> waits;
+};
+} // namespace
+
 /// Splits [begin, end) at its barriers; what follows the last joins what precedes the first.
-static void countClusters(const std::vector<const Counted *> &instructions, size_t begin,
-                          size_t end, SteadyState &state) {
-  state.clusters.emplace_back();
+static std::vector<Piece> splitAtBarriers(const std::vector<const Counted *> &instructions,
+                                          size_t begin, size_t end) {
+  std::vector<Piece> pieces(1);
   const Counted *lastMath = nullptr;
   for (size_t i = begin; i < end; ++i) {
     const Counted &instruction = *instructions[i];
-    InstructionCounts &cluster = state.clusters.back();
-    countInto(cluster, instruction);
+    Piece &piece = pieces.back();
+    countInto(piece.counts, instruction);
     bool isMfma = instruction.kind == InstructionClass::Mfma;
     if (isMfma && lastMath && lastMath->kind == InstructionClass::Mfma)
-      ++cluster.emptyShadows;
+      ++piece.counts.emptyShadows;
     bool fills = instruction.kind != InstructionClass::Nop &&
                  instruction.kind != InstructionClass::Salu &&
                  instruction.kind != InstructionClass::Other;
     if (fills)
       lastMath = &instruction;
     if (instruction.kind == InstructionClass::Wait)
-      state.waits.push_back(instruction.operands);
+      piece.waits.push_back(instruction.operands);
     if (instruction.kind == InstructionClass::Barrier)
-      state.clusters.emplace_back();
+      pieces.emplace_back();
   }
-  if (state.clusters.size() > 1) {
-    state.clusters.front().add(state.clusters.back());
-    state.clusters.pop_back();
+  if (pieces.size() > 1) {
+    pieces.front().counts.add(pieces.back().counts);
+    pieces.front().waits.insert(pieces.front().waits.begin(), pieces.back().waits.begin(),
+                                pieces.back().waits.end());
+    pieces.pop_back();
   }
-  for (const InstructionCounts &cluster : state.clusters)
-    state.total.add(cluster);
+  return pieces;
 }
 
 Result<SteadyState> sim::countSteadyState(const WaveTrace &trace, const amdgpu::KernelCode &kernel,
-                                          StringRef cpu) {
+                                          StringRef cpu, const ClusterNumbers &numbers,
+                                          unsigned waves) {
   Result<std::shared_ptr<const amdgpu::McTarget>> target = amdgpu::McTarget::create(cpu);
   if (!target.ok())
     return target.error();
@@ -245,6 +255,19 @@ Result<SteadyState> sim::countSteadyState(const WaveTrace &trace, const amdgpu::
       length = turn, begin = loop.visits[i], state.shortest = 0;
     state.shortest += turn == length;
   }
-  countClusters(instructions, begin, begin + length, state);
+  std::vector<Piece> pieces = splitAtBarriers(instructions, begin, begin + length);
+  auto isBarrier = [](const Counted *instruction) {
+    return instruction->kind == InstructionClass::Barrier;
+  };
+  const auto passed = std::count_if(instructions.begin(), instructions.begin() + begin, isBarrier);
+  if (auto first = numbers.firstPiece(trace.wave, waves, passed, pieces.size())) {
+    std::rotate(pieces.begin(), pieces.begin() + *first, pieces.end());
+    state.scheduled = numbers.count;
+  }
+  for (const Piece &piece : pieces) {
+    state.clusters.push_back(piece.counts);
+    state.total.add(piece.counts);
+    state.waits.insert(state.waits.end(), piece.waits.begin(), piece.waits.end());
+  }
   return state;
 }

@@ -5,6 +5,8 @@
 // some faults show only when waves run close together and others only when they run far apart.
 #include "Workgroup.h"
 
+#include "SourceLines.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 #include <cstdlib>
@@ -192,21 +194,6 @@ Wave *Workgroup::pick(uint64_t &quantum) {
   return chosen;
 }
 
-void Workgroup::failLimit(Wave &wave) {
-  std::string waiting;
-  for (unsigned i = 0; i < waveCount; ++i)
-    if (waves[i].stop == Stop::Barrier)
-      waiting += (waiting.empty() ? " " : ", ") + std::to_string(i);
-  const Instruction &at =
-      context.text->instructions()[std::min(wave.pc, context.text->dwords() - 1)];
-  std::string what = "is next, and the workgroup has passed its limit of " +
-                     std::to_string(context.instructionLimit) + " wave-instructions";
-  if (!waiting.empty())
-    what += ", with waves" + waiting + " at a barrier that the others never reach";
-  what += "; raise the limit if the kernel is not stuck";
-  failWave(wave, at, what.c_str());
-}
-
 bool Workgroup::run() {
   if (!error.empty())
     return false;
@@ -227,8 +214,8 @@ bool Workgroup::runWaves() {
         continue;
       return true;
     }
-    if (remaining == 0) {
-      failLimit(*wave);
+    if (pastLimits()) {
+      failLimit(*firstRunnable(waves, waveCount, 0));
       return false;
     }
     if (observer)
@@ -239,6 +226,8 @@ bool Workgroup::runWaves() {
       return false;
   }
 }
+
+template void Workgroup::runWave<false>(Wave &wave, uint64_t quantum);
 
 bool Workgroup::step(Wave &wave) {
   if (remaining == 0) {
@@ -264,7 +253,7 @@ void Workgroup::start(uint64_t number) {
   id[0] = static_cast<uint32_t>(number % grid.x);
   id[1] = static_cast<uint32_t>(number / grid.x % grid.y);
   id[2] = static_cast<uint32_t>(number / grid.x / grid.y);
-  remaining = context.instructionLimit;
+  startLimits();
   next = 0;
   random = context.seed;
   random = nextRandom(random) ^ (number * 0xd1342543de82ef95);
@@ -275,6 +264,16 @@ void Workgroup::start(uint64_t number) {
     startWave(i);
 }
 
+std::string sim::describePlace(const Workgroup &group, uint64_t address, SourceLines &lines) {
+  const FunctionSymbol *function = group.context.code->functionAt(address);
+  const uint64_t entry = group.context.image->entry;
+  const bool elsewhere = function && function->begin != entry;
+  const std::string line = lines.at(address);
+  return (elsewhere ? "'" + function->name + "' + " + hex(address - function->begin)
+                    : "offset " + hex(address - entry)) +
+         (line.empty() ? "" : " (" + line + ")");
+}
+
 std::string sim::describeInstruction(const Workgroup &group, const Instruction &instruction) {
   Text &text = *group.context.text;
   const Instruction *first = text.instructions();
@@ -283,14 +282,11 @@ std::string sim::describeInstruction(const Workgroup &group, const Instruction &
   if (!inside)
     return "code" + kernel;
   auto index = static_cast<uint32_t>(&instruction - first);
-  uint64_t address = text.addressOf(index);
   Disassembly disassembly = text.disassemble(index);
   std::string what =
       disassembly.valid ? "'" + disassembly.text + "'" : "the bytes " + hex(instruction.words[0]);
-  const FunctionSymbol *function = group.context.code->functionAt(address);
-  if (function && function->begin != group.context.image->entry)
-    return what + " at '" + function->name + "' + " + hex(address - function->begin) + kernel;
-  return what + " at offset " + hex(address - group.context.image->entry) + kernel;
+  SourceLines lines(group.context.code->debugFile);
+  return what + " at " + describePlace(group, text.addressOf(index), lines) + kernel;
 }
 
 /// `state`: what follows the lane in the sentence.

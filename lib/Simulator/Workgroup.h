@@ -35,6 +35,7 @@ struct LaunchContext {
   uint64_t kernarg = 0, dispatchPacket = 0, queue = 0;
   std::vector<uint32_t> preload; ///< kernarg dwords that arrive in SGPRs
   uint64_t instructionLimit = 0;
+  double secondsLimit = 0; ///< processor time of one workgroup; 0: none
   uint64_t seed = 0;
   Instrument *instrument = nullptr; ///< null: a plain run
 };
@@ -75,11 +76,21 @@ private:
   void setVectors(Wave &wave);
   template <bool Observed> void runWave(Wave &wave, uint64_t quantum);
   bool runWaves();
+  void startLimits();
+  /// Whether it has taken more than a workgroup may.
+  bool pastLimits();
+  /// Wave-instructions since it started.
+  uint64_t executed() const { return context.instructionLimit - remaining; }
+  std::string limitText() const;
+  /// Ends the workgroup with what `wave`, which can run, is doing (Hang.cpp).
   void failLimit(Wave &wave);
+  /// Goes on for a while without limits; the places of `wave`, instruction by instruction.
+  std::vector<uint32_t> watch(Wave &wave);
   Wave *pick(uint64_t &quantum);
 
   std::unique_ptr<Storage> storage;
-  uint64_t remaining = 0;
+  uint64_t remaining = 0, nextLook = 0; ///< wave-instructions
+  double started = 0;                   ///< the thread's processor time
   uint64_t random = 0;
   unsigned next = 0;
 };
@@ -87,7 +98,10 @@ private:
 /// splitmix64: the next number of the generator whose state is `state`.
 uint64_t nextRandom(uint64_t &state);
 
-/// Where an instruction is, for messages: "'v_add_f32_e32 v0, v1, v2' at 0x1c of kernel 'k'".
+class SourceLines;
+/// A code address, for messages: "offset 0x1c (k.c:4)", or "'f' + 0x1c" in another function.
+std::string describePlace(const Workgroup &group, uint64_t address, SourceLines &lines);
+/// An instruction, for messages: "'v_add_f32_e32 v0, v1, v2' at offset 0x1c of kernel 'k'".
 std::string describeInstruction(const Workgroup &group, const Instruction &instruction);
 
 } // namespace hocket::sim

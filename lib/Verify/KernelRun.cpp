@@ -69,6 +69,7 @@ Status KernelRun::launch(uint64_t seed) {
   simulation.threads = options.threads;
   simulation.check = options.check;
   simulation.maxWaveInstructions = options.instructionLimit;
+  simulation.maxSeconds = options.hangSeconds;
   device.setSimulationOptions(simulation);
   RunLaunch &launch = report.launches.emplace_back();
   launch.seed = seed;

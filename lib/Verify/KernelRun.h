@@ -26,7 +26,8 @@ struct RunOptions {
   int64_t maxCheckedRows = 0;    ///< 0: what takes about a minute of one core
   unsigned threads = 0;          ///< of the host; 0: all cores
   bool check = false;            ///< checked execution (simulator only)
-  uint64_t instructionLimit = 0; ///< of one workgroup in the simulator; 0: its default
+  uint64_t instructionLimit = 0; ///< as `runtime::SimulationOptions::maxWaveInstructions`
+  double hangSeconds = 0;        ///< as its `maxSeconds`
   bool verify = true;            ///< compare with the reference; guards are checked anyway
   uint64_t alignment = 16;       ///< of tensors, in bytes; in the simulator no better than that
   Progress progress;             ///< may be empty

@@ -119,13 +119,14 @@ static void writeTrail(json::OStream &out, const std::vector<FindingStep> &trail
 
 void verify::writeFindings(json::OStream &out, const std::vector<Finding> &findings) {
   out.attributeArray("findings", [&] {
-    for (const Finding &finding : findings)
+    for (const Finding &finding : groupFindings(findings))
       out.object([&] {
         out.attribute("kind", StringRef(findingName(finding.kind)));
         out.attribute("severity", finding.severity == FindingSeverity::Error ? "error" : "advice");
         out.attribute("kernel", finding.kernel);
         out.attribute("what", finding.what);
         out.attribute("count", finding.count);
+        out.attribute("pairs", finding.pairs);
         writeSite(out, "at", finding.at);
         if (!finding.trail.empty())
           writeTrail(out, finding.trail);
@@ -177,7 +178,7 @@ void verify::launchLines(llvm::raw_ostream &out, const RunReport &report) {
 }
 
 void verify::outcomeLines(llvm::raw_ostream &out, const RunReport &report, bool checked) {
-  for (const Finding &finding : report.findings)
+  for (const Finding &finding : groupFindings(report.findings))
     line(out, "finding", describeFinding(finding));
   for (const RunLaunch &launch : report.launches)
     for (const LaunchReport &kernel : launch.kernels)

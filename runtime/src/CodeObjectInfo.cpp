@@ -6,6 +6,9 @@
 
 #include "MsgPack.h"
 
+#include "hocket/Target/Arch/KnownChips.h"
+
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -51,7 +54,7 @@ using Bytes = std::span<const std::byte>;
 class MetadataReader {
 public:
   explicit MetadataReader(std::string file) : file(std::move(file)) {}
-  std::vector<KernelInfo> kernels(const MsgPackNode &root);
+  std::vector<KernelMetadata> kernels(const MsgPackNode &root);
   std::string error;
 
 private:
@@ -62,7 +65,8 @@ private:
   std::string string(const MsgPackNode &map, const char *key, const std::string &where,
                      bool required);
   uint32_t number(const MsgPackNode &map, const char *key, const std::string &where, bool required);
-  KernelInfo kernel(const MsgPackNode &map);
+  bool flag(const MsgPackNode &map, const char *key, const std::string &where);
+  KernelMetadata kernel(const MsgPackNode &map);
   std::vector<KernelArgument> arguments(const MsgPackNode &list, const KernelInfo &info);
   std::string file;
 };
@@ -190,6 +194,21 @@ uint32_t MetadataReader::number(const MsgPackNode &map, const char *key, const s
   return 0;
 }
 
+/// Gives device addresses that are called 4 bytes their 8, where there is room for them.
+static void widenPointers(std::vector<KernelArgument> &arguments, uint32_t kernargSize) {
+  for (KernelArgument &argument : arguments) {
+    if (argument.kind != "global_buffer" || argument.size != 4)
+      continue;
+    const uint64_t end = uint64_t(argument.offset) + 8;
+    const bool free = std::none_of(
+        arguments.begin(), arguments.end(), [&](const KernelArgument &other) {
+          return &other != &argument && other.offset < end && argument.offset < other.end();
+        });
+    if (free && end <= kernargSize)
+      argument.size = 8;
+  }
+}
+
 std::vector<KernelArgument> MetadataReader::arguments(const MsgPackNode &list,
                                                       const KernelInfo &info) {
   std::vector<KernelArgument> result;
@@ -202,15 +221,24 @@ std::vector<KernelArgument> MetadataReader::arguments(const MsgPackNode &list,
     argument.offset = number(entry, ".offset", where, true);
     argument.size = number(entry, ".size", where, true);
     if (argument.end() > info.kernargSize)
-      fail(where + " ends at byte " + std::to_string(argument.end()) + ", the argument block has " +
-           std::to_string(info.kernargSize));
+      fail(where + " ends at byte " + std::to_string(argument.end()) +
+           ", the kernarg segment has " + std::to_string(info.kernargSize));
     result.push_back(std::move(argument));
   }
+  widenPointers(result, info.kernargSize);
   return result;
 }
 
-KernelInfo MetadataReader::kernel(const MsgPackNode &map) {
-  KernelInfo info;
+bool MetadataReader::flag(const MsgPackNode &map, const char *key, const std::string &where) {
+  const MsgPackNode *node = map.find(key);
+  if (node && node->kind != MsgPackNode::Kind::Boolean)
+    fail(std::string("metadata key '") + key + "' of " + where + " is not true or false");
+  return node && node->boolean;
+}
+
+KernelMetadata MetadataReader::kernel(const MsgPackNode &map) {
+  KernelMetadata metadata;
+  KernelInfo &info = metadata.info;
   info.name = string(map, ".name", "a kernel", true);
   std::string where = "kernel '" + info.name + "'";
   info.kernargSize = number(map, ".kernarg_segment_size", where, true);
@@ -224,11 +252,14 @@ KernelInfo MetadataReader::kernel(const MsgPackNode &map) {
   info.maxWorkgroupSize = number(map, ".max_flat_workgroup_size", where, false);
   if (const MsgPackNode *list = map.find(".args"))
     info.arguments = arguments(*list, info);
-  return info;
+  metadata.descriptor = string(map, ".symbol", where, true);
+  metadata.waveSize = number(map, ".wavefront_size", where, false);
+  metadata.dynamicStack = flag(map, ".uses_dynamic_stack", where);
+  return metadata;
 }
 
-std::vector<KernelInfo> MetadataReader::kernels(const MsgPackNode &root) {
-  std::vector<KernelInfo> result;
+std::vector<KernelMetadata> MetadataReader::kernels(const MsgPackNode &root) {
+  std::vector<KernelMetadata> result;
   const MsgPackNode *list = root.find("amdhsa.kernels");
   if (!list || list->kind != MsgPackNode::Kind::Array) {
     fail("metadata has no list 'amdhsa.kernels'");
@@ -250,14 +281,32 @@ static std::string processor(std::string_view target) {
 /// The processor that the ELF header names; "" if it is none of those known here. Hand-written code
 /// objects may have nothing else.
 static std::string processor(const ElfHeader &elf) {
-  switch (elf.flags & 0xff) {
-  case 0x4c:
-    return "gfx942";
-  case 0x4f:
-    return "gfx950";
-  default:
-    return "";
-  }
+  const ArchInfo *arch = findArchByElf(elf.flags & 0xff);
+  return arch ? std::string(arch->name) : "";
+}
+
+static Result<std::vector<KernelMetadata>> readKernels(const MsgPackNode &root,
+                                                       const std::string &file) {
+  MetadataReader reader(file);
+  std::vector<KernelMetadata> kernels = reader.kernels(root);
+  if (!reader.error.empty())
+    return invalidInput(reader.error);
+  return kernels;
+}
+
+static Result<MsgPackNode> parseNote(Bytes note, const std::string &file) {
+  Result<MsgPackNode> root = parseMsgPack(note);
+  if (!root.ok())
+    return invalidInput("code object '" + file + "': metadata: " + root.error().message);
+  return root;
+}
+
+Result<std::vector<KernelMetadata>> runtime::readKernelMetadata(Bytes note, std::string_view name) {
+  const std::string file(name);
+  Result<MsgPackNode> root = parseNote(note, file);
+  if (!root.ok())
+    return root.error();
+  return readKernels(*root, file);
 }
 
 Result<CodeObjectInfo> runtime::readCodeObjectInfo(Bytes bytes, std::string_view name) {
@@ -269,13 +318,14 @@ Result<CodeObjectInfo> runtime::readCodeObjectInfo(Bytes bytes, std::string_view
   Result<Bytes> content = locateMetadata(bytes, *elf, info.name);
   if (!content.ok())
     return content.error();
-  Result<MsgPackNode> root = parseMsgPack(*content);
+  Result<MsgPackNode> root = parseNote(*content, info.name);
   if (!root.ok())
-    return invalidInput("code object '" + info.name + "': metadata: " + root.error().message);
-  MetadataReader reader(info.name);
-  info.kernels = reader.kernels(*root);
-  if (!reader.error.empty())
-    return invalidInput(reader.error);
+    return root.error();
+  Result<std::vector<KernelMetadata>> kernels = readKernels(*root, info.name);
+  if (!kernels.ok())
+    return kernels.error();
+  for (KernelMetadata &kernel : *kernels)
+    info.kernels.push_back(std::move(kernel.info));
   // EI_ABIVERSION counts code object versions from 2.
   info.version = elf->ident[8] + 2u;
   if (const MsgPackNode *target = root->find("amdhsa.target"))

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <tuple>
 
 using namespace hocket::runtime;
 
@@ -91,9 +93,12 @@ std::string hocket::runtime::describeDetails(const Finding &finding) {
     text += "; " + step.role + " " + show(step.code);
   if (finding.other)
     text += "; " + finding.otherRole + " " + showOther(*finding.other, finding.at);
-  if (finding.count > 1)
-    text += " (" + std::to_string(finding.count) + " times)";
-  return text;
+  if (finding.count == 1)
+    return text;
+  text += " (" + std::to_string(finding.count) + " times";
+  if (finding.pairs > 1)
+    text += ", at " + std::to_string(finding.pairs) + " places on these lines";
+  return text + ")";
 }
 
 std::string hocket::runtime::describeFinding(const Finding &finding) {
@@ -133,6 +138,29 @@ void hocket::runtime::mergeFindings(std::vector<Finding> &findings,
     else
       known->count += finding.count;
   }
+}
+
+/// What tells places apart for people.
+static std::string linePlace(const FindingCode &code) {
+  return code.source.empty() ? code.function + "+" + std::to_string(code.offset) : code.source;
+}
+
+std::vector<Finding> hocket::runtime::groupFindings(const std::vector<Finding> &findings) {
+  using Key = std::tuple<FindingKind, FindingSeverity, std::string, std::string, std::string>;
+  std::map<Key, size_t> known;
+  std::vector<Finding> groups;
+  for (const Finding &finding : findings) {
+    Key key(finding.kind, finding.severity, finding.kernel, linePlace(finding.at),
+            finding.other ? linePlace(*finding.other) : "");
+    auto [group, added] = known.try_emplace(std::move(key), groups.size());
+    if (added) {
+      groups.push_back(finding);
+      continue;
+    }
+    groups[group->second].count += finding.count;
+    groups[group->second].pairs += finding.pairs;
+  }
+  return groups;
 }
 
 bool hocket::runtime::hasErrors(const std::vector<Finding> &findings) {

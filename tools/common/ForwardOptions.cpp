@@ -16,8 +16,9 @@ using namespace hocket::run;
 using namespace hocket::attention;
 using llvm::StringRef;
 
-static constexpr RunOptionIds runOptions{OPT_seed,  OPT_interleavings, OPT_check_rows,
-                                         OPT_check, OPT_no_verify,     OPT_count};
+static constexpr RunOptionIds runOptions{
+    OPT_seed,       OPT_interleavings, OPT_check_rows, OPT_check,
+    OPT_hang_limit, OPT_no_verify,     OPT_count};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
                                                         llvm::ArrayRef<const char *> args,

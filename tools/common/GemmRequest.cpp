@@ -10,8 +10,9 @@ using namespace hocket::run;
 using namespace hocket::gemm;
 using llvm::StringRef;
 
-static constexpr RunOptionIds runOptions{OPT_seed,  OPT_interleavings, OPT_check_rows,
-                                         OPT_check, OPT_no_verify,     OPT_count};
+static constexpr RunOptionIds runOptions{
+    OPT_seed,       OPT_interleavings, OPT_check_rows, OPT_check,
+    OPT_hang_limit, OPT_no_verify,     OPT_count};
 
 /// "a=72": the row stride of one matrix.
 static Status readStride(StringRef text, GemmProblem &problem) {

@@ -6,6 +6,16 @@
 using namespace hocket;
 using namespace hocket::run;
 
+Result<double> run::readHangLimit(const Options &options, unsigned id) {
+  if (!options.has(id))
+    return 0.0;
+  Result<double> seconds = options.real(id);
+  if (seconds.ok() && !(*seconds > 0))
+    return invalidInput("option '--hang-limit' is '" + options.string(id) +
+                        "', a number of seconds above 0 was expected");
+  return seconds;
+}
+
 Result<verify::RunOptions> run::readRunOptions(const Options &options, const RunOptionIds &ids) {
   Result<uint64_t> seed = options.seed(ids.seed);
   if (!seed.ok())
@@ -16,7 +26,11 @@ Result<verify::RunOptions> run::readRunOptions(const Options &options, const Run
   Result<int64_t> rows = options.integer(ids.checkRows, 0, 1, INT64_MAX);
   if (!rows.ok())
     return rows.error();
+  Result<double> hang = readHangLimit(options, ids.hangLimit);
+  if (!hang.ok())
+    return hang.error();
   verify::RunOptions result;
+  result.hangSeconds = *hang;
   result.seed = *seed;
   result.interleavings = static_cast<unsigned>(*interleavings);
   result.maxCheckedRows = *rows;

@@ -3,9 +3,13 @@
 
 #include "Options.h"
 
+#include "hocket/Manifest/Manifest.h"
 #include "hocket/Simulator/GridTime.h"
 
 namespace hocket::run {
+
+/// What the cycle model and `steady-state` want to know of a kernel's schedule.
+sim::ClusterNumbers clustersOf(const manifest::Manifest &manifest);
 
 /// The options' numbers in the subcommand's own table.
 struct TimeOptionIds {
@@ -20,6 +24,8 @@ public:
                                   bool always = false);
 
   bool wanted() const { return enabled; }
+  /// `manifest`'s kernel follows the schedule that it speaks of.
+  void setClusters(const manifest::Manifest &manifest) { options.clusters = clustersOf(manifest); }
   /// Whether every workgroup is timed, so that the launch's results are there afterwards.
   bool timesAll() const { return all; }
   const sim::TimingOptions &timing() const { return options; }

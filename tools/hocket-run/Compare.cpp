@@ -48,9 +48,11 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
     return found.error();
   std::shared_ptr<runtime::Device> device = sim::createDevice();
   options.alignment = 256;
+  sim::TimingOptions withClusters = timing;
+  withClusters.clusters = clustersOf(found->kernel->manifest);
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
     Result<sim::TimedRun> run =
-        sim::timeWorkgroups(*device, launched, binding.shape, binding.kernarg, timing);
+        sim::timeWorkgroups(*device, launched, binding.shape, binding.kernarg, withClusters);
     if (!run.ok())
       return run.error();
     if (side.run.groups.empty()) // of split KV, the producer
@@ -76,7 +78,9 @@ static std::vector<Line> makeLines(const std::vector<Side> &sides) {
       {"lds_conflict_cycles", "LDS conflict cycles",
        [](const Side &s) { return double(s.run.ldsConflicts); }},
       {"steady_cycles", "cycles of a turn of the hot loop",
-       [](const Side &s) { return s.summary.steady.cycles; }}};
+       [](const Side &s) { return s.summary.steady.cycles; }},
+      {"steady_tiles", "tiles of a turn (0: not known)",
+       [](const Side &s) { return double(s.summary.steady.tiles); }}};
   for (sim::TimedUnit unit :
        {sim::TimedUnit::Matrix, sim::TimedUnit::Vector, sim::TimedUnit::Scalar, sim::TimedUnit::Lds,
         sim::TimedUnit::Memory}) {

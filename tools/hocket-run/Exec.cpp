@@ -6,6 +6,7 @@
 #include "ExecBuffers.h"
 #include "OptionTable.h"
 #include "Output.h"
+#include "RunOptions.h"
 #include "Subcommands.h"
 #include "TimeRequest.h"
 
@@ -28,6 +29,7 @@ struct Request {
   std::string file, kernel, argumentFile, device, json;
   runtime::LaunchShape shape;
   uint64_t seed = 0, instructionLimit = 0;
+  double hangSeconds = 0;
   unsigned interleavings = 1;
   TimeRequest time;
   bool check = false;
@@ -80,11 +82,15 @@ static Result<Request> readRequest(const Options &options) {
   Result<int64_t> limit = options.integer(OPT_instruction_limit, 0, 1, INT64_MAX);
   if (!limit.ok())
     return limit.error();
+  Result<double> hang = readHangLimit(options, OPT_hang_limit);
+  if (!hang.ok())
+    return hang.error();
   Result<uint64_t> seed = options.seed(OPT_seed);
   if (!seed.ok())
     return seed.error();
   request.interleavings = static_cast<unsigned>(*interleavings);
   request.instructionLimit = static_cast<uint64_t>(*limit);
+  request.hangSeconds = *hang;
   request.check = options.has(OPT_check);
   request.seed = *seed;
   request.kernel = options.string(OPT_kernel);
@@ -182,6 +188,7 @@ Status Execution::launchAll(const Buffers &buffers) {
     runtime::SimulationOptions simulation;
     simulation.seed = request.seed + i;
     simulation.maxWaveInstructions = request.instructionLimit;
+    simulation.maxSeconds = request.hangSeconds;
     simulation.check = request.check;
     device->setSimulationOptions(simulation);
     Result<runtime::LaunchReport> launched = device->launch(*kernel, request.shape, kernarg);
@@ -260,7 +267,7 @@ void Execution::printSummary(llvm::raw_ostream &out) const {
           << " wave-instructions, interleaving seed " << launch.seed;
     out << '\n';
   }
-  for (const runtime::Finding &finding : report.findings)
+  for (const runtime::Finding &finding : runtime::groupFindings(report.findings))
     out << "hocket-run: " << runtime::describeFinding(finding) << '\n';
   for (const std::string &failure : report.failures)
     out << "hocket-run: wrong: " << failure << '\n';

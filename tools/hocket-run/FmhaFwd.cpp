@@ -104,6 +104,7 @@ static Result<int> runProblem(const Options &options) {
   const CompiledKernel &kernel = *found->kernel;
   *problem = found->adapt(*problem);
   if (time->wanted()) {
+    time->setClusters(kernel.manifest);
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     forward->alignment = 256;
     forward->verifyInspected = time->timesAll();

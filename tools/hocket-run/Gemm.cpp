@@ -18,6 +18,7 @@ static Result<int> runProblem(GemmRequest &request) {
     return unsupported("--check needs the simulator; use '--device sim'");
   TimeRequest &time = request.time;
   if (time.wanted()) {
+    time.setClusters(request.kernel.manifest);
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     request.options.alignment = 256;
     request.options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) {

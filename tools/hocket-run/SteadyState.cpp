@@ -7,6 +7,7 @@
 #include "Output.h"
 #include "ProblemRunner.h"
 #include "Subcommands.h"
+#include "TimeRequest.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Simulator/SteadyState.h"
@@ -64,13 +65,17 @@ static void writeCounts(json::OStream &out, const InstructionCounts &counts) {
 static void writeClusters(json::OStream &out, const SteadyState &state) {
   out.attribute("turns", state.turns);
   out.attribute("turns_counted", state.shortest);
+  out.attribute("scheduled_clusters", state.scheduled);
   out.attributeArray("wait_counts", [&] {
     for (const std::string &wait : state.waits)
       out.value(wait);
   });
   out.attributeArray("per_cluster", [&] {
-    for (const InstructionCounts &cluster : state.clusters)
-      out.object([&] { writeCounts(out, cluster); });
+    for (size_t i = 0; i != state.clusters.size(); ++i)
+      out.object([&] {
+        out.attribute("cluster", int64_t(state.scheduled ? i % state.scheduled : i));
+        writeCounts(out, state.clusters[i]);
+      });
   });
 }
 
@@ -122,7 +127,7 @@ static void print(llvm::raw_ostream &out, const Steady &steady) {
     out << llvm::format("%7s", column.title);
   out << '\n';
   for (size_t i = 0; i != first.clusters.size(); ++i)
-    printRow(out, std::to_string(i), first.clusters[i]);
+    printRow(out, sim::clusterLabel(i, first.scheduled, first.clusters.size()), first.clusters[i]);
   printRow(out, "total", first.total);
   for (const std::string &wait : first.waits)
     out << "s_waitcnt " << wait << '\n';
@@ -160,7 +165,8 @@ static Result<Steady> count(const CompiledKernel &kernel, double perRow,
       if (wave >= traces.size() || (wave == 0 && !steady.waves.empty()))
         continue;
       const sim::WaveTrace &trace = traces[wave];
-      Result<SteadyState> state = sim::countSteadyState(trace, code, report->cpu);
+      Result<SteadyState> state = sim::countSteadyState(
+          trace, code, report->cpu, clustersOf(kernel.manifest), unsigned(traces.size()));
       if (!state.ok())
         return state.error();
       steady.waves.push_back(*std::move(state));

@@ -70,7 +70,7 @@ bool ForTilesOp::isWhole(ArrayRef<TileBound> bounds, int64_t extent, int64_t bef
       return false;
     // The place in the first or last tile from which the clause counts may be any of it.
     int64_t tiles = bound.side == TileSide::Left ? before : after;
-    return tiles > 0 && tiles * extent >= cut->within + extent - 1;
+    return tiles * extent >= cut->within + extent - 1;
   });
 }
 

@@ -13,8 +13,7 @@
 //    met at a barrier. A read at position r relies on waits at the end of position r - 1 - lag or
 //    before, and the fetch must stand at or before that;
 //  - write after read: a fetch at position f into a slot may overwrite what was last read at
-//  position
-//    r if f > r + lag. (Reads complete by the wait that ends their cluster.)
+//    position r if f > r + lag. (Reads complete by the wait that ends their cluster.)
 #pragma once
 
 #include "Tile/IR/Tile.h"

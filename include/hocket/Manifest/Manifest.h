@@ -40,6 +40,15 @@ struct Requirement {
   std::string message;  ///< why, and what would be taken: "head_dim must be 128"
 };
 
+/// What a kernel's schedule says of its hot loop, for tools that show clusters: each ends in one
+/// barrier, so the barriers that a wave has passed say in which it is.
+struct Clusters {
+  std::vector<std::string> kinds; ///< "memory", "compute", in the schedule's order; empty: unknown
+  uint32_t unroll = 1;            ///< iterations of a turn
+  /// Barriers that waves pass before the first cluster, for each wave group.
+  std::vector<uint32_t> barriersBefore;
+};
+
 struct Manifest {
   std::string kernel;       ///< the kernel's name in the code object
   std::string target;       ///< LLVM's processor name: "gfx950"
@@ -54,6 +63,7 @@ struct Manifest {
   // For tools that count per tile; 0: not known.
   uint32_t tileKeys = 0; ///< keys of a KV tile; of a product, the depth of a tile
   uint32_t waveRows = 0; ///< query rows that a wave computes at a time; of a product, elements
+  Clusters clusters;
   std::vector<Argument> arguments;
   std::vector<Requirement> requirements;
 };

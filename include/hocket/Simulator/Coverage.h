@@ -39,8 +39,8 @@ struct Coverage {
   size_t opcodes(CoveredInstruction::State state) const;
 };
 
-/// Tries every encoding of `architecture`: gfx950 or gfx942, else Unsupported. Deterministic; takes
-/// some tens of milliseconds.
+/// Tries every encoding of `architecture`, a chip of the architecture table, else Unsupported.
+/// Deterministic; takes some tens of milliseconds.
 Result<Coverage> coverInstructions(std::string_view architecture);
 
 } // namespace hocket::sim

@@ -48,6 +48,11 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
                              const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
                              const TimingOptions &options, KindCache *cache = nullptr);
 
+/// The share of what workgroups side by side on an XCD ask of L2 that others of them have fetched.
+/// `fresh` has for the first of them, in order, the lines that none before asked for, `asked` all
+/// lines that these ask for. The rest of `together` share as the last quarter of these do.
+double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together);
+
 /// Deals `kinds[kindOf[i]]` for workgroup i to XCDs in turn and to compute units as they get free;
 /// returns cycles, and the integral over the clock in microseconds.
 struct GridSchedule {

@@ -28,8 +28,10 @@ struct LaunchOptions {
   /// Order and quantum of waves, and when stores and LDS DMA land. 0: round robin, and everything
   /// lands as late as its wait allows. Any other value draws these from a generator.
   uint64_t seed = 0;
-  /// Wave-instructions that one workgroup may execute; 0: `defaultInstructionLimit`.
+  /// Wave-instructions that one workgroup may execute, and seconds of processor time that it may
+  /// take. Both 0: `defaultInstructionLimit` and `defaultSecondsLimit`; one 0: there is none.
   uint64_t maxWaveInstructions = 0;
+  double maxSeconds = 0;
   /// Host threads; 0: one for each core. Results do not depend on it unless workgroups communicate.
   unsigned threads = 0;
   /// Watches the run (checked, timed or traced execution); must outlive the launch. Null: a plain
@@ -37,8 +39,10 @@ struct LaunchOptions {
   Instrument *instrument = nullptr;
 };
 
-/// Some minutes of host time for one workgroup: only a kernel that hangs gets there.
+/// What only a kernel that hangs takes for one workgroup; the simulator then says where it is.
+/// Plain execution of simple instructions meets the first, anything slower the second.
 inline constexpr uint64_t defaultInstructionLimit = 1'000'000'000;
+inline constexpr double defaultSecondsLimit = 30;
 
 /// Limits of one launch that the simulator checks: work-items of a workgroup, LDS bytes.
 inline constexpr uint32_t maxWorkgroupSize = 1024;

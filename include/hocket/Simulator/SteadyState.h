@@ -2,9 +2,11 @@
 //
 // The hot loop is found in the trace, not in the source: its header is the target of a backward
 // branch between whose visits most matrix instructions run. Of its turns the shortest is taken, the
-// one in which no rare path (a mask, a rescale) ran. Clusters are what lies between barriers.
+// one in which no rare path (a mask, a rescale) ran. Clusters are what lies between barriers;
+// Clusters.h has how they get the schedule's numbers.
 #pragma once
 
+#include "hocket/Simulator/Clusters.h"
 #include "hocket/Simulator/Trace.h"
 #include "hocket/Support/Result.h"
 #include "hocket/Target/AMDGPU/CodeObjectFile.h"
@@ -36,13 +38,18 @@ struct SteadyState {
   unsigned turns = 0;                      ///< turns in the trace
   unsigned shortest = 0;                   ///< of them, as short as the one that was counted
   InstructionCounts total;                 ///< the sum over `clusters`
-  std::vector<InstructionCounts> clusters; ///< between barriers, from the loop's header on
-  std::vector<std::string> waits;          ///< operands of each s_waitcnt: "vmcnt(4) lgkmcnt(0)"
+  /// Between barriers: from the schedule's first cluster on where its clusters are known, else from
+  /// the loop's header on.
+  std::vector<InstructionCounts> clusters;
+  unsigned scheduled = 0;         ///< clusters of the schedule; 0: not known
+  std::vector<std::string> waits; ///< operands of each s_waitcnt: "vmcnt(4) lgkmcnt(0)"
 };
 
-/// Counts `trace` of `kernel`, whose code is for `cpu`. Errors: InvalidInput where the trace has no
-/// loop with matrix instructions that turns at least once, or leaves the kernel's code.
+/// Counts `trace` of `kernel`, whose code is for `cpu`, by one of `waves` waves. Errors:
+/// InvalidInput where the trace has no loop with matrix instructions that turns at least once, or
+/// leaves the kernel's code.
 Result<SteadyState> countSteadyState(const WaveTrace &trace, const amdgpu::KernelCode &kernel,
-                                     llvm::StringRef cpu);
+                                     llvm::StringRef cpu, const ClusterNumbers &numbers = {},
+                                     unsigned waves = 1);
 
 } // namespace hocket::sim

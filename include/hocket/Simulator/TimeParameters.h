@@ -35,8 +35,8 @@ private:
   std::vector<std::string_view> given; ///< keys that were set
 };
 
-/// The effective clock in GHz with a share `busy` of the compute units busy: straight lines between
-/// the three that are known.
+/// The effective clock in GHz with a share `busy` of the compute units busy, between the three that
+/// are known.
 double effectiveClock(const TimeParameters &parameters, double busy);
 
 /// The longest duration that a parameter may say, in cycles: what the model's counters hold.

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "hocket/Runtime/Device.h"
+#include "hocket/Simulator/Clusters.h"
 #include "hocket/Simulator/TimeParameters.h"
 #include "hocket/Support/Result.h"
 #include "hocket/Target/AMDGPU/Opcode.h"
@@ -96,6 +97,7 @@ struct TimedRun {
   uint64_t ldsConflicts = 0; ///< LDS cycles beyond the conflict-free ones
   uint64_t memoryBytes = 0;  ///< in whole lines
   double hostSeconds = 0;    ///< processor time
+  ClusterNumbers clusters;   ///< of this kernel, where they were given
 };
 
 struct TimingOptions {
@@ -104,6 +106,8 @@ struct TimingOptions {
   unsigned resident = 0;            ///< workgroups at a time; 0: as many as the chip has room for
   uint64_t maxEvents = 4 << 20;     ///< kept; what follows is timed but not recorded
   uint64_t maxWaveInstructions = 0; ///< of one workgroup; 0: the simulator's limit
+  /// The schedule of the kernel that it names, for the numbers of clusters.
+  ClusterNumbers clusters;
   /// Host threads for a grid's kinds of workgroups, which are executed and timed independently of
   /// each other; 0: all. Makes no difference to what is predicted.
   unsigned threads = 0;
@@ -133,8 +137,12 @@ struct SteadyTime {
     unsigned wave = 0;
     double phase = 0; ///< cycles from the first wave's turn to this one's
     WaveTime total;
-    std::vector<WaveTime> clusters; ///< between barriers, from the loop's header on
+    /// Between barriers: from the schedule's first cluster on where its clusters are known, else
+    /// from the loop's header on.
+    std::vector<WaveTime> clusters;
   };
+  unsigned scheduled = 0; ///< clusters of the schedule; 0: not known
+  unsigned tiles = 0;     ///< of a turn; 0: not known
   std::vector<Wave> waves; ///< of the first workgroup
 };
 

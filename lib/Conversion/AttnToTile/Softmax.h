@@ -38,8 +38,10 @@ public:
   /// Q with the sign, or all, of the scale; `load` emits its load.
   virtual mlir::Value prepareQuery(ExpansionBuilder &builder, mlir::Value scale,
                                    llvm::function_ref<mlir::Value()> load) = 0;
-  /// What the loop carries, before the first tile: reference, bound, sums; in front of the output.
+  /// Emits, in front of the loop, what all of its tiles start from.
   virtual void prepareLoop(ExpansionBuilder &builder) = 0;
+  /// The state that the loop carries, before the first tile: reference, bound and the sums. `zero`
+  /// is a number 0 for each row.
   virtual llvm::SmallVector<mlir::Value> initialState(ExpansionBuilder &builder,
                                                       mlir::Value zero) = 0;
   /// What the scores of a tile start from, given the carried state.

@@ -1,11 +1,11 @@
 // The observer that drives the checks, and the report of a launch.
 #include "hocket/Simulator/Check.h"
 
+#include "../SourceLines.h"
 #include "Checker.h"
 #include "HazardTrace.h"
 #include "MemoryCheck.h"
 #include "RegisterCheck.h"
-#include "SourceLines.h"
 
 using namespace hocket;
 using namespace hocket::sim;

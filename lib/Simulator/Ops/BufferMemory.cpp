@@ -1,9 +1,11 @@
 // MUBUF: loads, stores and atomics through a buffer descriptor (CDNA3 ISA 9.1; docs/Hardware.md 2.6
 // and 7).
 //
-// With stride 0 a dword is in range when the offset of its end - VGPR offset, immediate and SGPR
-// offset together - is at most num_records; with a stride, when its record's index is. Loads out of
-// range give 0, stores and atomics do nothing. What is in range must be allocated.
+// The instruction decides what num_records counts, not the descriptor alone. With idxen and a
+// stride it is records: an access is in range when its index is. All others are compared in bytes,
+// through a descriptor with a stride too: a dword is in range when the offset of its end is at most
+// num_records; VGPR offset and immediate wrap at 32 bits, and the SGPR offset is added then. Loads
+// out of range give 0, stores and atomics do nothing. What is in range must be allocated.
 #include "Access.h"
 #include "Atomics.h"
 #include "BufferAccess.h"
@@ -27,9 +29,9 @@ static bool unsupportedDescriptor(Wave &wave, const Instruction &in, const u32 *
   return true;
 }
 
-/// What tiles are loaded through: all lanes, offsets from a register, no stride, everything in
-/// range and in one allocation. False: it is not like that, and nothing has been done but to
-/// `op.host`.
+/// What tiles are loaded through: all lanes, offsets from a register that bytes are compared with,
+/// everything in range and in one allocation. False: it is not like that, and nothing has been done
+/// but to `op.host`.
 static bool resolveWhole(Wave &wave, PendingOp &op, const u32 *offsets, u64 start, u64 room,
                          unsigned bytes) {
   u32 lowest = offsets[0], highest = offsets[0], bent = 0;
@@ -59,12 +61,14 @@ bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned by
     return false;
   u64 base = descriptor[0] | u64(descriptor[1] & 0xffff) << 32;
   u64 stride = descriptor[1] >> 16 & 0x3fff, records = descriptor[2];
-  u64 uniform = u64(static_cast<u32>(m.offset)) + scalarOffset(wave, in);
+  u32 immediate = static_cast<u32>(m.offset);
+  u64 fromScalar = scalarOffset(wave, in), uniform = immediate + fromScalar;
+  bool countsRecords = m.indexEnable && stride != 0;
   // idxen and offen together take two registers: index, then offset.
   const u32 *first = wave.vgpr[m.address];
   const u32 *offsets = m.indexEnable ? wave.vgpr[m.address + 1] : first;
 
-  if (op.mask == allLanes && stride == 0 && m.offsetEnable && uniform <= records &&
+  if (op.mask == allLanes && !countsRecords && m.offsetEnable && uniform <= records &&
       resolveWhole(wave, op, offsets, base + uniform, records - uniform, bytes))
     return true;
 
@@ -73,8 +77,8 @@ bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned by
   unsigned unit = bytes < 4 ? bytes : 4, units = bytes < 4 ? 1 : bytes / 4;
   for (unsigned i = 0; i < 64; ++i) {
     u64 index = m.indexEnable ? first[i] : 0;
-    u64 offset = uniform + (m.offsetEnable ? offsets[i] : 0);
-    u64 end = stride ? (index < records ? ~u64(0) : 0) : records;
+    u64 offset = fromScalar + static_cast<u32>(immediate + (m.offsetEnable ? offsets[i] : 0));
+    u64 end = countsRecords ? (index < records ? ~u64(0) : 0) : records;
     u64 room = end > offset ? (unit == 4 ? (end - offset) / 4 : (end - offset) / unit) : 0;
     unsigned inRange = static_cast<unsigned>(room < units ? room : units);
     op.inRange[i] = static_cast<u8>(inRange);

@@ -1,13 +1,14 @@
 // Sparse matrix instructions, v_smfmac_*: A has two of each four consecutive k (CDNA3 ISA 7;
 // docs/Hardware.md 2.2 for the dense operands).
 //
-// A lane of A holds its row's pairs of kept elements one after the other, a lane of B all elements
-// of its column for the same k. Two bits of the index operand, in A's lane, say for each kept
-// element which of its four it is. An index register has room for several sets: with cbsz 0, abid
-// chooses one, else it is the first. That k pairs up within a lane group is known for the shapes of
-// gfx942 and inferred for the twice as deep ones of gfx950.
+// Kept elements of a row of A follow each other in k: lane group g has those of k from g times K /
+// groups on. A column of B is dealt to the lane groups in pieces of 16 bytes, as dense operands
+// are: the shapes of gfx942 have one piece a lane, so A and B meet within a lane group; the twice as
+// deep ones of gfx950 have two, whose k lie K / 2 apart (docs/Hardware.md 2.1 has the evidence).
+// Two bits of the index operand, in A's lane, say for each kept element which of its four it is. An
+// index register has room for several sets: with cbsz 0, abid chooses one, else it is the first.
 //
-// The order of summation is fixed: lane groups ascending, elements of A ascending, one fma each.
+// The order of summation is fixed: k ascending, one fma each.
 #include "Families.h"
 #include "Half.h"
 #include "Matrix.h"
@@ -55,21 +56,26 @@ HOCKET_SIM_INLINE i32 accumulate(i32 a, i32 b, i32 c) {
   return static_cast<i32>(static_cast<u32>(a * b) + static_cast<u32>(c));
 }
 
-/// v_smfmac_<Size>x<Size>x<K>: `Words` registers of A, twice as many of B.
+/// v_smfmac_<Size>x<Size>x<K>: `Words` registers of A, twice as many of B. Of gfx942's shapes A has
+/// two registers, of the deep ones four.
 template <class A, class B, unsigned Size, unsigned Words>
 static void sparseMatrix(Wave &wave, const Instruction &in) {
   using Sum = typename A::Sum;
   constexpr unsigned groups = waveSize / Size, kept = Words * 32 / A::bits;
   constexpr unsigned indexBits = 2 * kept, sets = 32 / indexBits;
+  constexpr unsigned piece = 128 / A::bits; // elements of B in 16 bytes
+  static_assert(A::bits == B::bits);
   const u32(*a)[waveSize] = &wave.vgpr[in.source[0].reg];
   const u32(*b)[waveSize] = &wave.vgpr[in.source[1].reg];
   const u32 *indices = wave.vgpr[in.source[2].reg];
   unsigned shift = (in.cbsz ? 0 : in.abid % sets) * indexBits;
 
-  Sum columns[groups][2 * kept][Size];
+  Sum columns[groups * 2 * kept][Size]; // by k
   for (unsigned lane = 0; lane < waveSize; ++lane)
-    for (unsigned e = 0; e < 2 * kept; ++e)
-      columns[lane / Size][e][lane % Size] = B::at(b, e, lane);
+    for (unsigned e = 0; e < 2 * kept; ++e) {
+      unsigned k = (e / piece * groups + lane / Size) * piece + e % piece;
+      columns[k][lane % Size] = B::at(b, e, lane);
+    }
   Sum rows[groups][kept][Size];
   u32 index[waveSize];
   for (unsigned lane = 0; lane < waveSize; ++lane) {
@@ -85,9 +91,9 @@ static void sparseMatrix(Wave &wave, const Instruction &in) {
     std::memcpy(sums, where, sizeof(sums));
     for (unsigned group = 0; group < groups; ++group)
       for (unsigned e = 0; e < kept; ++e) {
-        unsigned k = 4 * (e / 2) + (index[group * Size + i] >> (2 * e) & 3);
+        unsigned k = (group * kept + e) / 2 * 4 + (index[group * Size + i] >> (2 * e) & 3);
         for (unsigned j = 0; j < Size; ++j)
-          sums[j] = accumulate(rows[group][e][i], columns[group][k][j], sums[j]);
+          sums[j] = accumulate(rows[group][e][i], columns[k][j], sums[j]);
       }
     std::memcpy(where, sums, sizeof(sums));
   }

@@ -21,6 +21,9 @@ using namespace hocket::sim;
 
 /// Kinds that are timed; the others are interpolated.
 static constexpr size_t mostTimed = 5;
+/// Wave-instructions that counting lines may execute, and workgroups that it looks at in any case:
+/// neighbours that share may be as far apart as a grid has heads on an XCD.
+static constexpr uint64_t countingBudget = 1 << 25, leastCounted = 24;
 
 namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
@@ -31,6 +34,7 @@ public:
     return std::make_unique<Watcher>(*this);
   }
   std::unordered_set<uint64_t> all, own;
+  std::vector<uint64_t> fresh; ///< for each workgroup: lines that none before it asked for
   uint64_t asked = 0;
 
 private:
@@ -50,8 +54,10 @@ private:
           counter.own.insert((op.linear ? op.address[0] + lane * step : op.address[lane]) / 128);
     }
     void end(Workgroup &) override {
+      const size_t before = counter.all.size();
       counter.asked += counter.own.size();
       counter.all.insert(counter.own.begin(), counter.own.end());
+      counter.fresh.push_back(counter.all.size() - before);
     }
     LineCounter &counter;
   };
@@ -240,8 +246,22 @@ Status Predictor::timeKinds() {
   return Status::success();
 }
 
-/// Of the workgroups that run side by side on the first XCD, a sample: what they ask of L2, and how
-/// much of it others of them ask for too.
+double sim::shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together) {
+  if (fresh.empty() || asked == 0)
+    return 0;
+  double distinct = 0, late = 0;
+  const size_t count = fresh.size(), quarter = std::max<size_t>(1, count / 4);
+  for (size_t i = 0; i != count; ++i) {
+    distinct += double(fresh[i]);
+    late += i >= count - quarter ? double(fresh[i]) : 0;
+  }
+  const double more = together > count ? double(together - count) : 0;
+  return 1 - (distinct + more * late / double(quarter)) /
+                 (double(asked) * (double(count) + more) / double(count));
+}
+
+/// What the workgroups that run side by side on the first XCD ask of L2, and how much of it others
+/// of them ask for too: of all, or of the first where that would take too long.
 Status Predictor::findTraffic(const ArchInfo &arch) {
   Text &text = *program.codeObject().image().text;
   auto table = TimedTable::of(text, arch, options.parameters);
@@ -255,23 +275,21 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
   if (!setup.ok())
     return setup.error();
   Workgroup group((*setup)->context);
-  constexpr unsigned sample = 8;
   uint64_t together = uint64_t(arch.chip.computeUnitsPerXcd()) * grid.resident;
   uint64_t onXcd = (grid.workgroups + arch.chip.xcds - 1) / arch.chip.xcds;
   together = std::min(together, onXcd);
-  // Neighbours share most: a sample of neighbours, so that sharing is not underestimated.
-  unsigned count = 0;
-  for (uint64_t i = 0; i < std::min<uint64_t>(together, sample); ++i, ++count) {
-    group.start(i * arch.chip.xcds);
+  uint64_t count = 0, instructions = 0;
+  while (count < together && (count < leastCounted || instructions < countingBudget)) {
+    const uint64_t number = count * arch.chip.xcds;
+    group.start(number);
     if (!group.run())
       return executionError(group.error);
+    instructions += grid.kinds[rule.of(number)].instructions;
+    ++count;
   }
   if (count == 0 || counter.asked == 0)
     return Status::success();
-  grid.l2Hits = 1 - double(counter.all.size()) / double(counter.asked);
-  uint64_t instructions = 0;
-  for (uint64_t i = 0; i < count; ++i)
-    instructions += grid.kinds[rule.of(i * arch.chip.xcds)].instructions;
+  grid.l2Hits = shareOfHits(counter.fresh, counter.asked, together);
   // Bytes go with the work: the sample may be of heavier or lighter workgroups than the mean.
   double total = 0;
   for (const WorkgroupKind &kind : grid.kinds)

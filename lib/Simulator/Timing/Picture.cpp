@@ -1,7 +1,8 @@
 // One turn of the steady state as an SVG picture.
 //
 // Above, a lane for each wave of the first workgroup: what kind of instruction it issued, and pale
-// stretches where it waited; barriers are strokes. Below, the units: the matrix and vector pipe of
+// stretches where it waited; barriers are strokes, with the number of the schedule's cluster behind
+// them where it is known. Below, the units: the matrix and vector pipe of
 // each SIMD, the LDS, the memory's address unit. Time runs to the right.
 #include "ComputeUnit.h"
 
@@ -30,8 +31,9 @@ constexpr double left = 110, width = 1400, rowHeight = 22, rowGap = 5, top = 60;
 
 class Drawing {
 public:
-  Drawing(const TimedRun &run, uint64_t begin, uint64_t end)
-      : run(run), begin(begin), end(end), out(text) {}
+  /// `scheduled`: the turn is the schedule's loop, whose clusters have numbers.
+  Drawing(const TimedRun &run, uint64_t begin, uint64_t end, bool scheduled)
+      : run(run), begin(begin), end(end), scheduled(scheduled), out(text) {}
   std::string draw(const std::string &title);
 
 private:
@@ -41,12 +43,14 @@ private:
   void bar(unsigned row, double from, double to, const char *fill, double inset);
   void label(unsigned row, const std::string &name);
   void drawWaves();
+  void drawClusterNumbers(const std::vector<int> &rowOf);
   void drawUnits();
   void drawAxis();
   void drawLegend();
 
   const TimedRun &run;
   uint64_t begin, end;
+  bool scheduled;
   std::string text;
   llvm::raw_string_ostream out;
   unsigned rows = 0;
@@ -110,6 +114,27 @@ void Drawing::drawWaves() {
     if (event.cycle > event.ready)
       bar(row, double(event.ready), double(event.cycle), stallColour.fill, 3);
     bar(row, double(event.cycle), double(event.cycle + slotCycles), colourOf(kind).fill, 0);
+  }
+  if (scheduled)
+    drawClusterNumbers(rowOf);
+}
+
+/// The schedule's number of each cluster that begins in the turn, where it does.
+void Drawing::drawClusterNumbers(const std::vector<int> &rowOf) {
+  const auto waves = static_cast<unsigned>(
+      std::count_if(rowOf.begin(), rowOf.end(), [](int row) { return row >= 0; }));
+  std::vector<uint64_t> passed(run.waves.size(), 0);
+  for (const IssueEvent &event : run.events) {
+    auto place = run.places.find(event.place);
+    if (rowOf[event.wave] < 0 || place == run.places.end() ||
+        place->second.kind != InstructionClass::Barrier)
+      continue;
+    ++passed[event.wave];
+    auto cluster = run.clusters.at(run.waves[event.wave].index, waves, passed[event.wave]);
+    if (cluster && event.cycle >= begin && event.cycle < end)
+      out << format("<text x=\"%.1f\" y=\"%.1f\" font-size=\"9\">%u</text>\n",
+                    x(double(event.cycle)) + 3,
+                    top + rowOf[event.wave] * (rowHeight + rowGap) + rowHeight * 0.65, *cluster);
   }
 }
 
@@ -210,7 +235,10 @@ Result<std::string> sim::toPicture(const TimedRun &run, const TimingSummary &sum
   std::string title;
   llvm::raw_string_ostream stream(title);
   stream << "predicted: one turn of the hot loop of " << escape(run.kernel)
+         << (steady.tiles == 0   ? std::string()
+             : steady.tiles == 1 ? ", 1 tile"
+                                 : ", " + std::to_string(steady.tiles) + " tiles")
          << format(", %.0f cycles, matrix pipes %.1f%% busy", steady.cycles,
                    100 * steady.busy[unsigned(TimedUnit::Matrix)]);
-  return Drawing(run, begin, begin + turn).draw(title);
+  return Drawing(run, begin, begin + turn, steady.scheduled != 0).draw(title);
 }

@@ -44,8 +44,10 @@ static void printBusy(llvm::raw_ostream &out, const std::array<double, timedUnit
 }
 
 static void printSteady(llvm::raw_ostream &out, const SteadyTime &steady) {
-  out << format("  steady state  %.1f cycles a turn of the hot loop (mean of %u)\n", steady.cycles,
-                steady.turns);
+  out << format("  steady state  %.1f cycles a turn of the hot loop", steady.cycles);
+  if (steady.tiles)
+    out << ", " << steady.tiles << (steady.tiles == 1 ? " tile" : " tiles");
+  out << format(" (mean of %u)\n", steady.turns);
   out << "  units busy  ";
   printBusy(out, steady.busy);
   const SteadyTime::Wave *previous = nullptr;
@@ -60,7 +62,8 @@ static void printSteady(llvm::raw_ostream &out, const SteadyTime &steady) {
     out << "\n    cluster  cycles  instr   mfma  stalls\n";
     for (size_t c = 0; c < wave.clusters.size(); ++c) {
       const WaveTime &time = wave.clusters[c];
-      out << format("    %7u %7.0f %6.0f %6.0f  ", unsigned(c), time.cycles, time.instructions,
+      const std::string label = clusterLabel(c, steady.scheduled, wave.clusters.size());
+      out << format("    %7s %7.0f %6.0f %6.0f  ", label.c_str(), time.cycles, time.instructions,
                     time.mfma);
       printStalls(out, time, 5);
       out << '\n';
@@ -118,6 +121,8 @@ static void writeSteady(json::OStream &out, const TimedRun &run, const SteadyTim
   out.attribute("header", place == run.places.end() ? 0 : int64_t(place->second.address));
   out.attribute("cycles", steady.cycles);
   out.attribute("turns", steady.turns);
+  out.attribute("tiles", steady.tiles);
+  out.attribute("scheduled_clusters", steady.scheduled);
   writeBusy(out, steady.busy);
   out.attributeArray("waves", [&] {
     for (const SteadyTime::Wave &wave : steady.waves)
@@ -126,8 +131,11 @@ static void writeSteady(json::OStream &out, const TimedRun &run, const SteadyTim
         out.attribute("phase", wave.phase);
         writeWave(out, wave.total);
         out.attributeArray("clusters", [&] {
-          for (const WaveTime &cluster : wave.clusters)
-            out.object([&] { writeWave(out, cluster); });
+          for (size_t c = 0; c < wave.clusters.size(); ++c)
+            out.object([&] {
+              out.attribute("cluster", int64_t(steady.scheduled ? c % steady.scheduled : c));
+              writeWave(out, wave.clusters[c]);
+            });
         });
       });
   });

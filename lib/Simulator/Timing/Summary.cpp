@@ -3,7 +3,8 @@
 // The hot loop's header is a place that waves jump back to and between whose visits most matrix
 // instructions issue (most instructions, where there are none); of nested loops with about as many
 // the innermost. The steady state is the middle half of the first wave's turns. A cluster is what
-// lies between two barriers; the rest of a turn behind its last barrier belongs to the first.
+// lies between two barriers; the rest of a turn behind its last barrier belongs to the first. They
+// get the schedule's numbers where it is known how it begins (Clusters.h).
 #include "ComputeUnit.h"
 
 #include <algorithm>
@@ -73,6 +74,14 @@ static void scale(WaveTime &time, double factor) {
   time.cycles *= factor, time.instructions *= factor, time.mfma *= factor;
   for (double &stall : time.stall)
     stall *= factor;
+}
+
+/// Barriers among the first `count` events of a wave.
+static uint64_t barriersIn(const TimedRun &run, const WaveEvents &events, size_t count) {
+  return std::count_if(events.begin(), events.begin() + count, [&](const IssueEvent *event) {
+    auto place = run.places.find(event->place);
+    return place != run.places.end() && place->second.kind == InstructionClass::Barrier;
+  });
 }
 
 /// Clusters of one wave, averaged over its turns from visit `first` to visit `last`.
@@ -146,6 +155,9 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
   steady.end = waves.front()[visits[last]]->cycle;
   steady.cycles = double(steady.end - steady.begin) / double(steady.turns);
   steady.busy = busyShares(run, steady.begin, steady.end);
+  const auto inGroup = static_cast<unsigned>(
+      std::count_if(run.waves.begin(), run.waves.end(),
+                    [](const auto &wave) { return wave.group == 0; }));
   for (size_t w = 0; w < waves.size() && run.waves[w].group == 0; ++w) {
     std::vector<size_t> own;
     for (size_t i = 0; i < waves[w].size(); ++i)
@@ -157,6 +169,13 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
     wave.wave = static_cast<unsigned>(w);
     wave.phase = double(waves[w][own[first]]->cycle) - double(steady.begin);
     clusterTimes(run, waves[w], own, first, last, wave);
+    const uint64_t passed = barriersIn(run, waves[w], own[first]);
+    if (auto begin = run.clusters.firstPiece(run.waves[w].index, inGroup, passed,
+                                             wave.clusters.size())) {
+      std::rotate(wave.clusters.begin(), wave.clusters.begin() + *begin, wave.clusters.end());
+      steady.scheduled = run.clusters.count;
+      steady.tiles = run.clusters.unroll;
+    }
     steady.waves.push_back(std::move(wave));
   }
 }

@@ -20,6 +20,17 @@ static constexpr TimeParameterInfo table[] = {
 #include "hocket/Simulator/TimeParameters.def"
 };
 
+double sim::effectiveClock(const TimeParameters &p, double busy) {
+  auto between = [](double x, double x0, double y0, double x1, double y1) {
+    return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
+  };
+  if (busy <= 0.125)
+    return p.clockEighth;
+  if (busy <= 0.5)
+    return between(busy, 0.125, p.clockEighth, 0.5, p.clockHalf);
+  return between(std::min(busy, 1.0), 0.5, p.clockHalf, 1, p.clockFull);
+}
+
 std::span<const TimeParameterInfo> sim::timeParameterTable() { return table; }
 
 namespace {
@@ -110,15 +121,4 @@ std::string sim::timeParameterPage() {
     out << "| `" << info.key << "` | " << llvm::format("%g", info.value) << " | " << info.unit
         << " | " << info.text << " | " << info.source << " | " << info.confidence << " |\n";
   return page;
-}
-
-double sim::effectiveClock(const TimeParameters &p, double busy) {
-  auto between = [](double x, double x0, double y0, double x1, double y1) {
-    return y0 + (y1 - y0) * (x - x0) / (x1 - x0);
-  };
-  if (busy <= 0.125)
-    return p.clockEighth;
-  if (busy <= 0.5)
-    return between(busy, 0.125, p.clockEighth, 0.5, p.clockHalf);
-  return between(std::min(busy, 1.0), 0.5, p.clockHalf, 1, p.clockFull);
 }

@@ -1,5 +1,6 @@
 // Executes workgroups in the order of model time: the wave that can issue first is stepped first.
 #include "../LaunchSetup.h"
+#include "../ThreadClock.h"
 #include "AccessCost.h"
 #include "TimeProgram.h"
 #include "TimedTable.h"
@@ -7,7 +8,6 @@
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Target/Arch/Occupancy.h"
 
-#include <ctime>
 #include <deque>
 #include <optional>
 
@@ -199,13 +199,6 @@ Result<unsigned> sim::residentWorkgroups(Program &program, size_t kernelNumber,
   return std::max(1u, fits->workgroupsPerCu);
 }
 
-/// Processor time of this thread: what timing costs, whatever else the host does.
-static double threadSeconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-}
-
 struct PreparedRun::Parts {
   Parts(const ArchInfo &arch, const TimingOptions &given)
       : options(given), costs(arch, options.parameters), prices(costs) {}
@@ -248,6 +241,8 @@ Result<std::unique_ptr<PreparedRun>> PreparedRun::create(Program &program, size_
                           " is to be timed, the grid has " + std::to_string(count) +
                           "; choose one below that");
   parts->run.kernel = parts->setup->context.kernel->name;
+  if (options.clusters.kernel == parts->run.kernel)
+    parts->run.clusters = options.clusters;
   auto fits = residentWorkgroups(program, kernelNumber, shape);
   if (!fits.ok())
     return fits.error();

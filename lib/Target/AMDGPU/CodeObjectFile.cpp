@@ -1,16 +1,20 @@
-// Reads kernels out of a code object with LLVM's ELF and MsgPack readers.
+// Reads kernels out of a code object with LLVM's ELF reader and the runtime's reader of metadata.
 //
 // The input may be any file, so every size and reference is checked before it is used.
 #include "hocket/Target/AMDGPU/CodeObjectFile.h"
 
+#include "hocket/Runtime/CodeObjectInfo.h"
+
 #include "llvm/ADT/StringMap.h"
-#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/Error.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 
 namespace hocket::amdgpu {
 
@@ -19,10 +23,10 @@ using llvm::amdhsa::kernel_descriptor_t;
 
 namespace {
 
-/// A symbol's address and the bytes it covers.
+/// A symbol's address and size, and the bytes from it to the end of its section.
 struct SymbolBytes {
-  uint64_t address = 0;
-  llvm::ArrayRef<uint8_t> bytes;
+  uint64_t address = 0, size = 0;
+  llvm::ArrayRef<uint8_t> rest;
 };
 
 /// Turns LLVM's errors into ours, naming the file.
@@ -40,8 +44,9 @@ private:
 
   Result<std::string> findMetadata(const ElfFile &elf) const;
   Status collectSymbols(const ElfFile &elf);
-  Result<KernelCode> readKernel(llvm::msgpack::MapDocNode &kernel) const;
+  Result<KernelCode> readKernel(const runtime::KernelMetadata &kernel) const;
   Status readDescriptor(const std::string &symbol, KernelCode &result) const;
+  llvm::ArrayRef<uint8_t> codeOf(const SymbolBytes &function) const;
 
   std::string name;
   llvm::StringMap<SymbolBytes> symbols;
@@ -100,38 +105,24 @@ Status Reader::collectSymbols(const ElfFile &elf) {
       const uint64_t offset = symbol.st_value - (*home)->sh_addr;
       if (offset > contents->size() || symbol.st_size > contents->size() - offset)
         return malformed("symbol '" + *symbolName + "' lies outside its section");
-      symbols[*symbolName] = {symbol.st_value, contents->slice(offset, symbol.st_size)};
+      symbols[*symbolName] = {symbol.st_value, symbol.st_size, contents->drop_front(offset)};
     }
   }
   return Status::success();
-}
-
-static uint64_t getInteger(llvm::msgpack::MapDocNode &map, llvm::StringRef key) {
-  auto entry = map.find(key);
-  if (entry == map.end())
-    return 0;
-  if (entry->second.getKind() == llvm::msgpack::Type::UInt)
-    return entry->second.getUInt();
-  if (entry->second.getKind() == llvm::msgpack::Type::Int && entry->second.getInt() >= 0)
-    return entry->second.getInt();
-  return 0;
-}
-
-static llvm::StringRef getString(llvm::msgpack::MapDocNode &map, llvm::StringRef key) {
-  auto entry = map.find(key);
-  const bool found = entry != map.end() && entry->second.getKind() == llvm::msgpack::Type::String;
-  return found ? entry->second.getString() : "";
 }
 
 Status Reader::readDescriptor(const std::string &symbol, KernelCode &result) const {
   auto descriptor = symbols.find(symbol);
   if (descriptor == symbols.end())
     return malformed("kernel '" + result.name + "' has no descriptor '" + symbol + "'");
-  if (descriptor->second.bytes.size() != sizeof(kernel_descriptor_t))
-    return malformed("descriptor '" + symbol + "' has " +
-                     llvm::Twine(descriptor->second.bytes.size()) + " bytes, 64 are needed");
+  const SymbolBytes &found = descriptor->second;
+  // Assembly need not give symbols a size.
+  const uint64_t size = found.size ? found.size : std::min<uint64_t>(found.rest.size(), 64);
   kernel_descriptor_t raw;
-  std::memcpy(&raw, descriptor->second.bytes.data(), sizeof(raw));
+  if (size != sizeof(raw))
+    return malformed("descriptor '" + symbol + "' has " + llvm::Twine(size) +
+                     " bytes, 64 are needed");
+  std::memcpy(&raw, found.rest.data(), sizeof(raw));
   result.ldsBytes = raw.group_segment_fixed_size;
   result.scratchBytes = raw.private_segment_fixed_size;
   result.kernargBytes = raw.kernarg_size;
@@ -139,29 +130,42 @@ Status Reader::readDescriptor(const std::string &symbol, KernelCode &result) con
   return Status::success();
 }
 
-Result<KernelCode> Reader::readKernel(llvm::msgpack::MapDocNode &kernel) const {
+/// A function's bytes. One without a size, as assembly may leave it, ends where the next symbol
+/// begins or its section ends, and before the padding there.
+llvm::ArrayRef<uint8_t> Reader::codeOf(const SymbolBytes &function) const {
+  if (function.size)
+    return function.rest.take_front(function.size);
+  uint64_t size = function.rest.size();
+  for (const auto &symbol : symbols)
+    if (symbol.second.address > function.address)
+      size = std::min(size, symbol.second.address - function.address);
+  llvm::ArrayRef<uint8_t> code = function.rest.take_front(size / 4 * 4);
+  // s_nop 0, s_code_end and zeros are what assemblers and people pad with.
+  auto isPadding = [](uint32_t word) {
+    return word == 0 || word == 0xbf800000 || word == 0xbf9f0000;
+  };
+  while (!code.empty() && isPadding(llvm::support::endian::read32le(code.end() - 4)))
+    code = code.drop_back(4);
+  return code;
+}
+
+Result<KernelCode> Reader::readKernel(const runtime::KernelMetadata &kernel) const {
   KernelCode result;
-  result.name = getString(kernel, ".name").str();
-  const std::string symbol = getString(kernel, ".symbol").str();
-  if (result.name.empty() || symbol.empty())
-    return malformed("a kernel in its metadata has no '.name' or no '.symbol'");
-  if (Status read = readDescriptor(symbol, result); !read)
+  result.name = kernel.info.name;
+  if (Status read = readDescriptor(kernel.descriptor, result); !read)
     return read.error();
   auto function = symbols.find(result.name);
   if (function == symbols.end() || function->second.address != result.address)
     return malformed("the descriptor of kernel '" + result.name +
                      "' does not point at a function of that name");
-  result.code = function->second.bytes;
-  result.vgprs = getInteger(kernel, ".vgpr_count");
-  result.agprs = getInteger(kernel, ".agpr_count");
-  result.sgprs = getInteger(kernel, ".sgpr_count");
-  result.vgprSpills = getInteger(kernel, ".vgpr_spill_count");
-  result.sgprSpills = getInteger(kernel, ".sgpr_spill_count");
-  result.maxWorkgroupSize = getInteger(kernel, ".max_flat_workgroup_size");
-  auto dynamic = kernel.find(".uses_dynamic_stack");
-  result.dynamicStack = dynamic != kernel.end() &&
-                        dynamic->second.getKind() == llvm::msgpack::Type::Boolean &&
-                        dynamic->second.getBool();
+  result.code = codeOf(function->second);
+  result.vgprs = kernel.info.vgprs;
+  result.agprs = kernel.info.agprs;
+  result.sgprs = kernel.info.sgprs;
+  result.vgprSpills = kernel.info.vgprSpills;
+  result.sgprSpills = kernel.info.sgprSpills;
+  result.maxWorkgroupSize = kernel.info.maxWorkgroupSize;
+  result.dynamicStack = kernel.dynamicStack;
   return result;
 }
 
@@ -180,18 +184,13 @@ Result<std::vector<KernelCode>> Reader::read(llvm::StringRef codeObject) {
   if (Status collected = collectSymbols(*elf); !collected)
     return collected.error();
 
-  llvm::msgpack::Document document;
-  if (!document.readFromBlob(*metadata, /*Multi=*/false) || !document.getRoot().isMap())
-    return malformed("its metadata is no MsgPack map");
-  llvm::msgpack::MapDocNode &root = document.getRoot().getMap();
-  auto list = root.find("amdhsa.kernels");
-  if (list == root.end() || !list->second.isArray())
-    return malformed("its metadata has no 'amdhsa.kernels'");
+  Result<std::vector<runtime::KernelMetadata>> read =
+      runtime::readKernelMetadata(std::as_bytes(std::span(*metadata)), name);
+  if (!read)
+    return read.error();
   std::vector<KernelCode> kernels;
-  for (llvm::msgpack::DocNode &node : list->second.getArray()) {
-    if (!node.isMap())
-      return malformed("an entry of 'amdhsa.kernels' is no map");
-    Result<KernelCode> kernel = readKernel(node.getMap());
+  for (const runtime::KernelMetadata &one : *read) {
+    Result<KernelCode> kernel = readKernel(one);
     if (!kernel)
       return kernel.error();
     kernels.push_back(*std::move(kernel));

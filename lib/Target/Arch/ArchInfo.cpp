@@ -2,30 +2,70 @@
 #include "hocket/Target/Arch/ArchInfo.h"
 
 #include "Chips.h"
+#include "hocket/Target/Arch/KnownChips.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <string>
 
 using namespace hocket;
 
-/// All chips; a new one is a file of its own and a line here.
-static std::vector<const ArchInfo *> allChips() { return {&chips::gfx950(), &chips::gfx942()}; }
+namespace {
+struct Chip {
+  const ArchInfo *info;
+  uint64_t memoryBytes;
+};
+} // namespace
+
+/// All chips; a new one is a file of its own and a line here. The first is the default.
+static std::vector<Chip> allChips() {
+  return {{&chips::gfx950(), chips::kGfx950MemoryBytes},
+          {&chips::gfx942(), chips::kGfx942MemoryBytes}};
+}
 
 Result<const ArchInfo *> hocket::findArch(std::string_view name) {
   std::string known;
-  for (const ArchInfo *arch : allChips()) {
-    if (arch->name == name)
-      return arch;
-    known += (known.empty() ? "" : ", ") + std::string(arch->name);
+  for (const Chip &chip : allChips()) {
+    if (chip.info->name == name)
+      return chip.info;
+    known += (known.empty() ? "" : ", ") + std::string(chip.info->name);
   }
   return unsupported("unknown target '" + std::string(name) + "'; known targets: " + known);
 }
 
 std::vector<std::string_view> hocket::knownArchs() {
   std::vector<std::string_view> names;
-  for (const ArchInfo *arch : allChips())
-    names.push_back(arch->name);
+  for (const Chip &chip : allChips())
+    names.push_back(chip.info->name);
   return names;
+}
+
+const ArchInfo &hocket::defaultArch() { return *allChips().front().info; }
+
+const ArchInfo *hocket::findArchByElf(unsigned machine) {
+  for (const Chip &chip : allChips())
+    if (chip.info->elfMachine == machine)
+      return chip.info;
+  return nullptr;
+}
+
+std::string hocket::listArchs() {
+  std::string list;
+  const std::vector<Chip> chips = allChips();
+  for (size_t i = 0; i != chips.size(); ++i) {
+    char machine[16];
+    std::snprintf(machine, sizeof(machine), " (0x%02x)", chips[i].info->elfMachine);
+    list += (i == 0 ? "" : i + 1 == chips.size() ? " and " : ", ") +
+            std::string(chips[i].info->name) + machine;
+  }
+  return list;
+}
+
+uint64_t hocket::deviceMemoryBytes(const ArchInfo &arch) {
+  for (const Chip &chip : allChips())
+    if (chip.info == &arch)
+      return chip.memoryBytes;
+  return 0;
 }
 
 std::string_view hocket::name(MfmaType type) {

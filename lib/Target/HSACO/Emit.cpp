@@ -5,7 +5,7 @@
 // what LLVM would print, or exit for, becomes an error value.
 #include "hocket/Target/HSACO/Emit.h"
 
-#include "FatalErrorGuard.h"
+#include "hocket/Hardening/FatalErrorGuard.h"
 #include "hocket/Target/AMDGPU/McContext.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"

@@ -124,8 +124,32 @@ TEST_F(StepRoles, CutsAreCountedFromTheNearerEnd) {
   ForTilesOp left = cut(TileSide::Left, 66);
   EXPECT_FALSE(left.isWhole(TileBound{bound, TileSide::Left}, 64, 2, 9));
   EXPECT_TRUE(left.isWhole(TileBound{bound, TileSide::Left}, 64, 3, 0));
-  // The very tile that holds the end is cut, also where it is a single place.
-  ForTilesOp narrow = cut(TileSide::Right, 0);
-  EXPECT_FALSE(narrow.isWhole(TileBound{bound, TileSide::Right}, 1, 5, 0));
-  EXPECT_TRUE(narrow.isWhole(TileBound{bound, TileSide::Right}, 1, 5, 1));
+}
+
+// Against the definition: on the right, a tile is whole if, wherever in the last tile the place e may
+// be, its last place lies at or before e - within; on the left likewise.
+TEST_F(StepRoles, WholeTilesAreExactlyThoseOfTheDefinition) {
+  ASSERT_TRUE(module);
+  ForTilesOp op = loop();
+  OpBuilder builder(op);
+  constexpr int64_t tiles = 12;
+  for (TileSide side : {TileSide::Left, TileSide::Right})
+    for (int64_t extent : {1, 2, 32, 64})
+      for (int64_t within = 0; within != 3 * extent + 2; ++within) {
+        TileBound bound{op.getCount(), side};
+        auto cut = ForTilesOp::create(builder, op.getLoc(), op.getCount(), ValueRange(),
+                                      TileCut{bound, within}, op.getScheduleAttr());
+        for (int64_t tile = 0; tile != tiles; ++tile) {
+          bool whole = true;
+          for (int64_t i = 0; i != extent; ++i) {
+            int64_t first = i, last = (tiles - 1) * extent + i;
+            whole &= side == TileSide::Left ? tile * extent >= first + within
+                                            : (tile + 1) * extent - 1 <= last - within;
+          }
+          EXPECT_EQ(cut.isWhole(bound, extent, tile, tiles - 1 - tile), whole)
+              << "tile " << tile << " of " << tiles << ", extent " << extent << ", within "
+              << within;
+        }
+        cut.erase();
+      }
 }

@@ -49,6 +49,20 @@ TEST(CodeObject, CountsAccumulationRegistersThatMetadataDoNotName) {
   EXPECT_EQ((*object)->kernels()[0].agprs, 128u);
 }
 
+/// Metadata written by hand may say 4 bytes of a device address; its 8 bytes are passed all the
+/// same, unless another argument is in them.
+TEST(CodeObject, PointersOfFourBytesAreAddresses) {
+  KernelFile file;
+  file.pointerSize = 4;
+  auto object = loadBytes(makeKernelFile(file));
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  EXPECT_EQ((*object)->kernels()[0].arguments[0].size, 8u);
+  file.numberAt = 4;
+  object = loadBytes(makeKernelFile(file));
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  EXPECT_EQ((*object)->kernels()[0].arguments[0].size, 4u);
+}
+
 TEST(CodeObject, RefusesWhatIsNone) {
   std::string good = makeKernelFile({});
   EXPECT_THAT(loadError(""), HasSubstr("0 bytes"));

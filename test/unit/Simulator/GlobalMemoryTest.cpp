@@ -285,6 +285,42 @@ TEST_F(GlobalMemory, BufferStoresAndRecords) {
   EXPECT_THAT(h->tryRun("buffer_load_dword v24, v12, s[8:11], 0 idxen"), HasSubstr("swizzled"));
 }
 
+/// Without idxen num_records is bytes, whatever the descriptor's stride: hardware looks at the
+/// instruction (docs/Hardware.md 2.6). Both ends of the range show that: records would let far more
+/// through, or all of it.
+TEST_F(GlobalMemory, WithoutAnIndexBytesAreComparedThroughAStrideToo) {
+  start();
+  h->setS(9, static_cast<uint32_t>(base >> 32) | 256 << 16);
+  h->setS(10, 128); // 32 dwords
+  h->run("buffer_load_dword v24, v4, s[8:11], 0 offen\n"
+         "buffer_load_dwordx4 v[20:23], v4, s[8:11], 0 offen offset:4\n"
+         "buffer_load_dword v25, off, s[8:11], 0 offset:124\n"
+         "buffer_load_dword v26, off, s[8:11], 0 offset:128");
+  EXPECT_EQ(h->v(24, 31), words[31]);
+  EXPECT_EQ(h->v(24, 32), 0u);
+  EXPECT_EQ(h->v(22, 28), words[31]);
+  EXPECT_EQ(h->v(23, 28), 0u);
+  EXPECT_EQ(h->v(25, 7), words[31]);
+  EXPECT_EQ(h->v(26, 7), 0u);
+  const uint32_t behind = words[32];
+  for (unsigned lane = 0; lane < 64; ++lane)
+    h->setLane(20, lane, 7u);
+  h->run("buffer_store_dword v20, v4, s[8:11], 0 offen");
+  EXPECT_EQ(words[31], 7u);
+  EXPECT_EQ(words[32], behind) << "out of range: dropped";
+}
+
+/// The lane's offset and the immediate are added in 32 bits, the scalar offset is not.
+TEST_F(GlobalMemory, BufferOffsetsWrapBeforeTheScalarOffset) {
+  start();
+  h->setS(5, 16);
+  h->setV(5, 0xfffffff8u);
+  h->run("buffer_load_dword v24, v5, s[8:11], 0 offen offset:12\n"
+         "buffer_load_dword v25, v5, s[8:11], s5 offen");
+  EXPECT_EQ(h->v(24, 9), words[1]);
+  EXPECT_EQ(h->v(25, 9), 0u);
+}
+
 TEST_F(GlobalMemory, LdsDma) {
   for (uint64_t seed : {0, 1, 2}) {
     HarnessOptions options;

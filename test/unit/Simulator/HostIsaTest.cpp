@@ -46,7 +46,18 @@ static std::string runOnce(HostIsa isa, const std::string &text, uint64_t seed) 
   return result + std::to_string(h.vcc());
 }
 
+/// The copies that this build has and this CPU can run; the first is what others are compared with.
+static std::vector<HostIsa> copies() {
+  std::vector<HostIsa> found;
+  for (HostIsa isa : {HostIsa::Baseline, HostIsa::Avx2, HostIsa::Avx512})
+    if (hostHasIsa(isa))
+      found.push_back(isa);
+  return found;
+}
+
 TEST(HostIsa, AllCopiesGiveTheSameBits) {
+  if (copies().size() < 2)
+    GTEST_SKIP() << "one copy alone (HOCKET_SIMULATOR_ISAS, or the CPU)";
   const char *const instructions[] = {
       "v_fma_f32 v0, v2, v4, v6",
       "v_add_f32 v0, v2, v4",
@@ -86,20 +97,17 @@ TEST(HostIsa, AllCopiesGiveTheSameBits) {
   };
   for (const char *instruction : instructions)
     for (uint64_t seed = 1; seed <= 5; ++seed) {
-      std::string expected = runOnce(HostIsa::Baseline, instruction, seed);
-      for (HostIsa isa : {HostIsa::Avx2, HostIsa::Avx512})
-        if (hostHasIsa(isa)) {
-          EXPECT_EQ(runOnce(isa, instruction, seed), expected)
-              << instruction << ", copy " << int(isa) << ", seed " << seed;
-        }
+      std::string expected = runOnce(copies().front(), instruction, seed);
+      for (HostIsa isa : copies())
+        EXPECT_EQ(runOnce(isa, instruction, seed), expected)
+            << instruction << ", copy " << int(isa) << ", seed " << seed;
     }
 }
 
 TEST(HostIsa, AllCopiesHaveTheSameInstructions) {
-  auto names = opTable(HostIsa::Baseline).mnemonics();
+  ASSERT_FALSE(copies().empty());
+  auto names = opTable(copies().front()).mnemonics();
   EXPECT_GT(names.size(), 500u);
-  for (HostIsa isa : {HostIsa::Avx2, HostIsa::Avx512})
-    if (hostHasIsa(isa)) {
-      EXPECT_EQ(opTable(isa).mnemonics(), names);
-    }
+  for (HostIsa isa : copies())
+    EXPECT_EQ(opTable(isa).mnemonics(), names);
 }

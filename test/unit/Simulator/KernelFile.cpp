@@ -50,8 +50,8 @@ static std::string makeMetadata(const KernelFile &file) {
     argument[".size"] = document.getNode(size);
     arguments.push_back(argument);
   };
-  add("global_buffer", 0, 8);
-  add("by_value", 8, 4);
+  add("global_buffer", 0, file.pointerSize);
+  add("by_value", file.numberAt, 4);
   add("hidden_block_count_x", 16, 4);
   add(file.hiddenKind, 20, 4);
   kernel[".args"] = arguments;

@@ -17,6 +17,8 @@ struct KernelFile {
   uint16_t properties = 8;  ///< kernarg segment pointer
   unsigned vgprs = 0;       ///< what the metadata say, with accumulation registers
   unsigned accumOffset = 4; ///< first of the accumulation registers: a multiple of 4
+  unsigned pointerSize = 8; ///< what the metadata say of the pointer
+  unsigned numberAt = 8;    ///< and where they say the number is
   std::string hiddenKind = "hidden_block_count_y";
   std::string source; ///< instructions instead of the usual ones, if not empty
 };

@@ -109,6 +109,13 @@ public:
 private:
   unsigned denseDepth() const { return 64 / form.size * 2 * kept; }
 
+  /// Where element `e` of a lane of B lies in k: pieces of 16 bytes go round the lane groups
+  /// (docs/Hardware.md 2.1).
+  unsigned denseK(unsigned group, unsigned e) const {
+    unsigned piece = 128 / bitsOf(form.b), groups = 64 / form.size;
+    return (e / piece * groups + group) * piece + e % piece;
+  }
+
   void put(unsigned reg, unsigned lane, unsigned element, Kind kind, int value) {
     unsigned bits = bitsOf(kind), perWord = 32 / bits;
     h.wave().vgpr[reg + element / perWord][lane] |= encode(kind, value, fnuz)
@@ -142,7 +149,7 @@ private:
       for (unsigned e = 0; e < 2 * kept; ++e) {
         int value = static_cast<int>(random() % 9) - 4;
         put(regB, lane, e, form.b, value);
-        b[group * 2 * kept + e][row] = value;
+        b[denseK(group, e)][row] = value;
       }
     }
   }
@@ -165,6 +172,34 @@ TEST(MatrixSparse, EveryForm) {
 TEST(MatrixSparse, EveryFormOfGfx942) {
   for (const Form &form : forms(/*deep=*/false))
     SparseRun(form, "gfx942", 0, 0).check();
+}
+
+/// What AMD's 8-bit attention kernels rely on, in plain numbers: a kept element of lane group 1 is
+/// of k = 32, which column lanes of group 2 have first; one of group 2 is of k = 64, which group 0
+/// has behind its first 16 bytes.
+TEST(MatrixSparse, DeepFormsPairAcrossLaneGroups) {
+  struct Case {
+    const char *name;
+    unsigned groupOfA, laneOfB, wordOfB;
+  };
+  const Case cases[] = {{"f32_16x16x128_fp8_fp8", 1, 32, 0},
+                        {"f32_16x16x128_fp8_fp8", 2, 0, 4},
+                        {"f32_32x32x64_fp8_fp8", 1, 0, 4}};
+  for (const Case &one : cases) {
+    const bool wide = std::string_view(one.name).starts_with("f32_32");
+    WaveHarness h;
+    for (unsigned r = 0; r < 16; ++r) {
+      h.setV(r, 0);
+      h.setV(regA + r, 0);
+      h.setV(regB + r, 0);
+    }
+    h.setV(regIndex, 0);
+    h.setLane(regA, one.groupOfA * (wide ? 32 : 16), 0x38u); // 1.0 in row 0
+    h.setLane(regB + one.wordOfB, one.laneOfB + 5, 0x40u); // 2.0 in column 5
+    h.run(std::string("v_smfmac_") + one.name + (wide ? " v[0:15]" : " v[0:3]") +
+          ", v[64:67], v[80:87], v100");
+    EXPECT_EQ(h.vf(0, 5), 2.0f) << one.name << ", lane group " << one.groupOfA;
+  }
 }
 
 TEST(MatrixSparse, AbidChoosesAnIndexSetUnlessCbszIsSet) {

@@ -136,7 +136,7 @@ class Matrix : public testing::TestWithParam<HostIsa> {
 protected:
   void SetUp() override {
     if (!hostHasIsa(GetParam()))
-      GTEST_SKIP() << "this CPU does not have the instruction set";
+      GTEST_SKIP() << "this CPU, or this build, does not have the instruction set";
     saved = hostIsa();
     forceHostIsa(GetParam());
   }

@@ -164,7 +164,7 @@ TEST(RegisterEffects, AgreeWithExecution) {
   auto target = *amdgpu::McTarget::create("gfx950");
   amdgpu::Disassembler disassembler(target);
   amdgpu::OpcodeTable opcodes(target->instructions());
-  const OpTable &table = opTable(HostIsa::Baseline);
+  const OpTable &table = opTable(hostIsa());
   std::vector<Words> encodings = allEncodings();
   std::string all(reinterpret_cast<const char *>(encodings.data()), encodings.size() * 16);
   auto text = Text::create(all, 0, "gfx950");

@@ -7,6 +7,7 @@ using namespace hocket::sim;
 using namespace hocket::sim::test;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(Control, BranchesAndCalls) {
   WaveHarness h;
@@ -116,8 +117,38 @@ TEST(Barrier, OneThatIsNeverMetIsReported) {
   h.wave(1).sgpr[0] = 1;
   EXPECT_THAT(h.tryRun("s_cmp_eq_u32 s0, 1\ns_cbranch_scc1 1\ns_branch 65535\ns_barrier"),
               AllOf(HasSubstr("limit of 100000 wave-instructions"),
-                    HasSubstr("waves 1 at a barrier that the others never reach"),
+                    HasSubstr("keeps the wave in a loop, at offset 0x8, that nothing leads out of"),
+                    HasSubstr("wave 1 waits at the barrier at offset 0xc, which wave 0 never "
+                              "reaches"),
                     HasSubstr("kernel 'test'")));
+}
+
+/// A loop over a barrier is endless, too; it is told apart from a barrier that is never met.
+TEST(Barrier, ALoopThatPassesItIsSaidToDoSo) {
+  for (uint64_t seed : {0, 1, 2}) {
+    WaveHarness h({.waves = 3, .seed = seed, .limit = 30000});
+    h.setS(0, 0);
+    EXPECT_THAT(h.tryRun("s_barrier\ns_cmp_eq_u32 s0, s0\ns_cbranch_scc1 65533"),
+                AllOf(HasSubstr("'s_cbranch_scc1 65533' at offset 0x8"),
+                      HasSubstr("offset 0x0 to offset 0x8; it passes the barrier at offset 0x0"),
+                      HasSubstr("nothing in it reads memory")));
+  }
+}
+
+/// Waves 0 and 1 poll LDS that nobody writes; wave 2 has ended.
+TEST(Barrier, ALoopThatPollsNamesItsRead) {
+  WaveHarness h({.waves = 3, .limit = 50000});
+  for (unsigned w = 0; w < 3; ++w) {
+    h.wave(w).sgpr[0] = w;
+    for (unsigned lane = 0; lane < 64; ++lane)
+      h.wave(w).vgpr[1][lane] = 0;
+  }
+  EXPECT_THAT(h.tryRun("s_cmp_eq_u32 s0, 2\ns_cbranch_scc1 6\nds_read_b32 v2, v1\n"
+                       "s_waitcnt lgkmcnt(0)\nv_readfirstlane_b32 s1, v2\ns_cmp_lg_u32 s1, 7\n"
+                       "s_cbranch_scc1 65530"),
+              AllOf(HasSubstr("'s_cbranch_scc1 65530'"),
+                    HasSubstr("it reads memory, first with 'ds_read_b32 v2, v1' at offset 0x8"),
+                    HasSubstr("wave 1 is in it too"), Not(HasSubstr("barrier"))));
 }
 
 /// The error of running `text` on a fresh wave.

@@ -100,6 +100,80 @@ TEST_F(Driver, KeepsAsManyEventsAsAskedFor) {
   EXPECT_THAT(toText(*run, summarize(*run)), HasSubstr("the first 10 instructions"));
 }
 
+/// The loop is rotated: its turn begins with cluster 1, as the first cluster 0 stands before it.
+TEST_F(Driver, ClustersHaveTheSchedulesNumbers) {
+  test::KernelFile rotated;
+  rotated.source = "s_barrier\ns_mov_b32 s4, 0\nv_mov_b32 v1, 0\ns_barrier\n"
+                   // Cluster 1 up to the first barrier, then cluster 0.
+                   "v_mov_b32 v1, 0\ns_barrier\nv_mov_b32 v1, 0\nv_mov_b32 v1, 0\n"
+                   "v_mov_b32 v1, 0\nv_mov_b32 v1, 0\nv_mov_b32 v1, 0\ns_add_u32 s4, s4, 1\n"
+                   "s_cmp_lt_u32 s4, 8\ns_barrier\ns_cbranch_scc1 65525\ns_endpgm\n";
+  load(rotated);
+  auto steady = [&] {
+    auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+    EXPECT_TRUE(run.ok());
+    TimingSummary summary = summarize(*run);
+    EXPECT_TRUE(summary.hasSteady);
+    return summary.steady;
+  };
+  SteadyTime unknown = steady();
+  EXPECT_EQ(unknown.scheduled, 0u);
+  EXPECT_EQ(unknown.tiles, 0u);
+  ASSERT_EQ(unknown.waves[0].clusters.size(), 2u);
+  EXPECT_DOUBLE_EQ(unknown.waves[0].clusters[0].instructions, 3);
+  options.clusters = {"k", 2, 1, {1}};
+  SteadyTime known = steady();
+  EXPECT_EQ(known.scheduled, 2u);
+  EXPECT_EQ(known.tiles, 1u);
+  for (const SteadyTime::Wave &wave : known.waves) {
+    EXPECT_DOUBLE_EQ(wave.clusters[0].instructions, 8);
+    EXPECT_DOUBLE_EQ(wave.clusters[1].instructions, 3);
+  }
+  // Another kernel's numbers, or a schedule that the loop does not follow, say nothing.
+  options.clusters.kernel = "other";
+  EXPECT_EQ(steady().scheduled, 0u);
+  options.clusters = {"k", 3, 1, {1}};
+  EXPECT_EQ(steady().scheduled, 0u);
+}
+
+TEST(ClusterNumbers, FollowFromBarriers) {
+  const ClusterNumbers numbers{"k", 4, 2, {0, 1}};
+  EXPECT_EQ(numbers.at(0, 8, 14), 2u);
+  EXPECT_EQ(numbers.at(4, 8, 14), 1u); // the second group has passed one more
+  EXPECT_EQ(numbers.at(4, 8, 0), std::nullopt);
+  EXPECT_EQ(numbers.firstPiece(0, 8, 14, 8), 2u);
+  EXPECT_EQ(numbers.firstPiece(7, 8, 13, 8), 0u);
+  EXPECT_EQ(numbers.firstPiece(0, 8, 14, 7), std::nullopt);
+  EXPECT_EQ(ClusterNumbers().at(0, 8, 14), std::nullopt);
+  EXPECT_EQ(clusterLabel(5, 4, 8), "1.1");
+  EXPECT_EQ(clusterLabel(1, 4, 4), "1");
+  EXPECT_EQ(clusterLabel(5, 0, 8), "5");
+}
+
+/// On each XCD every sixteenth workgroup reads the same line: a sample of a few neighbours would
+/// see nothing that is shared.
+TEST_F(Driver, CountsWhatDistantNeighboursShare) {
+  test::KernelFile distant;
+  distant.source = "s_load_dwordx2 s[6:7], s[0:1], 0x0\ns_lshr_b32 s8, s2, 3\n"
+                   "s_and_b32 s8, s8, 15\ns_lshl_b32 s8, s8, 12\ns_waitcnt lgkmcnt(0)\n"
+                   "s_add_u32 s6, s6, s8\ns_addc_u32 s7, s7, 0\nv_mov_b32 v1, 0\n"
+                   "global_load_dword v2, v1, s[6:7]\ns_waitcnt vmcnt(0)\ns_endpgm\n";
+  load(distant);
+  auto grid = predictGrid(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(grid.ok()) << grid.error().message;
+  const double side = std::min<double>(75, 32.0 * grid->resident); // 600 workgroups on 8 XCDs
+  EXPECT_DOUBLE_EQ(grid->l2Hits, 1 - 16 / side);
+}
+
+TEST(GridTraffic, TheLastQuarterStandsForTheRest) {
+  std::vector<uint64_t> fresh(24, 4);
+  std::fill(fresh.begin(), fresh.begin() + 8, 100);
+  EXPECT_DOUBLE_EQ(shareOfHits(fresh, 2400, 76), 1 - (864 + 52 * 4) / 7600.0);
+  EXPECT_DOUBLE_EQ(shareOfHits(fresh, 2400, 24), 1 - 864 / 2400.0);
+  EXPECT_DOUBLE_EQ(shareOfHits(std::vector<uint64_t>(8, 5), 40, 32), 0);
+  EXPECT_DOUBLE_EQ(shareOfHits({}, 0, 32), 0);
+}
+
 TEST_F(Driver, OtherParametersAreNotServedFromTheLastRun) {
   auto cycles = [&] {
     auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);

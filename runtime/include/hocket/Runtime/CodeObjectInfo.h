@@ -28,6 +28,20 @@ struct CodeObjectInfo {
   Result<const KernelInfo *> find(std::string_view kernel) const;
 };
 
+/// What the metadata says of a kernel.
+struct KernelMetadata {
+  KernelInfo info;
+  std::string descriptor;    ///< the symbol of its descriptor
+  uint32_t waveSize = 0;     ///< 0: not said
+  bool dynamicStack = false; ///< scratch need not known at compile time
+};
+
+/// The kernels of an NT_AMDGPU_METADATA note: the one reader of it in Hocket. `name` is the file's
+/// name for messages. A `global_buffer` has 8 bytes in the result where metadata written by hand
+/// gives it 4 and nothing else begins in the other 4: a device address has no other size.
+Result<std::vector<KernelMetadata>> readKernelMetadata(std::span<const std::byte> note,
+                                                       std::string_view name);
+
 /// Parses `bytes`. Errors: InvalidInput for what is no AMDGPU code object or is damaged.
 Result<CodeObjectInfo> readCodeObjectInfo(std::span<const std::byte> bytes, std::string_view name);
 

@@ -111,7 +111,10 @@ struct LaunchReport {
 /// Options that only the simulator has; other devices ignore them.
 struct SimulationOptions {
   uint64_t seed = 0;                ///< order and quantum of waves
-  uint64_t maxWaveInstructions = 0; ///< per workgroup; 0: the simulator's default limit
+  /// Of one workgroup, which counts as hanging beyond: wave-instructions, processor time. Both 0:
+  /// the simulator's default limits; one 0: there is none.
+  uint64_t maxWaveInstructions = 0;
+  double maxSeconds = 0;
   uint32_t threads = 0;             ///< host threads; 0: all cores
   bool check = false;               ///< checked execution: `LaunchReport::findings`
 };

@@ -73,6 +73,7 @@ struct Finding {
   std::string what;                 ///< what happened, in words, with registers and addresses
   std::vector<FindingStep> trail;   ///< where an undefined value came by
   uint64_t count = 1;               ///< executed instructions that showed it
+  uint64_t pairs = 1;               ///< of instructions; more than one only where grouped
 };
 
 /// One line of text, with both parties.
@@ -81,6 +82,10 @@ std::string describeFinding(const Finding &finding);
 std::string describeDetails(const Finding &finding);
 /// Adds `more` to `findings`: what is there already (kind, severity and instructions) is counted.
 void mergeFindings(std::vector<Finding> &findings, const std::vector<Finding> &more);
+/// For people: one finding for each kind and pair of source lines, with the first of its pairs of
+/// instructions as the example, `count` and `pairs` over all. Where an instruction has no source
+/// line its address counts. Keeps the order.
+std::vector<Finding> groupFindings(const std::vector<Finding> &findings);
 /// Whether findings of `kind` end a launch.
 bool endsLaunch(FindingKind kind);
 /// Why a checked launch did not finish, where the report has the finding that says so: its kind.

@@ -94,3 +94,20 @@ KERNEL hang(global out) {
 
 static __attribute__((noinline)) void store(global out) { out[5000] = 1; }
 KERNEL called(global out) { store(out); }
+
+KERNEL many_places(global out) {
+  volatile __attribute__((address_space(3))) unsigned *to = shared;
+  to[0] = LANE, to[1] = LANE, to[2] = LANE, to[3] = LANE;
+}
+
+KERNEL hang_poll(global out) {
+  while (__atomic_load_n(out, __ATOMIC_RELAXED) == 0)
+    __builtin_amdgcn_s_sleep(1);
+}
+
+KERNEL hang_barrier(global out) {
+  while (__builtin_amdgcn_readfirstlane(LANE) < 64)
+    ASM("s_nop 0");
+  __builtin_amdgcn_s_barrier();
+  out[LANE] = 1;
+}

@@ -1,6 +1,7 @@
 // The arch table: internally consistent, and the numbers that code depends on are the documented
 // ones.
 #include "hocket/Target/Arch/ArchInfo.h"
+#include "hocket/Target/Arch/KnownChips.h"
 
 #include "hocket/Layout/FragmentReads.h"
 #include "hocket/Layout/LdsSearch.h"
@@ -197,4 +198,16 @@ TEST(FindArch, UnknownTargetListsTheKnownOnes) {
       arch.error().message.starts_with("unknown target 'gfx1100'; known targets: gfx950, gfx942"));
   EXPECT_FALSE(findArch("").ok());
   EXPECT_FALSE(findArch("gfx950:xnack+").ok());
+}
+
+TEST_P(EveryArch, IsFoundByItsElfMachine) {
+  const ArchInfo &arch = **findArch(GetParam());
+  EXPECT_EQ(findArchByElf(arch.elfMachine), &arch);
+  EXPECT_GE(deviceMemoryBytes(arch), uint64_t(192) << 30);
+}
+
+TEST(KnownChips, NamesThem) {
+  EXPECT_EQ(defaultArch().name, knownArchs().front());
+  EXPECT_EQ(findArchByElf(0x3f), nullptr); // gfx90a
+  EXPECT_EQ(listArchs(), "gfx950 (0x4f) and gfx942 (0x4c)");
 }

@@ -48,6 +48,41 @@ TEST(Link, PassesLargeOutputs) {
   EXPECT_EQ(kernels->front().name, "k");
 }
 
+/// A kernel of assembly whose symbol has no `.size`.
+static std::string sizeless(const std::string &name, const std::string &body) {
+  return ".text\n.globl " + name + "\n.p2align 8\n.type " + name + ",@function\n" + name + ":\n" +
+         body + ".section .rodata,\"a\"\n.p2align 6\n.amdhsa_kernel " + name +
+         "\n.amdhsa_next_free_vgpr 4\n.amdhsa_next_free_sgpr 8\n.amdhsa_accum_offset 4\n"
+         ".end_amdhsa_kernel\n";
+}
+static std::string metadataOf(const std::string &name) {
+  return "  - .name: " + name + "\n    .symbol: " + name +
+         ".kd\n    .kernarg_segment_size: 0\n    .kernarg_segment_align: 8\n"
+         "    .group_segment_fixed_size: 0\n    .private_segment_fixed_size: 0\n"
+         "    .wavefront_size: 64\n    .sgpr_count: 8\n    .vgpr_count: 4\n"
+         "    .max_flat_workgroup_size: 64\n";
+}
+
+/// Hand-written code objects leave the size of symbols out: a kernel then ends where the next one
+/// begins, or with its section, in both cases before the padding.
+TEST(Link, KernelsWhoseSymbolsHaveNoSizeAreRead) {
+  const std::string text =
+      sizeless("first", "v_mov_b32 v0, 1\ns_endpgm\n") +
+      sizeless("second", "s_nop 0\ns_nop 0\nv_mov_b32 v0, 2\ns_endpgm\n.fill 8, 4, 0\n") +
+      ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n" + metadataOf("first") +
+      metadataOf("second") + "...\n.end_amdgpu_metadata\n";
+  Result<llvm::SmallVector<char, 0>> object = assemble(text);
+  ASSERT_TRUE(object.ok()) << object.error().message;
+  Result<llvm::SmallVector<char, 0>> linked = link({object->data(), object->size()});
+  ASSERT_TRUE(linked.ok()) << linked.error().message;
+  Result<std::vector<amdgpu::KernelCode>> kernels =
+      amdgpu::readKernels({linked->data(), linked->size()});
+  ASSERT_TRUE(kernels.ok()) << kernels.error().message;
+  ASSERT_EQ(kernels->size(), 2u);
+  EXPECT_EQ((*kernels)[0].code.size(), 8u);
+  EXPECT_EQ((*kernels)[1].code.size(), 16u);
+}
+
 static llvm::cl::opt<std::string> hostOption("hocket-link-test-option", llvm::cl::init("default"));
 
 /// lld resets all of LLVM's options; those of the program that links must survive it.

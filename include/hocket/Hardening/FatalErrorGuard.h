@@ -11,11 +11,11 @@
 
 #include <string>
 
-namespace hocket::hsaco {
+namespace hocket {
 
 /// Runs `work`; true if it returned, false with LLVM's reason in `message` if it met a fatal error.
 /// Installs a fatal-error handler in the process at the first call; errors of threads outside a
 /// guard go on as LLVM would have let them. Guards do not nest.
 bool runGuarded(llvm::function_ref<void()> work, std::string &message);
 
-} // namespace hocket::hsaco
+} // namespace hocket

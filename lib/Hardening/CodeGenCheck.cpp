@@ -1,7 +1,7 @@
 // The last look at a module in its own terms: its kernels, and the assembly in it.
-#include "CodeGenCheck.h"
+#include "hocket/Hardening/CodeGenCheck.h"
 
-#include "RecursionCheck.h"
+#include "hocket/Hardening/RecursionCheck.h"
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -17,7 +17,7 @@ static Status checkAssembly(StringRef text, const std::string &name) {
     if (text.contains_insensitive(directive))
       return invalidInput(name + ": error: '" + directive.str() +
                           "' is not followed; put the file's content in place of the directive");
-  return checkRecursion(text, name, Stage::Asm);
+  return checkRecursion(text, name, Language::Assembly);
 }
 
 /// Constraints on which code generation crashes: MLIR does not look at them, and LLVM not at

@@ -3,10 +3,9 @@
 // LLVM's and MLIR's parsers recurse for every bracket and for every operator of an expression, and
 // none of them counts. They, printers and verifiers also recurse along names that stand for each
 // other's definitions: aliases of types, attributes and locations, nodes of metadata, named types,
-// symbols. Checked before they see the text, for each stage by its own lexical rules.
+// symbols. Checked before they see the text, for each language by its own lexical rules.
 #pragma once
 
-#include "hocket/Pipelines/Stages.h"
 #include "hocket/Support/Result.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -25,11 +24,14 @@ inline constexpr size_t kMostSymbolLevels = 1 << 13;
 /// Bytes that assembly is after its repetitions.
 inline constexpr size_t kMostExpanded = size_t(128) << 20;
 
-/// An `InvalidInput` with its place if brackets of `text`, the text of `stage`, nest deeper than
+/// What a text is written in.
+enum class Language { Mlir, LlvmIr, Assembly };
+
+/// An `InvalidInput` with its place if brackets of `text` nest deeper than
 /// `kDeepestNesting`, an expression has more than `kMostOperators`, named definitions have more
 /// than `kMostLevels` together, or assembly repeats itself (`.rept`, `.irp`, `.fill`) to more than
-/// `kMostExpanded`. Strings and comments count as nothing. Bytes (`Stage::HSACO`) always pass. What
-/// macros of assembly expand to is not counted.
-Status checkRecursion(llvm::StringRef text, llvm::StringRef name, Stage stage);
+/// `kMostExpanded`. Strings and comments count as nothing. What macros of assembly
+/// expand to is not counted.
+Status checkRecursion(llvm::StringRef text, llvm::StringRef name, Language language);
 
 } // namespace hocket

@@ -1,5 +1,5 @@
 // POSIX threads and not llvm::thread, which ends the process where a thread cannot be made.
-#include "LargeStack.h"
+#include "hocket/Hardening/LargeStack.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 // A jump buffer per thread and one handler per process.
-#include "FatalErrorGuard.h"
+#include "hocket/Hardening/FatalErrorGuard.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"
@@ -8,7 +8,7 @@
 #include <csetjmp>
 #include <mutex>
 
-namespace hocket::hsaco {
+namespace hocket {
 
 namespace {
 
@@ -51,4 +51,4 @@ bool runGuarded(llvm::function_ref<void()> work, std::string &message) {
   return true;
 }
 
-} // namespace hocket::hsaco
+} // namespace hocket

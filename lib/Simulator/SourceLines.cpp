@@ -6,7 +6,7 @@
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/MemoryBufferRef.h"
 
-using namespace hocket::sim::check;
+using namespace hocket::sim;
 
 struct SourceLines::Tables {
   std::unique_ptr<llvm::object::ObjectFile> object;

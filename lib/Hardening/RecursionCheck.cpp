@@ -4,7 +4,7 @@
 // What the three languages differ in is said in `Syntax`. The scan must skip exactly the strings
 // and comments that the parser skips, or text could hide in them. It need not know the grammar:
 // where it cannot tell a bracket from a comparison, a closing bracket around both closes both.
-#include "RecursionCheck.h"
+#include "hocket/Hardening/RecursionCheck.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -33,14 +33,16 @@ struct Syntax {
 };
 } // namespace
 
-static const Syntax &syntaxOf(Stage stage) {
+static const Syntax &syntaxOf(Language language) {
   static const Syntax mlir{"//", false, false, true,  false,   false,
                            true, false, false, "+-*", ",={}:", "#!"};
   static const Syntax llvmIr{";",  false, false, false, true, false,
                              true, false, true,  "",    "",   "!%@"};
   static const Syntax assembly{
       ";", true, true, true, true, true, false, true, false, "+-~!*/%&|^<>=", ",", ""};
-  return stage == Stage::LLVM ? llvmIr : stage == Stage::Asm ? assembly : mlir;
+  return language == Language::LlvmIr     ? llvmIr
+         : language == Language::Assembly ? assembly
+                                          : mlir;
 }
 
 namespace {
@@ -292,8 +294,6 @@ Status Scan::run() {
   return Status::success();
 }
 
-Status hocket::checkRecursion(StringRef text, StringRef name, Stage stage) {
-  if (stage == Stage::HSACO)
-    return Status::success();
-  return Scan(text, name, syntaxOf(stage)).run();
+Status hocket::checkRecursion(StringRef text, StringRef name, Language language) {
+  return Scan(text, name, syntaxOf(language)).run();
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-namespace hocket::sim::check {
+namespace hocket::sim {
 
 class SourceLines {
 public:
@@ -20,4 +20,4 @@ private:
   std::unique_ptr<Tables> tables;
 };
 
-} // namespace hocket::sim::check
+} // namespace hocket::sim
