@@ -205,8 +205,8 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
 Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
   {
     std::lock_guard lock(mutex);
-    if (auto known = plans.find(problem); known != plans.end())
-      return known->second;
+    if (const auto *known = plans.find(problem))
+      return *known;
   }
   auto plan = makePlan(problem, units);
   // Slices are the heuristic's wish: without kernels for them there is a way.
@@ -215,5 +215,9 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);
-  return plans.emplace(problem, *std::move(plan)).first->second;
+  // Another thread may have been faster; everyone gets the same plan.
+  if (const auto *known = plans.find(problem))
+    return *known;
+  plans.insert(problem, *plan, 1);
+  return plan;
 }
