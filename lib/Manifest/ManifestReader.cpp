@@ -296,8 +296,7 @@ Manifest Reader::manifest(const json::Object &root) {
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
              "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "tensors",
-             "arguments",
-             "requires"},
+             "arguments", "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);
   if (version != formatVersion)

@@ -26,8 +26,8 @@ Tolerance defaultTolerance(manifest::ElementType dtype);
 
 struct Comparison {
   int64_t elements = 0, wrong = 0;
-  /// The worst element: the largest multiple of what may be, in front of all those the first that
-  /// is a number where none should be, or none where one should. -1: all are exact.
+  /// The element with the largest error over what may be, which is infinite where only one of both
+  /// is a number; the first of equals. -1: all are exact.
   int64_t worst = -1;
   double found = 0, wanted = 0;
   double ratio = 0; ///< of the worst: error over what may be

@@ -8,6 +8,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 #include "RunNamed.h"
+#include "RunOptions.h"
 #include "Subcommands.h"
 #include "TimeRequest.h"
 
@@ -145,7 +146,11 @@ static Result<verify::RunOptions> readRunOptions(const Options &options) {
   Result<int64_t> limit = options.integer(OPT_instruction_limit, 0, 1, INT64_MAX);
   if (!limit.ok())
     return limit.error();
+  Result<double> hang = readHangLimit(options, OPT_hang_limit);
+  if (!hang.ok())
+    return hang.error();
   verify::RunOptions result;
+  result.hangSeconds = *hang;
   result.seed = *seed;
   result.interleavings = static_cast<unsigned>(*interleavings);
   result.instructionLimit = static_cast<uint64_t>(*limit);
@@ -273,6 +278,7 @@ static Result<int> runKernel(const Options &options) {
     return opened.error();
   if (runOptions->check && opened->device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
+  time->setClusters((*kernel)->manifest);
   if (time->wanted()) {
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     runOptions->alignment = 256;

@@ -15,5 +15,6 @@ defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; 
 defm seed : Value<"seed", "N", "Seed of the first interleaving, and of random tensors without one (default: 0)">;
 defm interleavings : Value<"interleavings", "N", "Launches with different orders of waves in the simulator; results must agree (default: 1)">;
 def check : Switch<"check", "Checked execution in the simulator: report races, missing waits, uninitialised data, hazards (docs/Simulator.md)">;
-defm instruction_limit : Value<"instruction-limit", "N", "Wave-instructions that one workgroup may execute in the simulator">;
+defm hang_limit : Value<"hang-limit", "SECONDS", "Processor time of one workgroup in the simulator beyond which it counts as hanging (default: 30, or 10^9 wave-instructions)">;
+defm instruction_limit : Value<"instruction-limit", "N", "The same in wave-instructions">;
 defm json : Value<"json", "FILE", "Write the JSON report there, - for standard output">;

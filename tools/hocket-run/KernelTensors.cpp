@@ -30,7 +30,7 @@ static Result<ElementType> parseType(StringRef option, StringRef value, StringRe
                        manifest::elementTypeNames());
 }
 
-/// "128x64": extents; "" is a single number.
+/// "128x64": extents.
 static std::optional<std::vector<int64_t>> parseShape(StringRef text) {
   llvm::SmallVector<StringRef> parts;
   text.split(parts, 'x');
@@ -65,7 +65,7 @@ static Result<ShapeAndType> parseShapeAndType(StringRef option, StringRef value,
   return ShapeAndType{*std::move(extents), *parsed, *bytes};
 }
 
-/// FILE[:TYPE]. What stands behind the last colon is a type only if there is no such file.
+/// FILE[:TYPE]. Directories may have colons in their names, files not.
 static Result<Array> readArray(StringRef option, StringRef value, StringRef text) {
   auto [file, type] = text.rsplit(':');
   if (type.empty() || type.contains('/'))
@@ -146,6 +146,13 @@ static Status addSaves(std::vector<KernelTensor> &tensors, const TensorTexts &te
   return Status::success();
 }
 
+/// Whether unsigned integers of the file can only be the bits of a type that numpy does not have.
+static bool areBitsOf(ElementType file, ElementType tensor) {
+  return (file == ElementType::U16 && tensor == ElementType::BF16) ||
+         (file == ElementType::U8 &&
+          (tensor == ElementType::F8E4M3 || tensor == ElementType::F8E5M2));
+}
+
 static Status addExpectations(std::vector<KernelTensor> &tensors, const TensorTexts &texts) {
   for (const std::string &value : texts.expectations) {
     auto [name, file] = StringRef(value).split('=');
@@ -163,6 +170,13 @@ static Status addExpectations(std::vector<KernelTensor> &tensors, const TensorTe
     if (array->shape != tensor.initial.shape)
       return invalidInput("'" + file.str() + "' is " + describe(*array) + ", tensor '" +
                           tensor.name + "' is " + describe(tensor.initial));
+    // What numpy has no type for is saved as bits, which nobody means as integers.
+    if (areBitsOf(array->dtype, tensor.initial.dtype))
+      return invalidInput("'" + file.str() + "' has elements of " +
+                          std::string(manifest::toString(array->dtype)) + ", tensor '" +
+                          tensor.name + "' is " + describe(tensor.initial) + "; write '" +
+                          file.str() + ":" + std::string(manifest::toString(tensor.initial.dtype)) +
+                          "' to take them for its bits");
     tensor.expected = *std::move(array);
     tensor.expectedFile = file.str();
     tensor.tolerance = defaultTolerance(tensor.initial.dtype);
