@@ -1,7 +1,6 @@
 // A forward from C++: problem in, plan out, run. Compiled once, from then on taken from the cache.
 #include <hocket/Jit/Jit.h>
 #include <hocket/Runtime/Registry.h>
-#include <hocket/Simulator/RuntimeDevice.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +23,6 @@ int main() {
   auto planner = take(jit::makePlanner());
   auto plan = take(planner->plan(problem));
 
-  sim::registerSimulator(); // what "auto" falls back to where there is no gfx950
   auto device = take(runtime::openDevice("auto")).device;
   auto place = [&](attention::TensorName tensor) { // memory of which every element is 0.747
     attention::Buffer buffer{take(device->allocate(problem.spanBytes(tensor))),

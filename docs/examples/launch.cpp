@@ -1,20 +1,21 @@
 // Launches a kernel that hocketc compiled: launch KERNEL.hsaco KERNEL.json
 //
-// The manifest says what the arguments mean, so this program knows nothing of the argument block.
-// It checks linear_attention.mlir, O = (scale Q K^T) V, against the same sums on the host.
-#include <hocket/Attention/Data.h>
-#include <hocket/Attention/ForwardProblem.h>
-#include <hocket/Manifest/Manifest.h>
+// The manifest says what the arguments mean, so this program names tensors and numbers and knows
+// nothing of the argument block. It checks linear_attention.mlir, O = (scale Q K^T) V, against the
+// same sums on the host.
+#include <hocket/Manifest/NamedArguments.h>
 #include <hocket/Runtime/File.h>
 #include <hocket/Runtime/Registry.h>
-#include <hocket/Simulator/RuntimeDevice.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 using namespace hocket;
-using namespace hocket::attention;
+using manifest::ElementType;
+using manifest::Value;
 
 /// The value, or the end of the program.
 template <typename T> static T take(Result<T> result) {
@@ -30,17 +31,40 @@ static void check(const Status &status) {
   std::exit(1);
 }
 
-/// O of query `i`, one head, computed in double.
-static std::vector<double> expected(const ForwardProblem &problem, const ForwardInputs &inputs,
+static double widen(uint16_t bf16) { return std::bit_cast<float>(uint32_t(bf16) << 16); }
+
+/// A bf16 tensor of (batch, sequence, heads, head dimension), on the host and on the device.
+struct Tensor {
+  const char *name;
+  std::vector<int64_t> shape;
+  std::vector<uint16_t> data = {};
+  runtime::DeviceAddress address = 0;
+
+  manifest::NamedTensor named() const { return {name, address, ElementType::BF16, shape}; }
+};
+
+/// Random numbers with 8 bits of mantissa, on the device too.
+static Tensor makeTensor(runtime::Device &device, const char *name, int64_t rows) {
+  static std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  Tensor tensor{name, {1, rows, 1, 128}};
+  for (int64_t i = 0; i < rows * 128; ++i)
+    tensor.data.push_back(std::bit_cast<uint32_t>(normal(random)) >> 16);
+  tensor.address = take(device.allocate(2 * tensor.data.size()));
+  check(device.copyToDevice(tensor.address, std::as_bytes(std::span(tensor.data))));
+  return tensor;
+}
+
+/// O of query `i` in double.
+static std::vector<double> expected(const Tensor &q, const Tensor &k, const Tensor &v, double scale,
                                     int64_t i) {
   std::vector<double> row(128);
-  for (int64_t j = 0; j < problem.seqKv; ++j) {
+  for (int64_t j = 0; j < k.shape[1]; ++j) {
     double score = 0;
     for (int64_t d = 0; d < 128; ++d)
-      score +=
-          widen(problem.dtype, inputs.q[i * 128 + d]) * widen(problem.dtype, inputs.k[j * 128 + d]);
+      score += widen(q.data[i * 128 + d]) * widen(k.data[j * 128 + d]);
     for (int64_t d = 0; d < 128; ++d)
-      row[d] += problem.effectiveScale() * score * widen(problem.dtype, inputs.v[j * 128 + d]);
+      row[d] += scale * score * widen(v.data[j * 128 + d]);
   }
   return row;
 }
@@ -49,37 +73,29 @@ int main(int argc, char **argv) {
   if (argc != 3)
     return std::fprintf(stderr, "usage: launch KERNEL.hsaco KERNEL.json\n"), 2;
   std::vector<std::byte> codeObject = take(runtime::readFile(argv[1]));
-  std::vector<std::byte> text = take(runtime::readFile(argv[2]));
-  manifest::Manifest manifest = take(
-      manifest::parseManifest({reinterpret_cast<const char *>(text.data()), text.size()}, argv[2]));
+  manifest::Manifest manifest =
+      take(manifest::parseManifest(take(runtime::readText(argv[2])), argv[2]));
 
-  ForwardProblem problem;
-  problem.seqQ = 150;
-  problem.seqKv = 333;
-  ForwardInputs inputs = generateInputs(problem, DataKind::Normal, /*seed=*/1);
-
-  sim::registerSimulator();
   runtime::OpenedDevice opened = take(runtime::openDevice("auto"));
   runtime::Device &device = *opened.device;
-  auto upload = [&](std::vector<uint16_t> &data) {
-    runtime::DeviceAddress address = take(device.allocate(2 * data.size()));
-    check(device.copyToDevice(address, std::as_bytes(std::span(data))));
-    return address;
-  };
-  std::vector<uint16_t> output(150 * 128);
-  ForwardPointers pointers{upload(inputs.q), upload(inputs.k), upload(inputs.v), upload(output)};
+  Tensor q = makeTensor(device, "q", 150), k = makeTensor(device, "k", 333),
+         v = makeTensor(device, "v", 333), o = makeTensor(device, "o", 150);
+  const double scale = 0.125;
 
   auto module = take(device.loadModule(codeObject, argv[1]));
   auto kernel = take(module->kernel(manifest.kernel));
-  manifest::Binding launch = take(bindLaunch(manifest, problemVariables(problem, &pointers)));
+  manifest::NamedArguments arguments;
+  arguments.tensors = {q.named(), k.named(), v.named(), o.named()};
+  arguments.scalars = {{"scale", Value::real(scale)}};
+  manifest::Binding launch = take(bindLaunch(manifest, arguments));
   take(device.launch(*kernel, launch.shape, launch.kernarg));
-  check(device.copyFromDevice(std::as_writable_bytes(std::span(output)), pointers.o));
+  check(device.copyFromDevice(std::as_writable_bytes(std::span(o.data)), o.address));
 
   double error = 0, size = 0;
-  for (int64_t i = 0; i < problem.seqQ; ++i) {
-    std::vector<double> row = expected(problem, inputs, i);
+  for (int64_t i = 0; i < q.shape[1]; ++i) {
+    std::vector<double> row = expected(q, k, v, scale, i);
     for (int64_t d = 0; d < 128; ++d) {
-      error += std::pow(widen(problem.dtype, output[i * 128 + d]) - row[d], 2);
+      error += std::pow(widen(o.data[i * 128 + d]) - row[d], 2);
       size += row[d] * row[d];
     }
   }

@@ -6,22 +6,11 @@
 //
 //   hocketc linear_attention.mlir -o linear_attention.hsaco --manifest=linear_attention.json
 tile.kernel @linear_attention(
-    %q: !tile.view<?x?x?x128xbf16> {tile.bind = "q",
-         tile.sizes = ["batch", "seq_q", "heads"],
-         tile.strides = ["q_stride_b", "q_stride_s", "q_stride_h"]},
-    %k: !tile.view<?x?x?x128xbf16> {tile.bind = "k",
-         tile.sizes = ["batch", "seq_kv", "kv_heads"],
-         tile.strides = ["k_stride_b", "k_stride_s", "k_stride_h"]},
-    %v: !tile.view<?x?x?x128xbf16> {tile.bind = "v",
-         tile.sizes = ["batch", "seq_kv", "kv_heads"],
-         tile.strides = ["v_stride_b", "v_stride_s", "v_stride_h"]},
-    %o: !tile.view<?x?x?x128xbf16> {tile.bind = "o",
-         tile.sizes = ["batch", "seq_q", "heads"],
-         tile.strides = ["o_stride_b", "o_stride_s", "o_stride_h"]},
-    %scale: f32 {tile.bind = "scale"}) target("gfx950") waves(4) attributes {
-    tile.requires = [
-      ["head_dim == 128 && head_dim_v == 128", "the head dimensions must be 128"],
-      ["causal == 0", "the kernel has no mask"]]} {
+    %q: !tile.view<?x?x?x128xbf16> {tile.sizes = ["batch", "seq_q", "heads"]},
+    %k: !tile.view<?x?x?x128xbf16> {tile.sizes = ["batch", "seq_kv", "kv_heads"]},
+    %v: !tile.view<?x?x?x128xbf16> {tile.sizes = ["batch", "seq_kv", "kv_heads"]},
+    %o: !tile.view<?x?x?x128xbf16> {tile.sizes = ["batch", "seq_q", "heads"]},
+    %scale: f32) target("gfx950") waves(4) {
   // 128 rows of one head for the workgroup, 32 of them for this wave.
   %batch, %head, %row = tile.block_id %q rows(128) xcds(8) : <?x?x?x128xbf16>
   %wave_row = tile.wave_row %row rows(32)

@@ -200,8 +200,8 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   std::string key = problem.describe();
   {
     std::lock_guard lock(mutex);
-    if (auto known = plans.find(key); known != plans.end())
-      return known->second;
+    if (const auto *known = plans.find(key))
+      return *known;
   }
   auto plan = makePlan(problem, units);
   // Slices are the heuristic's wish: without kernels for them there is a way.
@@ -210,5 +210,9 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);
-  return plans.emplace(std::move(key), *std::move(plan)).first->second;
+  // Another thread may have been faster; everyone gets the same plan.
+  if (const auto *known = plans.find(key))
+    return *known;
+  plans.insert(std::move(key), *plan, 1);
+  return plan;
 }

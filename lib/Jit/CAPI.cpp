@@ -10,8 +10,26 @@ using namespace hocket::attention;
 using namespace hocket::runtime::capi;
 
 namespace {
+/// The first thing that a planner had to say; its text stays where it is.
+class PlannerNote {
+public:
+  void set(const std::string &said) {
+    std::lock_guard lock(mutex);
+    if (text.empty())
+      text = said;
+  }
+  const char *get() {
+    std::lock_guard lock(mutex);
+    return text.empty() ? "" : text.c_str();
+  }
+
+private:
+  std::mutex mutex;
+  std::string text;
+};
 struct PlannerEntry {
   std::shared_ptr<Planner> planner;
+  std::shared_ptr<PlannerNote> note;
 };
 struct PlanEntry {
   std::shared_ptr<const ForwardPlan> plan;
@@ -106,11 +124,24 @@ hocket_status hocket_planner_create(const hocket_planner_options *options,
   Result<jit::PlannerOptions> wanted = readOptions(options);
   if (!wanted.ok())
     return report(wanted.error());
+  auto note = std::make_shared<PlannerNote>();
+  wanted->onCacheProblem = [note](const std::string &text) { note->set(text); };
+  if (wanted->cache)
+    wanted->cache->onProblem = wanted->onCacheProblem;
   Result<std::shared_ptr<Planner>> made = jit::makePlanner(*wanted);
   if (!made.ok())
     return report(made.error());
-  *planner = planners().insert({*std::move(made)});
+  *planner = planners().insert({*std::move(made), std::move(note)});
   return HOCKET_SUCCESS;
+}
+
+hocket_status hocket_planner_note(hocket_planner planner, const char **note) {
+  return with(planners(), planner, [&](const PlannerEntry &entry) -> Status {
+    Status status = checkPointer(note, "note");
+    if (status.ok())
+      *note = entry.note->get();
+    return status;
+  });
 }
 
 hocket_status hocket_planner_release(hocket_planner planner) {

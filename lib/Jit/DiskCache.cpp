@@ -18,10 +18,13 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -41,12 +44,16 @@ static constexpr std::chrono::seconds kLongestWait(20);
 Result<CacheSettings> jit::cacheSettingsFromEnvironment() {
   CacheSettings settings;
   auto variable = [](const char *name) { return llvm::sys::Process::GetEnv(name).value_or(""); };
-  if (std::string size = variable("HOCKET_CACHE_SIZE"); !size.empty()) {
+  for (auto [name, bytes] : {std::pair("HOCKET_CACHE_SIZE", &settings.maxBytes),
+                             std::pair("HOCKET_CACHE_MEMORY", &settings.maxMemoryBytes)}) {
+    std::string size = variable(name);
     uint64_t mebibytes;
+    if (size.empty())
+      continue;
     if (StringRef(size).getAsInteger(10, mebibytes) || mebibytes == 0 || mebibytes > (1u << 24))
-      return invalidInput("environment variable HOCKET_CACHE_SIZE is '" + size +
+      return invalidInput(std::string("environment variable ") + name + " is '" + size +
                           "', expected a number of MiB from 1 to 16777216");
-    settings.maxBytes = mebibytes << 20;
+    *bytes = mebibytes << 20;
   }
   std::string use = variable("HOCKET_CACHE");
   if (!use.empty() && use != "on" && use != "off")
@@ -80,26 +87,79 @@ static void markUsed(const std::string &file) {
   ::close(descriptor);
 }
 
-/// The entry in `file`: nothing if there is no such file, an error if it is damaged.
-static std::optional<Result<CacheEntry>> readEntry(const std::string &file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer && buffer.getError() == std::errc::no_such_file_or_directory)
-    return std::nullopt;
-  if (!buffer)
-    return Result<CacheEntry>(hostError("it cannot be read: " + buffer.getError().message()));
-  return decodeEntry((*buffer)->getBuffer());
+/// Why what `status` describes is not trusted; "" if it is this user's alone to write.
+static std::string distrustOf(const struct stat &status) {
+  if (status.st_uid != ::geteuid())
+    return "it belongs to user " + std::to_string(status.st_uid) + ", this process is user " +
+           std::to_string(::geteuid()) + "'s";
+  if ((status.st_mode & (S_IWGRP | S_IWOTH)) == 0)
+    return "";
+  std::array<char, 8> mode;
+  std::snprintf(mode.data(), mode.size(), "%o", unsigned(status.st_mode & 07777));
+  return "others can write to it (mode " + std::string(mode.data()) + ")";
 }
 
-std::optional<CacheEntry> DiskCache::load(std::string_view key) const {
+/// An entry's bytes, or why they are not used.
+struct EntryFile {
+  std::optional<Result<CacheEntry>> entry; ///< nothing: there is no such file
+  std::string distrust;                    ///< then there is no entry either
+};
+
+/// Looks at the file that is open, not at its name: what is read is what was looked at.
+static EntryFile readEntry(const std::string &file) {
+  int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (descriptor < 0 && errno == ENOENT)
+    return {};
+  if (descriptor < 0 || ::fstat(descriptor, &status) != 0) {
+    std::string reason = std::error_code(errno, std::generic_category()).message();
+    if (descriptor >= 0)
+      ::close(descriptor);
+    return {Result<CacheEntry>(hostError("it cannot be read: " + reason)), ""};
+  }
+  EntryFile result;
+  result.distrust = distrustOf(status);
+  if (result.distrust.empty()) {
+    auto buffer = llvm::MemoryBuffer::getOpenFile(descriptor, file, status.st_size,
+                                                  /*RequiresNullTerminator=*/false);
+    result.entry = buffer ? decodeEntry((*buffer)->getBuffer())
+                          : Result<CacheEntry>(hostError("it cannot be read: " +
+                                                         buffer.getError().message()));
+  }
+  ::close(descriptor);
+  return result;
+}
+
+std::string DiskCache::distrust() const {
+  struct stat status;
+  if (!enabled() || ::stat(settings.directory.c_str(), &status) != 0)
+    return "";
+  std::string reason = distrustOf(status);
+  if (reason.empty())
+    return "";
+  return "cache directory '" + settings.directory + "' is not used: " + reason +
+         "; kernels are compiled and not kept; make it this user's with mode 700, name another one "
+         "with HOCKET_CACHE_DIR, or set HOCKET_CACHE=off";
+}
+
+std::optional<CacheEntry> DiskCache::load(std::string_view key, std::string *distrusted) const {
   if (!enabled())
     return std::nullopt;
+  std::string reason = distrust();
   std::string file = pathOf(contentHash(key));
-  std::optional<Result<CacheEntry>> entry = readEntry(file);
-  if (!entry || !entry->ok() || (*entry)->key != key)
+  EntryFile found;
+  if (reason.empty()) {
+    found = readEntry(file);
+    if (!found.distrust.empty())
+      reason = "cache entry '" + file + "' is not used: " + found.distrust +
+               "; the kernel is compiled instead; 'hocket-run cache verify' removes such entries";
+  }
+  if (distrusted)
+    *distrusted = std::move(reason);
+  if (!found.entry || !found.entry->ok() || (*found.entry)->key != key)
     return std::nullopt;
   markUsed(file);
-  return **std::move(entry);
+  return **std::move(found.entry);
 }
 
 /// Writes `bytes` to a new file in `directory` and returns its path.
@@ -120,17 +180,19 @@ static Result<std::string> writeTemporary(const std::string &directory, StringRe
   return hostError("cannot write to cache directory '" + directory + "': " + code.message());
 }
 
-static Status makeDirectory(const std::string &directory) {
-  if (std::error_code code = fs::create_directories(directory, true, fs::owner_all))
-    return hostError("cannot create cache directory '" + directory + "': " + code.message() +
+Status DiskCache::makeDirectory() const {
+  if (std::error_code code = fs::create_directories(settings.directory, true, fs::owner_all))
+    return hostError("cannot create cache directory '" + settings.directory +
+                     "': " + code.message() +
                      "; name one that can be written to, or set HOCKET_CACHE=off");
-  return Status::success();
+  std::string reason = distrust();
+  return reason.empty() ? Status::success() : hostError(reason);
 }
 
 Status DiskCache::checkWritable() const {
   if (!enabled())
     return Status::success();
-  if (Status made = makeDirectory(settings.directory); !made.ok())
+  if (Status made = makeDirectory(); !made.ok())
     return made;
   Result<std::string> probe = writeTemporary(settings.directory, "");
   if (!probe.ok())
@@ -142,7 +204,7 @@ Status DiskCache::checkWritable() const {
 Status DiskCache::store(const CacheEntry &entry) const {
   if (!enabled())
     return Status::success();
-  if (Status made = makeDirectory(settings.directory); !made.ok())
+  if (Status made = makeDirectory(); !made.ok())
     return made;
   Result<std::string> temporary = writeTemporary(settings.directory, encodeEntry(entry));
   if (!temporary.ok())
@@ -187,7 +249,7 @@ DiskCache::WorkLock::~WorkLock() {
 }
 
 DiskCache::WorkLock DiskCache::lockWork(std::string_view key) const {
-  if (!enabled() || fs::create_directories(settings.directory, true, fs::owner_all))
+  if (!enabled() || !makeDirectory().ok())
     return WorkLock();
   llvm::SmallString<128> name(settings.directory);
   // One lock for many keys: two kernels that share one are merely made one after the other.
@@ -220,10 +282,12 @@ Result<std::vector<CacheListing>> DiskCache::list() const {
     listing.hash = name.str();
     listing.bytes = status.getSize();
     listing.lastUse = llvm::sys::toTimeT(status.getLastModificationTime());
-    std::optional<Result<CacheEntry>> entry = readEntry(file);
-    if (!entry) // removed meanwhile
+    auto [entry, distrust] = readEntry(file);
+    if (!entry && distrust.empty()) // removed meanwhile
       return entries.pop_back();
-    if (!entry->ok())
+    if (!distrust.empty())
+      listing.damage = distrust;
+    else if (!entry->ok())
       listing.damage = entry->error().message;
     else if (contentHash((*entry)->key) != listing.hash)
       listing.damage = "it is not what its name says";

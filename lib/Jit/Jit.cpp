@@ -68,10 +68,12 @@ static Result<CompiledKernel> compileKernel(std::string_view text, std::string_v
   return kernel;
 }
 
-Result<std::shared_ptr<Jit>> Jit::create() {
+Result<std::shared_ptr<Jit>>
+Jit::create(std::function<void(const std::string &)> onCacheProblem) {
   Result<CacheSettings> settings = cacheSettingsFromEnvironment();
   if (!settings.ok())
     return settings.error();
+  settings->onProblem = std::move(onCacheProblem);
   return std::make_shared<Jit>(*std::move(settings));
 }
 
@@ -139,11 +141,11 @@ Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOption
   if (options.compile && options.cache) {
     sources.push_back(std::make_shared<Jit>(*options.cache));
   } else if (options.compile) {
-    Result<std::shared_ptr<Jit>> compiler = Jit::create();
+    Result<std::shared_ptr<Jit>> compiler = Jit::create(options.onCacheProblem);
     if (!compiler.ok())
       return compiler.error();
     sources.push_back(*compiler);
   }
   return std::make_shared<attention::Planner>(*registry, std::move(sources), options.architecture,
-                                              units);
+                                              units, options.maxPlans);
 }

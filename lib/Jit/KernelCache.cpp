@@ -1,4 +1,4 @@
-// One slot a key: the first thread fills it, the others wait on its lock.
+// A kernel that is under way has a slot: the first thread fills it, the others wait on its lock.
 #include "hocket/Jit/KernelCache.h"
 
 using namespace hocket;
@@ -13,7 +13,8 @@ struct KernelCache::Slot {
 };
 
 CacheCounts KernelCache::counts() const {
-  return {memoryHits.load(), diskHits.load(), compilations.load(), unstored.load()};
+  return {memoryHits.load(), diskHits.load(), compilations.load(), unstored.load(),
+          forgotten.load()};
 }
 
 std::string KernelCache::lastProblem() const {
@@ -21,12 +22,32 @@ std::string KernelCache::lastProblem() const {
   return problem;
 }
 
+void KernelCache::noteProblem(const std::string &text) {
+  {
+    std::lock_guard lock(mutex);
+    if (problem == text)
+      return;
+    problem = text;
+  }
+  if (onProblem)
+    onProblem(text);
+}
+
+/// What a kept kernel counts for.
+static uint64_t weigh(const std::string &key, const CompiledKernel &kernel) {
+  return key.size() + kernel.codeObject.size() + kernel.reportJson.size();
+}
+
 Result<KernelCache::Kernel> KernelCache::get(const std::string &key, std::string_view description,
                                              const Make &make) {
   std::shared_ptr<Slot> slot;
   {
     std::lock_guard lock(mutex);
-    std::shared_ptr<Slot> &known = slots[key];
+    if (const Kernel *known = kept.find(key)) {
+      ++memoryHits;
+      return *known;
+    }
+    std::shared_ptr<Slot> &known = underWay[key];
     if (!known)
       known = std::make_shared<Slot>();
     slot = known;
@@ -37,18 +58,21 @@ Result<KernelCache::Kernel> KernelCache::get(const std::string &key, std::string
     return *slot->result;
   }
   slot->result = produce(key, description, make);
-  if (!slot->result->ok()) {
-    // Those who wait get the error from the slot; those who come later try again.
-    std::lock_guard all(mutex);
-    if (auto known = slots.find(key); known != slots.end() && known->second == slot)
-      slots.erase(known);
-  }
+  // Those who wait get the result from the slot, an error too; those who come later find the kernel
+  // among those that are kept, or try again.
+  std::lock_guard all(mutex);
+  underWay.erase(key);
+  if (slot->result->ok())
+    forgotten += kept.insert(key, **slot->result, weigh(key, ***slot->result));
   return *slot->result;
 }
 
 /// Nothing if the disk does not have it.
 std::optional<Result<KernelCache::Kernel>> KernelCache::fromDisk(const std::string &key) {
-  std::optional<CacheEntry> entry = files.load(key);
+  std::string distrusted;
+  std::optional<CacheEntry> entry = files.load(key, &distrusted);
+  if (!distrusted.empty())
+    noteProblem(distrusted);
   if (!entry)
     return std::nullopt;
   auto kernel = std::make_shared<CompiledKernel>();
@@ -85,8 +109,7 @@ Result<KernelCache::Kernel> KernelCache::produce(const std::string &key,
                    made->codeObject};
   if (Status status = files.store(entry); !status.ok()) {
     ++unstored;
-    std::lock_guard all(mutex);
-    problem = status.error().message;
+    noteProblem(status.error().message);
   }
   return Kernel(std::make_shared<CompiledKernel>(*std::move(made)));
 }

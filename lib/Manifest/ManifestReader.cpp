@@ -47,6 +47,8 @@ private:
   void arguments(const json::Object &root, Manifest &manifest);
   void clusters(const json::Object &root, Clusters &clusters);
   void requirements(const json::Object &root, Manifest &manifest);
+  TensorInfo tensor(const json::Object &object, size_t index);
+  void tensors(const json::Object &root, Manifest &manifest);
   void checkPlacement(const Manifest &manifest);
 
   std::string name;
@@ -218,6 +220,53 @@ void Reader::clusters(const json::Object &root, Clusters &clusters) {
   }
 }
 
+TensorInfo Reader::tensor(const json::Object &object, size_t index) {
+  TensorInfo tensor;
+  std::string where = "tensor " + std::to_string(index);
+  tensor.name = string(object, "name", where);
+  where += " ('" + tensor.name + "')";
+  checkKeys(object, {"name", "dtype", "sizes", "strides"}, where);
+  if (object.get("dtype")) {
+    std::string type = string(object, "dtype", where);
+    tensor.dtype = parseElementType(type);
+    if (!tensor.dtype)
+      fail("\"dtype\" of " + where + " is '" + type + "'; known are " + elementTypeNames());
+  }
+  for (auto [key, list] :
+       {std::pair("sizes", &tensor.sizes), std::pair("strides", &tensor.strides)}) {
+    const json::Value *value = object.get(key);
+    const json::Array *array = value ? value->getAsArray() : nullptr;
+    std::string what = "\"" + std::string(key) + "\" of " + where;
+    if (value && !array)
+      fail(what + " must be an array of expressions, one for each dimension");
+    for (size_t i = 0; array && i != array->size(); ++i)
+      list->push_back(expression((*array)[i], what));
+  }
+  if (!tensor.strides.empty() && tensor.strides.size() != tensor.sizes.size())
+    fail(where + " has " + std::to_string(tensor.strides.size()) + " strides and " +
+         std::to_string(tensor.sizes.size()) + " sizes");
+  return tensor;
+}
+
+void Reader::tensors(const json::Object &root, Manifest &manifest) {
+  const json::Value *value = root.get("tensors");
+  if (!value)
+    return;
+  const json::Array *array = value->getAsArray();
+  if (!array)
+    return fail("\"tensors\" must be an array of objects");
+  for (const json::Value &entry : *array) {
+    const json::Object *object = entry.getAsObject();
+    size_t index = manifest.tensors.size();
+    if (!object)
+      return fail("tensor " + std::to_string(index) + " must be an object");
+    manifest.tensors.push_back(tensor(*object, index));
+    for (size_t i = 0; i != index; ++i)
+      if (manifest.tensors[i].name == manifest.tensors.back().name)
+        fail("there are two tensors '" + manifest.tensors[i].name + "'");
+  }
+}
+
 void Reader::checkPlacement(const Manifest &manifest) {
   if (manifest.kernargSize > maxKernargBytes)
     fail("\"kernarg_size\" is " + std::to_string(manifest.kernargSize) + ", at most " +
@@ -246,8 +295,8 @@ Manifest Reader::manifest(const json::Object &root) {
   Manifest result;
   checkKeys(root,
             {"hocket_manifest", "kernel", "target", "kernarg_size", "block", "grid", "static_lds",
-             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "arguments",
-             "requires"},
+             "dynamic_lds", "workspace", "tile_keys", "wave_rows", "clusters", "tensors",
+             "arguments", "requires"},
             "the manifest");
   uint32_t version = number(root, "hocket_manifest", "the manifest", std::nullopt);
   if (version != formatVersion)
@@ -265,6 +314,7 @@ Manifest Reader::manifest(const json::Object &root) {
     result.dynamicLds = expression(*value, "\"dynamic_lds\"");
   if (const json::Value *value = root.get("workspace"))
     result.workspace = expression(*value, "\"workspace\"");
+  tensors(root, result);
   arguments(root, result);
   requirements(root, result);
   checkPlacement(result);

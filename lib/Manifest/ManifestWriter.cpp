@@ -76,6 +76,22 @@ static void writeClusters(json::OStream &out, const Clusters &clusters) {
   });
 }
 
+static void writeTensor(json::OStream &out, const TensorInfo &tensor) {
+  auto list = [&](llvm::StringRef key, const std::vector<Expression> &expressions) {
+    out.attributeArray(key, [&] {
+      for (const Expression &expression : expressions)
+        out.value(toJson(expression));
+    });
+  };
+  out.object([&] {
+    out.attribute("name", tensor.name);
+    if (tensor.dtype)
+      out.attribute("dtype", llvm::StringRef(toString(*tensor.dtype)));
+    list("sizes", tensor.sizes);
+    list("strides", tensor.strides);
+  });
+}
+
 std::string manifest::writeManifest(const Manifest &manifest) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -96,6 +112,11 @@ std::string manifest::writeManifest(const Manifest &manifest) {
       out.attribute("wave_rows", manifest.waveRows);
     if (!manifest.clusters.kinds.empty())
       writeClusters(out, manifest.clusters);
+    if (!manifest.tensors.empty())
+      out.attributeArray("tensors", [&] {
+        for (const TensorInfo &tensor : manifest.tensors)
+          writeTensor(out, tensor);
+      });
     out.attributeArray("arguments", [&] {
       for (const Argument &argument : manifest.arguments)
         writeArgument(out, argument);

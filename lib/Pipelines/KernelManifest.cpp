@@ -54,7 +54,8 @@ private:
     StringRef binding = kernel.getBinding(index);
     if (binding.empty())
       return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
-                          " has no 'tile.bind', so a manifest cannot say what to pass");
+                          " has neither a name nor 'tile.bind', so a manifest cannot say what to "
+                          "pass; name it as in '%x'");
     Type type = kernel.getFunctionType().getInput(index);
     if (auto view = dyn_cast<tile::ViewType>(type))
       return addView(index, view, binding);
@@ -70,8 +71,8 @@ private:
     if (Status status = add(binding.str(), manifest::ArgumentType::Pointer, address); !status)
       return status;
     result.arguments.back().align = kTensorAlignment;
-    Result<std::vector<std::string>> strides =
-        expressions(index, "tile.strides", view.getRank() - 1);
+    Result<std::vector<std::string>> strides = expressions(
+        index, "tile.strides", defaults(binding, "stride", llvm::seq(view.getRank() - 1)));
     if (!strides)
       return strides.error();
     for (auto [dimension, stride] : llvm::enumerate(*strides))
@@ -79,8 +80,11 @@ private:
                               manifest::ArgumentType::I64, stride);
           !status)
         return status;
-    int64_t dynamic = llvm::count_if(view.getShape(), ShapedType::isDynamic);
-    Result<std::vector<std::string>> sizes = expressions(index, "tile.sizes", dynamic);
+    auto dynamic = llvm::make_filter_range(llvm::seq(view.getRank()), [&](int64_t dimension) {
+      return ShapedType::isDynamic(view.getShape()[dimension]);
+    });
+    Result<std::vector<std::string>> sizes =
+        expressions(index, "tile.sizes", defaults(binding, "size", dynamic));
     if (!sizes)
       return sizes.error();
     for (auto [dimension, size] : llvm::enumerate(*sizes))
@@ -90,7 +94,52 @@ private:
         return status;
     viewSizes[kernel.getArgument(index)] = *sizes;
     viewStrides[kernel.getArgument(index)] = *strides;
+    std::vector<std::string> &extents = viewExtents[kernel.getArgument(index)];
+    for (auto next = sizes->begin(); int64_t extent : view.getShape())
+      extents.push_back(ShapedType::isDynamic(extent) ? *next++ : std::to_string(extent));
+    strides->push_back("1");
+    if (address == binding)
+      if (Status status = addTensor(view, binding, extents, *strides); !status)
+        return status;
     return requireView(index, view, binding);
+  }
+
+  /// What the view is to callers who give tensors by name.
+  Status addTensor(tile::ViewType view, StringRef binding, const std::vector<std::string> &extents,
+                   const std::vector<std::string> &strides) {
+    manifest::TensorInfo tensor{binding.str(), elementType(view.getElementType()), {}, {}};
+    for (auto [list, texts] :
+         {std::pair(&tensor.sizes, &extents), std::pair(&tensor.strides, &strides)})
+      for (const std::string &text : *texts) {
+        Result<manifest::Expression> expression = manifest::Expression::parse(text);
+        if (!expression)
+          return invalidInput("kernel '" + result.kernel + "': argument '" + binding.str() +
+                              "': " + expression.error().message);
+        list->push_back(*expression);
+      }
+    result.tensors.push_back(std::move(tensor));
+    return Status::success();
+  }
+
+  static std::optional<manifest::ElementType> elementType(Type type) {
+    if (type.isBF16())
+      return manifest::ElementType::BF16;
+    if (isa<Float8E4M3FNType>(type))
+      return manifest::ElementType::F8E4M3;
+    if (isa<Float8E5M2Type>(type))
+      return manifest::ElementType::F8E5M2;
+    if (!type.isIntOrFloat())
+      return std::nullopt;
+    std::string prefix = isa<FloatType>(type) ? "f" : type.isUnsignedInteger() ? "u" : "i";
+    return manifest::parseElementType(prefix + std::to_string(type.getIntOrFloatBitWidth()));
+  }
+
+  /// What sizes and strides are called where the kernel does not say: "x_size_0".
+  static std::vector<std::string> defaults(StringRef binding, StringRef what, auto dimensions) {
+    std::vector<std::string> names;
+    for (int64_t dimension : dimensions)
+      names.push_back((binding + "_" + what + "_" + Twine(dimension)).str());
+    return names;
   }
 
   /// What the views themselves ask of a problem: their element type, and that an optional output is
@@ -117,18 +166,22 @@ private:
     return Status::success();
   }
 
-  /// The list of expressions in an argument's attribute, of which there must be `count`.
-  Result<std::vector<std::string>> expressions(unsigned index, StringRef attribute, int64_t count) {
+  /// The list of expressions in an argument's attribute, as many as `defaults`, which stand for it
+  /// where there is none.
+  Result<std::vector<std::string>> expressions(unsigned index, StringRef attribute,
+                                               std::vector<std::string> defaults) {
+    auto array = kernel.getArgAttrOfType<ArrayAttr>(index, attribute);
+    if (!array)
+      return std::move(defaults);
     std::vector<std::string> list;
-    if (auto array = kernel.getArgAttrOfType<ArrayAttr>(index, attribute))
-      for (Attribute entry : array)
-        if (auto text = dyn_cast<StringAttr>(entry))
-          list.push_back(text.str());
-    if (static_cast<int64_t>(list.size()) == count)
-      return list;
+    for (Attribute entry : array)
+      if (auto text = dyn_cast<StringAttr>(entry))
+        list.push_back(text.str());
+    if (list.size() == defaults.size())
+      return std::move(list);
     return invalidInput("kernel '" + result.kernel + "': argument " + std::to_string(index) +
                         " has " + std::to_string(list.size()) + " expressions in '" +
-                        attribute.str() + "', its view needs " + std::to_string(count));
+                        attribute.str() + "', its view needs " + std::to_string(defaults.size()));
   }
 
   Status add(std::string name, manifest::ArgumentType type, const std::string &expression) {
@@ -151,23 +204,18 @@ private:
       return setOwnGrid(own, /*others=*/!ops.empty());
     if (ops.empty())
       return Status::success();
-    auto sizes = viewSizes.find(ops.front().getView());
-    int64_t rank = cast<tile::ViewType>(ops.front().getView().getType()).getRank();
-    bool isMatrix = rank == 2;
-    if (ops.size() > 1 || sizes == viewSizes.end() ||
-        static_cast<int64_t>(sizes->second.size()) < std::min<int64_t>(rank, 3))
-      return invalidInput("kernel '" + result.kernel + "': the grid follows from one " +
-                          (isMatrix ? "'tile.block_tile' of a matrix with run-time rows and columns"
-                                    : "'tile.block_id' of a view with run-time batch, sequence and "
-                                      "heads") +
-                          ", which is an argument");
+    auto extents = viewExtents.find(ops.front().getView());
+    if (ops.size() > 1 || extents == viewExtents.end())
+      return invalidInput("kernel '" + result.kernel + "': the grid follows from one '" +
+                          ops.front()->getName().getStringRef().str() +
+                          "' of a view, which is an argument");
     tile::GridShape shape = ops.front().getGridShape();
     std::string x;
     for (const tile::GridBlocks &blocks : shape.x)
-      x += (x.empty() ? "" : " * ") + blockCount(sizes->second[blocks.dimension], blocks.size);
+      x += (x.empty() ? "" : " * ") + blockCount(extents->second[blocks.dimension], blocks.size);
     if (Status status = setGridDimension(0, x); !status || !shape.rounds)
       return status;
-    const std::string &counted = sizes->second[*shape.rounds];
+    const std::string &counted = extents->second[*shape.rounds];
     std::string round = std::to_string(tile::kGridRound);
     if (Status status = setGridDimension(1, "min(" + counted + ", " + round + ")"); !status)
       return status;
@@ -273,6 +321,7 @@ private:
   manifest::Manifest result;
   uint32_t offset = 0;
   llvm::DenseMap<Value, std::vector<std::string>> viewSizes, viewStrides;
+  llvm::DenseMap<Value, std::vector<std::string>> viewExtents; ///< of all dimensions
 };
 } // namespace
 

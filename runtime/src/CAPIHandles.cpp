@@ -7,6 +7,30 @@ using namespace hocket;
 using namespace hocket::runtime;
 using namespace hocket::runtime::capi;
 
+uintptr_t HandleKeys::take(const char *kind) {
+  std::lock_guard lock(mutex);
+  // Odd and far from any allocation, so that it is not mistaken for a pointer in a debugger.
+  next += 2;
+  kinds.emplace(next, kind);
+  return next;
+}
+
+void HandleKeys::giveBack(uintptr_t key) {
+  std::lock_guard lock(mutex);
+  kinds.erase(key);
+}
+
+const char *HandleKeys::kindOf(uintptr_t key) {
+  std::lock_guard lock(mutex);
+  auto it = kinds.find(key);
+  return it == kinds.end() ? nullptr : it->second;
+}
+
+HandleKeys &capi::handleKeys() {
+  static auto *keys = new HandleKeys;
+  return *keys;
+}
+
 HandleTable<hocket_device, DeviceEntry> &capi::devices() {
   static auto *table = new HandleTable<hocket_device, DeviceEntry>("device");
   return *table;

@@ -1,7 +1,7 @@
 // Handles of the C interface: keys of tables, so that any misuse is found before it is followed.
 //
-// Keys are counted up and never used again; a stale handle can therefore not name a newer object.
-// Internal to the runtime's C interface.
+// Keys are counted up over all tables and never used again: a stale handle cannot name a newer
+// object, nor a handle of one kind an object of another. Internal to the C interfaces.
 #pragma once
 
 #include "hocket/Runtime/CAPI.h"
@@ -57,6 +57,22 @@ struct EventEntry {
   std::shared_ptr<Event> event;
 };
 
+/// The keys of all tables, and what the live ones are of.
+class HandleKeys {
+public:
+  /// A new key, of a `kind` that lives as long as the program.
+  uintptr_t take(const char *kind);
+  void giveBack(uintptr_t key);
+  /// The kind of a live key, else null.
+  const char *kindOf(uintptr_t key);
+
+private:
+  std::mutex mutex;
+  std::map<uintptr_t, const char *> kinds;
+  uintptr_t next = 1;
+};
+HandleKeys &handleKeys();
+
 /// Live objects of one kind by handle. Entries are shared so that a release on one thread does not
 /// pull an object from under a call on another.
 template <typename Handle, typename Entry> class HandleTable {
@@ -65,8 +81,7 @@ public:
 
   Handle insert(Entry entry) {
     std::lock_guard lock(mutex);
-    // Odd and far from any allocation, so that it is not mistaken for a pointer in a debugger.
-    Handle handle = reinterpret_cast<Handle>(next += 2);
+    Handle handle = reinterpret_cast<Handle>(handleKeys().take(what));
     entries.emplace(handle, std::make_shared<const Entry>(std::move(entry)));
     return handle;
   }
@@ -85,19 +100,23 @@ public:
       return stale(handle);
     last = std::move(it->second);
     entries.erase(it);
+    handleKeys().giveBack(reinterpret_cast<uintptr_t>(handle));
     return Status::success();
   }
 
 private:
   Error stale(Handle handle) const {
-    return invalidInput(
-        std::string(what) + " handle is " +
-        (handle ? "not valid; it was released or never made" : "null; open one first"));
+    if (!handle)
+      return invalidInput(std::string(what) + " handle is null; open one first");
+    if (const char *other = handleKeys().kindOf(reinterpret_cast<uintptr_t>(handle)))
+      return invalidInput(std::string(what) + " handle is not valid; it is a handle of kind '" +
+                          other + "'");
+    return invalidInput(std::string(what) +
+                        " handle is not valid; it was released or never made");
   }
   const char *what;
   std::mutex mutex;
   std::map<Handle, std::shared_ptr<const Entry>> entries;
-  uintptr_t next = 1;
 };
 
 /// The process's tables, made when they are first used and never destroyed: a program may release

@@ -174,6 +174,29 @@ static Status checkKernelOptions(const Options &options) {
   return Status::success();
 }
 
+Status run::checkCompareOptions(const Options &options) {
+  for (auto [id, name] :
+       {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"),
+        std::pair(OPT_manifest, "manifest")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " has no effect on 'compare', whose two kernels are named in front of "
+                          "its options; leave it out");
+  for (auto [id, name] : {std::pair(OPT_explain, "explain"), std::pair(OPT_trace, "trace"),
+                          std::pair(OPT_picture, "picture")})
+    if (options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " is of one kernel and 'compare' has two; use 'hocket-run fmha-fwd' "
+                          "with each of them");
+  return Status::success();
+}
+
+std::vector<std::string> run::bundles(const Options &options) {
+  return options.strings(OPT_bundle);
+}
+
 Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem &problem,
                                    unsigned computeUnits) {
   if (Status status = checkKernelOptions(options); !status.ok())

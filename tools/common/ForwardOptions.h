@@ -26,6 +26,11 @@ Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
 Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem,
                               unsigned computeUnits = 0);
+/// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
+/// for 'compare', whose kernels are named in front of its options.
+Status checkCompareOptions(const Options &options);
+/// --bundle.
+std::vector<std::string> bundles(const Options &options);
 /// --explain.
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.

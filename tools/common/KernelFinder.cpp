@@ -11,6 +11,7 @@
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/BinaryFormat/Magic.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
@@ -67,12 +68,18 @@ Result<KernelFinder> KernelFinder::make(const std::vector<std::string> &bundles,
       return bundle.error();
     finder.sources.push_back(*bundle);
   }
-  Result<std::shared_ptr<jit::Jit>> compiler = jit::Jit::create();
+  Result<std::shared_ptr<jit::Jit>> compiler = jit::Jit::create(
+      [](const std::string &problem) { llvm::errs() << "note: " << problem << '\n'; });
   if (!compiler.ok())
     return compiler.error();
   finder.compiler = *compiler;
   finder.sources.push_back(finder.compiler);
   return finder;
+}
+
+Result<manifest::Manifest> run::readManifest(const std::string &file) {
+  Result<std::string> text = runtime::readText(file);
+  return text.ok() ? manifest::parseManifest(*text, file) : text.error();
 }
 
 Result<CompiledKernel> run::readKernel(const std::string &file, const std::string &manifestPath) {
@@ -84,10 +91,7 @@ Result<CompiledKernel> run::readKernel(const std::string &file, const std::strin
       runtime::readCodeObjectInfo(std::as_bytes(std::span(*codeObject)), file);
   if (!info.ok())
     return info.error();
-  Result<std::string> text = runtime::readText(manifestPath);
-  if (!text.ok())
-    return text.error();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(*text, manifestPath);
+  Result<manifest::Manifest> manifest = readManifest(manifestPath);
   if (!manifest.ok())
     return manifest.error();
   CompiledKernel kernel;

@@ -67,6 +67,8 @@ private:
   std::vector<std::shared_ptr<attention::KernelSource>> sources; ///< bundles, then the compiler
 };
 
+/// The manifest in `file`.
+Result<manifest::Manifest> readManifest(const std::string &file);
 /// The compiled kernel in `file` with the manifest in `manifestPath`.
 Result<attention::CompiledKernel> readKernel(const std::string &file,
                                              const std::string &manifestPath);

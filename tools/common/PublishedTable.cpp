@@ -21,7 +21,7 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
   const std::pair<const char *, int64_t *> extents[] = {
       {"batch", &problem.batch},     {"seq_len", &problem.seqQ}, {"seq_q", &problem.seqQ},
       {"seq_kv", &problem.seqKv},    {"heads", &problem.heads},  {"kv_heads", &problem.kvHeads},
-      {"head_dim", &problem.headDim}};
+      {"head_dim", &problem.headDim}, {"head_dim_v", &problem.headDimV}};
   for (auto [name, value] : extents)
     if (column == name && text.getAsInteger(10, *value))
       return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
@@ -47,8 +47,8 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
 
 /// A file of another kind, or a column that a slip of the pen would leave at its default.
 static Status checkColumns(const Fields &columns) {
-  static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q", "seq_kv", "heads",
-                                        "kv_heads", "head_dim", "dtype", "mask"};
+  static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q",      "seq_kv", "heads",
+                                        "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask"};
   for (StringRef column : columns) {
     if (llvm::is_contained(known, column) || column.ends_with("_us"))
       continue;
@@ -98,7 +98,8 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
       row.problem.seqKv = row.problem.seqQ;
     if (!llvm::is_contained(columns, "kv_heads"))
       row.problem.kvHeads = row.problem.heads;
-    row.problem.headDimV = row.problem.headDim;
+    if (!llvm::is_contained(columns, "head_dim_v"))
+      row.problem.headDimV = row.problem.headDim;
     if (Status status = attention::validate(row.problem); !status.ok())
       return badLine(name, i + 1, status.error().message);
     table.rows.push_back(std::move(row));

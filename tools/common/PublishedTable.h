@@ -1,8 +1,8 @@
 // Published measurements of attention kernels, read from CSV.
 //
 // Lines that start with # are comments. The first other line names the columns: batch, seq_len (or
-// seq_q and seq_kv), heads, kv_heads, head_dim, dtype, mask (causal or none), and for each kernel
-// NAME_us; others are passed over. An empty field means: not measured.
+// seq_q and seq_kv), heads, kv_heads, head_dim, head_dim_v, dtype, mask (causal or none), and for
+// each kernel NAME_us; others are passed over. An empty field means: not measured.
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"

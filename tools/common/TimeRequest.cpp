@@ -57,14 +57,20 @@ static Status write(const std::string &path, const std::string &text) {
   return runtime::writeFile(path, std::as_bytes(std::span(text)));
 }
 
+sim::TimingOptions TimeRequest::timing(const runtime::Dim3 &grid) const {
+  sim::TimingOptions result = options;
+  if (all) {
+    result.workgroups.resize(uint64_t(grid.x) * grid.y * grid.z);
+    std::iota(result.workgroups.begin(), result.workgroups.end(), 0);
+  }
+  return result;
+}
+
 Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   showProgress("timing", 0);
-  if (all) {
-    options.workgroups.resize(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z);
-    std::iota(options.workgroups.begin(), options.workgroups.end(), 0);
-  }
-  Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, options);
+  const sim::TimingOptions wanted = timing(shape.grid);
+  Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, wanted);
   if (!run.ok())
     return run.error();
   sim::TimingSummary summary = sim::summarize(*run);
@@ -73,7 +79,7 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   if (first)
     jsonReport = sim::toJson(*run, summary);
   if (wholeGrid) {
-    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, options);
+    Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, wanted);
     if (!grid.ok())
       return grid.error();
     textReport += sim::toText(*grid);

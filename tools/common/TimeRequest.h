@@ -28,7 +28,10 @@ public:
   void setClusters(const manifest::Manifest &manifest) { options.clusters = clustersOf(manifest); }
   /// Whether every workgroup is timed, so that the launch's results are there afterwards.
   bool timesAll() const { return all; }
-  const sim::TimingOptions &timing() const { return options; }
+  /// Whether the whole grid is to be predicted.
+  bool predictsGrid() const { return wholeGrid; }
+  /// For a launch of `grid` workgroups.
+  sim::TimingOptions timing(const runtime::Dim3 &grid) const;
   /// Times the launch and writes trace and picture (of the first one). Times of several launches
   /// add up. An error where `device` is not the simulator.
   Status run(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,

@@ -28,6 +28,9 @@ struct Side {
   sim::TimingSummary summary;
   std::vector<std::string> failures;
   std::array<uint64_t, amdgpu::kInstructionClasses> mix = {}; ///< issued, of all waves timed
+  uint64_t workgroups = 0;  ///< of the launch that is timed
+  double microseconds = 0;  ///< predicted for the grids of all launches; 0: not asked for
+  uint64_t matrix() const { return mix[unsigned(amdgpu::InstructionClass::Mfma)]; }
 };
 
 /// One line of the comparison.
@@ -39,28 +42,46 @@ struct Line {
 
 static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
                             const ForwardProblem &problem, ForwardOptions options,
-                            const sim::TimingOptions &timing) {
+                            const std::string &deviceName, const TimeRequest &time) {
   Side side;
   side.choice = choice;
   showProgress("running " + choice, 0);
   Result<FoundKernel> found = finder.find(choice, problem);
   if (!found.ok())
     return found.error();
-  std::shared_ptr<runtime::Device> device = sim::createDevice();
+  // Of its own, so that neither finds what the other left in memory.
+  Result<runtime::OpenedDevice> opened = openDevice(deviceName);
+  if (!opened.ok())
+    return opened.error();
+  runtime::Device &device = *opened->device;
+  if (device.kind() != "sim")
+    return unsupported("compare times kernels with the cycle model and needs the simulator; use "
+                       "'--device sim'");
   options.alignment = 256;
-  sim::TimingOptions withClusters = timing;
-  withClusters.clusters = clustersOf(found->kernel->manifest);
+  options.verifyInspected = time.timesAll();
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
+    sim::TimingOptions timing = time.timing(binding.shape.grid);
+    timing.clusters = clustersOf(found->kernel->manifest);
     Result<sim::TimedRun> run =
-        sim::timeWorkgroups(*device, launched, binding.shape, binding.kernarg, withClusters);
+        sim::timeWorkgroups(device, launched, binding.shape, binding.kernarg, timing);
     if (!run.ok())
       return run.error();
-    if (side.run.groups.empty()) // of split KV, the producer
+    if (time.predictsGrid()) {
+      Result<sim::GridTime> grid =
+          sim::predictGrid(device, launched, binding.shape, binding.kernarg, timing);
+      if (!grid.ok())
+        return grid.error();
+      side.microseconds += grid->microseconds;
+    }
+    if (side.run.groups.empty()) { // of split KV, the producer
       side.run = *std::move(run);
+      const runtime::Dim3 &grid = binding.shape.grid;
+      side.workgroups = uint64_t(grid.x) * grid.y * grid.z;
+    }
     return Status::success();
   };
   Result<ForwardReport> report =
-      runForward(*device, found->launches(), found->adapt(problem), options);
+      runForward(device, found->launches(), found->adapt(problem), options);
   if (!report.ok())
     return report.error();
   side.failures = report->failures;
@@ -68,6 +89,23 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
   for (const sim::IssueEvent &event : side.run.events)
     ++side.mix[unsigned(side.run.places.at(event.place).kind)];
   return std::move(side);
+}
+
+/// Why the cycles of the workgroups are not those of the same work; "" if they are.
+static std::string unequalWork(const std::vector<Side> &sides) {
+  const Side &a = sides[0], &b = sides[1];
+  auto share = [](const Side &side) {
+    return std::to_string(side.run.groups.size()) + " of " + std::to_string(side.workgroups) +
+           " workgroups";
+  };
+  // Whole launches are the same work, however it is divided.
+  bool wholes = a.run.groups.size() == a.workgroups && b.run.groups.size() == b.workgroups;
+  if (wholes || (a.workgroups == b.workgroups && a.matrix() == b.matrix()))
+    return "";
+  return "what is timed is unequal work: of '" + a.choice + "' " + share(a) + " with " +
+         std::to_string(a.matrix()) + " matrix instructions, of '" + b.choice + "' " + share(b) +
+         " with " + std::to_string(b.matrix()) +
+         "; '--time-workgroup all' times the same, '--time-grid' predicts both grids";
 }
 
 static std::vector<Line> makeLines(const std::vector<Side> &sides) {
@@ -100,6 +138,9 @@ static std::vector<Line> makeLines(const std::vector<Side> &sides) {
         break;
       }
   }
+  if (sides[0].microseconds > 0)
+    lines.push_back(
+        {"predicted_us", "whole grids, us", [](const Side &s) { return s.microseconds; }});
   for (unsigned kind = 0; kind < amdgpu::kInstructionClasses; ++kind) {
     auto value = [kind](const Side &s) { return double(s.mix[kind]); };
     std::string name = amdgpu::className(static_cast<amdgpu::InstructionClass>(kind)).str();
@@ -128,6 +169,8 @@ static void print(llvm::raw_ostream &out, const std::vector<Side> &sides) {
       out << format(" %8.3f", second / first);
     out << '\n';
   }
+  if (std::string unequal = unequalWork(sides); !unequal.empty())
+    out << "note: " << unequal << '\n';
   for (const Side &side : sides)
     for (const std::string &failure : side.failures)
       out << "wrong result of '" << side.choice << "': " << failure << '\n';
@@ -139,11 +182,14 @@ static std::string toJson(const std::vector<Side> &sides) {
   json::OStream out(stream, 2);
   out.object([&] {
     out.attribute("prediction", true);
+    out.attribute("equal_work", unequalWork(sides).empty());
     out.attributeArray("kernels", [&] {
       for (const Side &side : sides)
         out.object([&] {
           out.attribute("kernel", side.choice);
           out.attribute("passed", side.failures.empty());
+          out.attribute("workgroups", side.workgroups);
+          out.attribute("workgroups_timed", side.run.groups.size());
           for (const Line &line : makeLines(sides))
             out.attribute(line.key, line.value(side));
         });
@@ -181,12 +227,21 @@ Result<int> run::compareCommand(llvm::ArrayRef<const char *> args) {
   Result<TimeRequest> time = readTimeRequest(**options, /*always=*/true);
   if (!time.ok())
     return time.error();
-  Result<KernelFinder> finder = KernelFinder::make();
+  if (Status status = checkCompareOptions(**options); !status.ok())
+    return status.error();
+  // The cycle model is the simulator's: "auto" is that here.
+  std::string device = deviceName(**options);
+  if (device == "auto")
+    device = sim::deviceNameFor(architecture(**options));
+  Result<ChosenChip> chip = chipNamed(architecture(**options));
+  if (!chip.ok())
+    return chip.error();
+  Result<KernelFinder> finder = KernelFinder::make(bundles(**options), *chip);
   if (!finder.ok())
     return finder.error();
   std::vector<Side> sides;
   for (const std::string &choice : choices) {
-    Result<Side> side = runSide(*finder, choice, *problem, *forward, time->timing());
+    Result<Side> side = runSide(*finder, choice, *problem, *forward, device, *time);
     if (!side.ok())
       return side.error();
     sides.push_back(*std::move(side));

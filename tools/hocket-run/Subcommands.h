@@ -9,6 +9,8 @@ namespace hocket::run {
 
 /// Runs any kernel of any code object.
 Result<int> execCommand(llvm::ArrayRef<const char *> args);
+/// Runs a kernel of the user's own on tensors by name.
+Result<int> kernelCommand(llvm::ArrayRef<const char *> args);
 /// Shows a code object's kernels, resources and arguments.
 Result<int> infoCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.

@@ -11,6 +11,7 @@ const llvm::StringLiteral run::programName = "hocket-run";
 static constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
     {"gemm", "run and verify a matrix product", gemmCommand},
+    {"kernel", "run a kernel of one's own on tensors by name", kernelCommand},
     {"exec", "run any kernel of any code object", execCommand},
     {"info", "show a code object's kernels, resources and arguments", infoCommand},
     {"compare", "run and time two kernels on one problem, side by side", compareCommand},

@@ -48,8 +48,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let description = [{
     Q is (batch, seq_q, heads, head_dim), K is (batch, seq_kv, kv_heads, head_dim), V is (batch,
     seq_kv, kv_heads, head_dim_v), O is (batch, seq_q, heads, head_dim_v); `head_dim_v` is
-    `head_dim` where it is left out. The order of the dimensions in memory is given by run-time strides. Batch, lengths, heads and
-    scale are run-time values. `mask(causal)` is bottom-right: query i sees key j when
+    `head_dim` where it is left out. The order of the dimensions in memory is given by run-time strides.
+    Batch, lengths, heads and scale are run-time values. `mask(causal)` is bottom-right: query i sees key j when
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
 
@@ -85,8 +85,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
   let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
-    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse | `fast_scale` $fast_scale
-      | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
+    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
+      | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`)
     (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
   }];

@@ -21,6 +21,22 @@ static ParseResult parseParenthesized(OpAsmParser &parser, StringRef keyword, At
   return parser.parseRParen();
 }
 
+/// Whether MLIR made the name up when it printed an argument that had none: "arg0".
+static bool isMadeUp(StringRef name) {
+  return name.consume_front("arg") && llvm::all_of(name, llvm::isDigit);
+}
+
+/// An argument that is bound to nothing is bound to its name, which only the text has.
+static void bindToName(Builder &builder, OpAsmParser::Argument &argument) {
+  StringRef name = argument.ssaName.name.drop_front();
+  NamedAttrList attributes(argument.attrs);
+  if (name.empty() || llvm::isDigit(name.front()) || isMadeUp(name) ||
+      attributes.get("tile.bind"))
+    return;
+  attributes.set("tile.bind", builder.getStringAttr(name));
+  argument.attrs = attributes.getDictionary(builder.getContext());
+}
+
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
@@ -42,8 +58,10 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getTargetAttrName(result.name), target);
   result.addAttribute(getWavesAttrName(result.name), waves);
   SmallVector<Type> types;
-  for (OpAsmParser::Argument &argument : arguments)
+  for (OpAsmParser::Argument &argument : arguments) {
     types.push_back(argument.type);
+    bindToName(builder, argument);
+  }
   result.addAttribute(getFunctionTypeAttrName(result.name),
                       TypeAttr::get(builder.getFunctionType(types, {})));
   call_interface_impl::addArgAndResultAttrs(builder, result, arguments, {},

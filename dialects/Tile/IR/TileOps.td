@@ -27,7 +27,9 @@ def Tile_KernelOp : Tile_Op<"kernel", [
     Arguments are views and scalars (`i32`, `i64`, `f32`). In the kernel's argument block a view
     takes, in this order: its pointer, one 64-bit stride (in elements) for every dimension but the
     last, and one 32-bit extent for every `?` dimension. The argument attribute `tile.bind` names
-    the problem's tensor or expression it is bound to in the manifest; it defaults to the name.
+    the problem's tensor or expression it is bound to in the manifest; the argument's name in the
+    text is the default. `tile.sizes` and `tile.strides` name extents and strides likewise; by
+    default those of view %x are `x_size_0`, ... and `x_stride_0`, ..., by dimension.
     `waves` waves of 64 lanes run the body together.
 
     Beside ops of this dialect a body has ops of `arith` on single numbers, `scf.if`, `scf.for` and

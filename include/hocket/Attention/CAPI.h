@@ -1,17 +1,24 @@
 /* Attention for C: describe a problem, get a plan, run it. On top of the runtime's C interface
  * (hocket/Runtime/CAPI.h): devices, memory and error messages are its; so are the rules for
- * handles: numbers in disguise that are checked at every call, null, stale or foreign ones are
- * HOCKET_INVALID_INPUT, never a crash. Every function may be called from any thread.
+ * handles: numbers in disguise that are checked at every call; a null or stale one, or one of
+ * another kind, is HOCKET_INVALID_INPUT, never a crash. Every function may be called from any
+ * thread.
  *
- *   hocket_planner planner;
- *   hocket_plan plan;
- *   hocket_forward_problem problem;
- *   hocket_forward_buffers buffers = {0};
- *   hocket_forward_problem_init(&problem);
- *   problem.heads = 8, problem.kv_heads = 2, problem.seq_q = problem.seq_kv = 4096, problem.causal
- * = 1; hocket_planner_create(NULL, &planner); hocket_planner_plan(planner, &problem, &plan);
- *   ... allocate and fill buffers ...
- *   hocket_plan_run(plan, device, &buffers, NULL);
+ *     hocket_device device;
+ *     hocket_planner planner;
+ *     hocket_plan plan;
+ *     hocket_forward_problem problem;
+ *     hocket_forward_buffers buffers = {0};
+ *
+ *     hocket_forward_problem_init(&problem);
+ *     problem.heads = 8, problem.kv_heads = 2;
+ *     problem.seq_q = problem.seq_kv = 4096;
+ *     problem.causal = 1;
+ *     hocket_planner_create(NULL, &planner);
+ *     hocket_planner_plan(planner, &problem, &plan);
+ *     hocket_device_open("auto", &device, NULL);
+ *     ... hocket_allocate and fill the buffers ...
+ *     hocket_plan_run(plan, device, &buffers, NULL);
  *
  * What is computed: O[b,i,h,:] = sum over j of softmax_j(scale Q[b,i,h,:] . K[b,j,g,:]) V[b,j,g,:]
  * with g = h / (heads / kv_heads); with `causal`, query i sees the keys j <= i + seq_kv - seq_q. A
@@ -85,6 +92,9 @@ typedef struct hocket_planner_options {
 /* A planner remembers its plans; one for a program is enough. `options` may be NULL. */
 hocket_status hocket_planner_create(const hocket_planner_options *options, hocket_planner *planner);
 hocket_status hocket_planner_release(hocket_planner planner);
+/* "" or what the planner does without, and why: kernels that it cannot keep on disk or take
+ * from there. Valid until the planner is released. */
+hocket_status hocket_planner_note(hocket_planner planner, const char **note);
 
 /* The plan for `problem`: chosen, and compiled if need be (a fraction of a second, once).
  * HOCKET_INVALID_INPUT for a malformed problem, HOCKET_UNSUPPORTED for one that no kernel takes;

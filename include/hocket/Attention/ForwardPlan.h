@@ -8,6 +8,7 @@
 #include "hocket/Attention/KernelSource.h"
 #include "hocket/Attention/SplitKV.h"
 #include "hocket/Runtime/Stream.h"
+#include "hocket/Support/RecentlyUsed.h"
 
 #include <cstdint>
 #include <memory>
@@ -94,18 +95,21 @@ private:
 /// Makes plans, and remembers them.
 class Planner {
 public:
+  static constexpr size_t kDefaultMaxPlans = 1024;
   /// Kernels of `registry`, which must outlive the planner, for `architecture`. Sources are asked
   /// in order until one has the kernel. `computeUnits` are those of the device that plans are to
   /// run on, which decide whether keys are split; 0: never split unless a problem asks for it.
+  /// Remembered are the `maxPlans` plans that were asked for last; who has one keeps it.
   Planner(const KernelRegistry &registry, std::vector<std::shared_ptr<KernelSource>> sources,
-          std::string architecture = "gfx950", unsigned computeUnits = 0)
+          std::string architecture = "gfx950", unsigned computeUnits = 0,
+          size_t maxPlans = kDefaultMaxPlans)
       : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)),
-        units(computeUnits) {}
+        units(computeUnits), plans(maxPlans) {}
 
   /// The plan for `problem`: one launch, or two where its keys are split. `ForwardPlan::problem`
   /// then says into how many slices. Where the sources lack kernels for that, and the problem does
   /// not ask for slices, it is not split. Errors: `selectKernels`; NotFound if no source has the
-  /// kernel; what compiling it says. The same problem gives the same plan; threads that ask at once
+  /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
   /// wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
 
@@ -123,7 +127,7 @@ private:
   std::string architecture;
   unsigned units;
   std::mutex mutex; ///< of `plans`
-  std::unordered_map<std::string, std::shared_ptr<const ForwardPlan>> plans;
+  RecentlyUsed<std::shared_ptr<const ForwardPlan>> plans;
 };
 
 } // namespace hocket::attention

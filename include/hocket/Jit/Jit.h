@@ -8,6 +8,7 @@
 #include "hocket/Jit/KernelCache.h"
 #include "hocket/Pipelines/Compiler.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ class Jit : public attention::KernelSource {
 public:
   explicit Jit(CacheSettings settings) : kernels(std::move(settings)) {}
   /// With the cache that the environment asks for (`cacheSettingsFromEnvironment`).
-  static Result<std::shared_ptr<Jit>> create();
+  static Result<std::shared_ptr<Jit>>
+  create(std::function<void(const std::string &)> onCacheProblem = nullptr);
 
   /// The code object of `text`, from the stage `options.from` on; `name` is what messages call it.
   /// The manifest's `kernel` is empty if the text has not exactly one kernel with bindings.
@@ -55,6 +57,10 @@ struct PlannerOptions {
   bool compile = true;
   /// Of the compiler's cache; without a value the environment decides.
   std::optional<CacheSettings> cache;
+  /// Told why the cache on disk is not used (`CacheSettings::onProblem`), if `cache` has no value.
+  std::function<void(const std::string &)> onCacheProblem;
+  /// Plans that are remembered; the longest unused go first.
+  size_t maxPlans = attention::Planner::kDefaultMaxPlans;
 };
 
 /// A planner of the shipped registry. Errors: a bundle that cannot be opened, an environment

@@ -6,12 +6,14 @@
 // code object. docs/Manifest.md has the schema, the variables of attention problems and examples.
 #pragma once
 
+#include "hocket/Manifest/ElementType.h"
 #include "hocket/Manifest/Expression.h"
 #include "hocket/Runtime/Device.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,14 @@ struct Argument {
   ArgumentType type = ArgumentType::I32;
   Expression value;
   uint32_t align = 1; ///< pointers: the address must be a multiple of this
+};
+
+/// What the kernel expects of a tensor that callers give by name (NamedArguments.h).
+struct TensorInfo {
+  std::string name;
+  std::optional<ElementType> dtype; ///< none: the manifest does not say
+  std::vector<Expression> sizes;    ///< of each dimension; a variable is what the extent is called
+  std::vector<Expression> strides;  ///< of each dimension, in elements, likewise
 };
 
 /// What a problem must fulfil for the kernel to take it.
@@ -64,6 +74,7 @@ struct Manifest {
   uint32_t tileKeys = 0; ///< keys of a KV tile; of a product, the depth of a tile
   uint32_t waveRows = 0; ///< query rows that a wave computes at a time; of a product, elements
   Clusters clusters;
+  std::vector<TensorInfo> tensors; ///< may be empty: not known
   std::vector<Argument> arguments;
   std::vector<Requirement> requirements;
 };

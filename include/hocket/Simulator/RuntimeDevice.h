@@ -1,8 +1,8 @@
 /* The simulator as a device of the runtime: `sim`, a gfx950 with 256 compute units, and one more
  * device for every other chip of the architecture table, `sim:gfx942`.
  *
- * The runtime does not know the simulator; a program that wants it registers it once. Usable from
- * C.
+ * The runtime does not know the simulator; libhocket makes it known when it is loaded, a program
+ * that is linked to the static libraries does so itself. Usable from C.
  */
 #ifndef HOCKET_SIMULATOR_RUNTIMEDEVICE_H
 #define HOCKET_SIMULATOR_RUNTIMEDEVICE_H

@@ -1,9 +1,9 @@
 // Views, rings and LDS: buffer descriptors, LDS DMA, operand reads.
 //
-// A descriptor is re-based in scalar registers for every tile (TileSource.h), and its size ends with
-// the last row that exists: rows beyond it read as zero and are not written, with no compare in the code. Within
-// a tile offsets fit into 32 bits (the launcher refuses strides for which they do not); from the
-// tensor's start they are 64 bits wide.
+// A descriptor is re-based in scalar registers for every tile (TileSource.h), and its size ends
+// with the last row that exists: rows beyond it read as zero and are not written, with no compare
+// in the code. Within a tile offsets fit into 32 bits (the launcher refuses strides for which they
+// do not); from the tensor's start they are 64 bits wide.
 //
 // A tile is accessed panel by panel (Tile/IR/FragmentAccess.h). Columns that the view does not
 // have, because its width was rounded up to whole blocks, are out of the descriptor's bounds like

@@ -21,9 +21,10 @@ tile.schedule "private" @all unroll(2) wave_groups(2) attributes {tile.default} 
 }
 
 // CHECK-LABEL: tile.kernel @arguments(
-// CHECK-SAME: %q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %{{.*}}: i32, %{{.*}}: i64, %{{.*}}: f32) target("gfx950") waves(8) attributes {note = 1 : i64} {
+// An argument is bound to its name, which the printed text would lose; one without a name to nothing.
+// CHECK-SAME: %q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %a: i32 {tile.bind = "a"}, %other: i64 {tile.bind = "other"}, %{{[^:]*}}: f32) target("gfx950") waves(8) attributes {note = 1 : i64} {
 // CHECK-NEXT: }
-tile.kernel @arguments(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %a: i32, %b: i64, %c: f32)
+tile.kernel @arguments(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"}, %a: i32, %b: i64 {tile.bind = "other"}, %3: f32)
     target("gfx950") waves(8) attributes {note = 1} {
   tile.return
 }

@@ -2,7 +2,7 @@
 // RUN: hocket-opt %s --allow-unregistered-dialect | hocket-opt --allow-unregistered-dialect | FileCheck %s
 
 // CHECK: tile.kernel @types(
-// CHECK-SAME: !tile.view<?x?x?x128xbf16>, %{{.*}}: !tile.view<2x?x8x64xf16>, %{{.*}}: !tile.view<?x?x?xf32>, %{{.*}}: !tile.view<?xf32>
+// CHECK-SAME: %a: !tile.view<?x?x?x128xbf16> {{.*}}, %b: !tile.view<2x?x8x64xf16> {{.*}}, %c: !tile.view<?x?x?xf32> {{.*}}, %d: !tile.view<?xf32> {{.*}})
 tile.kernel @types(%a: !tile.view<?x?x?x128xbf16>, %b: !tile.view<2x?x8x64xf16>, %c: !tile.view<?x?x?xf32>,
                    %d: !tile.view<?xf32>) target("gfx950") waves(1) {
   // CHECK: !tile.frag<32x16xbf16, lhs>

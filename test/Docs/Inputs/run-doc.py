@@ -2,8 +2,8 @@
 """Runs the commands of a page: run-doc.py PAGE.md
 
 In the current directory. A block ```LANGUAGE FILE writes FILE. In a block ```console each line "$ COMMAND" is run by
-the shell; the lines below it are its output, both streams together, where "..." is any number of lines,
-{{REGEX}} any match, and a last line "[exit N]" the status if it is not 0.
+the shell, with the next line where it ends with a backslash; the lines below it are its output, both streams together,
+where "..." is any number of lines, {{REGEX}} any match, and a last line "[exit N]" the status if it is not 0.
 """
 import re
 import subprocess
@@ -49,6 +49,8 @@ def main(page):
             continue
         for part in re.split(r"^\$ ", body, flags=re.M)[1:]:
             command, *expected = part.rstrip("\n").split("\n")
+            while command.endswith("\\") and expected:
+                command += "\n" + expected.pop(0)
             commands += 1
             failures += not run(command, expected)
     print(f"{commands} commands, {failures} failed")

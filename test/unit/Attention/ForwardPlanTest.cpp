@@ -83,6 +83,26 @@ TEST_F(Plans, TheSameProblemGivesTheSamePlan) {
   EXPECT_NE(plan(problem), first);
 }
 
+TEST_F(Plans, RememberedAreThoseThatWereAskedForLast) {
+  Planner two(*KernelRegistry::shipped(), {source}, "gfx950", 0, /*maxPlans=*/2);
+  auto planOf = [&](int64_t seqQ) {
+    problem.seqQ = seqQ;
+    return *two.plan(problem);
+  };
+  auto first = planOf(33);
+  planOf(34);
+  EXPECT_EQ(planOf(33), first);
+  planOf(35); // that of 34 goes
+  EXPECT_EQ(planOf(33), first);
+  EXPECT_EQ(source->asked, 3);
+  planOf(34);
+  EXPECT_EQ(source->asked, 4);
+  planOf(35);
+  EXPECT_NE(planOf(33), first); // went, and whoever has it can still run it
+  problem.seqQ = 33;
+  EXPECT_TRUE(first->run(device, buffersFor(problem)).ok());
+}
+
 TEST_F(Plans, RunLaunchesWithTheProblemsGridAndPointers) {
   problem.seqQ = 33;
   ForwardBuffers buffers = buffersFor(problem);

@@ -1,4 +1,6 @@
 // The C interface: one forward, and every way to misuse it.
+#include "TemporaryDirectory.h"
+
 #include "hocket/Attention/CAPI.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -80,12 +82,17 @@ TEST_F(AttentionMisuse, HandlesThatAreNone) {
   uint64_t bytes;
   EXPECT_EQ(hocket_plan_workspace(nullptr, &bytes), HOCKET_INVALID_INPUT);
   EXPECT_THAT(hocket_last_error(), HasSubstr("plan handle is null"));
-  auto foreign = reinterpret_cast<hocket_plan>(planner);
   EXPECT_EQ(hocket_plan_release(reinterpret_cast<hocket_plan>(uintptr_t(99999))),
             HOCKET_INVALID_INPUT);
-  (void)foreign;
   hocket_plan plan = nullptr;
   ASSERT_EQ(hocket_planner_plan(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  // A device or a planner given as a plan is not taken for one of the plans.
+  for (void *other : {static_cast<void *>(planner), static_cast<void *>(device)}) {
+    auto foreign = static_cast<hocket_plan>(other);
+    EXPECT_EQ(hocket_plan_workspace(foreign, &bytes), HOCKET_INVALID_INPUT);
+    EXPECT_THAT(hocket_last_error(), HasSubstr("plan handle is not valid; it is a handle of kind"));
+    EXPECT_EQ(hocket_plan_release(foreign), HOCKET_INVALID_INPUT);
+  }
   hocket_forward_buffers buffers = {};
   EXPECT_EQ(hocket_plan_run(plan, nullptr, &buffers, nullptr), HOCKET_INVALID_INPUT);
   EXPECT_THAT(hocket_last_error(), HasSubstr("device handle is null"));
@@ -123,4 +130,25 @@ TEST_F(AttentionMisuse, PlannerOptions) {
   hocket_plan plan = nullptr;
   EXPECT_EQ(hocket_planner_plan(other, &problem, &plan), HOCKET_NOT_FOUND);
   EXPECT_EQ(hocket_planner_release(other), HOCKET_SUCCESS);
+}
+
+TEST_F(AttentionMisuse, APlannerSaysThatItsCacheIsNotUsed) {
+  hocket::test::TemporaryDirectory directory;
+  ASSERT_TRUE(directory.ok());
+  std::string path = directory.path();
+  ASSERT_FALSE(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_all));
+  hocket_planner_options options = {};
+  options.cache_directory = path.c_str();
+  hocket_planner careful = nullptr;
+  ASSERT_EQ(hocket_planner_create(&options, &careful), HOCKET_SUCCESS);
+  const char *note = nullptr;
+  EXPECT_EQ(hocket_planner_note(careful, nullptr), HOCKET_INVALID_INPUT);
+  ASSERT_EQ(hocket_planner_note(careful, &note), HOCKET_SUCCESS);
+  EXPECT_STREQ(note, "");
+  hocket_plan plan = nullptr;
+  ASSERT_EQ(hocket_planner_plan(careful, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  ASSERT_EQ(hocket_planner_note(careful, &note), HOCKET_SUCCESS);
+  EXPECT_THAT(note, HasSubstr("others can write to it (mode 777); kernels are compiled"));
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_release(careful), HOCKET_SUCCESS);
 }

@@ -4,12 +4,15 @@
 #include "hocket/Jit/DiskCache.h"
 #include "hocket/Runtime/File.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -173,6 +176,59 @@ TEST_F(Disk, NoDirectoryMeansNoCache) {
   EXPECT_TRUE(none.list()->empty());
 }
 
+TEST_F(Disk, WhatOthersCanWriteIsNotUsed) {
+  ASSERT_TRUE(cache.store(entryFor("a")).ok());
+  std::string place = directory.path() + "/cache";
+  std::string file = place + "/llvmcache-" + contentHash("a");
+  std::string reason;
+  // A group's right to write, then everyone's; to the entry, then to the directory.
+  for (mode_t mode : {0620, 0602}) {
+    ASSERT_EQ(::chmod(file.c_str(), mode), 0);
+    EXPECT_FALSE(cache.load("a", &reason));
+    EXPECT_THAT(reason, HasSubstr("is not used: others can write to it (mode 6"));
+    EXPECT_THAT(cache.list()->at(0).damage, HasSubstr("others can write to it"));
+  }
+  ASSERT_EQ(::chmod(file.c_str(), 0644), 0);
+  EXPECT_TRUE(cache.load("a", &reason));
+  EXPECT_EQ(reason, "");
+  for (mode_t mode : {0720, 0702, 01777}) {
+    ASSERT_EQ(::chmod(place.c_str(), mode), 0);
+    EXPECT_FALSE(cache.load("a", &reason));
+    EXPECT_THAT(reason, HasSubstr("cache directory '" + place + "' is not used: others can write"));
+    EXPECT_EQ(reason, cache.distrust());
+    Status status = cache.store(entryFor("b"));
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().message, reason);
+    EXPECT_FALSE(cache.checkWritable().ok());
+    cache.lockWork("a"); // makes no file there
+  }
+  ASSERT_EQ(::chmod(place.c_str(), 0755), 0);
+  EXPECT_TRUE(cache.load("a"));
+  EXPECT_EQ(cache.list()->size(), 1u);
+  for (int digit = 0; digit < 256; ++digit)
+    EXPECT_FALSE(fs::exists(place + llvm::formatv("/lock-{0:x-2}", digit).str()));
+}
+
+TEST_F(Disk, WhatIsAnotherUsersIsNotUsed) {
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can give files away";
+  ASSERT_TRUE(cache.store(entryFor("a")).ok());
+  std::string place = directory.path() + "/cache";
+  std::string file = place + "/llvmcache-" + contentHash("a");
+  std::string reason;
+  ASSERT_EQ(::chown(file.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(cache.load("a", &reason));
+  EXPECT_THAT(reason, HasSubstr("is not used: it belongs to user 12345, this process is user 0's"));
+  EXPECT_EQ(cache.repair()->size(), 1u);
+  EXPECT_TRUE(cache.list()->empty());
+  ASSERT_TRUE(cache.store(entryFor("a")).ok());
+  EXPECT_TRUE(cache.load("a"));
+  ASSERT_EQ(::chown(place.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(cache.load("a", &reason));
+  EXPECT_THAT(reason, HasSubstr("cache directory '" + place + "' is not used: it belongs to user"));
+  EXPECT_FALSE(cache.store(entryFor("b")).ok());
+}
+
 TEST_F(Disk, TheWorkLockIsHeldByOneAtATime) {
   std::atomic<int> inside = 0;
   std::vector<std::thread> threads;
@@ -220,15 +276,19 @@ private:
 
 TEST(CacheSettings, FollowTheEnvironment) {
   Variable use("HOCKET_CACHE", nullptr), directory("HOCKET_CACHE_DIR", nullptr),
-      size("HOCKET_CACHE_SIZE", nullptr), xdg("XDG_CACHE_HOME", "/somewhere");
+      size("HOCKET_CACHE_SIZE", nullptr), memory("HOCKET_CACHE_MEMORY", nullptr),
+      xdg("XDG_CACHE_HOME", "/somewhere");
   Result<CacheSettings> settings = cacheSettingsFromEnvironment();
   ASSERT_TRUE(settings.ok());
   EXPECT_EQ(settings->directory, "/somewhere/hocket");
   EXPECT_EQ(settings->maxBytes, 512u << 20);
-  Variable own("HOCKET_CACHE_DIR", "/own"), small("HOCKET_CACHE_SIZE", "3");
+  EXPECT_EQ(settings->maxMemoryBytes, 64u << 20);
+  Variable own("HOCKET_CACHE_DIR", "/own"), small("HOCKET_CACHE_SIZE", "3"),
+      little("HOCKET_CACHE_MEMORY", "5");
   settings = cacheSettingsFromEnvironment();
   EXPECT_EQ(settings->directory, "/own");
   EXPECT_EQ(settings->maxBytes, 3u << 20);
+  EXPECT_EQ(settings->maxMemoryBytes, 5u << 20);
   Variable off("HOCKET_CACHE", "off");
   EXPECT_TRUE(cacheSettingsFromEnvironment()->directory.empty());
 }
@@ -238,6 +298,11 @@ TEST(CacheSettings, MalformedVariablesAreErrors) {
     Variable size("HOCKET_CACHE_SIZE", "big");
     EXPECT_THAT(cacheSettingsFromEnvironment().error().message,
                 HasSubstr("HOCKET_CACHE_SIZE is 'big', expected a number of MiB"));
+  }
+  {
+    Variable memory("HOCKET_CACHE_MEMORY", "0");
+    EXPECT_THAT(cacheSettingsFromEnvironment().error().message,
+                HasSubstr("HOCKET_CACHE_MEMORY is '0', expected a number of MiB from 1"));
   }
   Variable use("HOCKET_CACHE", "maybe");
   EXPECT_THAT(cacheSettingsFromEnvironment().error().message,

@@ -100,3 +100,58 @@ TEST(KernelCache, ACacheThatCannotBeWrittenIsNoObstacle) {
   EXPECT_EQ(cache.counts().unstored, 1u);
   EXPECT_THAT(cache.lastProblem(), HasSubstr("/dev/null/cache"));
 }
+
+TEST(KernelCache, ForgetsTheLongestUnusedAndKeepsWhatIsHeld) {
+  CacheSettings settings;
+  settings.maxMemoryBytes = 2500; // two kernels of 1000 bytes and their keys
+  KernelCache cache(settings);
+  auto get = [&](const std::string &key) {
+    auto kernel = cache.get(key, "", [&] { return makeKernel(std::string(1000, key[0])); });
+    EXPECT_TRUE(kernel.ok());
+    return *kernel;
+  };
+  KernelCache::Kernel held = get("a");
+  get("b");
+  EXPECT_EQ(get("a"), held); // used later than b
+  get("c");                  // b goes
+  EXPECT_EQ(cache.counts().forgotten, 1u);
+  EXPECT_EQ(get("a"), held);
+  EXPECT_EQ(cache.counts().compiled, 3u);
+  get("b"); // c goes
+  get("c"); // a goes
+  EXPECT_EQ(cache.counts().compiled, 5u);
+  EXPECT_EQ(cache.counts().forgotten, 3u);
+  EXPECT_EQ(held->codeObject, std::string(1000, 'a'));
+  EXPECT_NE(get("a"), held);
+}
+
+TEST(KernelCache, AKernelThatIsTooLargeToKeepIsUsedAllTheSame) {
+  CacheSettings settings;
+  settings.maxMemoryBytes = 10;
+  KernelCache cache(settings);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ((*cache.get("a", "", [] { return makeKernel("twelve bytes"); }))->codeObject,
+              "twelve bytes");
+  EXPECT_EQ(cache.counts().compiled, 2u);
+}
+
+TEST(KernelCache, SaysOnceThatADirectoryIsNotTrusted) {
+  test::TemporaryDirectory directory;
+  CacheSettings settings{directory.path()};
+  { // what a stranger could have put there
+    KernelCache stranger(settings);
+    ASSERT_TRUE(stranger.get("a", "", [] { return makeKernel("wrong"); }).ok());
+  }
+  using llvm::sys::fs::perms;
+  ASSERT_FALSE(llvm::sys::fs::setPermissions(directory.path(), perms::all_all));
+  std::vector<std::string> told;
+  settings.onProblem = [&](const std::string &text) { told.push_back(text); };
+  KernelCache cache(settings);
+  for (const char *key : {"a", "b"})
+    EXPECT_EQ((*cache.get(key, "", [] { return makeKernel("code"); }))->codeObject, "code");
+  EXPECT_EQ(cache.counts().disk, 0u);
+  EXPECT_EQ(cache.counts().unstored, 2u);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_THAT(told[0], HasSubstr("is not used: others can write to it (mode 777)"));
+  EXPECT_EQ(cache.lastProblem(), told[0]);
+}

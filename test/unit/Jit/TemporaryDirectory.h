@@ -10,7 +10,10 @@ namespace hocket::test {
 
 class TemporaryDirectory {
 public:
-  TemporaryDirectory() { failed = bool(llvm::sys::fs::createUniqueDirectory("hocket", name)); }
+  TemporaryDirectory() {
+    failed = llvm::sys::fs::createUniqueDirectory("hocket", name) ||
+             llvm::sys::fs::setPermissions(name, llvm::sys::fs::owner_all);
+  }
   TemporaryDirectory(const TemporaryDirectory &) = delete;
   ~TemporaryDirectory() { (void)llvm::sys::fs::remove_directories(name); }
   bool ok() const { return !failed; }

@@ -52,6 +52,27 @@ TEST(CAPI, RefusesNullAndStaleHandles) {
                HOCKET_INVALID_INPUT, "kernel handle is null");
 }
 
+TEST(CAPI, RefusesHandlesOfAnotherKind) {
+  hocket_register_simulator();
+  hocket_device device = nullptr;
+  hocket_stream stream = nullptr;
+  hocket_event event = nullptr;
+  ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_stream_create(device, &stream), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_event_create(device, &event), HOCKET_SUCCESS);
+  expectStatus(hocket_stream_synchronize(reinterpret_cast<hocket_stream>(device)),
+               HOCKET_INVALID_INPUT, "stream handle is not valid; it is a handle of kind 'device'");
+  expectStatus(hocket_device_release(reinterpret_cast<hocket_device>(stream)),
+               HOCKET_INVALID_INPUT, "device handle is not valid; it is a handle of kind 'stream'");
+  expectStatus(hocket_event_record(event, reinterpret_cast<hocket_stream>(event)),
+               HOCKET_INVALID_INPUT, "it is a handle of kind 'event'");
+  EXPECT_EQ(hocket_stream_release(stream), HOCKET_SUCCESS);
+  expectStatus(hocket_device_release(reinterpret_cast<hocket_device>(stream)),
+               HOCKET_INVALID_INPUT, "it was released or never made");
+  EXPECT_EQ(hocket_event_release(event), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_device_release(device), HOCKET_SUCCESS);
+}
+
 TEST(CAPI, RefusesNullParameters) {
   hocket_register_simulator();
   hocket_device device = nullptr;

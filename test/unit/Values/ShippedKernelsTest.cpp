@@ -27,8 +27,8 @@ static Tensor unwritten(ElementType type, int64_t rows, int64_t columns) {
   return {type, rows, columns, std::vector<double>(rows * columns, std::nan("")), 2};
 }
 
-/// Half a unit in the last place of bf16, and what f32 adds to it.
-static constexpr double kHalfUlp = 0x1.02p-9;
+/// Half a unit in the last place of bf16, which has 8 bits, and what f32 adds to it.
+static constexpr double kHalfUlp = 0x1.01p-8;
 
 TEST(ShippedKernels, softmax) {
   for (int64_t m : {1, 6}) {

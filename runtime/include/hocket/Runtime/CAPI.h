@@ -2,8 +2,9 @@
  *
  * Every function that can fail returns a hocket_status; hocket_last_error() has the message of the
  * calling thread's last failure. Handles are numbers in disguise that are checked at every call: a
- * null, stale or foreign handle is HOCKET_INVALID_INPUT, never a crash. All functions may be called
- * from any thread. Sizes and offsets are in bytes, grids in workgroups, blocks in work-items.
+ * null or stale handle, or one of another kind, is HOCKET_INVALID_INPUT, never a crash. All
+ * functions may be called from any thread. Sizes and offsets are in bytes, grids in workgroups,
+ * blocks in work-items.
  *
  * A released device, module or kernel stays alive while something made from it is in use; a
  * released kernel also until the launches of it that a stream holds are done.
@@ -51,8 +52,10 @@ typedef struct hocket_argument {
  * call. Lower case, names what was found and what was wanted. */
 const char *hocket_last_error(void);
 
-/* Opens "auto", "hip", "sim". *note (may be NULL) receives "" or why `auto` chose as it did; it is
- * valid until the device is released. */
+/* Opens "hip", "sim" (a gfx950), "sim:gfx942", or "auto": "hip" if a gfx950 answers, else "sim".
+ * libhocket knows all of these; a program that is linked to the runtime alone makes the simulator
+ * known by hocket_register_simulator (hocket/Simulator/RuntimeDevice.h). *note (may be NULL)
+ * receives "" or why `auto` chose as it did; it is valid until the device is released. */
 hocket_status hocket_device_open(const char *name, hocket_device *device, const char **note);
 hocket_status hocket_device_release(hocket_device device);
 /* "hip" or "sim", and LLVM's name of the architecture; valid until the device is released. */

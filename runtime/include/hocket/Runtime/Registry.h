@@ -1,8 +1,8 @@
 // Which devices there are, and how one is opened by name.
 //
-// The runtime itself brings `hip`. The simulator is another library: a program that wants it calls
-// `sim::registerSimulator()` (hocket/Simulator/RuntimeDevice.h) before it opens a device, so that
-// the runtime does not depend on it.
+// The runtime itself brings `hip`. The simulator is another library, on which the runtime does not
+// depend: libhocket makes it known when it is loaded, a program that is linked to the static
+// libraries calls `sim::registerSimulator()` (hocket/Simulator/RuntimeDevice.h) first.
 #pragma once
 
 #include "hocket/Runtime/Device.h"

@@ -140,7 +140,7 @@ tile.kernel @odd_waves(%n: i32) target("gfx950") waves(3) {
 // -----
 
 tile.schedule @s {
-  // expected-error @below {{reads ring 'argument 0' in step 'read' (cluster 0, tile offset 0), but no step fetches into it; add a step with 'tile.fetch'}}
+  // expected-error @below {{reads ring 'k' in step 'read' (cluster 0, tile offset 0), but no step fetches into it; add a step with 'tile.fetch'}}
   tile.cluster compute { read(0) }
 }
 tile.kernel @never_fetched(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {

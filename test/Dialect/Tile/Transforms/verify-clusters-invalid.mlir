@@ -116,8 +116,8 @@ tile.kernel @still_fetching(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n
 // -----
 
 #layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
-tile.kernel @shared(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %v: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
-  %other = tile.ring %v[%n, %n] depth(1) at(15360) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+tile.kernel @shared(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %1: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %other = tile.ring %1[%n, %n] depth(1) at(15360) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32

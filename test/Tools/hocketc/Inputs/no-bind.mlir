@@ -1,2 +1,2 @@
-tile.kernel @no_bind(%n: i64) target("gfx950") waves(1) {
+tile.kernel @no_bind(%0: i64) target("gfx950") waves(1) {
 }

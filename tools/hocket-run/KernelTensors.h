@@ -1,0 +1,43 @@
+// The tensors of `hocket-run kernel`: what the command line says of them, and what they hold.
+#pragma once
+
+#include "Elements.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hocket::run {
+
+/// One tensor.
+struct KernelTensor {
+  std::string name;
+  Array initial;
+  std::string source;              ///< for reports: a file, "random, seed 3", "zero"
+  bool isOutput = false;           ///< made for the kernel to write
+  std::vector<std::string> saveTo; ///< files
+  std::string expectedFile;        ///< "" if nothing is expected
+  Array expected;
+  Tolerance tolerance;
+
+  /// Whether the kernel may change it.
+  bool mayChange() const { return isOutput || !saveTo.empty() || !expectedFile.empty(); }
+};
+
+/// What the options say, in the order of the command line.
+struct TensorTexts {
+  std::vector<std::string> tensors, randoms, saves, expectations, tolerances;
+  uint64_t seed = 0; ///< of random tensors without one
+};
+
+/// Reads everything, files included, and checks that it fits together. Errors name the option.
+Result<std::vector<KernelTensor>> readTensors(const TensorTexts &texts);
+
+/// "128x64 bf16".
+std::string describe(const Array &array);
+/// As short as it reads back the same up to nine digits: "0.1", "-inf", "nan".
+std::string showNumber(double value);
+/// "[3, 17]" of the element that is at `index` in C order.
+std::string position(const Array &array, int64_t index);
+
+} // namespace hocket::run
