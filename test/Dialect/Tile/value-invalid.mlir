@@ -206,9 +206,8 @@ tile.kernel @shifts(%n: i32) target("gfx950") waves(1) {
 
 tile.kernel @captures(%s: f32) target("gfx950") waves(1) {
   %k = arith.constant 1.0 : f32
-  // expected-note @below {{required by region isolation constraints}}
   %y = tile.map(%e = %s : f32) -> f32 {
-    // expected-error @below {{using value defined outside the region}}
+    // expected-error @below {{use of undeclared SSA value name}}
     %f = arith.addf %e, %k : f32
     tile.yield %f : f32
   }

@@ -37,11 +37,11 @@ static void addStrides(manifest::Variables &variables, const std::string &name, 
   variables[name + "_stride_b"] = number(rows * heads * (columns + 8));
 }
 
-/// Of an output element: half a unit in the last place of bf16 for it, and half of one for each
-/// weight, which is rounded to bf16 for the second product; float32 has little to add.
+/// Of an output element: the unit roundoff of bf16 (8 significant bits) for it, and for each weight,
+/// which is rounded to bf16 for the second product; float32 has little to add.
 static double bound(double exact, double magnitude) {
-  constexpr double half = 0x1p-9, small = 0x1p-14;
-  return (half + small) * magnitude + half * std::abs(exact) + 1e-30;
+  constexpr double roundoff = 0x1p-8, small = 0x1p-14;
+  return (roundoff + small) * magnitude + roundoff * std::abs(exact) + 1e-30;
 }
 
 TEST(ShippedKernels, Relu2Attention) {
