@@ -142,7 +142,8 @@ static LogicalResult verifyWrite(const Write &write) {
     return success();
   auto diagnostic = write.op->emitOpError()
                     << "writes " << side << " " << place.constant << " to " << last - 1
-                    << " of the " << extent << " that a workgroup has: the others are another workgroup's";
+                    << " of the " << extent
+                    << " that a workgroup has: the others are another workgroup's";
   diagnostic.attachNote(place.base.getLoc())
       << side << "(" << extent << ") here; use " << side << "(" << last << "), or fewer waves";
   return diagnostic;

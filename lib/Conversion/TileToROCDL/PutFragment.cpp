@@ -22,8 +22,8 @@ static bool keepsTogether(const LdsTileLayout &layout, int64_t bytes) {
 }
 
 namespace {
-/// Addresses of stores: a base for the lane and a constant for each store. Where the layout swizzles
-/// bits that both touch, stores have a base of their own.
+/// Addresses of stores: a base for the lane and a constant for each store. Where the layout
+/// swizzles bits that both touch, stores have a base of their own.
 class StoreAddresses {
 public:
   StoreAddresses(Emitter &emit, const KernelValues &kernel, const LdsTileLayout &layout,
