@@ -18,7 +18,7 @@ int main() {
   attention::ForwardProblem problem; // bf16, head dimension 128, [batch, sequence, head, dim]
   problem.heads = 4, problem.kvHeads = 2;
   problem.seqQ = problem.seqKv = 200;
-  problem.visibility = Visibility::causal();
+  problem.visibility = attention::Visibility::causal();
   auto planner = take(jit::makePlanner());
   auto plan = take(planner->plan(problem));
 

@@ -187,14 +187,21 @@ tile.kernel @exchange(%tiles: i32) target("gfx950") waves(4) {
   %i, %j = tile.wave_grid rows(2) columns(2)
   %ring = tile.ring named("x") : !tile.ring<64x64xbf16>
   %made = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
-  tile.for_tiles %t = 0 to %tiles schedule(@s) {
+  %ones = tile.fill 1.0 : !tile.frag<64x32xbf16, rhs>
+  %packed_ones = tile.fill 1.0 : !tile.frag<64x32xbf16, rhs_acc>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %sums = tile.for_tiles %t = 0 to %tiles init(%sum = %zero : !tile.frag<64x32xf32, acc>) schedule(@s) {
     tile.step @put {
       tile.put %made, %ring[%t] rows_part(%i) columns_part(%j) : !tile.frag<32x32xf32, acc>, <64x64xbf16>
     }
-    tile.step @read {
+    %next = tile.step @read -> !tile.frag<64x32xf32, acc> {
       %x = tile.read %ring[%t] : <64x64xbf16> -> <64x64xbf16, lhs>
       %y = tile.read_transposed %ring[%t] : <64x64xbf16> -> <64x64xbf16, lhs_acc>
+      %half = tile.mma %x, %ones, %sum : <64x64xbf16, lhs>, <64x32xbf16, rhs>, <64x32xf32, acc>
+      %whole = tile.mma %y, %packed_ones, %half : <64x64xbf16, lhs_acc>, <64x32xbf16, rhs_acc>, <64x32xf32, acc>
+      tile.yield %whole : !tile.frag<64x32xf32, acc>
     }
+    tile.yield %next : !tile.frag<64x32xf32, acc>
   }
 }
 tile.schedule @s )";
@@ -205,17 +212,24 @@ tile.schedule @s )";
 };
 } // namespace
 
+/// Schedules with clusters to spare too: a barrier or a wait fewer is legal there, another tile or slot is not.
+class ExchangeSlotMutation : public ExchangeMutation {};
+
 TEST_P(ExchangeMutation, WaitWithoutReads) { expectRefused(dropReads); }
 TEST_P(ExchangeMutation, DroppedBarrier) { expectRefused(dropBarrier); }
-TEST_P(ExchangeMutation, AnotherTile) { expectRefused(takeAnotherTile); }
-TEST_P(ExchangeMutation, AnotherSlot) { expectRefused(takeAnotherSlot); }
+TEST_P(ExchangeSlotMutation, AnotherTile) { expectRefused(takeAnotherTile); }
+TEST_P(ExchangeSlotMutation, AnotherSlot) { expectRefused(takeAnotherSlot); }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tight, ExchangeMutation,
-    testing::Values("{ tile.cluster memory { put(0) } tile.cluster compute { read(0) } }",
-                    "unroll(2) { tile.cluster compute { read(0) put(+1) } }",
-                    "unroll(2) wave_groups(2) { tile.cluster memory { read(0) } "
-                    "tile.cluster compute { put(+2) } }"),
-    [](const auto &info) {
-      return std::string(info.index == 0 ? "in_turn" : info.index == 1 ? "ahead" : "two_groups");
-    });
+static const char *const kInTurn =
+    "{ tile.cluster memory { put(0) } tile.cluster compute { read(0) } }";
+static const char *const kAhead = "unroll(2) { tile.cluster compute { read(0) put(+1) } }";
+static const char *const kTwoGroups = "unroll(2) wave_groups(2) { tile.cluster memory { read(0) } "
+                                      "tile.cluster compute { put(+2) } }";
+
+static std::string exchangeName(const testing::TestParamInfo<const char *> &info) {
+  return info.param == kInTurn ? "in_turn" : info.param == kAhead ? "ahead" : "two_groups";
+}
+
+INSTANTIATE_TEST_SUITE_P(Tight, ExchangeMutation, testing::Values(kInTurn, kAhead), exchangeName);
+INSTANTIATE_TEST_SUITE_P(All, ExchangeSlotMutation, testing::Values(kInTurn, kAhead, kTwoGroups),
+                         exchangeName);

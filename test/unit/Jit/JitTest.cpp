@@ -75,12 +75,13 @@ TEST(Jit, AScheduleInAFileCountsByItsContent) {
   EXPECT_EQ(*compiler.compile(kText, "k", options), *first);
 }
 
+// A number is no name that an argument could be bound by.
 TEST(Jit, TextWithoutBindingsCompilesWithoutManifest) {
   test::TemporaryDirectory directory;
   for (unsigned compiled : {1u, 0u}) {
     jit::Jit compiler({directory.path()});
     auto kernel =
-        compiler.compile("tile.kernel @k(%x: f32) target(\"gfx950\") waves(1) {\n}\n", "k");
+        compiler.compile("tile.kernel @k(%0: f32) target(\"gfx950\") waves(1) {\n}\n", "k");
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
     EXPECT_EQ((*kernel)->manifest.kernel, "");
     EXPECT_EQ(compiler.cache().counts().compiled, compiled);

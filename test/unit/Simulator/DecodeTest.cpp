@@ -64,7 +64,7 @@ static std::set<std::pair<char, unsigned>> decodedRegisters(const Instruction &i
 }
 
 TEST(Decode, FindsEveryRegisterThatLlvmPrints) {
-  const OpTable &table = opTable(HostIsa::Baseline);
+  const OpTable &table = opTable(hostIsa());
   unsigned checked = 0;
   std::set<std::string> mnemonics;
   for (const char *architecture : {"gfx950", "gfx942"}) {
