@@ -19,18 +19,18 @@ tile.kernel @softmax_bf16(
   %row = tile.wave_row %first rows(1)
 
   %narrow = tile.load %x[%row] : <?x4096xbf16> -> !tile.frag<1x4096xbf16, lines>
-  // In f32, and in units in which the exponential is a power of two.
   %scores = tile.map(%e = %narrow : !tile.frag<1x4096xbf16, lines>) -> !tile.frag<1x4096xf32, lines(8)> {
     %wide = arith.extf %e : bf16 to f32
-    %log2e = arith.constant 1.44269504 : f32
-    %score = arith.mulf %wide, %log2e : f32
-    tile.yield %score : f32
+    tile.yield %wide : f32
   }
   %max = tile.reduce max %scores over columns : !tile.frag<1x4096xf32, lines(8)> -> !tile.rows<1xf32, lines(8x64)>
   %weights = tile.map(%score = %scores : !tile.frag<1x4096xf32, lines(8)>, %m = %max : !tile.rows<1xf32, lines(8x64)>)
       -> !tile.frag<1x4096xf32, lines(8)> {
+    // Scaled after the subtraction, so that no finite number overflows.
     %distance = arith.subf %score, %m : f32
-    %weight = math.exp2 %distance : f32
+    %log2e = arith.constant 1.44269504 : f32
+    %exponent = arith.mulf %distance, %log2e : f32
+    %weight = math.exp2 %exponent : f32
     tile.yield %weight : f32
   }
   %sum = tile.reduce sum %weights over columns : !tile.frag<1x4096xf32, lines(8)> -> !tile.rows<1xf32, lines(8x64)>
