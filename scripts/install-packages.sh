@@ -13,7 +13,7 @@ packages=(
   # what Hocket links: LLVM, MLIR, lld, and what their CMake packages look for
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 zlib1g-dev libzstd-dev
   # tests: lit and FileCheck, llvm-objdump and friends, GoogleTest
-  llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev
+  llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev patch
   # tests of unmodified HIP programs: HIP's headers, and the library that they are linked to
   libamdhip64-dev
   # tests of the VS Code extension

@@ -1,7 +1,9 @@
 // Plans: checks that must come before a launch, and launching.
 #include "hocket/Attention/ForwardPlan.h"
 
-#include "llvm/ADT/Twine.h"
+#include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -16,14 +18,18 @@ std::string_view attention::toString(KernelOrigin origin) {
   return names[static_cast<size_t>(origin)];
 }
 
-uint64_t attention::lseBytes(const ForwardProblem &problem) {
-  return problem.wantLse ? 4 * static_cast<uint64_t>(problem.shape(TensorName::O).rows()) : 0;
+size_t ProblemHash::operator()(const ForwardProblem &problem) const {
+  return llvm::hash_combine(problem.dtype, problem.headDim, problem.headDimV,
+                            &problem.visibility.kind(), problem.wantLse, problem.batch,
+                            problem.heads, problem.kvHeads, problem.seqQ, problem.seqKv);
 }
 
 Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem problem,
                                                              std::vector<PlannedLaunch> launches) {
   std::shared_ptr<ForwardPlan> plan(new ForwardPlan(std::move(problem), std::move(launches)));
+  plan->tensors = plan->description.tensors();
   plan->variables = problemVariables(plan->description);
+  uint64_t workspace = 0;
   for (const PlannedLaunch &step : plan->steps) {
     const manifest::Manifest &manifest = step.compiled->manifest;
     if (Status status = checkRequirements(manifest, plan->variables); !status.ok())
@@ -32,8 +38,11 @@ Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem prob
     Result<uint64_t> bytes = manifest::workspaceBytes(manifest, plan->variables);
     if (!bytes.ok())
       return bytes.error();
-    plan->workspace = std::max(plan->workspace, *bytes);
+    workspace = std::max(workspace, *bytes);
   }
+  for (const manifest::TensorSpec &tensor : plan->tensors)
+    plan->needs.push_back({tensor.name, tensor.bufferBytes()});
+  plan->needs.push_back({std::string(manifest::workspaceName), workspace});
   return std::shared_ptr<const ForwardPlan>(std::move(plan));
 }
 
@@ -53,19 +62,20 @@ static Status checkBuffer(const Buffer &buffer, const std::string &name, uint64_
   return Status::success();
 }
 
-Status ForwardPlan::checkBuffers(const ForwardBuffers &buffers) const {
-  const std::pair<TensorName, const Buffer *> tensors[] = {{TensorName::Q, &buffers.q},
-                                                           {TensorName::K, &buffers.k},
-                                                           {TensorName::V, &buffers.v},
-                                                           {TensorName::O, &buffers.o}};
-  for (auto [tensor, buffer] : tensors)
-    if (Status status =
-            checkBuffer(*buffer, std::string(toString(tensor)), description.spanBytes(tensor));
-        !status.ok())
+Status ForwardPlan::checkBuffers(const Buffers &buffers) const {
+  for (const auto &[name, buffer] : buffers)
+    if (llvm::none_of(needs, [&](const BufferNeed &need) { return need.name == name; })) {
+      auto names = llvm::map_range(needs, [](const BufferNeed &need) { return need.name; });
+      return invalidInput("there is no buffer '" + name + "'; known are " +
+                          llvm::join(names, ", "));
+    }
+  for (const BufferNeed &need : needs) {
+    auto given = buffers.find(need.name);
+    Buffer buffer = given == buffers.end() ? Buffer() : given->second;
+    if (Status status = checkBuffer(buffer, need.name, need.bytes); !status.ok())
       return status;
-  if (Status status = checkBuffer(buffers.lse, "lse", lseBytes(description)); !status.ok())
-    return status;
-  return checkBuffer(buffers.workspace, "workspace", workspace);
+  }
+  return Status::success();
 }
 
 Result<ForwardPlan::LoadedKernels> ForwardPlan::loaded(runtime::Device &device) const {
@@ -112,22 +122,18 @@ void ForwardPlan::unload(runtime::Device &device) const {
 }
 
 Result<ForwardPlan::Prepared> ForwardPlan::prepare(runtime::Device &device,
-                                                   const ForwardBuffers &buffers) const {
+                                                   const Buffers &buffers) const {
   if (Status status = checkBuffers(buffers); !status.ok())
     return status.error();
   Result<LoadedKernels> kernels = loaded(device);
   if (!kernels.ok())
     return kernels.error();
+  manifest::Addresses addresses;
+  for (const BufferNeed &need : needs)
+    if (need.bytes != 0)
+      addresses[need.name] = buffers.find(need.name)->second.address;
   manifest::Variables bound = variables;
-  auto set = [&](const char *name, const Buffer &buffer, bool used) {
-    bound[name] = manifest::Value::integer(used ? static_cast<int64_t>(buffer.address) : 0);
-  };
-  set("q", buffers.q, true);
-  set("k", buffers.k, true);
-  set("v", buffers.v, true);
-  set("o", buffers.o, true);
-  set("lse", buffers.lse, description.wantLse);
-  set("workspace", buffers.workspace, workspace != 0);
+  addAddresses(bound, tensors, addresses);
   Prepared prepared{*kernels, {}};
   for (const PlannedLaunch &step : steps) {
     Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
@@ -139,7 +145,7 @@ Result<ForwardPlan::Prepared> ForwardPlan::prepare(runtime::Device &device,
 }
 
 Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &device,
-                                                            const ForwardBuffers &buffers) const {
+                                                            const Buffers &buffers) const {
   Result<Prepared> prepared = prepare(device, buffers);
   if (!prepared.ok())
     return prepared.error();
@@ -154,7 +160,7 @@ Result<std::vector<runtime::LaunchReport>> ForwardPlan::run(runtime::Device &dev
   return reports;
 }
 
-Status ForwardPlan::run(runtime::Device &device, const ForwardBuffers &buffers,
+Status ForwardPlan::run(runtime::Device &device, const Buffers &buffers,
                         runtime::Stream &stream) const {
   Result<Prepared> prepared = prepare(device, buffers);
   if (!prepared.ok())
@@ -197,22 +203,21 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
 }
 
 Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
-  std::string key = problem.describe();
   {
     std::lock_guard lock(mutex);
-    if (const auto *known = plans.find(key))
+    if (const auto *known = plans.find(problem))
       return *known;
   }
   auto plan = makePlan(problem, units);
   // Slices are the heuristic's wish: without kernels for them there is a way.
-  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.numSplits == 0)
+  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.tuning.numSplits == 0)
     plan = makePlan(problem, 0);
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);
   // Another thread may have been faster; everyone gets the same plan.
-  if (const auto *known = plans.find(key))
+  if (const auto *known = plans.find(problem))
     return *known;
-  plans.insert(std::move(key), *plan, 1);
+  plans.insert(problem, *plan, 1);
   return plan;
 }

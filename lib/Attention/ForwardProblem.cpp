@@ -1,37 +1,35 @@
-// Shapes, strides and the rules that hold for every kernel.
-//
-// All products of extents are formed with overflow checks first, so that what passes `validate` can
-// be computed with anywhere else without one.
+// Shapes, and the rules that hold for every kernel.
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <vector>
 
 using namespace hocket;
 using namespace hocket::attention;
+using manifest::saturatingMultiply;
+using manifest::TensorRole;
+using manifest::TensorSpec;
 using manifest::Value;
 
-namespace {
-constexpr int64_t elementBytes = 2;
-/// Extents stay far below what 64-bit offsets hold, and rows below what a host can list.
-constexpr int64_t maxExtent = int64_t(1) << 31;
-constexpr int64_t maxRows = int64_t(1) << 34;
-constexpr int64_t maxSpanBytes = int64_t(1) << 46;
-constexpr int64_t maxTileBytes = int64_t(1) << 31;
-} // namespace
+/// Extents stay far below what 64-bit offsets hold.
+static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxHeadDim = 1 << 16;
+/// Rows that a kernel may treat as one tile.
+static constexpr int64_t kTileRows = 256;
 
-std::string_view attention::toString(DataType type) {
-  return type == DataType::BF16 ? "bf16" : "fp16";
-}
+static constexpr ForwardFlag kFlags[] = {
+    {"lse", "lse", "lse", &ForwardSemantics::wantLse, /*ofCombine=*/true},
+    {"fast_scale", "fast-scale", "fast", &ForwardSemantics::fastScale},
+    {"bias", "bias", "bias", &ForwardSemantics::bias},
+};
 
-Result<DataType> attention::parseDataType(std::string_view text) {
-  if (text == "bf16")
-    return DataType::BF16;
-  if (text == "fp16" || text == "f16")
-    return DataType::FP16;
-  return invalidInput("dtype '" + std::string(text) + "' is not supported; use bf16 or fp16");
+std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
+
+std::string ForwardSemantics::kernelSuffix() const {
+  std::string text = "d" + std::to_string(headDim);
+  if (headDimV != headDim)
+    text += "x" + std::to_string(headDimV);
+  return text + "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
 }
 
 std::string_view attention::toString(Layout layout) {
@@ -46,49 +44,56 @@ Result<Layout> attention::parseLayout(std::string_view text) {
   return invalidInput("layout '" + std::string(text) + "' is not known; use bshd or bhsd");
 }
 
-std::string_view attention::toString(TensorName tensor) {
-  constexpr std::string_view names[] = {"q", "k", "v", "o"};
-  return names[static_cast<size_t>(tensor)];
-}
-
 double ForwardProblem::effectiveScale() const {
   return scale.value_or(1.0 / std::sqrt(static_cast<double>(headDim)));
 }
 
-TensorShape ForwardProblem::shape(TensorName tensor) const {
-  switch (tensor) {
-  case TensorName::Q:
-    return {batch, seqQ, heads, headDim};
-  case TensorName::K:
-    return {batch, seqKv, kvHeads, headDim};
-  case TensorName::V:
-    return {batch, seqKv, kvHeads, headDimV};
-  case TensorName::O:
-    break;
-  }
-  return {batch, seqQ, heads, headDimV};
-}
-
-TensorStrides ForwardProblem::stridesOf(TensorName tensor) const {
-  if (const auto &given = strides[static_cast<size_t>(tensor)])
-    return *given;
-  TensorShape s = shape(tensor);
+/// The strides of a dense tensor of `sequence` rows for each of `heads`.
+static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads, int64_t dim) {
+  int64_t batch = saturatingMultiply(saturatingMultiply(sequence, heads), dim);
   if (layout == Layout::BSHD)
-    return {s.sequence * s.heads * s.dim, s.heads * s.dim, s.dim};
-  return {s.heads * s.sequence * s.dim, s.dim, s.sequence * s.dim};
+    return {batch, saturatingMultiply(heads, dim), dim};
+  return {batch, dim, saturatingMultiply(sequence, dim)};
 }
 
-uint64_t ForwardProblem::spanBytes(TensorName tensor) const {
-  TensorShape s = shape(tensor);
-  TensorStrides t = stridesOf(tensor);
-  return elementBytes *
-         ((s.batch - 1) * t.batch + (s.sequence - 1) * t.sequence + (s.heads - 1) * t.head + s.dim);
+std::vector<TensorSpec> ForwardProblem::tensors() const {
+  auto tensor = [&](const char *name, TensorRole role, int64_t sequence, int64_t perSequence,
+                    int64_t dim) {
+    auto given = strides.find(name);
+    TensorStrides at = given != strides.end() ? given->second
+                                              : denseStrides(layout, sequence, perSequence, dim);
+    std::string stride = std::string(name) + "_stride_";
+    return TensorSpec{name, role, dtype, dim,
+                      {{"batch", stride + "b", batch, at.batch},
+                       {"head", stride + "h", perSequence, at.head},
+                       {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
+  };
+  TensorSpec lse{"lse", TensorRole::Output, DataType::F32, seqQ,
+                 {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
+                  {"head", "lse_stride_h", heads, seqQ}},
+                 /*wanted=*/wantLse, /*strided=*/false};
+  return {tensor("q", TensorRole::Input, seqQ, heads, headDim),
+          tensor("k", TensorRole::Input, seqKv, kvHeads, headDim),
+          tensor("v", TensorRole::Input, seqKv, kvHeads, headDimV),
+          tensor("o", TensorRole::Output, seqQ, heads, headDimV), std::move(lse)};
 }
 
-int64_t ForwardProblem::visibleKeys(int64_t row) const {
-  if (!causal)
-    return seqKv;
-  return std::clamp<int64_t>(row + seqKv - seqQ + 1, 0, seqKv);
+TensorSpec ForwardProblem::tensor(std::string_view name) const {
+  for (TensorSpec &tensor : tensors())
+    if (tensor.name == name)
+      return std::move(tensor);
+  return {}; // a bug of the caller: there is no memory of that name
+}
+
+TensorStrides attention::stridesOf(const TensorSpec &tensor) {
+  TensorStrides strides;
+  for (const manifest::TensorDimension &dimension : tensor.dimensions) {
+    int64_t &stride = dimension.name == "batch"  ? strides.batch
+                      : dimension.name == "head" ? strides.head
+                                                 : strides.sequence;
+    stride = dimension.stride;
+  }
+  return strides;
 }
 
 /// The shortest decimal that reads back as `value`.
@@ -107,19 +112,20 @@ std::string ForwardProblem::describe() const {
           std::to_string(headDim);
   if (headDimV != headDim)
     text += "/" + std::to_string(headDimV);
-  text += causal ? " causal " : " ";
-  text += toString(layout);
-  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
-    if (const auto &given = strides[static_cast<size_t>(tensor)])
-      text += " " + std::string(toString(tensor)) + "=" + std::to_string(given->batch) + "," +
-              std::to_string(given->sequence) + "," + std::to_string(given->head);
+  if (visibility != Visibility())
+    text += " " + std::string(visibility.name());
+  text += " " + std::string(toString(layout));
+  for (const TensorSpec &tensor : tensors())
+    if (auto given = strides.find(tensor.name); given != strides.end())
+      text += " " + tensor.name + "=" + std::to_string(given->second.batch) + "," +
+              std::to_string(given->second.sequence) + "," + std::to_string(given->second.head);
   if (scale)
     text += " scale=" + shortest(*scale);
-  text += wantLse ? " lse" : "";
-  text += fastScale ? " fast-scale" : "";
-  text += bias ? " bias" : "";
-  if (numSplits != 0)
-    text += " splits" + std::to_string(numSplits);
+  for (const ForwardFlag &flag : kFlags)
+    if (this->*flag.value)
+      text += " " + std::string(flag.option);
+  if (tuning.numSplits != 0)
+    text += " splits" + std::to_string(tuning.numSplits);
   return text;
 }
 
@@ -129,10 +135,10 @@ static Status checkExtents(const ForwardProblem &problem) {
     int64_t value, limit;
   };
   const Field fields[] = {
-      {"batch", problem.batch, maxExtent},       {"heads", problem.heads, maxExtent},
-      {"kv-heads", problem.kvHeads, maxExtent},  {"seq-q", problem.seqQ, maxExtent},
-      {"seq-kv", problem.seqKv, maxExtent},      {"head-dim", problem.headDim, 1 << 16},
-      {"head-dim-v", problem.headDimV, 1 << 16},
+      {"batch", problem.batch, kMaxExtent},         {"heads", problem.heads, kMaxExtent},
+      {"kv-heads", problem.kvHeads, kMaxExtent},    {"seq-q", problem.seqQ, kMaxExtent},
+      {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
+      {"head-dim-v", problem.headDimV, kMaxHeadDim},
   };
   for (const Field &field : fields) {
     if (field.value < 1)
@@ -148,105 +154,50 @@ static Status checkExtents(const ForwardProblem &problem) {
                         "); every KV head serves the same number of query heads");
   if (problem.scale && !std::isfinite(*problem.scale))
     return invalidInput("scale is not a finite number; leave it out to take 1 / sqrt(head-dim)");
-  if (problem.numSplits < 0 || problem.numSplits > mostSplits)
-    return invalidInput("num-splits is " + std::to_string(problem.numSplits) +
+  if (problem.tuning.numSplits < 0 || problem.tuning.numSplits > mostSplits)
+    return invalidInput("num-splits is " + std::to_string(problem.tuning.numSplits) +
                         ", it must be 0 to " + std::to_string(mostSplits) +
                         ": 0 to let the heuristic choose, 1 for none");
   return Status::success();
 }
 
-/// a * b + c for values that are not negative, or nothing if it overflows.
-static bool multiplyAdd(int64_t a, int64_t b, int64_t &sum) {
-  int64_t product;
-  return !__builtin_mul_overflow(a, b, &product) && !__builtin_add_overflow(sum, product, &sum);
-}
-
-static Status checkSpan(const ForwardProblem &problem, TensorName tensor) {
-  TensorShape shape = problem.shape(tensor);
-  std::string name(toString(tensor));
-  int64_t rows = 0;
-  bool fits = multiplyAdd(shape.batch * 1, shape.heads, rows);
-  int64_t all = 0;
-  fits = fits && multiplyAdd(rows, shape.sequence, all) && all <= maxRows;
-  if (!fits)
-    return invalidInput("tensor '" + name + "' has more than " + std::to_string(maxRows) +
-                        " rows; use a smaller batch, heads or sequence");
-  TensorStrides strides = problem.stridesOf(tensor);
-  int64_t elements = shape.dim;
-  fits = multiplyAdd(shape.batch - 1, strides.batch, elements) &&
-         multiplyAdd(shape.sequence - 1, strides.sequence, elements) &&
-         multiplyAdd(shape.heads - 1, strides.head, elements);
-  if (!fits || elements > maxSpanBytes / elementBytes)
-    return invalidInput("tensor '" + name + "' spans more than " + std::to_string(maxSpanBytes) +
-                        " bytes; use smaller strides");
-  return Status::success();
-}
-
-static Status checkStrides(const ForwardProblem &problem, TensorName tensor) {
-  TensorStrides strides = problem.stridesOf(tensor);
-  std::string name(toString(tensor));
-  const std::pair<const char *, int64_t> fields[] = {
-      {"batch", strides.batch}, {"sequence", strides.sequence}, {"head", strides.head}};
-  for (const auto &[field, value] : fields)
-    if (value < 0)
-      return invalidInput("the " + std::string(field) + " stride of '" + name + "' is " +
-                          std::to_string(value) + ", negative strides are not supported");
-  if (Status status = checkSpan(problem, tensor); !status.ok())
-    return status;
-  TensorShape shape = problem.shape(tensor);
-  bool isKey = tensor == TensorName::K || tensor == TensorName::V;
-  int64_t tileRows = std::min(shape.sequence, isKey ? keyTileRows : queryTileRows);
-  int64_t tileBytes = elementBytes * ((tileRows - 1) * strides.sequence + shape.dim);
-  if (tileBytes >= maxTileBytes)
-    return invalidInput("the sequence stride of '" + name + "' is " +
-                        std::to_string(strides.sequence) + " elements, a tile of " +
-                        std::to_string(tileRows) + " rows then spans " + std::to_string(tileBytes) +
-                        " bytes; it must stay below 2147483648");
-  return Status::success();
-}
-
-/// Rows of O must not share elements. Sorted by stride, each dimension must step over all that the
-/// smaller ones cover; strides that interleave without overlap are refused too.
-static Status checkOutputOverlap(const ForwardProblem &problem) {
-  TensorShape shape = problem.shape(TensorName::O);
-  TensorStrides strides = problem.stridesOf(TensorName::O);
-  std::vector<std::pair<int64_t, int64_t>> dimensions = {{strides.batch, shape.batch},
-                                                         {strides.sequence, shape.sequence},
-                                                         {strides.head, shape.heads}};
-  std::sort(dimensions.begin(), dimensions.end());
-  int64_t covered = shape.dim;
-  for (const auto &[stride, extent] : dimensions) {
-    if (extent == 1)
-      continue;
-    if (stride < covered)
-      return invalidInput("the strides of 'o' make its rows overlap: a stride of " +
-                          std::to_string(stride) + " elements steps over " +
-                          std::to_string(covered) + "; use larger strides");
-    covered += (extent - 1) * stride;
-  }
+/// Strides must be those of a tensor that can have any.
+static Status checkStrideNames(const ForwardProblem &problem,
+                               const std::vector<TensorSpec> &tensors) {
+  std::string known;
+  for (const TensorSpec &tensor : tensors)
+    if (tensor.strided)
+      known += (known.empty() ? "" : ", ") + tensor.name;
+  for (const auto &[name, strides] : problem.strides)
+    if (!std::any_of(tensors.begin(), tensors.end(), [&](const TensorSpec &tensor) {
+          return tensor.name == name && tensor.strided;
+        }))
+      return invalidInput("strides are given for '" + name + "'; tensors with strides are " +
+                          known);
   return Status::success();
 }
 
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
-  // Dense strides are products of extents, which only make sense once the row count is checked.
-  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
-    TensorShape shape = problem.shape(tensor);
-    if (!problem.strides[static_cast<size_t>(tensor)] &&
-        (shape.batch > maxRows / shape.heads ||
-         shape.batch * shape.heads > maxRows / shape.sequence))
-      return invalidInput("tensor '" + std::string(toString(tensor)) + "' has more than " +
-                          std::to_string(maxRows) +
-                          " rows; use a smaller batch, heads or sequence");
-    if (Status status = checkStrides(problem, tensor); !status.ok())
+  if (problem.dtype == DataType::F32)
+    return invalidInput("dtype is f32; use bf16 or fp16");
+  std::vector<TensorSpec> tensors = problem.tensors();
+  if (Status status = checkStrideNames(problem, tensors); !status.ok())
+    return status;
+  for (const TensorSpec &tensor : tensors)
+    if (Status status = manifest::validate(tensor); !status.ok())
       return status;
-  }
-  return checkOutputOverlap(problem);
+  return Status::success();
+}
+
+/// A kernel that only tells "no mask" from "causal" must not take a third for one of them.
+static int64_t causalVariable(Visibility mask) {
+  return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
 }
 
 manifest::Variables attention::problemVariables(const ForwardProblem &problem,
-                                                const ForwardPointers *pointers) {
+                                                const manifest::Addresses *addresses) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
       {"heads", Value::integer(problem.heads)},
@@ -255,30 +206,21 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
       {"seq_kv", Value::integer(problem.seqKv)},
       {"head_dim", Value::integer(problem.headDim)},
       {"head_dim_v", Value::integer(problem.headDimV)},
-      {"causal", Value::integer(problem.causal)},
+      {"causal", Value::integer(causalVariable(problem.visibility))},
+      {"mask_left", Value::integer(problem.visibility.kind().left)},
+      {"mask_right", Value::integer(problem.visibility.kind().right)},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
-      {"num_splits", Value::integer(std::max<int64_t>(problem.numSplits, 1))},
-      {"element_bytes", Value::integer(elementBytes)},
-      {"want_lse", Value::integer(problem.wantLse)},
-      {"lse_stride_b", Value::integer(problem.heads * problem.seqQ)},
-      {"lse_stride_h", Value::integer(problem.seqQ)},
+      {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
+      {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
-  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
-    TensorStrides strides = problem.stridesOf(tensor);
-    std::string name(toString(tensor));
-    variables[name + "_stride_b"] = Value::integer(strides.batch);
-    variables[name + "_stride_s"] = Value::integer(strides.sequence);
-    variables[name + "_stride_h"] = Value::integer(strides.head);
-    variables[name + "_bytes"] = Value::integer(static_cast<int64_t>(problem.spanBytes(tensor)));
-  }
-  if (!pointers)
-    return variables;
-  const std::pair<const char *, uint64_t> addresses[] = {
-      {"q", pointers->q}, {"k", pointers->k},     {"v", pointers->v},
-      {"o", pointers->o}, {"lse", pointers->lse}, {"workspace", pointers->workspace}};
-  for (const auto &[name, address] : addresses)
-    variables[name] = Value::integer(static_cast<int64_t>(address));
+  std::vector<TensorSpec> tensors = problem.tensors();
+  for (const TensorSpec &tensor : tensors)
+    if (tensor.role == TensorRole::Output)
+      variables["want_" + tensor.name] = Value::integer(tensor.wanted);
+  addVariables(variables, tensors);
+  if (addresses)
+    addAddresses(variables, tensors, *addresses);
   return variables;
 }

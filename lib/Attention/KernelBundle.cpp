@@ -1,7 +1,7 @@
 // Bundles on disk.
 #include "hocket/Attention/KernelBundle.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallString.h"

@@ -33,17 +33,17 @@ public:
     checkHeadDims();
     checkSplits();
     if (entry.role != KernelRole::Combine)
-      checkOption("causal", problem.causal, entry.causal, yesNo);
-    checkOption("lse", problem.wantLse, entry.lse, yesNo);
-    if (entry.role != KernelRole::Combine)
-      checkOption("fast-scale", problem.fastScale, entry.fastScale, yesNo);
-    checkOption("bias", problem.bias, {false}, yesNo);
+      checkOption("mask", problem.visibility, entry.masks,
+                  [](Visibility mask) { return std::string(mask.name()); });
+    for (const ForwardFlag &flag : forwardFlags())
+      checkFlag(flag);
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
     checkScale();
-    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
-      checkStrides(tensor);
+    for (const manifest::TensorSpec &tensor : problem.tensors())
+      if (tensor.strided)
+        checkStrides(tensor);
   }
 
   std::vector<BrokenRule> broken;
@@ -51,8 +51,6 @@ public:
   ForwardProblem problem;
 
 private:
-  static std::string yesNo(bool value) { return value ? "on" : "off"; }
-
   void fail(std::string field, const std::string &found, const std::string &wanted) {
     std::string text = field + " is " + found + ", this kernel takes " + wanted;
     broken.push_back({std::move(field), std::move(text)});
@@ -66,23 +64,30 @@ private:
   }
 
   template <typename T, typename Text>
-  void checkOption(const char *field, T &value, const std::vector<T> &taken, Text text) {
+  void checkOption(std::string_view field, T &value, const std::vector<T> &taken, Text text) {
     if (llvm::is_contained(taken, value))
       return;
     std::string wanted;
     for (const T &option : taken)
       wanted += (wanted.empty() ? "" : " or ") + text(option);
-    fail(field, text(value), wanted);
+    fail(std::string(field), text(value), wanted);
     value = taken.front();
+  }
+
+  /// What combines slices need not know what it is no part of.
+  void checkFlag(const ForwardFlag &flag) {
+    if (entry.role != KernelRole::Combine || flag.ofCombine)
+      checkOption(flag.option, problem.*flag.value, entry.choicesOf(flag),
+                  [](bool value) { return std::string(value ? "on" : "off"); });
   }
 
   /// Whole kernels split nothing, the others nothing else.
   void checkSplits() {
     bool whole = entry.role == KernelRole::Whole;
-    if (whole ? problem.numSplits <= 1 : problem.numSplits > 1)
+    if (whole != problem.tuning.isSplit())
       return;
-    fail("num-splits", std::to_string(problem.numSplits), whole ? "1" : "2 or more");
-    problem.numSplits = whole ? 1 : 2;
+    fail("num-splits", std::to_string(problem.tuning.numSplits), whole ? "1" : "2 or more");
+    problem.tuning.numSplits = whole ? 1 : 2;
   }
 
   void checkHeadDims() {
@@ -99,8 +104,7 @@ private:
       fail("head-dim-v", std::to_string(found.v),
            wanted + " with head-dim " + std::to_string(found.qk));
     // Strides that were meant for other rows say nothing about these.
-    for (auto &strides : problem.strides)
-      strides.reset();
+    problem.strides.clear();
     problem.headDim = nearest.qk;
     problem.headDimV = nearest.v;
   }
@@ -144,7 +148,7 @@ private:
   /// A workgroup for every block of rows of every head, all in the grid's x.
   void checkGrid() {
     // Without a number of waves, the worst case: one wave, one block for every 32 rows.
-    int64_t waves = std::max<int64_t>(entry.waves, 1);
+    int64_t waves = std::max<int64_t>(entry.tuning.waves, 1);
     int64_t blocks = llvm::divideCeil(problem.seqQ, waves * kWaveRows);
     int64_t most = kMostWorkItems / (waves * kWaveSize) / blocks;
     if (problem.heads <= most)
@@ -166,24 +170,21 @@ private:
     problem.scale.reset();
   }
 
-  void checkStrides(TensorName tensor) {
-    TensorStrides strides = problem.stridesOf(tensor);
+  void checkStrides(manifest::TensorSpec tensor) {
     bool wrong = false;
-    for (auto [stride, what] :
-         {std::pair(&strides.batch, "batch"), std::pair(&strides.sequence, "sequence"),
-          std::pair(&strides.head, "head")}) {
-      if (*stride % entry.strideMultiple == 0)
+    for (manifest::TensorDimension &dimension : tensor.dimensions) {
+      if (dimension.stride % entry.strideMultiple == 0)
         continue;
-      fail("the " + std::string(what) + " stride of '" + std::string(toString(tensor)) + "'",
-           std::to_string(*stride),
+      fail("the " + dimension.name + " stride of '" + tensor.name + "'",
+           std::to_string(dimension.stride),
            "multiples of " + std::to_string(entry.strideMultiple) + " elements");
       broken.back().ofLayout = true;
-      *stride = static_cast<int64_t>(
-          llvm::alignTo(static_cast<uint64_t>(*stride), uint64_t(entry.strideMultiple)));
+      dimension.stride = static_cast<int64_t>(llvm::alignTo(
+          static_cast<uint64_t>(dimension.stride), uint64_t(entry.strideMultiple)));
       wrong = true;
     }
     if (wrong)
-      problem.strides[static_cast<size_t>(tensor)] = strides;
+      problem.strides[tensor.name] = stridesOf(tensor);
   }
 
   const KernelEntry &entry;
@@ -208,8 +209,7 @@ std::optional<ForwardProblem> attention::nearestSupported(const KernelEntry &ent
   // One repair can undo another's ground: explicit strides of another head dimension, say. Dense
   // tensors always fit.
   ForwardProblem dense = rules.problem;
-  for (auto &strides : dense.strides)
-    strides.reset();
+  dense.strides.clear();
   for (const ForwardProblem &repaired : {rules.problem, dense})
     if (validate(repaired).ok() && brokenRules(entry, repaired, architecture).empty())
       return repaired;

@@ -6,19 +6,27 @@
 using namespace hocket;
 using namespace hocket::attention;
 
-KernelVariant attention::variantOf(const ForwardProblem &problem) {
-  return {problem.dtype,
-          {problem.headDim, problem.headDimV},
-          problem.causal,
-          problem.wantLse,
-          problem.fastScale};
+/// What combines slices works on what others computed: it has heads of V's size alone, sees no
+/// keys, and few of the options concern it.
+static KernelVariant variantOfCombine(const ForwardProblem &problem) {
+  KernelVariant variant;
+  variant.dtype = problem.dtype;
+  variant.headDim = variant.headDimV = problem.headDimV;
+  for (const ForwardFlag &flag : forwardFlags())
+    variant.*flag.value = flag.ofCombine && problem.*flag.value;
+  return variant;
 }
 
 KernelVariant attention::variantOf(const KernelEntry &entry, const ForwardProblem &problem) {
-  KernelVariant variant = variantOf(problem);
   if (entry.role == KernelRole::Combine)
-    variant = {problem.dtype, {problem.headDimV, problem.headDimV}, false, problem.wantLse, false};
-  return variant;
+    return variantOfCombine(problem);
+  return problem;
+}
+
+ForwardProblem attention::exampleOf(const KernelVariant &variant) {
+  ForwardProblem problem;
+  static_cast<ForwardSemantics &>(problem) = variant;
+  return problem;
 }
 
 std::string_view attention::toString(KernelRole role) {
@@ -50,17 +58,6 @@ const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architectu
   return found == costs.end() ? nullptr : &*found;
 }
 
-ForwardProblem attention::exampleOf(const KernelVariant &variant) {
-  ForwardProblem problem;
-  problem.dtype = variant.dtype;
-  problem.headDim = variant.headDims.qk;
-  problem.headDimV = variant.headDims.v;
-  problem.causal = variant.causal;
-  problem.wantLse = variant.lse;
-  problem.fastScale = variant.fastScale;
-  return problem;
-}
-
 bool KernelEntry::takes(HeadDims dims) const {
   if (llvm::is_contained(headDims, dims))
     return true;
@@ -69,21 +66,44 @@ bool KernelEntry::takes(HeadDims dims) const {
 }
 
 std::string KernelEntry::variantName(const KernelVariant &variant) const {
-  std::string text = name + "_d" + std::to_string(variant.headDims.qk);
-  if (variant.headDims.v != variant.headDims.qk)
-    text += "x" + std::to_string(variant.headDims.v);
-  text += "_" + std::string(toString(variant.dtype)) + (variant.causal ? "_causal" : "_none");
-  return text + (variant.lse ? "_lse" : "") + (variant.fastScale ? "_fast" : "");
+  std::string text = name + "_" + variant.kernelSuffix();
+  for (const ForwardFlag &flag : forwardFlags())
+    if (variant.*flag.value)
+      text += "_" + std::string(flag.suffix);
+  return text;
+}
+
+std::vector<bool> KernelEntry::choicesOf(const ForwardFlag &flag) const {
+  auto found = flags.find(flag.name);
+  return found == flags.end() ? std::vector<bool>{false} : found->second;
+}
+
+/// `variants`, each with every value that `entry` takes of `flag`.
+static std::vector<KernelVariant> withChoices(const std::vector<KernelVariant> &variants,
+                                              const KernelEntry &entry, const ForwardFlag &flag) {
+  std::vector<KernelVariant> result;
+  for (const KernelVariant &variant : variants)
+    for (bool value : entry.choicesOf(flag)) {
+      result.push_back(variant);
+      result.back().*flag.value = value;
+    }
+  return result;
 }
 
 std::vector<KernelVariant> KernelEntry::variants() const {
   std::vector<KernelVariant> result;
   for (HeadDims dims : headDims)
     for (DataType dtype : dtypes)
-      for (bool mask : causal)
-        for (bool withLse : lse)
-          for (bool fast : fastScale)
-            result.push_back({dtype, dims, mask, withLse, fast});
+      for (Visibility mask : masks) {
+        KernelVariant variant;
+        variant.dtype = dtype;
+        variant.headDim = dims.qk;
+        variant.headDimV = dims.v;
+        variant.visibility = mask;
+        result.push_back(variant);
+      }
+  for (const ForwardFlag &flag : forwardFlags())
+    result = withChoices(result, *this, flag);
   return result;
 }
 
@@ -94,9 +114,13 @@ template <typename T> static bool allows(const std::vector<T> &list, const T &va
 bool KernelProfile::contains(const KernelEntry &entry, const KernelVariant &variant) const {
   // What combines slices serves problems with and without mask.
   bool combines = entry.role == KernelRole::Combine;
+  for (const ForwardFlag &flag : forwardFlags())
+    if (auto found = flags.find(flag.name);
+        found != flags.end() && (!combines || flag.ofCombine) &&
+        !allows(found->second, variant.*flag.value))
+      return false;
   return allows(kernels, entry.name) && allows(dtypes, variant.dtype) &&
-         (combines || allows(causal, variant.causal)) && allows(lse, variant.lse) &&
-         (combines || allows(fastScale, variant.fastScale));
+         (combines || allows(masks, variant.visibility));
 }
 
 /// The element called `name`, or an error that lists those there are.

@@ -4,7 +4,7 @@
 // never be chosen.
 #include "hocket/Attention/Kernels.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -38,7 +38,7 @@ static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known,
   return false;
 }
 
-namespace hocket::attention {
+namespace hocket {
 static bool fromJSON(const json::Value &value, DataType &type, json::Path path) {
   Result<DataType> parsed = parseDataType(value.getAsString().value_or(""));
   if (!parsed.ok()) {
@@ -48,7 +48,9 @@ static bool fromJSON(const json::Value &value, DataType &type, json::Path path) 
   type = *parsed;
   return true;
 }
+} // namespace hocket
 
+namespace hocket::attention {
 static bool fromJSON(const json::Value &value, HeadDims &dims, json::Path path) {
   const json::Array *pair = value.getAsArray();
   if (!pair || pair->size() != 2 || !(*pair)[0].getAsInteger() || !(*pair)[1].getAsInteger()) {
@@ -78,30 +80,45 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
          map.map("shared", cost.shared);
 }
 
-/// A list of two-valued options under `key`, which may be absent: masks ("none", "causal"), or
-/// flags (false, true).
-static bool readFlags(const json::Object &object, StringRef key, std::vector<bool> &flags,
-                      json::Path path) {
-  const json::Value *value = object.get(key);
-  const json::Array *list = value ? value->getAsArray() : nullptr;
-  if (value && !list) {
-    path.field(key).report("expected a list");
+static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
+  Result<Visibility> parsed = Visibility::parse(value.getAsString().value_or(""));
+  if (!parsed.ok()) {
+    path.report("expected the name of a mask, as \"none\" or \"causal\"");
     return false;
   }
-  for (size_t i = 0; list && i < list->size(); ++i) {
-    const json::Value &element = (*list)[i];
-    std::optional<bool> flag = element.getAsBoolean();
-    if (StringRef mask = element.getAsString().value_or(""); key == "masks")
-      flag = mask == "causal" ? std::optional(true)
-             : mask == "none" ? std::optional(false)
-                              : std::nullopt;
-    if (!flag) {
-      path.field(key).index(i).report("expected true or false; of a mask \"none\" or \"causal\"");
+  mask = *parsed;
+  return true;
+}
+
+/// The keys of `object` that are options of the semantics, each a list of true and false.
+static bool readFlags(const json::Object &object, FlagChoices &choices, json::Path path) {
+  for (const ForwardFlag &flag : forwardFlags()) {
+    const json::Value *value = object.get(StringRef(flag.name));
+    if (!value)
+      continue;
+    const json::Array *list = value->getAsArray();
+    if (!list) {
+      path.field(flag.name).report("expected a list");
       return false;
     }
-    flags.push_back(*flag);
+    std::vector<bool> &values = choices[std::string(flag.name)];
+    for (size_t i = 0; i < list->size(); ++i) {
+      std::optional<bool> choice = (*list)[i].getAsBoolean();
+      if (!choice) {
+        path.field(flag.name).index(i).report("expected true or false");
+        return false;
+      }
+      values.push_back(*choice);
+    }
   }
   return true;
+}
+
+/// Keys of an object: its own, and those of options.
+static std::vector<StringRef> withFlags(std::vector<StringRef> keys) {
+  for (const ForwardFlag &flag : forwardFlags())
+    keys.push_back(flag.name);
+  return keys;
 }
 
 static bool readExpression(const json::Object &object, manifest::Expression &out, json::Path path) {
@@ -124,11 +141,12 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
       !llvm::all_of(entry.name, [](char c) { return llvm::isAlnum(c) || c == '_'; }))
     return fail("name", "expected letters, digits and underscores");
   if (entry.architectures.empty() || entry.dtypes.empty() || entry.headDims.empty() ||
-      entry.causal.empty() || entry.lse.empty() || entry.fastScale.empty())
+      entry.masks.empty() ||
+      llvm::any_of(entry.flags, [](const auto &choices) { return choices.second.empty(); }))
     return fail("name", "the kernel takes no problem at all: one of its lists is empty");
-  if (entry.waves < 0 || entry.waves > 16)
+  if (entry.tuning.waves < 0 || entry.tuning.waves > 16)
     return fail("waves", "expected 1 to 16, or 0: as the head size wants");
-  if (entry.kvTile < 0 || entry.maxSequence < 1 || entry.strideMultiple < 1)
+  if (entry.tuning.kvTile < 0 || entry.maxSequence < 1 || entry.strideMultiple < 1)
     return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
     return fail("head_dim_multiple", "expected a positive number, with head_dim_max");
@@ -144,12 +162,11 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
 }
 
 static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path path) {
-  if (!checkKeys(value, {"name",         "summary",         "role",      "costs",
-                         "arch",         "dtypes",          "head_dims", "head_dim_multiple",
-                         "head_dim_max", "masks",           "lse",       "fast_scale",
-                         "max_sequence", "stride_multiple", "schedule",  "waves",
-                         "kv_tile",      "block_order",     "priority",  "pays",
-                         "because"},
+  if (!checkKeys(value,
+                 withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
+                            "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
+                            "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
+                            "priority", "pays", "because"}),
                  path))
     return false;
   json::ObjectMapper map(value, path);
@@ -160,28 +177,24 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.map("head_dims", entry.headDims) &&
          map.mapOptional("head_dim_multiple", entry.headDimMultiple) &&
          map.mapOptional("head_dim_max", entry.headDimMax) &&
-         readFlags(object, "masks", entry.causal, path) &&
-         readFlags(object, "lse", entry.lse, path) &&
-         readFlags(object, "fast_scale", entry.fastScale, path) &&
+         map.map("masks", entry.masks) && readFlags(object, entry.flags, path) &&
          map.map("max_sequence", entry.maxSequence) &&
-         map.map("stride_multiple", entry.strideMultiple) && map.map("schedule", entry.schedule) &&
-         map.map("waves", entry.waves) && map.map("kv_tile", entry.kvTile) &&
-         map.map("block_order", entry.blockOrder) && map.map("priority", entry.priority) &&
+         map.map("stride_multiple", entry.strideMultiple) && 
+         map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
+         map.map("kv_tile", entry.tuning.kvTile) &&
+         map.map("block_order", entry.tuning.blockOrder) && map.map("priority", entry.priority) &&
          readExpression(object, entry.pays, path.field("pays")) &&
          map.map("because", entry.because) && checkEntry(entry, path);
 }
 
 static bool fromJSON(const json::Value &value, KernelProfile &profile, json::Path path) {
-  if (!checkKeys(value, {"name", "summary", "kernels", "dtypes", "masks", "lse", "fast_scale"},
-                 path))
+  if (!checkKeys(value, withFlags({"name", "summary", "kernels", "dtypes", "masks"}), path))
     return false;
   json::ObjectMapper map(value, path);
   const json::Object &object = *value.getAsObject();
   return map && map.map("name", profile.name) && map.map("summary", profile.summary) &&
          map.mapOptional("kernels", profile.kernels) && map.mapOptional("dtypes", profile.dtypes) &&
-         readFlags(object, "masks", profile.causal, path) &&
-         readFlags(object, "lse", profile.lse, path) &&
-         readFlags(object, "fast_scale", profile.fastScale, path);
+         map.mapOptional("masks", profile.masks) && readFlags(object, profile.flags, path);
 }
 } // namespace hocket::attention
 
@@ -231,17 +244,17 @@ Result<KernelRegistry> KernelRegistry::parse(std::string_view text, std::string_
   return registry;
 }
 
-/// A list of flags or names, as the registry spells them.
-static json::Array flags(const std::vector<bool> &list) {
+/// Lists, as the registry spells them.
+static json::Array booleans(const std::vector<bool> &list) {
   json::Array array;
-  for (bool flag : list)
-    array.push_back(flag);
+  for (bool value : list)
+    array.push_back(value);
   return array;
 }
-static json::Array masks(const std::vector<bool> &causal) {
+static json::Array names(const std::vector<Visibility> &masks) {
   json::Array array;
-  for (bool mask : causal)
-    array.push_back(mask ? "causal" : "none");
+  for (Visibility mask : masks)
+    array.push_back(std::string(mask.name()));
   return array;
 }
 static json::Array names(const std::vector<DataType> &types) {
@@ -265,15 +278,16 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
     out.attribute("head_dim_multiple", entry.headDimMultiple);
     out.attribute("head_dim_max", entry.headDimMax);
   }
-  out.attribute("masks", masks(entry.causal));
-  out.attribute("lse", flags(entry.lse));
-  out.attribute("fast_scale", flags(entry.fastScale));
+  out.attribute("masks", names(entry.masks));
+  for (const ForwardFlag &flag : forwardFlags())
+    if (auto choices = entry.flags.find(flag.name); choices != entry.flags.end())
+      out.attribute(StringRef(flag.name), booleans(choices->second));
   out.attribute("max_sequence", entry.maxSequence);
   out.attribute("stride_multiple", entry.strideMultiple);
-  out.attribute("schedule", entry.schedule);
-  out.attribute("waves", entry.waves);
-  out.attribute("kv_tile", entry.kvTile);
-  out.attribute("block_order", entry.blockOrder);
+  out.attribute("schedule", entry.tuning.schedule);
+  out.attribute("waves", entry.tuning.waves);
+  out.attribute("kv_tile", entry.tuning.kvTile);
+  out.attribute("block_order", entry.tuning.blockOrder);
   out.attribute("priority", entry.priority);
   out.attribute("pays", entry.pays.text());
   out.attribute("because", entry.because);

@@ -48,11 +48,6 @@ struct Machine {
   }
 };
 
-/// Keys [begin, end) of one head.
-struct Range {
-  int64_t begin = 0, end = 0;
-};
-
 /// One launch of workgroups that each compute a block of rows over a slice of the keys.
 class SlicesLaunch {
 public:
@@ -64,15 +59,16 @@ public:
   double microseconds(const Machine &machine) const;
 
 private:
-  /// The tiles of one workgroup, as the kernel divides them.
-  Range tilesOf(int64_t block, int64_t slice) const {
-    int64_t visible = problem.seqKv;
-    if (problem.causal)
-      visible = std::clamp<int64_t>((block + 1) * cost.rows + problem.seqKv - problem.seqQ, 0,
-                                    problem.seqKv);
-    auto tiles = static_cast<int64_t>(llvm::divideCeil(visible, cost.keys));
+  /// The tiles of one workgroup, as the kernel divides them: those that hold a key which some row
+  /// of its block sees, dealt to the slices.
+  KeyRange tilesOf(int64_t block, int64_t slice) const {
+    KeyRange keys =
+        problem.visibility.rangeOfBlock(block * cost.rows, cost.rows, problem.lengths());
+    int64_t first = keys.begin / cost.keys;
+    auto behind = static_cast<int64_t>(llvm::divideCeil(keys.end, cost.keys));
+    int64_t tiles = std::max<int64_t>(behind - first, 0);
     int64_t share = tiles / splits, longer = tiles % splits;
-    int64_t begin = slice * share + std::min(slice, longer);
+    int64_t begin = first + slice * share + std::min(slice, longer);
     return {begin, begin + share + (slice < longer)};
   }
   /// Calls `visit` with batch, head position, block and slice of every workgroup in its order.
@@ -89,11 +85,12 @@ private:
 
 void SlicesLaunch::forEach(
     const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const {
+  bool lastFirst = problem.visibility.laterRowsSeeMore();
   for (int64_t batch = 0; batch != problem.batch; ++batch)
     for (int64_t slice = 0; slice != splits; ++slice)
       for (int64_t block = 0; block != blocks; ++block)
         for (int64_t head = 0; head != problem.heads; ++head)
-          visit(batch, head, problem.causal ? blocks - 1 - block : block, slice);
+          visit(batch, head, lastFirst ? blocks - 1 - block : block, slice);
 }
 
 /// Deals workgroups to the slots of the XCDs; the clock follows from the mean share that is busy.
@@ -109,8 +106,8 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   double end = 0, busy = 0;
   size_t next = 0;
   forEach([&](int64_t, int64_t, int64_t block, int64_t slice) {
-    Range tiles = tilesOf(block, slice);
-    double cycles = cost.cycles(tiles.end - tiles.begin, resident);
+    KeyRange tiles = tilesOf(block, slice);
+    double cycles = cost.cycles(tiles.size(), resident);
     Slots &free = slots[next++ % slots.size()];
     double done = free.top() + cycles;
     free.pop();
@@ -134,14 +131,14 @@ double SlicesLaunch::bytesOfRows() const {
 /// XCD ask for at the same time.
 double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
   double asked = 0, sampleAsked = 0, sampleDistinct = 0;
-  std::map<std::pair<int64_t, int64_t>, std::vector<Range>> seen; ///< by batch and KV head
+  std::map<std::pair<int64_t, int64_t>, std::vector<KeyRange>> seen; ///< by batch and KV head
   int64_t perXcd = problem.heads % machine.xcds == 0 ? problem.heads / machine.xcds : 0;
   int64_t group = problem.heads / problem.kvHeads, number = 0;
   int64_t together = std::min(kNeighbours, machine.units / machine.xcds * cost.resident);
   forEach([&](int64_t batch, int64_t place, int64_t block, int64_t slice) {
-    Range tiles = tilesOf(block, slice);
-    Range keys = {tiles.begin * cost.keys, std::min(tiles.end * cost.keys, problem.seqKv)};
-    double length = double(std::max<int64_t>(keys.end - keys.begin, 0));
+    KeyRange tiles = tilesOf(block, slice);
+    KeyRange keys = {tiles.begin * cost.keys, std::min(tiles.end * cost.keys, problem.seqKv)};
+    double length = double(keys.size());
     asked += length;
     if (int64_t index = number++; index % machine.xcds == 0 && index / machine.xcds < together) {
       int64_t head = perXcd ? place % machine.xcds * perXcd + place / machine.xcds : place;
@@ -152,10 +149,10 @@ double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
   });
   for (auto &[head, ranges] : seen) {
     std::sort(ranges.begin(), ranges.end(),
-              [](const Range &a, const Range &b) { return a.begin < b.begin; });
+              [](const KeyRange &a, const KeyRange &b) { return a.begin < b.begin; });
     int64_t covered = 0;
-    for (const Range &range : ranges) {
-      sampleDistinct += double(std::max<int64_t>(range.end - std::max(range.begin, covered), 0));
+    for (const KeyRange &range : ranges) {
+      sampleDistinct += double(KeyRange{std::max(range.begin, covered), range.end}.size());
       covered = std::max(covered, range.end);
     }
   }
@@ -184,7 +181,8 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +
                   double(splits * kPartialBytes));
-  return std::max(cycles / (machine.clock(share) * 1000), bytes / machine.bytesPerMicrosecond()) +
+  double compute = cycles / (machine.clock(share) * 1000);
+  return std::max(compute, bytes / machine.bytesPerMicrosecond()) +
          machine.parameters.launchMicroseconds;
 }
 
@@ -262,7 +260,7 @@ static SplitChoice choose(std::vector<SplitEstimate> estimates, unsigned units) 
 static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
                                            const ForwardProblem &problem,
                                            std::string_view architecture) {
-  SelectedKernels selected{problem, {}, {problem.numSplits, {}, "as the problem says"}};
+  SelectedKernels selected{problem, {}, {problem.tuning.numSplits, {}, "as the problem says"}};
   Result<const KernelEntry *> slices = registry.select(problem, architecture);
   if (!slices.ok())
     return slices.error();
@@ -276,16 +274,16 @@ static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
 Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
                                                  const ForwardProblem &problem,
                                                  std::string_view architecture, unsigned units) {
-  if (problem.isSplit())
+  if (problem.tuning.isSplit())
     return selectSplit(registry, problem, architecture);
   Result<const KernelEntry *> whole = registry.select(problem, architecture);
   if (!whole.ok())
     return whole.error();
   SelectedKernels selected{problem, {*whole}, {1, {}, "not split, as the problem says"}};
-  if (problem.numSplits == 1)
+  if (problem.tuning.numSplits == 1)
     return selected;
   ForwardProblem split = problem;
-  split.numSplits = 2;
+  split.tuning.numSplits = 2;
   Result<SelectedKernels> other = selectSplit(registry, split, architecture);
   if (!other.ok()) {
     selected.split.reason = "not split: no kernel does that for such heads";
@@ -303,7 +301,7 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
       units);
   if (selected.split.splits == 1)
     return selected;
-  selected.problem.numSplits = selected.split.splits;
+  selected.problem.tuning.numSplits = selected.split.splits;
   selected.kernels = std::move(other->kernels);
   return selected;
 }

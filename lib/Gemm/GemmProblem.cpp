@@ -1,43 +1,47 @@
 // Shapes, strides and the rules that hold for every kernel. What passes `validate` can be computed
 // with anywhere else without checks for overflow.
-#include "hocket/Gemm/GemmProblem.h"
+#include "Gemm/GemmProblem.h"
 
 using namespace hocket;
 using namespace hocket::gemm;
+using manifest::TensorRole;
+using manifest::TensorSpec;
 using manifest::Value;
 
-static constexpr MatrixName kMatrices[] = {MatrixName::A, MatrixName::B, MatrixName::C};
 static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxSpan = int64_t(1) << 45;
 
-std::string_view gemm::toString(MatrixName matrix) {
-  constexpr std::string_view names[] = {"a", "b", "c"};
-  return names[static_cast<size_t>(matrix)];
-}
-
-int64_t GemmProblem::stride(MatrixName matrix) const {
-  return strides[static_cast<size_t>(matrix)].value_or((columns(matrix) + 7) / 8 * 8);
+std::vector<TensorSpec> GemmProblem::tensors() const {
+  auto matrix = [&](const char *name, TensorRole role, int64_t rows, int64_t columns) {
+    auto given = strides.find(name);
+    int64_t stride =
+        given != strides.end() ? given->second : manifest::saturatingAdd(columns, 7) / 8 * 8;
+    return TensorSpec{
+        name, role, dtype, columns, {{"row", std::string(name) + "_stride", rows, stride}}};
+  };
+  return {matrix("a", TensorRole::Input, m, k), matrix("b", TensorRole::Input, n, k),
+          matrix("c", TensorRole::Output, m, n)};
 }
 
 std::string GemmProblem::describe() const {
   std::string text = std::string(toString(dtype)) + " " + std::to_string(m) + "x" +
                      std::to_string(n) + "x" + std::to_string(k);
-  for (MatrixName matrix : kMatrices)
-    if (const auto &given = strides[static_cast<size_t>(matrix)])
-      text += " " + std::string(toString(matrix)) + "=" + std::to_string(*given);
+  for (const auto &[name, stride] : strides)
+    text += " " + name + "=" + std::to_string(stride);
   return text;
 }
 
-static Status checkStride(const GemmProblem &problem, MatrixName matrix) {
-  std::string name = "stride of " + std::string(toString(matrix));
-  int64_t stride = problem.stride(matrix), rows = problem.rows(matrix), span;
+static Status checkStride(const TensorSpec &matrix) {
+  const auto &[name, variable, rows, stride, tile] = matrix.dimensions.front();
+  std::string what = "stride of " + matrix.name + " is " + std::to_string(stride);
+  int64_t span;
   if (stride < 0)
-    return invalidInput(name + " is " + std::to_string(stride) + ", it must not be negative");
+    return invalidInput(what + ", it must not be negative");
   if (__builtin_mul_overflow(stride, rows, &span) || span > kMaxSpan)
-    return invalidInput(name + " is " + std::to_string(stride) + ": " + std::to_string(rows) +
-                        " rows of it span more than " + std::to_string(kMaxSpan) + " elements");
-  if (matrix == MatrixName::C && rows > 1 && stride < problem.n)
-    return invalidInput(name + " is " + std::to_string(stride) + ", less than its " +
-                        std::to_string(problem.n) + " columns: rows would overlap");
+    return invalidInput(what + ": " + std::to_string(rows) + " rows of it span more than " +
+                        std::to_string(kMaxSpan) + " elements");
+  if (matrix.role == TensorRole::Output && rows > 1 && stride < matrix.rowElements)
+    return invalidInput(what + ", less than its " + std::to_string(matrix.rowElements) +
+                        " columns: rows would overlap");
   return Status::success();
 }
 
@@ -47,28 +51,25 @@ Status gemm::validate(const GemmProblem &problem) {
     if (value < 1 || value > kMaxExtent)
       return invalidInput(std::string(name) + " is " + std::to_string(value) + ", 1 to " +
                           std::to_string(kMaxExtent) + " are possible");
-  for (MatrixName matrix : kMatrices)
-    if (Status status = checkStride(problem, matrix); !status.ok())
+  for (const TensorSpec &matrix : problem.tensors())
+    if (Status status = checkStride(matrix); !status.ok())
       return status;
   return Status::success();
 }
 
 manifest::Variables gemm::problemVariables(const GemmProblem &problem,
-                                           const GemmPointers *pointers) {
+                                           const manifest::Addresses *addresses) {
   manifest::Variables variables = {
       {"m", Value::integer(problem.m)},
       {"n", Value::integer(problem.n)},
       {"k", Value::integer(problem.k)},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
-      {"element_bytes", Value::integer(2)},
+      {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
-  for (MatrixName matrix : kMatrices)
-    variables[std::string(toString(matrix)) + "_stride"] = Value::integer(problem.stride(matrix));
-  if (!pointers)
-    return variables;
-  for (auto [name, address] :
-       {std::pair("a", pointers->a), std::pair("b", pointers->b), std::pair("c", pointers->c)})
-    variables[name] = Value::integer(static_cast<int64_t>(address));
+  std::vector<TensorSpec> matrices = problem.tensors();
+  addVariables(variables, matrices);
+  if (addresses)
+    addAddresses(variables, matrices, *addresses);
   return variables;
 }

@@ -5,6 +5,10 @@
 
 #include "hocket/Jit/Jit.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 using namespace hocket;
 using namespace hocket::attention;
 using namespace hocket::runtime::capi;
@@ -60,11 +64,46 @@ void hocket_forward_problem_init(hocket_forward_problem *problem) {
   problem->head_dim_v = defaults.headDimV;
 }
 
-static Result<ForwardProblem> readProblem(const hocket_forward_problem &given) {
-  if (given.struct_bytes != sizeof(given))
-    return invalidInput("struct_bytes of the problem is " + std::to_string(given.struct_bytes) +
-                        ", expected " + std::to_string(sizeof(given)) +
-                        "; call hocket_forward_problem_init first, of the same version of Hocket");
+/// The whole struct of a caller who may have been compiled with another version of the header: of
+/// an older one, shorter, with defaults for what came later; of a newer one if it asks for nothing
+/// that this one does not know.
+static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem &given) {
+  // Of the first version, which ended with the strides.
+  constexpr uint32_t smallest = offsetof(hocket_forward_problem, mask);
+  constexpr uint32_t known = sizeof(hocket_forward_problem), largest = 1 << 16;
+  uint32_t bytes = given.struct_bytes;
+  if (bytes < smallest || bytes > largest)
+    return invalidInput("struct_bytes of the problem is " + std::to_string(bytes) + ", expected " +
+                        std::to_string(smallest) + " to " + std::to_string(known) +
+                        "; call hocket_forward_problem_init first");
+  hocket_forward_problem problem;
+  hocket_forward_problem_init(&problem);
+  std::memcpy(&problem, &given, std::min(bytes, known));
+  const auto *raw = reinterpret_cast<const unsigned char *>(&given);
+  for (uint32_t i = known; i < bytes; ++i)
+    if (raw[i] != 0)
+      return unsupported("struct_bytes of the problem is " + std::to_string(bytes) +
+                         ", this version of Hocket knows " + std::to_string(known) + ", and byte " +
+                         std::to_string(i) + " asks for something newer; update Hocket, or leave " +
+                         "fields that are newer than it at zero");
+  return problem;
+}
+
+static Result<Visibility> readMask(const hocket_forward_problem &given) {
+  if (!given.mask)
+    return given.causal ? Visibility::causal() : Visibility();
+  Result<Visibility> mask = Visibility::parse(given.mask);
+  if (mask.ok() && given.causal && *mask != Visibility::causal())
+    return invalidInput("mask is '" + std::string(given.mask) +
+                        "' and causal is set; leave one of them out");
+  return mask;
+}
+
+static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
+  Result<hocket_forward_problem> versioned = readVersioned(from);
+  if (!versioned.ok())
+    return versioned.error();
+  const hocket_forward_problem &given = *versioned;
   // Through integers: an enum of C can hold anything.
   int dtype = static_cast<int>(given.dtype), layout = static_cast<int>(given.layout);
   if (dtype != HOCKET_BF16 && dtype != HOCKET_FP16)
@@ -73,6 +112,9 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &given) {
   if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
     return invalidInput("layout is " + std::to_string(layout) +
                         ", expected HOCKET_BSHD or HOCKET_BHSD");
+  Result<Visibility> mask = readMask(given);
+  if (!mask.ok())
+    return mask.error();
   ForwardProblem problem;
   problem.dtype = dtype == HOCKET_BF16 ? DataType::BF16 : DataType::FP16;
   problem.batch = given.batch;
@@ -82,18 +124,17 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &given) {
   problem.seqKv = given.seq_kv;
   problem.headDim = given.head_dim;
   problem.headDimV = given.head_dim_v;
-  problem.causal = given.causal != 0;
+  problem.visibility = *mask;
   if (given.has_scale)
     problem.scale = given.scale;
   problem.wantLse = given.want_lse != 0;
   problem.fastScale = given.fast_scale != 0;
-  problem.numSplits = given.num_splits;
+  problem.tuning.numSplits = given.num_splits;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
-  const hocket_strides *strides[] = {&given.q_strides, &given.k_strides, &given.v_strides,
-                                     &given.o_strides};
-  for (size_t i = 0; i < 4; ++i)
-    if (strides[i]->batch != 0 || strides[i]->sequence != 0 || strides[i]->head != 0)
-      problem.strides[i] = TensorStrides{strides[i]->batch, strides[i]->sequence, strides[i]->head};
+  for (auto [name, strides] : {std::pair("q", given.q_strides), std::pair("k", given.k_strides),
+                               std::pair("v", given.v_strides), std::pair("o", given.o_strides)})
+    if (strides.batch != 0 || strides.sequence != 0 || strides.head != 0)
+      problem.strides[name] = {strides.batch, strides.sequence, strides.head};
   return problem;
 }
 
@@ -201,68 +242,116 @@ hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uin
       return status;
     if (Status status = checkPointer(bytes, "bytes"); !status.ok())
       return status;
-    const ForwardProblem &problem = entry.plan->problem();
-    std::string_view name(buffer);
-    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
-      if (name == toString(tensor)) {
-        *bytes = problem.spanBytes(tensor);
+    std::string known;
+    for (const BufferNeed &need : entry.plan->buffers()) {
+      if (need.name == buffer) {
+        *bytes = need.bytes;
         return Status::success();
       }
-    if (name != "lse" && name != "workspace")
-      return invalidInput("buffer '" + std::string(name) +
-                          "' is unknown, expected q, k, v, o, lse or workspace");
-    *bytes = name == "lse" ? lseBytes(problem) : entry.plan->workspaceBytes();
+      known += (known.empty() ? "" : ", ") + need.name;
+    }
+    return invalidInput("buffer '" + std::string(buffer) + "' is unknown; known are " + known);
+  });
+}
+
+hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count) {
+  return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
+    Status status = checkPointer(count, "count");
+    if (status.ok())
+      *count = entry.plan->buffers().size();
+    return status;
+  });
+}
+
+hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name) {
+  return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
+    if (Status status = checkPointer(name, "name"); !status.ok())
+      return status;
+    std::span<const BufferNeed> needs = entry.plan->buffers();
+    if (buffer >= needs.size())
+      return invalidInput("buffer " + std::to_string(buffer) + " does not exist, the plan has " +
+                          std::to_string(needs.size()));
+    *name = needs[buffer].name.c_str();
     return Status::success();
   });
 }
 
-static ForwardBuffers readBuffers(const hocket_forward_buffers &given) {
-  auto read = [](const hocket_buffer &buffer) { return Buffer{buffer.address, buffer.bytes}; };
-  return {read(given.q), read(given.k),   read(given.v),
-          read(given.o), read(given.lse), read(given.workspace)};
+static Result<Buffers> readBuffers(const hocket_forward_buffers *given) {
+  if (Status status = checkPointer(given, "buffers"); !status.ok())
+    return status.error();
+  Buffers buffers;
+  for (auto [name, buffer] :
+       {std::pair("q", given->q), std::pair("k", given->k), std::pair("v", given->v),
+        std::pair("o", given->o), std::pair("lse", given->lse),
+        std::pair("workspace", given->workspace)})
+    buffers[name] = {buffer.address, buffer.bytes};
+  return buffers;
 }
 
-/// Calls `action` with the plan, the device and the buffers.
-template <typename Action>
-static hocket_status withLaunch(hocket_plan plan, hocket_device device,
-                                const hocket_forward_buffers *buffers, Action action) {
+static Result<Buffers> readBuffers(const hocket_named_buffer *given, size_t count) {
+  Buffers buffers;
+  if (count != 0)
+    if (Status status = checkPointer(given, "buffers"); !status.ok())
+      return status.error();
+  for (size_t i = 0; i < count; ++i) {
+    if (!given[i].name)
+      return invalidInput("the name of buffer " + std::to_string(i) + " is null");
+    bool added =
+        buffers.emplace(given[i].name, Buffer{given[i].buffer.address, given[i].buffer.bytes})
+            .second;
+    if (!added)
+      return invalidInput("buffer '" + std::string(given[i].name) + "' is given twice");
+  }
+  return buffers;
+}
+
+/// Runs the plan, on `stream` without waiting if it is not null.
+static hocket_status launch(hocket_plan plan, hocket_device device, const Result<Buffers> &buffers,
+                            const hocket_stream *stream, double *seconds) {
   return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
     auto opened = devices().find(device);
     if (!opened.ok())
       return opened.error();
-    if (Status status = checkPointer(buffers, "buffers"); !status.ok())
-      return status;
-    return action(*entry.plan, *(*opened)->device, readBuffers(*buffers));
+    if (!buffers.ok())
+      return buffers.error();
+    runtime::Device &target = *(*opened)->device;
+    if (stream) {
+      auto queue = streams().find(*stream);
+      return queue.ok() ? entry.plan->run(target, *buffers, *(*queue)->stream)
+                        : Status(queue.error());
+    }
+    auto reports = entry.plan->run(target, *buffers);
+    if (!reports.ok())
+      return reports.error();
+    double total = 0;
+    for (const runtime::LaunchReport &report : *reports)
+      total += report.seconds;
+    if (seconds)
+      *seconds = total;
+    return Status::success();
   });
 }
 
 hocket_status hocket_plan_run(hocket_plan plan, hocket_device device,
                               const hocket_forward_buffers *buffers, double *seconds) {
-  return withLaunch(plan, device, buffers,
-                    [&](const ForwardPlan &known, runtime::Device &opened,
-                        const ForwardBuffers &memory) -> Status {
-                      auto reports = known.run(opened, memory);
-                      if (!reports.ok())
-                        return reports.error();
-                      double total = 0;
-                      for (const runtime::LaunchReport &launch : *reports)
-                        total += launch.seconds;
-                      if (seconds)
-                        *seconds = total;
-                      return Status::success();
-                    });
+  return launch(plan, device, readBuffers(buffers), nullptr, seconds);
 }
 
 hocket_status hocket_plan_run_on(hocket_plan plan, hocket_device device,
                                  const hocket_forward_buffers *buffers, hocket_stream stream) {
-  return withLaunch(plan, device, buffers,
-                    [&](const ForwardPlan &known, runtime::Device &opened,
-                        const ForwardBuffers &memory) -> Status {
-                      auto queue = streams().find(stream);
-                      if (!queue.ok())
-                        return queue.error();
-                      return known.run(opened, memory, *(*queue)->stream);
-                    });
+  return launch(plan, device, readBuffers(buffers), &stream, nullptr);
+}
+
+hocket_status hocket_plan_run_named(hocket_plan plan, hocket_device device,
+                                    const hocket_named_buffer *buffers, size_t count,
+                                    double *seconds) {
+  return launch(plan, device, readBuffers(buffers, count), nullptr, seconds);
+}
+
+hocket_status hocket_plan_run_named_on(hocket_plan plan, hocket_device device,
+                                       const hocket_named_buffer *buffers, size_t count,
+                                       hocket_stream stream) {
+  return launch(plan, device, readBuffers(buffers, count), &stream, nullptr);
 }
 
 hocket_status hocket_plan_unload(hocket_plan plan, hocket_device device) {

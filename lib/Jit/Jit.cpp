@@ -4,7 +4,7 @@
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Target/Arch/ArchInfo.h"
 
 using namespace hocket;
@@ -15,6 +15,9 @@ using attention::CompiledKernel;
 /// requests can spell the same text.
 static std::string makeKey(std::string_view text, std::string_view name,
                            const CompileOptions &options) {
+  // Names all fields: who adds one has to say here whether it is part of the key.
+  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, blockOrder, fastScale,
+               debugInfo, allowSpills, drawSchedule, onStage] = options;
   std::string key;
   auto add = [&](std::string_view part, std::string_view value) {
     key += part;
@@ -26,17 +29,17 @@ static std::string makeKey(std::string_view text, std::string_view name,
     return value ? std::to_string(*value) : "-";
   };
   add("compiler", compilerIdentity());
-  add("target", options.target);
-  add("from", toString(options.from));
-  add("schedule", options.schedule.value_or("-"));
-  add("schedule-text", options.scheduleText.value_or("-"));
-  add("waves", number(options.waves));
-  add("kv-tile", number(options.kvTile));
-  add("block-order", options.blockOrder.value_or("-"));
-  add("fast-scale", options.fastScale ? "1" : "0");
-  add("allow-spills", options.allowSpills ? "1" : "0");
+  add("target", target);
+  add("from", toString(from));
+  add("schedule", schedule.value_or("-"));
+  add("schedule-text", scheduleText.value_or("-"));
+  add("waves", number(waves));
+  add("kv-tile", number(kvTile));
+  add("block-order", blockOrder.value_or("-"));
+  add("fast-scale", fastScale ? "1" : "0");
+  add("allow-spills", allowSpills ? "1" : "0");
   // Line tables name the input.
-  add("debug-info", options.debugInfo ? name : "-");
+  add("debug-info", debugInfo ? name : "-");
   add("input", text);
   return key;
 }
@@ -46,26 +49,6 @@ static std::string makeKey(std::string_view text, std::string_view name,
 static void readSchedule(CompileOptions &options) {
   if (options.schedule && !options.scheduleText)
     options.scheduleText = readScheduleFile(*options.schedule);
-}
-
-static Result<CompiledKernel> compileKernel(std::string_view text, std::string_view name,
-                                            const CompileOptions &options) {
-  Result<Compilation> compilation = hocket::compile(text, name, options);
-  if (!compilation.ok())
-    return compilation.error();
-  CompiledKernel kernel;
-  if (!compilation->manifest.empty()) {
-    Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
-    if (!manifest.ok())
-      return internalError("the compiler wrote a manifest that cannot be read: " +
-                           manifest.error().message);
-    kernel.manifest = *std::move(manifest);
-  }
-  kernel.codeObject = std::move(compilation->output);
-  kernel.reportJson = std::move(compilation->reportJson);
-  for (const auto &[stage, seconds] : compilation->seconds)
-    kernel.seconds += seconds;
-  return kernel;
 }
 
 Result<std::shared_ptr<Jit>>
@@ -97,22 +80,20 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
   options.target = architecture;
   if (entry.role == attention::KernelRole::Combine)
     return options;
-  options.schedule = entry.schedule;
-  if (entry.waves != 0)
-    options.waves = entry.waves;
-  if (entry.kvTile != 0)
-    options.kvTile = entry.kvTile;
-  options.blockOrder = entry.blockOrder;
+  options.schedule = entry.tuning.schedule;
+  if (entry.tuning.waves != 0)
+    options.waves = entry.tuning.waves;
+  if (entry.tuning.kvTile != 0)
+    options.kvTile = entry.tuning.kvTile;
+  options.blockOrder = entry.tuning.blockOrder;
   return options;
 }
 
 std::string jit::describeVariant(const attention::KernelEntry &entry,
                                  const attention::KernelVariant &variant) {
-  attention::ForwardProblem problem = attention::exampleOf(variant);
   if (entry.role == attention::KernelRole::Combine)
-    return describeCombine(problem);
-  problem.numSplits = entry.role == attention::KernelRole::Slices ? 2 : 1;
-  return describeForward(problem);
+    return describeCombine(variant);
+  return describeForward(variant, entry.role == attention::KernelRole::Slices);
 }
 
 Result<std::shared_ptr<const CompiledKernel>> Jit::get(const attention::KernelEntry &entry,

@@ -1,5 +1,5 @@
 // A look at the brackets before the parser sees them.
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Reads a manifest from JSON. Strict: an unknown key is an error, because a misspelt "aling" that
 // is silently ignored is a wrong result later.
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 #include "hocket/Manifest/Manifest.h"
 
 #include "llvm/ADT/STLExtras.h"

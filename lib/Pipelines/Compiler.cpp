@@ -12,8 +12,8 @@
 #include "hocket/Hardening/CodeGenCheck.h"
 #include "hocket/Hardening/LargeStack.h"
 #include "hocket/Hardening/RecursionCheck.h"
-#include "hocket/Pipelines/DrawSchedule.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/DrawSchedule.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Registration/Registration.h"
 #include "hocket/Target/AMDGPU/HazardCheck.h"
 #include "hocket/Target/Arch/ArchInfo.h"
@@ -54,12 +54,9 @@ static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, S
   stream << kind << ": " << diagnostic.str() << "\n";
 }
 
-static constexpr llvm::StringLiteral kStageNote = "\nnote: in stage '";
-
-/// Says in which stage `error` came about, unless it does.
+/// `error`, which came about in `stage`.
 static Error inStage(Stage stage, Error error) {
-  if (!StringRef(error.message).contains(kStageNote))
-    error.message += kStageNote.str() + std::string(toString(stage)) + "'";
+  error.message += "\nnote: in stage '" + std::string(toString(stage)) + "'";
   return error;
 }
 
@@ -70,13 +67,14 @@ public:
   explicit DiagnosticCollector(MLIRContext *context)
       : handler(context, [this](Diagnostic &diagnostic) { return collect(diagnostic); }) {}
 
-  Error error(Stage stage, StringRef fallback) {
+  /// What was collected, or `fallback`.
+  Error error(StringRef fallback) {
     std::string message = text;
     if (text.empty())
       message = (fallback.contains(": error: ") ? "" : "error: ") + fallback.str();
     while (!message.empty() && message.back() == '\n')
       message.pop_back();
-    return inStage(stage, invalidInput(message));
+    return invalidInput(message);
   }
 
 private:
@@ -104,7 +102,7 @@ public:
     context.printOpOnDiagnostic(false);
   }
 
-  Result<Compilation> run() {
+  Result<Compilation> run(std::optional<Stage> &failed) {
     if (options.to < options.from)
       return invalidInput("cannot go from stage '" + std::string(toString(options.from)) +
                           "' back to '" + std::string(toString(options.to)) + "'");
@@ -114,11 +112,13 @@ public:
       if (stage < options.from)
         continue;
       auto start = std::chrono::steady_clock::now();
-      if (Status status = stage == options.from ? parse() : advanceTo(stage); !status)
+      Status status = stage == options.from ? parse() : advanceTo(stage);
+      if (status.ok() && options.drawSchedule && stage == Stage::Clusters)
+        status = draw();
+      if (!status) {
+        failed = stage;
         return inStage(stage, status.error());
-      if (options.drawSchedule && stage == Stage::Clusters)
-        if (Status status = draw(); !status)
-          return inStage(stage, status.error());
+      }
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       result.seconds.emplace_back(toString(stage), elapsed.count());
       bool last = stage == options.to;
@@ -152,7 +152,7 @@ private:
   Status toAsm();
   Status toHsaco();
   Status checkCodeObject();
-  Status runPasses(Stage stage, function_ref<void(PassManager &)> addPasses);
+  Status runPasses(function_ref<void(PassManager &)> addPasses);
   Status overrideProblems();
   Status verifyTargets();
   Status readManifest();
@@ -208,10 +208,10 @@ Status Compiler::parse() {
 Status Compiler::parseMlir() {
   module = parseSourceString<ModuleOp>(input, ParserConfig(&context), name);
   if (!module)
-    return diagnostics.error(options.from, "cannot parse '" + name.str() + "'");
+    return diagnostics.error("cannot parse '" + name.str() + "'");
   for (ModuleOp inner : module->getOps<ModuleOp>()) {
     inner.emitError("a module inside a module is not compiled; put its kernels at the top level");
-    return diagnostics.error(options.from, "");
+    return diagnostics.error("");
   }
   if (Status status = verifyTargets(); !status)
     return status;
@@ -220,7 +220,7 @@ Status Compiler::parseMlir() {
   if (Status status = overrideProblems(); !status)
     return status;
   if (Status status = resolveSchedules(*module, options.schedule, options.scheduleText); !status) {
-    Error collected = diagnostics.error(options.from, status.error().message);
+    Error collected = diagnostics.error(status.error().message);
     return Error{status.error().kind, collected.message};
   }
   return options.from == Stage::Tile ? readManifest() : Status::success();
@@ -295,7 +295,7 @@ Status Compiler::verifyTargets() {
                          << kernel.getTarget() << "', this run compiles for '" << options.target
                          << "'; choose target '" << kernel.getTarget()
                          << "' or expand the problem anew";
-    return diagnostics.error(options.from, "");
+    return diagnostics.error("");
   }
   return Status::success();
 }
@@ -317,18 +317,18 @@ Status Compiler::advanceTo(Stage stage) {
   }
 }
 
-Status Compiler::runPasses(Stage stage, function_ref<void(PassManager &)> addPasses) {
+Status Compiler::runPasses(function_ref<void(PassManager &)> addPasses) {
   PassManager manager(&context);
   // Once for a stage, not after every pass; hocket-opt, and so the tests, verify after every pass.
   manager.enableVerifier(false);
   addPasses(manager);
   if (failed(manager.run(*module)) || failed(verify(*module)))
-    return diagnostics.error(stage, "a pass failed without a diagnostic; this is a bug of Hocket");
+    return diagnostics.error("a pass failed without a diagnostic; this is a bug of Hocket");
   return Status::success();
 }
 
 Status Compiler::toTile() {
-  Status status = runPasses(Stage::Tile, [&](PassManager &manager) {
+  Status status = runPasses([&](PassManager &manager) {
     ConvertAttnToTilePassOptions expansion;
     expansion.target = options.target;
     manager.addPass(createConvertAttnToTilePass(expansion));
@@ -340,7 +340,7 @@ Status Compiler::toTile() {
 Status Compiler::toClusters() {
   int64_t loops = 0;
   module->walk([&](tile::ForTilesOp) { ++loops; });
-  Status status = runPasses(Stage::Clusters, [&](PassManager &manager) {
+  Status status = runPasses([&](PassManager &manager) {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
@@ -357,13 +357,13 @@ Status Compiler::toClusters() {
 Status Compiler::draw() {
   FailureOr<std::string> drawing = drawSchedule(*module);
   if (failed(drawing))
-    return diagnostics.error(Stage::Clusters, "cannot draw the schedule");
+    return diagnostics.error("cannot draw the schedule");
   result.drawing = *std::move(drawing);
   return Status::success();
 }
 
 Status Compiler::toRocdl() {
-  return runPasses(Stage::ROCDL, [&](PassManager &manager) {
+  return runPasses([&](PassManager &manager) {
     // What a hand has written is held to the same rules as what the passes write.
     if (options.from == Stage::Clusters)
       manager.addPass(tile::createVerifyClustersPass());
@@ -375,7 +375,7 @@ Status Compiler::toRocdl() {
 }
 
 Status Compiler::toLlvm() {
-  Status status = runPasses(Stage::LLVM, [&](PassManager &manager) {
+  Status status = runPasses([&](PassManager &manager) {
     manager.addPass(createSCFToControlFlowPass());
     manager.addPass(createConvertVectorToLLVMPass());
     manager.addPass(createArithToLLVMConversionPass());
@@ -386,7 +386,7 @@ Status Compiler::toLlvm() {
     return status;
   llvmModule = hsaco::translateToLLVM(*module, llvmContext, {.debugInfo = options.debugInfo});
   if (!llvmModule)
-    return diagnostics.error(Stage::LLVM, "cannot translate to LLVM IR");
+    return diagnostics.error("cannot translate to LLVM IR");
   return Status::success();
 }
 
@@ -483,8 +483,11 @@ std::string Compiler::textOf(Stage stage) {
 }
 
 Result<Compilation> hocket::compile(std::string_view text, std::string_view name,
-                                    const CompileOptions &options) {
+                                    const CompileOptions &options, std::optional<Stage> *failed) {
   std::optional<Result<Compilation>> result;
-  runOnLargeStack([&] { result = Compiler(text, name, options).run(); });
+  std::optional<Stage> failedIn;
+  runOnLargeStack([&] { result = Compiler(text, name, options).run(failedIn); });
+  if (failed)
+    *failed = failedIn;
   return *std::move(result);
 }

@@ -2,7 +2,7 @@
 // that all waves meet. Wave group 0 is on the left, group 1 on the right, with the ring slots that
 // it fills and reads beside it. Plain SVG with whole numbers, so that the text is the same
 // anywhere.
-#include "hocket/Pipelines/DrawSchedule.h"
+#include "Pipelines/DrawSchedule.h"
 
 #include "ScheduleTimeline.h"
 

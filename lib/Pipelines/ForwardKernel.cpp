@@ -2,59 +2,81 @@
 #include "hocket/Pipelines/ForwardKernel.h"
 
 using namespace hocket;
+using attention::CompiledKernel;
+using attention::ForwardFlag;
+using attention::ForwardSemantics;
 
-static std::string kernelName(const attention::ForwardProblem &problem) {
-  std::string dims = std::to_string(problem.headDim);
-  if (problem.headDimV != problem.headDim)
-    dims += "x" + std::to_string(problem.headDimV);
-  return "fmha_fwd_d" + dims + "_" + std::string(attention::toString(problem.dtype)) +
-         (problem.causal ? "_causal" : "_none") + (problem.isSplit() ? "_split" : "");
+static std::string forwardName(const ForwardSemantics &semantics, bool split) {
+  return "fmha_fwd_" + semantics.kernelSuffix() + (split ? "_split" : "");
+}
+
+/// Options of `semantics` that are on, as clauses of the op.
+static std::string clauses(const ForwardSemantics &semantics, bool ofCombine) {
+  std::string text;
+  for (const ForwardFlag &flag : attention::forwardFlags())
+    if (semantics.*flag.value && (flag.ofCombine || !ofCombine))
+      text += " " + std::string(flag.name);
+  return text;
+}
+
+std::string hocket::describeForward(const ForwardSemantics &semantics, bool split) {
+  std::string text = "attn.forward @" + forwardName(semantics, split) + " element_type(" +
+                     std::string(irName(semantics.dtype)) + ") head_dim(" +
+                     std::to_string(semantics.headDim) + ")";
+  if (semantics.headDimV != semantics.headDim)
+    text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  text += " mask(" + semantics.visibility.attnText() + ")";
+  return text + clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "") + "\n";
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {
-  std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
-  return "attn.forward @" + kernelName(problem) + " element_type(" + element + ") head_dim(" +
-         std::to_string(problem.headDim) + ")" +
-         (problem.headDimV != problem.headDim
-              ? " head_dim_v(" + std::to_string(problem.headDimV) + ")"
-              : "") +
-         " mask(" + (problem.causal ? "causal" : "none") + ")" + (problem.wantLse ? " lse" : "") +
-         (problem.fastScale ? " fast_scale" : "") + (problem.isSplit() ? " split" : "") + "\n";
+  return describeForward(problem, problem.tuning.isSplit());
 }
 
-std::string hocket::describeCombine(const attention::ForwardProblem &problem) {
-  std::string dim = std::to_string(problem.headDimV);
-  std::string_view dtype = attention::toString(problem.dtype);
-  std::string element = problem.dtype == attention::DataType::BF16 ? "bf16" : "f16";
-  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(dtype) + " element_type(" +
-         element + ") head_dim(" + dim + ")" + (problem.wantLse ? " lse" : "") + "\n";
+std::string hocket::describeCombine(const ForwardSemantics &semantics) {
+  std::string dim = std::to_string(semantics.headDimV);
+  return "attn.combine @fmha_combine_d" + dim + "_" + std::string(toString(semantics.dtype)) +
+         " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
+         clauses(semantics, /*ofCombine=*/true) + "\n";
 }
 
-Result<ForwardKernel> hocket::compileForward(const attention::ForwardProblem &problem,
+Result<CompiledKernel> hocket::compileKernel(std::string_view text, std::string_view name,
                                              const CompileOptions &options) {
   CompileOptions whole = options;
-  whole.from = Stage::Attn;
   whole.to = Stage::HSACO;
-  std::string name = "<" + kernelName(problem) + ">";
-  Result<Compilation> compilation = compile(describeForward(problem), name, whole);
-  if (!compilation) {
-    // Diagnostics without a place start with their severity; the caller has its own word for it.
-    llvm::StringRef message = compilation.error().message;
-    message.consume_front("error: ");
-    return Error{compilation.error().kind, message.str()};
+  Result<Compilation> compilation = compile(text, name, whole);
+  if (!compilation.ok())
+    return compilation.error();
+  CompiledKernel kernel;
+  if (!compilation->manifest.empty()) {
+    Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
+    if (!manifest.ok())
+      return internalError("the compiler wrote a manifest that cannot be read: " +
+                           manifest.error().message);
+    kernel.manifest = *std::move(manifest);
   }
-  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
-  if (!manifest)
-    return internalError("the compiler wrote a manifest that cannot be read: " +
-                         manifest.error().message);
-  if (Status status = manifest::checkRequirements(*manifest, attention::problemVariables(problem));
-      !status)
-    return status.error();
-  ForwardKernel kernel;
   kernel.codeObject = std::move(compilation->output);
-  kernel.manifest = *std::move(manifest);
   kernel.reportJson = std::move(compilation->reportJson);
   for (const auto &[stage, seconds] : compilation->seconds)
     kernel.seconds += seconds;
+  return kernel;
+}
+
+Result<CompiledKernel> hocket::compileForward(const attention::ForwardProblem &problem,
+                                              const CompileOptions &options) {
+  CompileOptions whole = options;
+  whole.from = Stage::Attn;
+  std::string name = "<" + forwardName(problem, problem.tuning.isSplit()) + ">";
+  Result<CompiledKernel> kernel = compileKernel(describeForward(problem), name, whole);
+  if (!kernel.ok()) {
+    // Diagnostics without a place start with their severity; the caller has its own word for it.
+    llvm::StringRef message = kernel.error().message;
+    message.consume_front("error: ");
+    return Error{kernel.error().kind, message.str()};
+  }
+  if (Status status =
+          manifest::checkRequirements(kernel->manifest, attention::problemVariables(problem));
+      !status)
+    return status.error();
   return kernel;
 }

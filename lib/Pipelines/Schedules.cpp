@@ -1,5 +1,5 @@
 // How a schedule gets into a module.
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"

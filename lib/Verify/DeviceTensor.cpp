@@ -1,6 +1,6 @@
 // Tensors between guards: rows are grouped into segments, each built as one image on the host and
 // copied at once. A dense tensor is one segment; one with large holes is many small ones.
-#include "hocket/Verify/DeviceTensor.h"
+#include "Verify/DeviceTensor.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The steps of a run: load, bind, launch, collect; see KernelRun.h.
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -150,7 +150,7 @@ static uint64_t hashOf(const void *data, size_t bytes) {
   return llvm::xxh3_64bits(llvm::ArrayRef(static_cast<const uint8_t *>(data), bytes));
 }
 
-uint64_t verify::hashBits(std::initializer_list<std::span<const std::byte>> arrays) {
+uint64_t verify::hashBits(std::span<const std::span<const std::byte>> arrays) {
   llvm::SmallVector<uint64_t, 2> hashes;
   for (std::span<const std::byte> bytes : arrays)
     hashes.push_back(hashOf(bytes.data(), bytes.size()));

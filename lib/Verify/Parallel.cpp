@@ -1,5 +1,5 @@
 // Threads that draw items from a counter; the calling thread is one of them and reports progress.
-#include "hocket/Verify/Parallel.h"
+#include "Verify/Parallel.h"
 
 #include <algorithm>
 #include <atomic>

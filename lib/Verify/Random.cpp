@@ -1,5 +1,5 @@
 // Seeded samples of rows.
-#include "hocket/Verify/Random.h"
+#include "Verify/Random.h"
 
 #include <algorithm>
 #include <random>

@@ -1,6 +1,6 @@
 // The parts of reports; see ReportParts.h. A finding is one object, its sites are objects of their
 // own.
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/ReportParts.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -189,4 +189,33 @@ void verify::outcomeLines(llvm::raw_ostream &out, const RunReport &report, bool 
   for (const std::string &failure : report.failures)
     line(out, "wrong", failure);
   line(out, "result", report.passed() ? report.verified ? "right" : "not verified" : "WRONG");
+}
+
+std::string verify::reportJson(const RunReport &report, const ReportBody &body) {
+  return jsonObject([&](json::OStream &out) {
+    writeVerdict(out, report);
+    out.attributeObject("problem", [&] { body.problemMembers(out); });
+    writeDevice(out, report);
+    body.kernels(out);
+    out.attribute("data", StringRef(body.data));
+    out.attribute("seed", body.options.seed);
+    writeLaunches(out, report);
+    if (body.options.check)
+      writeFindings(out, report.findings);
+    body.last(out);
+  });
+}
+
+std::string verify::reportText(const RunReport &report, const ReportBody &body) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  line(out, "problem", body.problem);
+  line(out, "data", std::string(body.data) + ", seed " + std::to_string(body.options.seed));
+  deviceLine(out, report);
+  kernelLines(out, report);
+  launchLines(out, report);
+  if (report.verified)
+    body.errorLines(out);
+  outcomeLines(out, report, body.options.check);
+  return text;
 }

@@ -3,7 +3,7 @@
 #include "hocket/Attention/ForwardProblem.h"
 #include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/ForwardKernel.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 
 #include <benchmark/benchmark.h>
 #include <map>
@@ -12,7 +12,7 @@ using namespace hocket;
 
 static void compileWith(benchmark::State &state, const std::string &schedule, bool causal) {
   attention::ForwardProblem problem;
-  problem.causal = causal;
+  problem.visibility = causal ? Visibility::causal() : Visibility();
   std::string text = describeForward(problem);
   CompileOptions options;
   options.schedule = schedule;

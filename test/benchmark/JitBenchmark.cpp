@@ -15,7 +15,7 @@ static attention::ForwardProblem problem() {
   attention::ForwardProblem result;
   result.heads = 8;
   result.seqQ = result.seqKv = 4096;
-  result.causal = true;
+  result.visibility = Visibility::causal();
   return result;
 }
 
@@ -70,7 +70,7 @@ static void warmRunOverhead(benchmark::State &state) {
   auto plan = plannerWith("")->plan(problem());
   if (!plan.ok())
     return state.SkipWithError(plan.error().message.c_str());
-  attention::ForwardPointers pointers{4096, 4096, 4096, 4096};
+  manifest::Addresses pointers = {{"q", 4096}, {"k", 4096}, {"v", 4096}, {"o", 4096}};
   for (auto _ : state) {
     manifest::Variables bound = problemVariables(problem(), &pointers);
     auto binding = bindLaunch((*plan)->launches()[0].compiled->manifest, bound);

@@ -1,12 +1,12 @@
 // How fast the simulator is: wave-instructions a second in functional, checked and timed mode, for
 // the attention kernels for D=128, bf16, that the project is about: `dual_wave` for gfx950, and
-// `register_pipeline`, what gfx942 gets. Functional and checked runs are measured on one host thread
-// and on all.
+// `register_pipeline`, what gfx942 gets. Functional and checked runs are measured on one host
+// thread and on all.
 //
 // `Time` is what the launch reports, without compilation, data and kernel loading. The counters are
 // rates over that time, which docs/Simulator.md quotes, and over the processor time of all threads,
 // which says what a core does when others keep the machine busy.
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Simulator/Timing.h"

@@ -65,7 +65,7 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = read(OPT_kv_heads, problem.kvHeads, problem.heads); !status.ok())
     return status;
-  if (Status status = read(OPT_num_splits, problem.numSplits, 0); !status.ok())
+  if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
     return status;
   return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
 }
@@ -79,13 +79,24 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
   bool right = parts.size() == 3 && !parts[0].getAsInteger(10, strides.batch) &&
                !parts[1].getAsInteger(10, strides.sequence) &&
                !parts[2].getAsInteger(10, strides.head);
-  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
-    if (right && name == StringRef(toString(tensor))) {
-      problem.strides[static_cast<size_t>(tensor)] = strides;
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    if (right && tensor.strided && name == tensor.name) {
+      problem.strides[tensor.name] = strides;
       return Status::success();
     }
   return invalidInput("option '--strides' has the value '" + text.str() +
                       "', expected a tensor and three integers as in 'k=32768,128,4096'");
+}
+
+/// --mask, or --causal, which is another word for one of them.
+static Result<Visibility> readMask(const Options &options) {
+  Visibility causal = options.has(OPT_causal) ? Visibility::causal() : Visibility();
+  if (!options.has(OPT_mask))
+    return causal;
+  Result<Visibility> mask = Visibility::parse(options.string(OPT_mask));
+  if (mask.ok() && options.has(OPT_causal) && *mask != causal)
+    return invalidInput("--mask and --causal say different things; leave one of them out");
+  return mask;
 }
 
 Result<ForwardProblem> run::readProblem(const Options &options) {
@@ -102,7 +113,10 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   if (!layout.ok())
     return layout.error();
   problem.layout = *layout;
-  problem.causal = options.has(OPT_causal);
+  Result<Visibility> mask = readMask(options);
+  if (!mask.ok())
+    return mask.error();
+  problem.visibility = *mask;
   problem.wantLse = options.has(OPT_lse);
   problem.fastScale = options.has(OPT_fast_scale);
   problem.bias = options.has(OPT_bias);
@@ -201,7 +215,7 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
                                    unsigned computeUnits) {
   if (Status status = checkKernelOptions(options); !status.ok())
     return status.error();
-  if (options.has(OPT_code_object) && problem.isSplit())
+  if (options.has(OPT_code_object) && problem.tuning.isSplit())
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");

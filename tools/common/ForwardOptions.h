@@ -7,7 +7,7 @@
 #include "Options.h"
 #include "TimeRequest.h"
 
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 
 namespace hocket::run {
 

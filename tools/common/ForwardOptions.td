@@ -10,7 +10,8 @@ defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as -
 defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
 defm head_dim_v : Value<"head-dim-v", "N", "Elements of a head of V and O (default: as --head-dim)">;
 defm dtype : Value<"dtype", "bf16|fp16", "Element type (default: bf16)">;
-def causal : Switch<"causal", "Query i sees key j when j <= i + seq-kv - seq-q">;
+defm mask : Value<"mask", "NAME", "Which keys a query sees: none (all of them, the default), causal, or another that a kernel takes">;
+def causal : Switch<"causal", "The same as --mask causal: query i sees key j when j <= i + seq-kv - seq-q">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
 def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
 def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before the product: faster, less accurate">;

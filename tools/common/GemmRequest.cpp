@@ -18,9 +18,9 @@ static constexpr RunOptionIds runOptions{
 static Status readStride(StringRef text, GemmProblem &problem) {
   auto [name, number] = text.split('=');
   int64_t stride;
-  for (MatrixName matrix : {MatrixName::A, MatrixName::B, MatrixName::C})
-    if (name == StringRef(toString(matrix)) && !number.getAsInteger(10, stride)) {
-      problem.strides[static_cast<size_t>(matrix)] = stride;
+  for (const manifest::TensorSpec &matrix : problem.tensors())
+    if (name == matrix.name && !number.getAsInteger(10, stride)) {
+      problem.strides[matrix.name] = stride;
       return Status::success();
     }
   return invalidInput("option '--stride' has the value '" + text.str() +
@@ -38,7 +38,7 @@ static Result<GemmProblem> readProblem(const Options &options) {
       return number.error();
     *value = *number;
   }
-  Result<attention::DataType> dtype = attention::parseDataType(options.string(OPT_dtype, "bf16"));
+  Result<DataType> dtype = parseDataType(options.string(OPT_dtype, "bf16"));
   if (!dtype.ok())
     return dtype.error();
   problem.dtype = *dtype;

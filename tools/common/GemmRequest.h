@@ -6,7 +6,7 @@
 #include "Options.h"
 #include "TimeRequest.h"
 
-#include "hocket/Gemm/RunGemm.h"
+#include "Verify/Gemm/RunGemm.h"
 
 namespace hocket::run {
 

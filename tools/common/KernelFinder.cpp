@@ -51,7 +51,7 @@ std::vector<PlannedLaunch> FoundKernel::launches() const {
 
 ForwardProblem FoundKernel::adapt(ForwardProblem problem) const {
   if (splits != 0)
-    problem.numSplits = splits;
+    problem.tuning.numSplits = splits;
   return problem;
 }
 
@@ -120,7 +120,7 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 }
 
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
-  if (!problem.isSplit())
+  if (!problem.tuning.isSplit())
     return found;
   Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);
   if (!entry.ok())
@@ -161,7 +161,7 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
       return selected.error();
     Result<FoundKernel> found = registered(*selected->kernels.front(), selected->problem);
     if (found.ok())
-      found->splits = selected->problem.numSplits;
+      found->splits = selected->problem.tuning.numSplits;
     return found;
   }
   Result<const KernelEntry *> entry = registry->find(choice);

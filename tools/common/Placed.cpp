@@ -33,7 +33,6 @@ Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
   placed.device = sim::createDevice(nullptr, chip);
   if (!placed.device)
     return unsupported("there is no simulator of '" + chip + "'");
-  ForwardPointers pointers;
   uint64_t workspace = 0;
   for (const PlannedLaunch &planned : launches) {
     Result<Launch> launch = loadLaunch(*placed.device, planned, problem);
@@ -46,24 +45,22 @@ Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
     workspace = std::max(workspace, *bytes);
     placed.launches.push_back(*std::move(launch));
   }
-  uint64_t lse = problem.wantLse ? 4 * uint64_t(problem.shape(TensorName::O).rows()) : 0;
-  const std::pair<uint64_t *, uint64_t> places[] = {{&pointers.q, problem.spanBytes(TensorName::Q)},
-                                                    {&pointers.k, problem.spanBytes(TensorName::K)},
-                                                    {&pointers.v, problem.spanBytes(TensorName::V)},
-                                                    {&pointers.o, problem.spanBytes(TensorName::O)},
-                                                    {&pointers.lse, lse},
-                                                    {&pointers.workspace, workspace}};
-  for (auto [pointer, bytes] : places) {
+  std::vector<std::pair<std::string, uint64_t>> needs;
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    needs.emplace_back(tensor.name, tensor.bufferBytes());
+  needs.emplace_back(manifest::workspaceName, workspace);
+  manifest::Addresses addresses;
+  for (const auto &[name, bytes] : needs) {
     if (bytes == 0)
       continue;
     auto address = placed.device->allocate(bytes, 256, "tensor");
     if (!address.ok())
       return address.error();
-    *pointer = *address;
+    addresses[name] = *address;
   }
   for (Launch &launch : placed.launches) {
     auto bound =
-        manifest::bindLaunch(launch.compiled->manifest, problemVariables(problem, &pointers));
+        manifest::bindLaunch(launch.compiled->manifest, problemVariables(problem, &addresses));
     if (!bound.ok())
       return bound.error();
     launch.binding = *std::move(bound);

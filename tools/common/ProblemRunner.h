@@ -2,8 +2,8 @@
 // to know of it, whatever it computes.
 #pragma once
 
-#include "hocket/Attention/RunForward.h"
-#include "hocket/Gemm/RunGemm.h"
+#include "Verify/Attention/RunForward.h"
+#include "Verify/Gemm/RunGemm.h"
 
 #include <functional>
 

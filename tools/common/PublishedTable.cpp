@@ -26,15 +26,16 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
     if (column == name && text.getAsInteger(10, *value))
       return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
   if (column == "dtype") {
-    Result<attention::DataType> dtype = attention::parseDataType(text);
+    Result<DataType> dtype = parseDataType(text);
     if (!dtype.ok())
       return dtype.error();
     problem.dtype = *dtype;
   }
   if (column == "mask") {
-    if (text != "causal" && text != "none")
-      return invalidInput("mask '" + text.str() + "' is unknown; known are causal, none");
-    problem.causal = text == "causal";
+    Result<attention::Visibility> mask = attention::Visibility::parse(text);
+    if (!mask.ok())
+      return mask.error();
+    problem.visibility = *mask;
   }
   if (!column.ends_with("_us") || text.empty())
     return Status::success();

@@ -3,7 +3,7 @@
 
 #include "Options.h"
 
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 namespace hocket::run {
 

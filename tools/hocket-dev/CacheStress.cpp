@@ -4,7 +4,7 @@
 #include "Output.h"
 
 #include "hocket/Jit/Jit.h"
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/File.h"
 

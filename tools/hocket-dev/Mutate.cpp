@@ -368,8 +368,8 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
       return own.error();
     trials.emplace_back(*problem, own->data);
     // The kernels are those of the first problem: no heuristic for the others.
-    if (ForwardProblem &added = trials.back().first; added.numSplits == 0)
-      added.numSplits = 1;
+    if (ForwardProblem &added = trials.back().first; added.tuning.numSplits == 0)
+      added.tuning.numSplits = 1;
     if (trials.size() > 1)
       continue;
     base = *std::move(own);
@@ -395,7 +395,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   }
   base.progress = {};
   for (auto &[problem, data] : trials) {
-    if (problem.isSplit() != trials.front().first.isSplit())
+    if (problem.tuning.isSplit() != trials.front().first.tuning.isSplit())
       return invalidInput("'--num-splits' splits some problems and not others, which the same "
                           "kernel cannot take; give it for all");
     base.data = data;

@@ -72,7 +72,7 @@ static Result<std::vector<int64_t>> readNumbers(StringRef option, const std::str
 /// The model's time for `problem` in `splits` slices; nothing if nothing splits it.
 static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProblem problem,
                                              int64_t splits, KindCaches &caches) {
-  problem.numSplits = splits;
+  problem.tuning.numSplits = splits;
   Result<FoundKernel> found = finder.find("auto", problem);
   if (!found.ok())
     return found.error().kind == ErrorKind::Unsupported

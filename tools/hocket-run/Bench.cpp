@@ -11,7 +11,7 @@
 #include "Output.h"
 #include "Subcommands.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -205,7 +205,7 @@ Status Bench::predict(BenchKernel &kernel, const std::vector<attention::PlannedL
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
   attention::ForwardProblem asked = row.problem;
-  asked.numSplits = kernel.splits;
+  asked.tuning.numSplits = kernel.splits;
   Result<FoundKernel> found = finder->find(kernel.choice, asked);
   if (!found.ok() && found.error().kind != ErrorKind::Unsupported)
     return found.error();
@@ -218,7 +218,7 @@ Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
     return std::move(cell);
   }
   cell.registered = found->registered;
-  cell.splits = std::max<int64_t>(problem->numSplits, 1);
+  cell.splits = std::max<int64_t>(problem->tuning.numSplits, 1);
   if (!device) {
     if (Status status = predict(kernel, found->launches(), *problem, cell); !status.ok())
       return status.error();

@@ -31,7 +31,7 @@ static constexpr double kLongRow = 100; // us
 
 double run::tflops(const attention::ForwardProblem &problem, double microseconds) {
   double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
-                 double(problem.seqKv) * (problem.causal ? 0.5 : 1.0);
+                 double(problem.seqKv) * problem.visibility.kind().creditedShare;
   return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
 }
 

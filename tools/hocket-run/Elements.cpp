@@ -1,7 +1,7 @@
 // Small floats go through APFloat, which knows every format; the rest are the host's own.
 #include "Elements.h"
 
-#include "hocket/Verify/Random.h"
+#include "Verify/Random.h"
 
 #include "llvm/ADT/APFloat.h"
 

@@ -12,7 +12,7 @@
 
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/ReportParts.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

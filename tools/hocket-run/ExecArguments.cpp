@@ -2,7 +2,7 @@
 // and numbers must fit their types to the bit.
 #include "ExecArguments.h"
 
-#include "hocket/Manifest/Json.h"
+#include "Manifest/Json.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"

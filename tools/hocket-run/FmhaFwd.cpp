@@ -55,7 +55,7 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   std::string json = choice->toJson(problem);
   if (selected.ok()) {
     out << "keys     " << selected->split.reason << '\n';
-    if (selected->problem.isSplit())
+    if (selected->problem.tuning.isSplit())
       out << "kernels  " << selected->kernels[0]->name << ", then " << selected->kernels[1]->name
           << '\n';
     json = addSplit(json, *selected);
@@ -129,9 +129,9 @@ static Result<int> runProblem(const Options &options) {
     out << "compiled      earlier, taken from the cache\n";
   out << time->text();
   if (time->microseconds() > 0)
-    out << llvm::format("  predicted     %.1f TFLOP/s%s\n",
-                        run::tflops(*problem, time->microseconds()),
-                        problem->causal ? " (causal counts as half)" : "");
+    out << llvm::format(
+        "  predicted     %.1f TFLOP/s%s\n", run::tflops(*problem, time->microseconds()),
+        problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
   if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
       !status.ok())
     return status.error();

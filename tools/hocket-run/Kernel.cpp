@@ -14,7 +14,7 @@
 
 #include "hocket/Jit/Jit.h"
 #include "hocket/Runtime/File.h"
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/ReportParts.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

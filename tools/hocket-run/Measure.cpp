@@ -53,15 +53,9 @@ Result<Measurement> run::measureKernel(runtime::Device &device,
   if (!plan.ok())
     return plan.error();
   Memory memory(device);
-  ForwardBuffers buffers;
-  const std::pair<Buffer *, uint64_t> wanted[] = {{&buffers.q, problem.spanBytes(TensorName::Q)},
-                                                  {&buffers.k, problem.spanBytes(TensorName::K)},
-                                                  {&buffers.v, problem.spanBytes(TensorName::V)},
-                                                  {&buffers.o, problem.spanBytes(TensorName::O)},
-                                                  {&buffers.lse, lseBytes(problem)},
-                                                  {&buffers.workspace, (*plan)->workspaceBytes()}};
-  for (auto [buffer, bytes] : wanted)
-    if (Status status = memory.place(*buffer, bytes); !status.ok())
+  Buffers buffers;
+  for (const BufferNeed &need : (*plan)->buffers())
+    if (Status status = memory.place(buffers[need.name], need.bytes); !status.ok())
       return status.error();
   std::vector<double> times;
   for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {

@@ -4,7 +4,7 @@
 #include "KernelTensors.h"
 
 #include "hocket/Manifest/NamedArguments.h"
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 namespace hocket::run {
 

@@ -202,10 +202,10 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   Result<ForwardProblem> problem = readProblem(**options);
   if (!problem.ok())
     return problem.error();
-  if (problem->isSplit())
+  if (problem->tuning.isSplit())
     return invalidInput("steady-state counts one kernel; '--num-splits " +
-                        std::to_string(problem->numSplits) + "' launches two, leave it out");
-  problem->numSplits = 1;
+                        std::to_string(problem->tuning.numSplits) + "' launches two, leave it out");
+  problem->tuning.numSplits = 1;
   Result<ForwardOptions> forward = readForwardOptions(**options);
   if (!forward.ok())
     return forward.error();

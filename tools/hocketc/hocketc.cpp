@@ -6,7 +6,7 @@
 #include "BuildAll.h"
 
 #include "hocket/Pipelines/Compiler.h"
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -187,7 +187,8 @@ static Status writeResults(const Request &request, const Compilation &compilatio
   return Status::success();
 }
 
-static Status run(Request request) {
+/// `failed`: the stage that did.
+static Status run(Request request, std::optional<Stage> &failed) {
   // A code object is longer than a text may be.
   size_t limit = request.from == Stage::HSACO ? runtime::largestFile : runtime::largestText;
   Result<std::string> input = runtime::readText(request.input, limit);
@@ -198,16 +199,16 @@ static Status run(Request request) {
       return dumpStage(request.dumpDirectory, stage, text);
     };
   std::string name = request.input == "-" ? "<stdin>" : request.input;
-  Result<Compilation> compilation = compile(*input, name, request.options);
+  Result<Compilation> compilation = compile(*input, name, request.options, &failed);
   return compilation ? writeResults(request, *compilation) : Status(compilation.error());
 }
 
-/// The way to see more is shown where there is more: `compile` names the stage that failed.
-static int fail(const Error &error, bool dumped) {
+/// `showMore`: there are stages that the user has not seen.
+static int fail(const Error &error, bool showMore = false) {
   // What has a place in a file says "error:" behind it.
   bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
   llvm::errs() << "hocketc: " << (placed ? "" : "error: ") << error.message << "\n";
-  if (!dumped && llvm::StringRef(error.message).contains("\nnote: in stage '"))
+  if (showMore)
     llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
   return 2;
 }
@@ -243,20 +244,21 @@ static int runDriver(int argc, char **argv) {
     text.consume_front("hocketc: ");
     if (text.empty()) // a bad value, of which LLVM has told standard error
       return 2;
-    return fail(invalidInput(text.trim().str()), /*dumped=*/true);
+    return fail(invalidInput(text.trim().str()));
   }
   if (all) {
     Status status = runAll();
-    return status ? 0 : fail(status.error(), /*dumped=*/true);
+    return status ? 0 : fail(status.error());
   }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{&profile, &arch})
     if (option->getNumOccurrences())
-      return fail(invalidInput("--" + option->ArgStr.str() + " needs --all"), /*dumped=*/true);
+      return fail(invalidInput("--" + option->ArgStr.str() + " needs --all"));
   Result<Request> request = readOptions();
   if (!request)
-    return fail(request.error(), /*dumped=*/true);
-  Status status = run(*request);
-  return status ? 0 : fail(status.error(), request->wantsDump);
+    return fail(request.error());
+  std::optional<Stage> failed;
+  Status status = run(*request, failed);
+  return status ? 0 : fail(status.error(), failed && !request->wantsDump);
 }
 
 int main(int argc, char **argv) {
@@ -268,5 +270,5 @@ int main(int argc, char **argv) {
     return exitStatus;
   // Cleared, or the stream's destructor would end the process with a status of its own.
   llvm::outs().clear_error();
-  return fail(hostError("cannot write standard output: " + code.message()), /*dumped=*/true);
+  return fail(hostError("cannot write standard output: " + code.message()));
 }

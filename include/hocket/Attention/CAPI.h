@@ -46,7 +46,8 @@ typedef struct hocket_strides {
   int64_t batch, sequence, head;
 } hocket_strides;
 
-/* Set by hocket_forward_problem_init to the values in brackets; change what differs. */
+/* Set by hocket_forward_problem_init to the values in brackets; change what differs. A program that
+ * was compiled with an older, shorter struct gets the defaults of what came later. */
 typedef struct hocket_forward_problem {
   uint32_t struct_bytes; /* sizeof(hocket_forward_problem); set by init, do not change */
   hocket_dtype dtype;    /* element type of Q, K, V and O [HOCKET_BF16] */
@@ -65,6 +66,7 @@ typedef struct hocket_forward_problem {
                          needs a workspace [0] */
   hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
   hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
+  const char *mask; /* by name: "none", "causal"; NULL: as `causal` says [NULL] */
 } hocket_forward_problem;
 
 void hocket_forward_problem_init(hocket_forward_problem *problem);
@@ -79,6 +81,12 @@ typedef struct hocket_buffer {
 typedef struct hocket_forward_buffers {
   hocket_buffer q, k, v, o, lse, workspace;
 } hocket_forward_buffers;
+
+/* A buffer by the name of what it holds: those that hocket_plan_buffer_name lists. */
+typedef struct hocket_named_buffer {
+  const char *name;
+  hocket_buffer buffer;
+} hocket_named_buffer;
 
 typedef struct hocket_planner_options {
   const char *architecture;   /* NULL: "gfx950" */
@@ -108,7 +116,10 @@ hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
-/* Bytes that a buffer must have at least: "q", "k", "v", "o", "lse" or "workspace". */
+/* The buffers that plans have, by number: "q", "k", "v", "o", "lse", "workspace". */
+hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count);
+hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name);
+/* Bytes that a buffer must have at least; 0: it is not needed, and need not be given. */
 hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes);
 
 /* Launches and waits. *seconds (may be NULL) receives the device time of all launches, host time in
@@ -119,6 +130,13 @@ hocket_status hocket_plan_run(hocket_plan plan, hocket_device device,
  * neither released nor unloaded, until the stream has passed it. */
 hocket_status hocket_plan_run_on(hocket_plan plan, hocket_device device,
                                  const hocket_forward_buffers *buffers, hocket_stream stream);
+/* The same two with buffers by name; those that the plan does not need may be left out. */
+hocket_status hocket_plan_run_named(hocket_plan plan, hocket_device device,
+                                    const hocket_named_buffer *buffers, size_t count,
+                                    double *seconds);
+hocket_status hocket_plan_run_named_on(hocket_plan plan, hocket_device device,
+                                       const hocket_named_buffer *buffers, size_t count,
+                                       hocket_stream stream);
 /* Gives back what the plan loaded on `device`; no run of it there may be under way. */
 hocket_status hocket_plan_unload(hocket_plan plan, hocket_device device);
 

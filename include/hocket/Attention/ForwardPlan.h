@@ -11,6 +11,7 @@
 #include "hocket/Support/RecentlyUsed.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -26,16 +27,15 @@ struct Buffer {
   uint64_t bytes = 0;
 };
 
-/// The memory of one forward. Addresses must be multiples of 16 bytes. A buffer must hold at least
-/// `ForwardProblem::spanBytes` of its tensor; `lse` [batch, heads, seqQ] float32, contiguous, if
-/// the problem wants it; `workspace` as many bytes as `ForwardPlan::workspaceBytes`. Buffers that
-/// the problem does not need are not looked at.
-struct ForwardBuffers {
-  Buffer q, k, v, o, lse, workspace;
-};
+/// The memory of one run, by name: those of `ForwardPlan::buffers`. Addresses must be multiples of
+/// 16 bytes. Buffers that the plan does not need are not looked at.
+using Buffers = std::map<std::string, Buffer, std::less<>>;
 
-/// Bytes that the buffer of LSE needs: 0 if `problem` does not want it.
-uint64_t lseBytes(const ForwardProblem &problem);
+/// Memory that a run needs.
+struct BufferNeed {
+  std::string name;
+  uint64_t bytes = 0; ///< at least; 0: not needed
+};
 
 class ForwardPlan {
 public:
@@ -46,8 +46,10 @@ public:
 
   const ForwardProblem &problem() const { return description; }
   std::span<const PlannedLaunch> launches() const { return steps; }
-  /// Device memory that the launches share; 0 unless keys are split. Its content need not be kept.
-  uint64_t workspaceBytes() const { return workspace; }
+  /// The tensors of the problem, in order, and "workspace": device memory that the launches share,
+  /// whose content need not be kept; 0 bytes unless keys are split.
+  std::span<const BufferNeed> buffers() const { return needs; }
+  uint64_t workspaceBytes() const { return needs.back().bytes; }
 
   /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
   /// stay loaded, and the device alive, until `unload` or the plan's end.
@@ -56,11 +58,11 @@ public:
   /// null, too small or misaligned, named with what was found and wanted; what loading and
   /// launching say. Reports are in the order of the launches.
   Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device,
-                                                 const ForwardBuffers &buffers) const;
+                                                 const Buffers &buffers) const;
 
   /// The same on `stream`, a stream of `device`, without waiting. Plan and buffers must live until
   /// the stream has passed the launches; what goes wrong there is reported by later calls on it.
-  Status run(runtime::Device &device, const ForwardBuffers &buffers, runtime::Stream &stream) const;
+  Status run(runtime::Device &device, const Buffers &buffers, runtime::Stream &stream) const;
 
   /// Loads the kernels on `device` without running them, so that the first run is not slower.
   Status load(runtime::Device &device) const;
@@ -80,16 +82,22 @@ private:
     LoadedKernels kernels;
     std::vector<manifest::Binding> bindings;
   };
-  Result<Prepared> prepare(runtime::Device &device, const ForwardBuffers &buffers) const;
-  Status checkBuffers(const ForwardBuffers &buffers) const;
+  Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers) const;
+  Status checkBuffers(const Buffers &buffers) const;
   Result<LoadedKernels> loaded(runtime::Device &device) const;
 
   ForwardProblem description;
   std::vector<PlannedLaunch> steps;
-  manifest::Variables variables; ///< of the problem, without pointers
-  uint64_t workspace = 0;
+  std::vector<manifest::TensorSpec> tensors; ///< of the problem
+  std::vector<BufferNeed> needs;
+  manifest::Variables variables; ///< of the problem, without addresses
   mutable std::mutex mutex; ///< of `devices`
   mutable std::unordered_map<runtime::Device *, LoadedKernels> devices;
+};
+
+/// Over what tells most problems apart: equal problems have equal hashes.
+struct ProblemHash {
+  size_t operator()(const ForwardProblem &problem) const;
 };
 
 /// Makes plans, and remembers them.
@@ -127,7 +135,7 @@ private:
   std::string architecture;
   unsigned units;
   std::mutex mutex; ///< of `plans`
-  RecentlyUsed<std::shared_ptr<const ForwardPlan>> plans;
+  RecentlyUsed<std::shared_ptr<const ForwardPlan>, ForwardProblem, ProblemHash> plans;
 };
 
 } // namespace hocket::attention

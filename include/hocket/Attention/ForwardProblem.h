@@ -1,26 +1,59 @@
-// What an attention forward computes: shapes, types, strides, mask, scale.
+// What an attention forward computes: types, head dimensions, mask, options, and shapes.
 //
 // O[b,i,h,:] = sum_j softmax_j(scale * Q[b,i,h,:] . K[b,j,h / (heads/kvHeads),:]) V[b,j,...,:],
-// over the keys j that query i sees: all, or with `causal` those with j <= i + seqKv - seqQ (bottom
-// right). A row that sees no key gives O = 0 and LSE = -inf. LSE is the natural logarithm of the
-// sum of exponentials, float32 [batch, heads, seqQ], contiguous.
+// over the keys j that query i sees (Visibility.h). A row that sees no key gives O = 0 and LSE =
+// -inf. LSE is the natural logarithm of the sum of exponentials, float32 [batch, heads, seqQ],
+// contiguous.
+//
+// Three structs, that need not know of one another: the semantics are what a kernel is compiled
+// for, the geometry is what it is launched for, the tuning is how, where there is a choice. What
+// else there is to know (variables of manifests, checks, buffers, names) is derived from them and
+// from the list of tensors.
 #pragma once
 
-#include "hocket/Manifest/Expression.h"
+#include "hocket/Attention/Visibility.h"
+#include "hocket/Manifest/Tensors.h"
+#include "hocket/Support/DataType.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace hocket::attention {
 
-/// The element type of Q, K, V and O; all 16 bits.
-enum class DataType { BF16, FP16 };
-/// "bf16" or "fp16".
-std::string_view toString(DataType type);
-Result<DataType> parseDataType(std::string_view text);
+/// What is computed, whatever the sizes.
+struct ForwardSemantics {
+  DataType dtype = DataType::BF16; ///< of Q, K, V and O; 16 bits
+  int64_t headDim = 128;           ///< of Q and K
+  int64_t headDimV = 128;          ///< of V and O
+  Visibility visibility;
+  bool wantLse = false;
+  /// Q may be multiplied by the scale and rounded again before the product: faster, and less
+  /// accurate (docs/Accuracy.md).
+  bool fastScale = false;
+  /// A tensor is added to the scores. No kernel does so yet; asking for it is refused by name.
+  bool bias = false;
+
+  /// "d128_bf16_causal", "d192x128_fp16_none": how kernels for it are called.
+  std::string kernelSuffix() const;
+  bool operator==(const ForwardSemantics &) const = default;
+};
+
+/// An option of the semantics that is on or off; those there are say how it is spelt.
+struct ForwardFlag {
+  std::string_view name;   ///< in `attn.forward` and the registry: "fast_scale"
+  std::string_view option; ///< on command lines, without dashes: "fast-scale"
+  std::string_view suffix; ///< of a variant's name: "fast"
+  bool ForwardSemantics::*value;
+  /// What combines the slices of split KV has it, too.
+  bool ofCombine = false;
+};
+std::span<const ForwardFlag> forwardFlags();
 
 /// The order of dimensions in memory: batch, sequence, head, dim or batch, head, sequence, dim.
 enum class Layout { BSHD, BHSD };
@@ -33,76 +66,65 @@ struct TensorStrides {
   bool operator==(const TensorStrides &) const = default;
 };
 
-/// The extents of one tensor: `sequence` is seqQ or seqKv, `heads` heads or kvHeads.
-struct TensorShape {
-  int64_t batch = 0, sequence = 0, heads = 0, dim = 0;
-  int64_t rows() const { return batch * sequence * heads; }
-  int64_t elements() const { return rows() * dim; }
-};
-
-/// The four tensors of a forward problem.
-enum class TensorName { Q, K, V, O };
-/// "q", "k", "v", "o".
-std::string_view toString(TensorName tensor);
-
-/// Rows that a kernel may treat as one tile; a tile must span less than 2 GiB.
-inline constexpr int64_t queryTileRows = 256;
-inline constexpr int64_t keyTileRows = 256;
-
-/// The most slices that keys may be split into: each has a result of its own in the workspace.
-inline constexpr int64_t mostSplits = 1024;
-
-struct ForwardProblem {
-  DataType dtype = DataType::BF16;
+/// Tensors of one shape for the whole batch.
+struct DenseGeometry {
   int64_t batch = 1;
   int64_t heads = 1;   ///< query heads
   int64_t kvHeads = 1; ///< divides heads
   int64_t seqQ = 1;
   int64_t seqKv = 1;
-  int64_t headDim = 128;  ///< of Q and K
-  int64_t headDimV = 128; ///< of V and O
-  bool causal = false;
-  std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
-  bool wantLse = false;
-  /// Q may be multiplied by the scale and rounded again before the product: faster, and less
-  /// accurate (docs/Accuracy.md).
-  bool fastScale = false;
-  /// A tensor is added to the scores. No kernel does so yet; asking for it is refused by name.
-  bool bias = false;
+  Layout layout = Layout::BSHD;
+  /// Explicit strides, by the names of tensors, instead of those of the dense `layout`.
+  std::map<std::string, TensorStrides, std::less<>> strides;
+
+  Lengths lengths() const { return {seqQ, seqKv}; }
+  bool operator==(const DenseGeometry &) const = default;
+};
+
+/// The most slices that keys may be split into: each has a result of its own in the workspace.
+inline constexpr int64_t mostSplits = 1024;
+
+/// How it is computed, where there is a choice. Nothing of it changes what is.
+struct ForwardTuning {
   /// Slices of the keys that workgroups of their own work on (docs/SplitKV.md): 0 as the heuristic
   /// says, 1 for none, more: so many.
   int64_t numSplits = 0;
-  Layout layout = Layout::BSHD;
-  /// Explicit strides per tensor, instead of those of the dense `layout`.
-  std::optional<TensorStrides> strides[4] = {};
 
   bool isSplit() const { return numSplits > 1; }
+  bool operator==(const ForwardTuning &) const = default;
+};
+
+struct ForwardProblem : ForwardSemantics, DenseGeometry {
+  std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
+  ForwardTuning tuning;
+
   double effectiveScale() const;
-  TensorShape shape(TensorName tensor) const;
-  TensorStrides stridesOf(TensorName tensor) const;
-  /// Bytes from the first to behind the last element of `tensor`.
-  uint64_t spanBytes(TensorName tensor) const;
-  /// Keys that query `row` sees: 0 to seqKv.
-  int64_t visibleKeys(int64_t row) const;
+  /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch, head and sequence (of
+  /// LSE, the sequence is the row).
+  std::vector<manifest::TensorSpec> tensors() const;
+  /// The one called `name`, which must be one of them.
+  manifest::TensorSpec tensor(std::string_view name) const;
+  /// Whether `row` of a sequence sees `key`, and the keys outside of which it sees none.
+  bool sees(int64_t row, int64_t key) const { return visibility.sees(row, key, lengths()); }
+  KeyRange visibleKeys(int64_t row) const { return visibility.range(row, lengths()); }
   /// One line that says everything: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd lse"; strides
   /// ("k=32768,128,4096": batch, sequence, head), scale and splits only where they are given.
   std::string describe() const;
+  bool operator==(const ForwardProblem &) const = default;
 };
+
+/// The strides of a tensor with all three dimensions.
+TensorStrides stridesOf(const manifest::TensorSpec &tensor);
 
 /// Checks what no kernel takes: an extent below 1, a head ratio that is not whole, a scale that is
-/// not finite, a number of splits out of range, a negative or overflowing stride, rows of O that
-/// overlap, a tile of 2 GiB or more. InvalidInput; the message names the field as hocket-run spells
-/// it, without dashes.
+/// not finite, a number of splits out of range, strides of what is no tensor, and what
+/// `manifest::validate` refuses of a tensor. InvalidInput; the message names the field as
+/// hocket-run spells it, without dashes.
 Status validate(const ForwardProblem &problem);
 
-/// Device addresses of a problem's tensors; `lse` and `workspace` may be 0.
-struct ForwardPointers {
-  uint64_t q = 0, k = 0, v = 0, o = 0, lse = 0, workspace = 0;
-};
-
-/// The variables that a manifest may use (docs/Manifest.md). Without `pointers` those six are
-/// absent.
+/// The variables that a manifest may use (docs/Manifest.md). Without `addresses` those of tensors
+/// and workspace are absent.
 manifest::Variables problemVariables(const ForwardProblem &problem,
-                                     const ForwardPointers *pointers = nullptr);
+                                     const manifest::Addresses *addresses = nullptr);
 
 } // namespace hocket::attention

@@ -8,9 +8,9 @@
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"
-#include "hocket/Manifest/Expression.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -26,20 +26,14 @@ struct HeadDims {
 };
 
 /// What one compiled form of a registered kernel is specialised for.
-struct KernelVariant {
-  DataType dtype = DataType::BF16;
-  HeadDims headDims;
-  bool causal = false, lse = false, fastScale = false;
-  bool operator==(const KernelVariant &) const = default;
-};
+using KernelVariant = ForwardSemantics;
 
 struct KernelEntry;
 
-/// The variant that `problem` needs; of `entry`, which may depend on less of the problem.
-KernelVariant variantOf(const ForwardProblem &problem);
-KernelVariant variantOf(const KernelEntry &entry, const ForwardProblem &problem);
 /// The problem with extents of 1 that needs `variant`.
 ForwardProblem exampleOf(const KernelVariant &variant);
+/// The variant of `entry`, which may depend on less than all of `problem`, that it needs.
+KernelVariant variantOf(const KernelEntry &entry, const ForwardProblem &problem);
 
 /// What part of a plan a kernel is.
 enum class KernelRole {
@@ -66,6 +60,18 @@ struct KernelCost {
   double cycles(int64_t tiles, int64_t together) const;
 };
 
+/// How a kernel is made, where there is a choice; every one computes the same.
+struct KernelTuning {
+  std::string schedule;   ///< of kernels/schedules
+  int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
+  int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
+  std::string blockOrder; ///< "heavy_first" or "linear"
+};
+
+/// The values that options of the semantics (`forwardFlags`) may have, by the options' names. One
+/// that is not in it may only be off.
+using FlagChoices = std::map<std::string, std::vector<bool>, std::less<>>;
+
 /// A registered kernel.
 struct KernelEntry {
   std::string name;    ///< unique; letters, digits and underscores
@@ -78,16 +84,11 @@ struct KernelEntry {
   /// Other head dimensions that it takes when it can be compiled: multiples of this (0: none), at
   /// most `headDimMax`.
   int64_t headDimMultiple = 0, headDimMax = 0;
-  std::vector<bool> causal;    ///< without and with causal mask
-  std::vector<bool> lse;       ///< without and with log-sum-exp
-  std::vector<bool> fastScale; ///< without and with `ForwardProblem::fastScale`
+  std::vector<Visibility> masks;
+  FlagChoices flags;
   int64_t maxSequence = 0;     ///< of seqQ and of seqKv
   int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
-  // How it is made.
-  std::string schedule;          ///< of kernels/schedules
-  int64_t waves = 0;             ///< of a workgroup, 32 query rows each; 0: as the head size wants
-  int64_t kvTile = 0;            ///< keys of a tile; 0: as the head size wants
-  std::string blockOrder;        ///< "heavy_first" or "linear"
+  KernelTuning tuning;         ///< how it is made
   std::vector<KernelCost> costs; ///< of chips and head dimensions for which it is known
   // When it is the one to take.
   int64_t priority = 0;      ///< higher is asked first; no two entries have the same
@@ -95,6 +96,8 @@ struct KernelEntry {
   std::string because;       ///< where the threshold in `pays` comes from
 
   bool takes(HeadDims dims) const;
+  /// Values of `flag` that it takes.
+  std::vector<bool> choicesOf(const ForwardFlag &flag) const;
   /// What a workgroup costs; null: not known.
   const KernelCost *costOf(HeadDims dims, std::string_view architecture) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
@@ -108,7 +111,8 @@ struct KernelProfile {
   std::string name, summary;
   std::vector<std::string> kernels;
   std::vector<DataType> dtypes;
-  std::vector<bool> causal, lse, fastScale;
+  std::vector<Visibility> masks;
+  FlagChoices flags;
 
   bool contains(const KernelEntry &entry, const KernelVariant &variant) const;
 };

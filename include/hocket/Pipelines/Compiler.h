@@ -47,9 +47,11 @@ struct Compilation {
 };
 
 /// Compiles `text`; `name` is what messages call it. An error's message carries all diagnostics,
-/// each with its place, and the stage that failed. The work is done on a thread of its own with a
+/// each with its place, and the stage that failed, which `failed` gets, too, if it is not null;
+/// what is refused before any stage leaves it empty. The work is done on a thread of its own with a
 /// large stack, `onStage` is called there too; the caller waits.
 Result<Compilation> compile(std::string_view text, std::string_view name,
-                            const CompileOptions &options = {});
+                            const CompileOptions &options = {},
+                            std::optional<Stage> *failed = nullptr);
 
 } // namespace hocket

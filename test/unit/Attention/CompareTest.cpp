@@ -1,7 +1,7 @@
 // The verdict must be able to say no: each rule is violated alone, just above and just below its
 // limit.
-#include "hocket/Attention/Reference.h"
-#include "hocket/Verify/DeviceTensor.h"
+#include "Verify/Attention/Reference.h"
+#include "Verify/DeviceTensor.h"
 
 #include <cmath>
 #include <cstring>
@@ -20,7 +20,7 @@ struct Fixture {
     problem.heads = problem.kvHeads = 2;
     problem.seqQ = seqQ;
     problem.seqKv = seqKv;
-    problem.causal = causal;
+    problem.visibility = causal ? Visibility::causal() : Visibility();
     problem.wantLse = true;
     inputs = generateInputs(problem, DataKind::Normal, 8);
     reference = computeReference(problem, inputs, chooseRows(problem, 1 << 20, 0));

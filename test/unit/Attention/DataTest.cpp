@@ -1,6 +1,6 @@
 // The generators keep their promises: determinism, rounding, and the property each kind is named
 // for.
-#include "hocket/Attention/Data.h"
+#include "Verify/Attention/Data.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ static ForwardProblem makeProblem(DataType type, bool causal = false) {
   problem.kvHeads = 2;
   problem.seqQ = 70;
   problem.seqKv = 400;
-  problem.causal = causal;
+  problem.visibility = causal ? Visibility::causal() : Visibility();
   return problem;
 }
 
@@ -145,7 +145,7 @@ TEST(Data, OneHotPicksOneVisibleKey) {
   problem.seqKv = 100;
   ForwardInputs inputs = generateInputs(problem, DataKind::OneHot, 4);
   for (int64_t row = 0; row < 560; row += 7) {
-    int64_t visible = problem.visibleKeys(row % problem.seqQ);
+    int64_t visible = problem.visibleKeys(row % problem.seqQ).size();
     std::vector<double> scores;
     for (int64_t key = 0; key != visible; ++key)
       scores.push_back(score(problem, inputs, row, key));

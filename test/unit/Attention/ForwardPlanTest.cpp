@@ -53,16 +53,16 @@ protected:
     return made.ok() ? *made : nullptr;
   }
   /// Buffers that fit `problem` exactly.
-  static ForwardBuffers buffersFor(const ForwardProblem &problem) {
-    ForwardBuffers buffers;
-    buffers.q = {0x10000, problem.spanBytes(TensorName::Q)};
-    buffers.k = {0x20000, problem.spanBytes(TensorName::K)};
-    buffers.v = {0x30000, problem.spanBytes(TensorName::V)};
-    buffers.o = {0x40000, problem.spanBytes(TensorName::O)};
-    buffers.lse = {0x50000, lseBytes(problem)};
+  static Buffers buffersFor(const ForwardProblem &problem) {
+    Buffers buffers;
+    buffers["q"] = {0x10000, problem.tensor("q").spanBytes()};
+    buffers["k"] = {0x20000, problem.tensor("k").spanBytes()};
+    buffers["v"] = {0x30000, problem.tensor("v").spanBytes()};
+    buffers["o"] = {0x40000, problem.tensor("o").spanBytes()};
+    buffers["lse"] = {0x50000, problem.tensor("lse").bufferBytes()};
     return buffers;
   }
-  std::string runError(const ForwardPlan &plan, const ForwardBuffers &buffers) {
+  std::string runError(const ForwardPlan &plan, const Buffers &buffers) {
     auto result = plan.run(device, buffers);
     return result.ok() ? "no error" : result.error().message;
   }
@@ -105,19 +105,19 @@ TEST_F(Plans, RememberedAreThoseThatWereAskedForLast) {
 
 TEST_F(Plans, RunLaunchesWithTheProblemsGridAndPointers) {
   problem.seqQ = 33;
-  ForwardBuffers buffers = buffersFor(problem);
+  Buffers buffers = buffersFor(problem);
   auto reports = plan(problem)->run(device, buffers);
   ASSERT_TRUE(reports.ok()) << reports.error().message;
   ASSERT_EQ(device.launches.size(), 1u);
   EXPECT_EQ(device.launches[0].shape.grid.x, 33u);
   uint64_t q = 0;
   std::memcpy(&q, device.launches[0].kernarg.data(), 8);
-  EXPECT_EQ(q, buffers.q.address);
+  EXPECT_EQ(q, buffers["q"].address);
 }
 
 TEST_F(Plans, AModuleIsLoadedOnceADevice) {
   auto made = plan(problem);
-  ForwardBuffers buffers = buffersFor(problem);
+  Buffers buffers = buffersFor(problem);
   ASSERT_TRUE(made->load(device).ok());
   ASSERT_TRUE(made->run(device, buffers).ok());
   ASSERT_TRUE(made->run(device, buffers).ok());
@@ -131,28 +131,31 @@ TEST_F(Plans, BuffersAreCheckedByName) {
   problem.seqQ = 10;
   problem.wantLse = true;
   auto made = plan(problem);
-  ForwardBuffers buffers = buffersFor(problem);
+  Buffers buffers = buffersFor(problem);
   EXPECT_EQ(runError(*made, buffers), "no error");
-  for (auto [member, name] :
-       {std::pair(&ForwardBuffers::q, "q"), std::pair(&ForwardBuffers::k, "k"),
-        std::pair(&ForwardBuffers::v, "v"), std::pair(&ForwardBuffers::o, "o"),
-        std::pair(&ForwardBuffers::lse, "lse")}) {
-    ForwardBuffers changed = buffers;
-    (changed.*member).address = 0;
+  for (const char *name : {"q", "k", "v", "o", "lse"}) {
+    Buffers changed = buffers;
+    changed[name].address = 0;
     std::string quoted = "buffer '" + std::string(name) + "'";
     EXPECT_THAT(runError(*made, changed), HasSubstr(quoted + " is null"));
     changed = buffers;
-    (changed.*member).bytes -= 1;
+    changed[name].bytes -= 1;
     EXPECT_THAT(runError(*made, changed),
-                HasSubstr(quoted + " has " + std::to_string((changed.*member).bytes) + " bytes, " +
-                          std::to_string((changed.*member).bytes + 1) + " are needed"));
+                HasSubstr(quoted + " has " + std::to_string(changed[name].bytes) + " bytes, " +
+                          std::to_string(changed[name].bytes + 1) + " are needed"));
     changed = buffers;
-    (changed.*member).address += 8;
+    changed[name].address += 8;
     EXPECT_THAT(runError(*made, changed), HasSubstr(quoted + " is at an address that is 8 beyond"));
+    changed.erase(name);
+    EXPECT_THAT(runError(*made, changed), HasSubstr(quoted + " is null"));
   }
+  Buffers misspelt = buffers;
+  misspelt["p"] = buffers["q"];
+  EXPECT_EQ(runError(*made, misspelt),
+            "there is no buffer 'p'; known are q, k, v, o, lse, workspace");
   // What the problem does not need is not looked at.
   problem.wantLse = false;
-  buffers.lse = {};
+  buffers["lse"] = {};
   EXPECT_EQ(runError(*plan(problem), buffers), "no error");
 }
 
@@ -161,22 +164,22 @@ TEST_F(Plans, AWorkspaceIsAskedForAndChecked) {
   problem.seqQ = 7;
   auto made = plan(problem);
   EXPECT_EQ(made->workspaceBytes(), 700u);
-  ForwardBuffers buffers = buffersFor(problem);
+  Buffers buffers = buffersFor(problem);
   EXPECT_THAT(runError(*made, buffers), HasSubstr("buffer 'workspace' is null, 700 bytes"));
-  buffers.workspace = {0x60000, 700};
+  buffers["workspace"] = {0x60000, 700};
   EXPECT_EQ(runError(*made, buffers), "no error");
 }
 
 TEST_F(Plans, LaunchesRunInOrderAndShareTheLargestWorkspace) {
-  KernelVariant variant = variantOf({});
+  KernelVariant variant = KernelVariant();
   const KernelEntry &entry = KernelRegistry::shipped()->kernels().front();
   FakeSource small("10"), large("1000");
   auto made = ForwardPlan::make(problem, {{"first", *small.get(entry, variant, "gfx950")},
                                           {"second", *large.get(entry, variant, "gfx950")}});
   ASSERT_TRUE(made.ok());
   EXPECT_EQ((*made)->workspaceBytes(), 1000u);
-  ForwardBuffers buffers = buffersFor(problem);
-  buffers.workspace = {0x60000, 1000};
+  Buffers buffers = buffersFor(problem);
+  buffers["workspace"] = {0x60000, 1000};
   auto reports = (*made)->run(device, buffers);
   ASSERT_TRUE(reports.ok()) << reports.error().message;
   EXPECT_EQ(reports->size(), 2u);
@@ -231,7 +234,7 @@ protected:
 
   llvm::SmallString<128> directory;
   const KernelEntry *entry = nullptr;
-  KernelVariant variant = variantOf({});
+  KernelVariant variant = KernelVariant();
   std::string name;
 };
 } // namespace
@@ -244,7 +247,7 @@ TEST_F(Bundles, GiveBackWhatWasWritten) {
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   EXPECT_EQ((*kernel)->codeObject, "code of " + name);
   EXPECT_EQ((*kernel)->origin, KernelOrigin::File);
-  variant.causal = true;
+  variant.visibility = Visibility::causal();
   EXPECT_EQ((*bundle)->get(*entry, variant, "gfx950").error().kind, ErrorKind::NotFound);
 }
 
@@ -256,7 +259,7 @@ TEST_F(Bundles, AreAskedBeforeOtherSources) {
   ASSERT_EQ((*KernelRegistry::shipped()->select(problem, "gfx950"))->name, entry->name);
   ASSERT_TRUE(both.plan(problem).ok());
   EXPECT_EQ(source->asked, 0);
-  problem.causal = true;
+  problem.visibility = Visibility::causal();
   ASSERT_TRUE(both.plan(problem).ok());
   EXPECT_EQ(source->asked, 1);
 }

@@ -30,27 +30,27 @@ template <typename Change> static std::string errorWith(Change change) {
 
 TEST(ForwardProblem, HasDenseStrides) {
   ForwardProblem problem = makeProblem();
-  EXPECT_EQ(problem.stridesOf(TensorName::K), (TensorStrides{300 * 2 * 128, 2 * 128, 128}));
+  EXPECT_EQ(stridesOf(problem.tensor("k")), (TensorStrides{300 * 2 * 128, 2 * 128, 128}));
   problem.layout = Layout::BHSD;
-  EXPECT_EQ(problem.stridesOf(TensorName::Q), (TensorStrides{8 * 100 * 128, 128, 100 * 128}));
-  EXPECT_EQ(problem.spanBytes(TensorName::Q), 2u * 2 * 8 * 100 * 128);
+  EXPECT_EQ(stridesOf(problem.tensor("q")), (TensorStrides{8 * 100 * 128, 128, 100 * 128}));
+  EXPECT_EQ(problem.tensor("q").spanBytes(), 2u * 2 * 8 * 100 * 128);
 }
 
 TEST(ForwardProblem, AlignsTheCausalMaskToTheBottomRight) {
   ForwardProblem problem = makeProblem();
-  EXPECT_EQ(problem.visibleKeys(0), 300);
-  problem.causal = true;
-  EXPECT_EQ(problem.visibleKeys(0), 201);
-  EXPECT_EQ(problem.visibleKeys(99), 300);
+  EXPECT_EQ(problem.visibleKeys(0), (KeyRange{0, 300}));
+  problem.visibility = Visibility::causal();
+  EXPECT_EQ(problem.visibleKeys(0), (KeyRange{0, 201}));
+  EXPECT_EQ(problem.visibleKeys(99), (KeyRange{0, 300}));
   problem.seqKv = 40;
-  EXPECT_EQ(problem.visibleKeys(59), 0);
-  EXPECT_EQ(problem.visibleKeys(60), 1);
-  EXPECT_EQ(problem.visibleKeys(99), 40);
+  EXPECT_EQ(problem.visibleKeys(59), (KeyRange{0, 0}));
+  EXPECT_EQ(problem.visibleKeys(60), (KeyRange{0, 1}));
+  EXPECT_EQ(problem.visibleKeys(99), (KeyRange{0, 40}));
 }
 
 TEST(ForwardProblem, DescribesItself) {
   ForwardProblem problem = makeProblem();
-  problem.causal = true;
+  problem.visibility = Visibility::causal();
   EXPECT_EQ(problem.describe(), "bf16 B2 H8/2 Sq100 Skv300 D128 causal bshd");
   EXPECT_DOUBLE_EQ(problem.effectiveScale(), 1 / std::sqrt(128.0));
 }
@@ -75,23 +75,25 @@ TEST(ForwardProblem, RefusesExtentsByName) {
 }
 
 TEST(ForwardProblem, RefusesStridesByName) {
-  auto strided = [](TensorName tensor, TensorStrides strides) {
-    return errorWith([&](auto &p) { p.strides[static_cast<size_t>(tensor)] = strides; });
+  auto strided = [](const char *tensor, TensorStrides strides) {
+    return errorWith([&](auto &p) { p.strides[tensor] = strides; });
   };
-  EXPECT_EQ(strided(TensorName::K, {0, 128, -1}),
+  EXPECT_EQ(strided("k", {0, 128, -1}),
             "the head stride of 'k' is -1, negative strides are not supported");
-  EXPECT_EQ(strided(TensorName::Q, {-5, 128, 1}),
+  EXPECT_EQ(strided("q", {-5, 128, 1}),
             "the batch stride of 'q' is -5, negative strides are not supported");
   EXPECT_THAT(
-      strided(TensorName::V, {0, int64_t(1) << 25, 0}),
+      strided("v", {0, int64_t(1) << 25, 0}),
       testing::HasSubstr("the sequence stride of 'v' is 33554432 elements, a tile of 256 rows"));
-  EXPECT_THAT(strided(TensorName::Q, {0, 0, INT64_MAX}),
+  EXPECT_THAT(strided("q", {0, 0, INT64_MAX}),
               testing::HasSubstr("tensor 'q' spans more than"));
   EXPECT_THAT(
-      strided(TensorName::O, {0, 128, 128 * 100}),
+      strided("o", {0, 128, 128 * 100}),
       testing::HasSubstr("the strides of 'o' make its rows overlap: a stride of 0 elements"));
-  EXPECT_EQ(strided(TensorName::K, {0, 128, 0}), "valid") << "inputs may be broadcast";
-  EXPECT_EQ(strided(TensorName::O, {int64_t(1) << 33, 1024, 128}), "valid") << "offsets pass 4 GiB";
+  EXPECT_EQ(strided("lse", {100, 1, 100}),
+            "strides are given for 'lse'; tensors with strides are q, k, v, o");
+  EXPECT_EQ(strided("k", {0, 128, 0}), "valid") << "inputs may be broadcast";
+  EXPECT_EQ(strided("o", {int64_t(1) << 33, 1024, 128}), "valid") << "offsets pass 4 GiB";
 }
 
 TEST(ForwardProblem, ParsesItsWords) {
@@ -109,7 +111,14 @@ TEST(ForwardProblem, GivesVariablesToManifests) {
   EXPECT_EQ(without.at("kv_heads").asInteger(), 2);
   EXPECT_EQ(without.at("is_bf16").asInteger(), 1);
   EXPECT_EQ(without.at("v_bytes").asInteger(), 2 * 2 * 2 * 300 * 128);
-  ForwardPointers pointers;
-  pointers.lse = 77;
-  EXPECT_EQ(problemVariables(problem, &pointers).at("lse").asInteger(), 77);
+  EXPECT_EQ(without.at("causal").asInteger(), 0);
+  EXPECT_EQ(without.at("mask_left").asInteger(), -1);
+  EXPECT_EQ(without.at("mask_right").asInteger(), -1);
+  EXPECT_EQ(without.at("want_lse").asInteger(), 0);
+  EXPECT_EQ(without.at("lse_stride_b").asInteger(), 8 * 100);
+  manifest::Addresses addresses = {{"lse", 77}};
+  manifest::Variables with = problemVariables(problem, &addresses);
+  EXPECT_EQ(with.at("lse").asInteger(), 77);
+  EXPECT_EQ(with.at("q").asInteger(), 0);
+  EXPECT_EQ(with.at("workspace").asInteger(), 0);
 }

@@ -45,7 +45,7 @@ TEST(Kernels, TheShippedRegistryIsWellFormed) {
     for (const KernelVariant &variant : entry.variants()) {
       bool always = false;
       ForwardProblem problem = exampleOf(variant);
-      problem.numSplits = entry.role == KernelRole::Whole ? 1 : 2;
+      problem.tuning.numSplits = entry.role == KernelRole::Whole ? 1 : 2;
       for (const KernelEntry &other : registry->kernels())
         always |= other.role == entry.role && other.pays.text() == "1" &&
                   brokenRules(other, problem, "gfx950").empty();
@@ -124,6 +124,8 @@ TEST(Kernels, AnotherArchitectureHasNoNearestProblem) {
 }
 
 namespace {
+constexpr MaskKind kNobodysMask{.name = "nobodys", .left = 3};
+
 struct RuleCase {
   const char *field;
   void (*spoil)(ForwardProblem &);
@@ -137,7 +139,9 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
       {"dtype", [](ForwardProblem &p) { p.dtype = DataType::FP16; }},
       {"head-dim", [](ForwardProblem &p) { p.headDim = p.headDimV = 64; }},
       {"head-dim-v", [](ForwardProblem &p) { p.headDimV = 64; }},
+      {"mask", [](ForwardProblem &p) { p.visibility = Visibility(kNobodysMask); }},
       {"fast-scale", [](ForwardProblem &p) { p.fastScale = true; }},
+      {"bias", [](ForwardProblem &p) { p.bias = true; }},
       {"seq-q", [](ForwardProblem &p) { p.seqQ = 4097; }},
       {"seq-kv", [](ForwardProblem &p) { p.seqKv = 5000; }},
       {"heads", [](ForwardProblem &p) { p.heads = 9'000'000, p.kvHeads = 3; }},
@@ -145,7 +149,7 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
       {"the sequence stride of 'k'",
        [](ForwardProblem &p) {
          p.seqKv = 3;
-         p.strides[1] = TensorStrides{1000, 129, 128};
+         p.strides["k"] = TensorStrides{1000, 129, 128};
        }},
   };
   for (const RuleCase &item : cases) {
@@ -162,6 +166,20 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
   }
 }
 
+TEST(Kernels, OptionsMultiplyVariantsAndNameThem) {
+  Result<KernelRegistry> registry =
+      parse(entryText("a", 1, "1", R"("head_dims": [[128, 64]], "bias": [false, true])"));
+  ASSERT_TRUE(registry.ok()) << registry.error().message;
+  std::vector<std::string> names;
+  for (const KernelVariant &variant : registry->kernels().front().variants())
+    names.push_back(registry->kernels().front().variantName(variant));
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "a_d128x64_bf16_none", "a_d128x64_bf16_none_bias",
+                       "a_d128x64_bf16_none_lse", "a_d128x64_bf16_none_lse_bias",
+                       "a_d128x64_bf16_causal", "a_d128x64_bf16_causal_bias",
+                       "a_d128x64_bf16_causal_lse", "a_d128x64_bf16_causal_lse_bias"}));
+}
+
 TEST(Kernels, ProfilesSelectVariants) {
   Result<KernelRegistry> registry =
       parse(entryText("a", 2, "1") + "," + entryText("b", 1, "1"),
@@ -175,7 +193,7 @@ TEST(Kernels, ProfilesSelectVariants) {
       if ((*profile)->contains(entry, variant)) {
         ++count;
         EXPECT_EQ(entry.name, "b");
-        EXPECT_TRUE(variant.causal);
+        EXPECT_EQ(variant.visibility, Visibility::causal());
       }
   EXPECT_EQ(count, 2u); // with and without LSE
   EXPECT_THAT(registry->findProfile("q").error().message, HasSubstr("no profile 'q'; known are p"));
@@ -209,6 +227,12 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
     {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
               HasSubstr("arch must be one of the kernel's"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": [0])"))),
+              HasSubstr("expected true or false at registry.kernels[0].bias[0]"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": true)"))),
+              HasSubstr("expected a list at registry.kernels[0].bias"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": [])"))),
+              HasSubstr("one of its lists is empty"));
   EXPECT_THAT(errorOf(parse(entryText("a b", 1, "1"))),
               HasSubstr("expected letters, digits and underscores"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1") + "," + entryText("b", 1, "1"))),

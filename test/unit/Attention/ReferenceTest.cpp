@@ -1,5 +1,5 @@
 // The blocked reference against attention written down as the definition says it.
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 
 #include <cmath>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ static void naiveRow(const ForwardProblem &problem, const ForwardInputs &inputs,
   int64_t group = row / problem.seqQ, batch = group / problem.heads;
   int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
   int64_t base = (batch * problem.kvHeads + kvHead) * problem.seqKv;
-  int64_t visible = problem.visibleKeys(row % problem.seqQ);
+  int64_t visible = problem.visibleKeys(row % problem.seqQ).size();
   o.assign(problem.headDimV, 0.0);
   lse = -INFINITY;
   if (visible == 0)
@@ -44,7 +44,7 @@ static void compareWithNaive(const ForwardProblem &problem, DataKind kind) {
   ForwardInputs inputs = generateInputs(problem, kind, 11);
   ForwardReference reference =
       computeReference(problem, inputs, chooseRows(problem, 1 << 20, 0), 2);
-  ASSERT_EQ(reference.rows.size(), static_cast<size_t>(problem.shape(TensorName::O).rows()));
+  ASSERT_EQ(reference.rows.size(), static_cast<size_t>(problem.tensor("o").rows()));
   for (size_t i = 0; i < reference.rows.size(); i += 3) {
     std::vector<double> o;
     double lse;
@@ -65,7 +65,7 @@ static ForwardProblem makeProblem(int64_t seqQ, int64_t seqKv, bool causal) {
   problem.kvHeads = 2;
   problem.seqQ = seqQ;
   problem.seqKv = seqKv;
-  problem.causal = causal;
+  problem.visibility = causal ? Visibility::causal() : Visibility();
   return problem;
 }
 

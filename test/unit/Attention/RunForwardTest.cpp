@@ -1,6 +1,6 @@
 // Running and judging a kernel, with a device of the test's own: it computes attention on the host,
 // rightly or with one fault at a time, so that every check of `runForward` is seen to fire.
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 
 #include "llvm/Support/JSON.h"
 #include <cstring>
@@ -97,7 +97,7 @@ private:
   template <typename T> void store(DeviceAddress address, T value) {
     (void)copyToDevice(address, std::as_bytes(std::span(&value, 1))).ok();
   }
-  std::vector<uint16_t> gather(TensorName name, DeviceAddress base);
+  std::vector<uint16_t> gather(const char *name, DeviceAddress base);
   void applyFault(const uint64_t (&pointers)[6]);
 
   ForwardProblem problem;
@@ -110,21 +110,22 @@ private:
 };
 } // namespace
 
-static uint64_t offsetOf(const ForwardProblem &problem, TensorName name, int64_t row) {
-  TensorShape shape = problem.shape(name);
-  TensorStrides strides = problem.stridesOf(name);
-  int64_t group = row / shape.sequence;
-  return 2 * (group / shape.heads * strides.batch + group % shape.heads * strides.head +
-              row % shape.sequence * strides.sequence);
+static uint64_t offsetOf(const ForwardProblem &problem, const char *name, int64_t row) {
+  manifest::TensorSpec tensor = problem.tensor(name);
+  int64_t heads = tensor.dimensions[1].extent, sequence = tensor.dimensions[2].extent;
+  TensorStrides strides = stridesOf(tensor);
+  int64_t group = row / sequence;
+  return 2 * (group / heads * strides.batch + group % heads * strides.head +
+              row % sequence * strides.sequence);
 }
 
-std::vector<uint16_t> FakeDevice::gather(TensorName name, DeviceAddress base) {
-  TensorShape shape = problem.shape(name);
-  std::vector<uint16_t> dense(shape.elements());
-  for (int64_t row = 0; row != shape.rows(); ++row)
-    (void)copyFromDevice(
-        std::as_writable_bytes(std::span(dense).subspan(row * shape.dim, shape.dim)),
-        base + offsetOf(problem, name, row))
+std::vector<uint16_t> FakeDevice::gather(const char *name, DeviceAddress base) {
+  manifest::TensorSpec tensor = problem.tensor(name);
+  int64_t dim = tensor.rowElements;
+  std::vector<uint16_t> dense(tensor.elements());
+  for (int64_t row = 0; row != tensor.rows(); ++row)
+    (void)copyFromDevice(std::as_writable_bytes(std::span(dense).subspan(row * dim, dim)),
+                         base + offsetOf(problem, name, row))
         .ok();
   return dense;
 }
@@ -133,18 +134,18 @@ void FakeDevice::applyFault(const uint64_t (&pointers)[6]) {
   uint64_t o = pointers[3];
   switch (fault) {
   case Fault::WritesNan:
-    return store<uint16_t>(o + offsetOf(problem, TensorName::O, 5), 0x7fc0);
+    return store<uint16_t>(o + offsetOf(problem, "o", 5), 0x7fc0);
   case Fault::WritesBehindO:
-    return store<uint16_t>(o + problem.spanBytes(TensorName::O) + 100, 0);
+    return store<uint16_t>(o + problem.tensor("o").spanBytes() + 100, 0);
   case Fault::WritesInFrontOfO:
     return store<uint16_t>(o - 2, 0);
   case Fault::WritesBetweenRows:
-    return store<uint16_t>(o + offsetOf(problem, TensorName::O, 5) + 2 * problem.headDimV, 0);
+    return store<uint16_t>(o + offsetOf(problem, "o", 5) + 2 * problem.headDimV, 0);
   case Fault::ChangesAnInput:
     return store<uint16_t>(pointers[1] + 64, 0x1234);
   case Fault::DependsOnTheSeed:
     // Within the tolerance, but not the same bits.
-    return store<uint16_t>(o, static_cast<uint16_t>(gather(TensorName::O, o)[0] ^ (seed & 1)));
+    return store<uint16_t>(o, static_cast<uint16_t>(gather("o", o)[0] ^ (seed & 1)));
   case Fault::WritesBehindTheWorkspace:
     return store<uint16_t>(pointers[5] + 100, 0);
   default:
@@ -158,8 +159,8 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
     return executionError("kernel 'attention' hangs");
   uint64_t pointers[6];
   std::memcpy(pointers, kernarg.data(), sizeof(pointers));
-  ForwardInputs inputs{gather(TensorName::Q, pointers[0]), gather(TensorName::K, pointers[1]),
-                       gather(TensorName::V, pointers[2])};
+  ForwardInputs inputs{gather("q", pointers[0]), gather("k", pointers[1]),
+                       gather("v", pointers[2])};
   ForwardProblem computed = problem;
   if (fault == Fault::WrongScale)
     computed.scale = 1.05 * problem.effectiveScale();
@@ -168,7 +169,7 @@ Result<runtime::LaunchReport> FakeDevice::launch(runtime::Kernel &, const runtim
     if (fault == Fault::SkipsARow && row == 7)
       continue;
     for (int64_t d = 0; d != problem.headDimV; ++d)
-      store(pointers[3] + offsetOf(problem, TensorName::O, row) + 2 * d,
+      store(pointers[3] + offsetOf(problem, "o", row) + 2 * d,
             roundTo(problem.dtype, result.o[row * problem.headDimV + d]));
     if (problem.wantLse)
       store(pointers[4] + 4 * row, static_cast<float>(result.lse[row]));
@@ -234,10 +235,10 @@ TEST(RunForward, PassesInEveryLayout) {
   problem.batch = 2;
   problem.layout = Layout::BHSD;
   EXPECT_EQ(failuresOf(Fault::None, problem), "");
-  problem.strides[3] = TensorStrides{int64_t(1) << 32, 1000, 140}; // far apart, with holes
-  problem.strides[1] = TensorStrides{0, 128, 0};                   // broadcast
+  problem.strides["o"] = TensorStrides{int64_t(1) << 32, 1000, 140}; // far apart, with holes
+  problem.strides["k"] = TensorStrides{0, 128, 0};                   // broadcast
   EXPECT_EQ(failuresOf(Fault::None, problem), "");
-  problem.causal = true;
+  problem.visibility = Visibility::causal();
   problem.seqKv = 5;
   EXPECT_EQ(failuresOf(Fault::None, problem), "");
 }
@@ -262,7 +263,7 @@ TEST(RunForward, FindsEveryFault) {
               testing::HasSubstr("bytes around tensor 'workspace' were written"));
   EXPECT_EQ(failuresOf(Fault::FailsToRun), "error: kernel 'attention' hangs (interleaving seed 0)");
   ForwardProblem strided = makeProblem();
-  strided.strides[3] = TensorStrides{0, 200, 8000};
+  strided.strides["o"] = TensorStrides{0, 200, 8000};
   EXPECT_THAT(failuresOf(Fault::WritesBetweenRows, strided), testing::HasSubstr(", between rows"));
 }
 

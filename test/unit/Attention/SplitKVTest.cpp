@@ -19,7 +19,7 @@ static ForwardProblem makeProblem(int64_t batch, int64_t heads, int64_t seqQ, in
   problem.seqQ = seqQ;
   problem.seqKv = seqKv;
   problem.headDim = problem.headDimV = dim;
-  problem.numSplits = splits;
+  problem.tuning.numSplits = splits;
   return problem;
 }
 
@@ -54,7 +54,7 @@ TEST(SplitKV, CostsAreStraightBetweenKnownNumbersOfTiles) {
 TEST(SplitKV, AFewRowsAgainstManyKeysAreSplit) {
   SelectedKernels selected = select(makeProblem(1, 16, 128, 65535));
   EXPECT_GE(selected.split.splits, 8);
-  EXPECT_EQ(selected.problem.numSplits, selected.split.splits);
+  EXPECT_EQ(selected.problem.tuning.numSplits, selected.split.splits);
   ASSERT_EQ(selected.kernels.size(), 2u);
   EXPECT_EQ(selected.kernels[0]->role, KernelRole::Slices);
   EXPECT_EQ(selected.kernels[1]->role, KernelRole::Combine);
@@ -68,7 +68,7 @@ TEST(SplitKV, AFullGridIsNotSplit) {
   // Of the published case that is not split: 8 x 16 heads, 8192 x 8192.
   SelectedKernels selected = select(makeProblem(8, 16, 8192, 8192));
   EXPECT_EQ(selected.split.splits, 1);
-  EXPECT_EQ(selected.problem.numSplits, 0);
+  EXPECT_EQ(selected.problem.tuning.numSplits, 0);
   EXPECT_EQ(selected.kernels.size(), 1u);
   EXPECT_THAT(selected.split.reason, HasSubstr("not split"));
 }
@@ -80,7 +80,7 @@ TEST(SplitKV, TheNumberOfComputeUnitsDecides) {
   EXPECT_GT(select(problem, 256).split.splits, select(problem, 64).split.splits);
   // Unknown: only what the problem asks for.
   EXPECT_EQ(select(problem, 0).split.splits, 1);
-  problem.numSplits = 4;
+  problem.tuning.numSplits = 4;
   EXPECT_EQ(select(problem, 0).split.splits, 4);
 }
 
@@ -130,13 +130,13 @@ TEST(SplitKV, WithoutAKernelThatCombinesTheErrorSaysSo) {
 
 TEST(SplitKV, TheCombiningKernelDependsOnTheOutputAlone) {
   ForwardProblem problem = makeProblem(1, 1, 128, 4096, 64, 4);
-  problem.causal = true;
+  problem.visibility = Visibility::causal();
   problem.wantLse = true;
   Result<const KernelEntry *> entry = registry().selectCombine(problem, "gfx950");
   ASSERT_TRUE(entry.ok()) << entry.error().message;
   KernelVariant variant = variantOf(**entry, problem);
-  EXPECT_FALSE(variant.causal);
-  EXPECT_TRUE(variant.lse);
+  EXPECT_EQ(variant.visibility, Visibility());
+  EXPECT_TRUE(variant.wantLse);
   EXPECT_EQ((*entry)->variantName(variant), "fmha_combine_d64_bf16_none_lse");
   problem.headDim = 128;
   EXPECT_EQ(variantOf(**entry, problem), variant);

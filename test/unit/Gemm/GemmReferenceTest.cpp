@@ -1,9 +1,9 @@
 // The reference and the verdict for matrix products: right results pass, and each way of being
 // wrong is seen.
-#include "hocket/Gemm/GemmReference.h"
+#include "Verify/Gemm/GemmReference.h"
 
-#include "hocket/Attention/Data.h"
-#include "hocket/Verify/DeviceTensor.h"
+#include "Verify/Attention/Data.h"
+#include "Verify/DeviceTensor.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,6 @@
 
 using namespace hocket;
 using namespace hocket::gemm;
-using attention::roundTo;
-using attention::widen;
 
 static GemmProblem problemOf(int64_t m, int64_t n, int64_t k, DataType type = DataType::BF16) {
   GemmProblem problem;
@@ -117,22 +115,22 @@ TEST_F(WrongProduct, NaNAndUnwritten) {
 
 TEST(GemmProblem, StridesAndVariables) {
   GemmProblem problem = problemOf(5, 9, 65);
-  EXPECT_EQ(problem.stride(MatrixName::A), 72);
-  EXPECT_EQ(problem.stride(MatrixName::C), 16);
-  problem.strides[0] = 100;
+  EXPECT_EQ(problem.tensors()[0].dimensions[0].stride, 72);
+  EXPECT_EQ(problem.tensors()[2].dimensions[0].stride, 16);
+  problem.strides["a"] = 100;
   EXPECT_EQ(problem.describe(), "bf16 5x9x65 a=100");
   manifest::Variables variables = problemVariables(problem);
   EXPECT_EQ(variables.at("a_stride"), manifest::Value::integer(100));
   EXPECT_FALSE(variables.contains("a"));
-  GemmPointers pointers{16, 32, 48};
-  EXPECT_EQ(problemVariables(problem, &pointers).at("c"), manifest::Value::integer(48));
+  manifest::Addresses addresses = {{"a", 16}, {"b", 32}, {"c", 48}};
+  EXPECT_EQ(problemVariables(problem, &addresses).at("c"), manifest::Value::integer(48));
 }
 
 TEST(GemmProblem, Refusals) {
   EXPECT_TRUE(validate(problemOf(1, 1, 1)).ok());
   EXPECT_EQ(validate(problemOf(1, 0, 1)).error().message, "n is 0, 1 to 2147483648 are possible");
   GemmProblem overlapping = problemOf(2, 9, 1);
-  overlapping.strides[2] = 8;
+  overlapping.strides["c"] = 8;
   EXPECT_FALSE(validate(overlapping).ok());
   overlapping.m = 1; // one row cannot overlap
   EXPECT_TRUE(validate(overlapping).ok());

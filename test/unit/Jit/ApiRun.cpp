@@ -8,18 +8,12 @@ using namespace hocket::attention;
 using namespace hocket::test;
 
 DeviceBuffers::DeviceBuffers(runtime::Device &device, const ForwardPlan &plan) : device(device) {
-  const ForwardProblem &problem = plan.problem();
-  buffers.q = allocate(problem.spanBytes(TensorName::Q));
-  buffers.k = allocate(problem.spanBytes(TensorName::K));
-  buffers.v = allocate(problem.spanBytes(TensorName::V));
-  buffers.o = allocate(problem.spanBytes(TensorName::O));
-  buffers.lse = allocate(lseBytes(problem));
-  buffers.workspace = allocate(plan.workspaceBytes());
+  for (const BufferNeed &need : plan.buffers())
+    buffers[need.name] = allocate(need.bytes);
 }
 
 DeviceBuffers::~DeviceBuffers() {
-  for (const Buffer &buffer :
-       {buffers.q, buffers.k, buffers.v, buffers.o, buffers.lse, buffers.workspace})
+  for (const auto &[name, buffer] : buffers)
     if (buffer.address != 0)
       (void)device.free(buffer.address).ok();
 }
@@ -34,26 +28,29 @@ Buffer DeviceBuffers::allocate(uint64_t bytes) {
   return {};
 }
 
-/// Calls `visit` with the number of each dense row and its byte offset in the image.
-template <typename Visit>
-static void forEachRow(const ForwardProblem &problem, TensorName name, Visit visit) {
-  TensorShape shape = problem.shape(name);
-  TensorStrides strides = problem.stridesOf(name);
-  size_t row = 0;
-  for (int64_t b = 0; b < shape.batch; ++b)
-    for (int64_t h = 0; h < shape.heads; ++h)
-      for (int64_t s = 0; s < shape.sequence; ++s)
-        visit(row++, 2 * size_t(b * strides.batch + h * strides.head + s * strides.sequence));
+static Status upload(runtime::Device &device, const manifest::TensorSpec &tensor, const Buffer &to,
+                     const std::vector<uint16_t> &dense) {
+  std::vector<std::byte> image(tensor.spanBytes());
+  const auto *row = reinterpret_cast<const std::byte *>(dense.data());
+  for (uint64_t offset : tensor.rowOffsets()) {
+    std::memcpy(image.data() + offset, row, size_t(tensor.rowBytes()));
+    row += tensor.rowBytes();
+  }
+  return device.copyToDevice(to.address, image);
 }
 
-static Status upload(runtime::Device &device, const ForwardProblem &problem, TensorName name,
-                     const Buffer &to, const std::vector<uint16_t> &dense) {
-  std::vector<std::byte> image(problem.spanBytes(name));
-  size_t rowBytes = 2 * size_t(problem.shape(name).dim);
-  forEachRow(problem, name, [&](size_t row, size_t offset) {
-    std::memcpy(image.data() + offset, dense.data() + row * rowBytes / 2, rowBytes);
-  });
-  return device.copyToDevice(to.address, image);
+static Status download(runtime::Device &device, const manifest::TensorSpec &tensor,
+                       const Buffer &from, std::vector<uint16_t> &dense) {
+  std::vector<std::byte> image(tensor.spanBytes());
+  if (Status status = device.copyFromDevice(image, from.address); !status.ok())
+    return status;
+  dense.resize(size_t(tensor.elements()));
+  auto *row = reinterpret_cast<std::byte *>(dense.data());
+  for (uint64_t offset : tensor.rowOffsets()) {
+    std::memcpy(row, image.data() + offset, size_t(tensor.rowBytes()));
+    row += tensor.rowBytes();
+  }
+  return Status::success();
 }
 
 Result<ForwardErrors> test::runAndCompare(runtime::Device &device, const ForwardPlan &plan,
@@ -63,30 +60,22 @@ Result<ForwardErrors> test::runAndCompare(runtime::Device &device, const Forward
   if (!memory.status.ok())
     return memory.status.error();
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, seed);
-  const std::pair<TensorName, const std::vector<uint16_t> *> tensors[] = {
-      {TensorName::Q, &inputs.q}, {TensorName::K, &inputs.k}, {TensorName::V, &inputs.v}};
-  const Buffer *places[] = {&memory.buffers.q, &memory.buffers.k, &memory.buffers.v};
-  for (size_t i = 0; i < 3; ++i)
-    if (Status status = upload(device, problem, tensors[i].first, *places[i], *tensors[i].second);
+  for (auto [name, dense] :
+       {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v)})
+    if (Status status = upload(device, problem.tensor(name), memory.buffers[name], *dense);
         !status.ok())
       return status.error();
   auto reports = plan.run(device, memory.buffers);
   if (!reports.ok())
     return reports.error();
   ForwardOutputs outputs;
-  TensorShape shape = problem.shape(TensorName::O);
-  outputs.o.resize(size_t(shape.elements()));
-  std::vector<std::byte> image(problem.spanBytes(TensorName::O));
-  if (Status status = device.copyFromDevice(image, memory.buffers.o.address); !status.ok())
+  if (Status status = download(device, problem.tensor("o"), memory.buffers["o"], outputs.o);
+      !status.ok())
     return status.error();
-  forEachRow(problem, TensorName::O, [&](size_t row, size_t offset) {
-    std::memcpy(outputs.o.data() + row * size_t(shape.dim), image.data() + offset,
-                2 * size_t(shape.dim));
-  });
   if (problem.wantLse) {
-    outputs.lse.resize(size_t(shape.rows()));
+    outputs.lse.resize(size_t(problem.tensor("lse").elements()));
     if (Status status = device.copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)),
-                                              memory.buffers.lse.address);
+                                              memory.buffers["lse"].address);
         !status.ok())
       return status.error();
   }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hocket/Attention/ForwardPlan.h"
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 
 namespace hocket::test {
 
@@ -13,7 +13,7 @@ public:
   ~DeviceBuffers();
   DeviceBuffers(const DeviceBuffers &) = delete;
 
-  attention::ForwardBuffers buffers;
+  attention::Buffers buffers;
   Status status; ///< of the allocations
 
 private:

@@ -4,8 +4,11 @@
 #include "hocket/Attention/CAPI.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include <cstddef>
+#include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <vector>
 
 using testing::HasSubstr;
 
@@ -65,6 +68,111 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   hocket_forward_problem_init(&problem);
   problem.head_dim = problem.head_dim_v = 44;
   EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 44"));
+}
+
+/// A struct as a program has it that was compiled when it had `bytes`: nothing behind is its own.
+static std::vector<char> ofSize(hocket_forward_problem problem, uint32_t bytes) {
+  problem.struct_bytes = bytes;
+  std::vector<char> memory(bytes);
+  std::memcpy(memory.data(), &problem, std::min<size_t>(bytes, sizeof(problem)));
+  return memory;
+}
+
+/// What planning says of it: the first kernel's name, or the error.
+static std::string planned(hocket_planner planner, const std::vector<char> &memory) {
+  hocket_plan plan = nullptr;
+  const char *name = nullptr;
+  if (hocket_planner_plan(planner, reinterpret_cast<const hocket_forward_problem *>(memory.data()),
+                          &plan) != HOCKET_SUCCESS)
+    return hocket_last_error();
+  EXPECT_EQ(hocket_plan_kernel(plan, 0, &name), HOCKET_SUCCESS);
+  std::string text = name;
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  return text;
+}
+
+TEST_F(AttentionMisuse, StructsOfOtherVersions) {
+  constexpr uint32_t first = offsetof(hocket_forward_problem, mask);
+  std::string kernel = planned(planner, ofSize(problem, sizeof(problem)));
+  EXPECT_THAT(kernel, HasSubstr("fmha_fwd"));
+  EXPECT_EQ(planned(planner, ofSize(problem, first)), kernel);
+  EXPECT_THAT(planned(planner, ofSize(problem, first - 8)),
+              HasSubstr("struct_bytes of the problem is " + std::to_string(first - 8) +
+                        ", expected " + std::to_string(first) + " to " +
+                        std::to_string(sizeof(problem))));
+  std::vector<char> newer = ofSize(problem, sizeof(problem) + 24);
+  EXPECT_EQ(planned(planner, newer), kernel) << "what is newer asks for nothing";
+  newer[sizeof(problem) + 9] = 1;
+  EXPECT_THAT(planned(planner, newer),
+              HasSubstr("this version of Hocket knows " + std::to_string(sizeof(problem)) +
+                        ", and byte " + std::to_string(sizeof(problem) + 9) +
+                        " asks for something newer; update Hocket"));
+  // What an older struct lacks has its default, whatever lies behind it.
+  problem.mask = "full";
+  EXPECT_EQ(planned(planner, ofSize(problem, first)), kernel);
+  EXPECT_THAT(planned(planner, ofSize(problem, sizeof(problem))),
+              HasSubstr("mask 'full' is unknown; known are none, causal"));
+}
+
+TEST_F(AttentionMisuse, MaskAndCausalAreTwoWordsForOneThing) {
+  problem.mask = "none";
+  problem.causal = 1;
+  EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("mask is 'none' and causal is set"));
+  problem.head_dim = 44; // refused with the whole problem
+  problem.mask = "causal";
+  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("causal"));
+  problem.causal = 0;
+  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("causal"));
+  problem.mask = nullptr;
+  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), testing::Not(HasSubstr("causal")));
+}
+
+TEST_F(AttentionMisuse, NamedBuffers) {
+  hocket_plan plan = nullptr;
+  ASSERT_EQ(hocket_planner_plan(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  size_t count = 0;
+  ASSERT_EQ(hocket_plan_buffers(plan, &count), HOCKET_SUCCESS);
+  std::string names;
+  std::vector<hocket_named_buffer> buffers;
+  for (size_t i = 0; i < count; ++i) {
+    const char *name = nullptr;
+    uint64_t bytes = 0;
+    ASSERT_EQ(hocket_plan_buffer_name(plan, i, &name), HOCKET_SUCCESS);
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, name, &bytes), HOCKET_SUCCESS);
+    names += std::string(name) + " ";
+    if (bytes == 0)
+      continue;
+    hocket_named_buffer &buffer = buffers.emplace_back(name, hocket_buffer{0, bytes});
+    ASSERT_EQ(hocket_allocate(device, bytes, &buffer.buffer.address), HOCKET_SUCCESS);
+  }
+  EXPECT_EQ(names, "q k v o lse workspace ");
+  double seconds = -1;
+  EXPECT_EQ(hocket_plan_run_named(plan, device, buffers.data(), buffers.size(), &seconds),
+            HOCKET_SUCCESS)
+      << hocket_last_error();
+  EXPECT_GE(seconds, 0);
+  auto error = [&](size_t given) {
+    EXPECT_EQ(hocket_plan_run_named(plan, device, buffers.data(), given, nullptr),
+              HOCKET_INVALID_INPUT);
+    return std::string(hocket_last_error());
+  };
+  EXPECT_THAT(error(3), HasSubstr("buffer 'o' is null"));
+  buffers[3].name = "k";
+  EXPECT_EQ(error(4), "buffer 'k' is given twice");
+  buffers[3].name = "out";
+  EXPECT_EQ(error(4), "there is no buffer 'out'; known are q, k, v, o, lse, workspace");
+  buffers[3].name = nullptr;
+  EXPECT_EQ(error(4), "the name of buffer 3 is null");
+  EXPECT_EQ(hocket_plan_run_named(plan, device, nullptr, 4, nullptr), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("parameter 'buffers' is null"));
+  EXPECT_EQ(hocket_plan_run_named_on(plan, device, buffers.data(), 3, nullptr),
+            HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("stream handle is null"));
+  const char *name = nullptr;
+  EXPECT_EQ(hocket_plan_buffer_name(plan, 6, &name), HOCKET_INVALID_INPUT);
+  EXPECT_EQ(std::string(hocket_last_error()), "buffer 6 does not exist, the plan has 6");
+  EXPECT_EQ(hocket_plan_unload(plan, device), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
 }
 
 TEST_F(AttentionMisuse, NullPointers) {

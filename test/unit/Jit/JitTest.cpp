@@ -97,7 +97,8 @@ TEST(Jit, ErrorsCarryTheDiagnostics) {
 /// A selection: every kernel, head size and option once. HOCKET_ALL_PROBLEMS=1 takes all.
 static bool isChecked(const KernelVariant &variant) {
   return std::getenv("HOCKET_ALL_PROBLEMS") ||
-         (variant.lse && variant.causal && variant.dtype == DataType::BF16);
+         (variant.wantLse && (variant.visibility == Visibility::causal()) &&
+          variant.dtype == DataType::BF16);
 }
 
 TEST(Jit, RegisteredVariantsCompileAndTakeTheirProblems) {
@@ -149,8 +150,8 @@ TEST_F(Misuse, APlanRunsOnManyDevicesFromManyThreads) {
 
 TEST_F(Misuse, MemoryOfAnotherDeviceIsAnErrorOfTheLaunch) {
   std::shared_ptr<runtime::Device> device = sim::createDevice();
-  ForwardBuffers buffers;
-  for (Buffer *buffer : {&buffers.q, &buffers.k, &buffers.v, &buffers.o})
+  Buffers buffers;
+  for (Buffer *buffer : {&buffers["q"], &buffers["k"], &buffers["v"], &buffers["o"]})
     *buffer = {uint64_t(0x123456780000), 1 << 20};
   auto result = plan->run(*device, buffers);
   ASSERT_FALSE(result.ok());
@@ -159,7 +160,7 @@ TEST_F(Misuse, MemoryOfAnotherDeviceIsAnErrorOfTheLaunch) {
 
 TEST_F(Misuse, FreedMemoryIsAnErrorOfTheLaunch) {
   std::shared_ptr<runtime::Device> device = sim::createDevice();
-  ForwardBuffers freed;
+  Buffers freed;
   {
     test::DeviceBuffers memory(*device, *plan);
     ASSERT_TRUE(memory.status.ok());

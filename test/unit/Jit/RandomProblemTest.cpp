@@ -44,17 +44,18 @@ struct Spoiler {
 } // namespace
 
 /// Strides of a tensor with room between its rows; multiples of 8.
-static TensorStrides roomyStrides(const TensorShape &shape, Draw &draw) {
+static TensorStrides roomyStrides(const manifest::TensorSpec &tensor, Draw &draw) {
   TensorStrides strides;
-  int64_t row = shape.dim + 8 * draw.between(0, 4);
+  int64_t heads = tensor.dimensions[1].extent, sequence = tensor.dimensions[2].extent;
+  int64_t row = tensor.rowElements + 8 * draw.between(0, 4);
   if (draw.flip()) {
     strides.head = row;
-    strides.sequence = row * shape.heads + 8 * draw.between(0, 3);
-    strides.batch = strides.sequence * shape.sequence + 8 * draw.between(0, 3);
+    strides.sequence = row * heads + 8 * draw.between(0, 3);
+    strides.batch = strides.sequence * sequence + 8 * draw.between(0, 3);
   } else {
     strides.sequence = row;
-    strides.head = row * shape.sequence + 8 * draw.between(0, 3);
-    strides.batch = strides.head * shape.heads + 8 * draw.between(0, 3);
+    strides.head = row * sequence + 8 * draw.between(0, 3);
+    strides.batch = strides.head * heads + 8 * draw.between(0, 3);
   }
   return strides;
 }
@@ -67,7 +68,7 @@ static ForwardProblem drawValid(Draw &draw) {
   problem.heads = problem.kvHeads * draw.between(1, 3);
   problem.seqQ = draw.length();
   problem.seqKv = draw.length();
-  problem.causal = draw.flip();
+  problem.visibility = draw.flip() ? Visibility::causal() : Visibility();
   problem.wantLse = draw.flip();
   if (draw.below(3) == 0)
     problem.headDim = problem.headDimV = 8 * draw.between(1, 32);
@@ -76,9 +77,9 @@ static ForwardProblem drawValid(Draw &draw) {
   problem.layout = draw.flip() ? Layout::BSHD : Layout::BHSD;
   if (draw.below(3) == 0)
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
-  for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O})
+  for (const char *tensor : {"q", "k", "v", "o"})
     if (draw.below(3) == 0)
-      problem.strides[static_cast<size_t>(tensor)] = roomyStrides(problem.shape(tensor), draw);
+      problem.strides[tensor] = roomyStrides(problem.tensor(tensor), draw);
   return problem;
 }
 
@@ -97,40 +98,37 @@ static constexpr Spoiler kSpoilers[] = {
     {"head-dim",
      [](ForwardProblem &p, Draw &d) {
        p.headDim = p.headDimV = d.flip() ? 8 * d.between(33, 60) : 8 * d.between(1, 31) + 3;
-       for (auto &strides : p.strides)
-         strides.reset();
+       p.strides.clear();
      }},
     {"head-dim-v",
      [](ForwardProblem &p, Draw &d) {
        p.headDim = 128;
        p.headDimV = d.flip() ? 8 * d.between(33, 60) : 8 * d.between(1, 31) + 3;
-       for (auto &strides : p.strides)
-         strides.reset();
+       p.strides.clear();
      }},
     {"scale", [](ForwardProblem &p, Draw &) { p.scale = 1.0 / 0.0; }},
     {"scale", [](ForwardProblem &p, Draw &) { p.scale = -1e39; }},
     {"stride of 'q'",
      [](ForwardProblem &p, Draw &d) {
-       p.strides[0] = p.stridesOf(TensorName::Q);
-       p.strides[0]->sequence += d.between(1, 7);
+       p.strides["q"] = stridesOf(p.tensor("q"));
+       p.strides["q"].sequence += d.between(1, 7);
      }},
     {"stride of 'k'",
      [](ForwardProblem &p, Draw &d) {
-       p.strides[1] = p.stridesOf(TensorName::K);
-       p.strides[1]->batch = -d.between(1, 1000);
+       p.strides["k"] = stridesOf(p.tensor("k"));
+       p.strides["k"].batch = -d.between(1, 1000);
      }},
     {"stride of 'v'",
      [](ForwardProblem &p, Draw &) {
        p.seqKv = 64;
-       p.strides[2] = TensorStrides{0, int64_t(1) << 25, 0};
+       p.strides["v"] = TensorStrides{0, int64_t(1) << 25, 0};
      }},
     {"strides of 'o'",
      [](ForwardProblem &p, Draw &) {
-       for (auto &strides : p.strides)
-         strides.reset();
+       p.strides.clear();
        p.headDim = p.headDimV = 128;
        p.seqQ = 10;
-       p.strides[3] = TensorStrides{1 << 20, 64, 1 << 16};
+       p.strides["o"] = TensorStrides{1 << 20, 64, 1 << 16};
      }},
 };
 

@@ -1,7 +1,7 @@
 // Compiled attention kernels, executed in the simulator and verified against the float64 reference.
 //
 // Every problem runs under two interleavings of its waves, between guard regions of NaN patterns,
-// and must meet the accuracy contract of hocket/Attention/Reference.h. The list covers types,
+// and must meet the accuracy contract of Verify/Attention/Reference.h. The list covers types,
 // masks, head ratios, lengths around tile and block borders, layouts, strides, data.
 #include "Problems.h"
 

@@ -32,7 +32,7 @@ ForwardProblem test::makeProblem(DataType dtype, bool causal, int64_t batch, int
                                  Layout layout) {
   ForwardProblem problem;
   problem.dtype = dtype;
-  problem.causal = causal;
+  problem.visibility = causal ? Visibility::causal() : Visibility();
   problem.batch = batch;
   problem.heads = heads;
   problem.kvHeads = kvHeads;
@@ -51,8 +51,8 @@ ForwardProblem withScale(ForwardProblem problem, double scale) {
 
 /// Strides that push offsets past 4 GiB: in the batch, or row by row.
 ForwardProblem spread(ForwardProblem problem, TensorStrides strides) {
-  for (std::optional<TensorStrides> &tensor : problem.strides)
-    tensor = strides;
+  for (const char *tensor : {"q", "k", "v", "o"})
+    problem.strides[tensor] = strides;
   return problem;
 }
 

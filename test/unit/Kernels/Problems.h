@@ -1,7 +1,7 @@
 // The problems that compiled attention kernels are tested on, and what runs them.
 #pragma once
 
-#include "hocket/Attention/RunForward.h"
+#include "Verify/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 
 #include <string>
@@ -25,7 +25,7 @@ const Result<ForwardKernel> &kernelFor(const attention::ForwardProblem &problem,
                                        const std::string &target = "gfx950");
 
 /// A problem in one line.
-attention::ForwardProblem makeProblem(attention::DataType dtype, bool causal, int64_t batch,
+attention::ForwardProblem makeProblem(DataType dtype, bool causal, int64_t batch,
                                       int64_t heads, int64_t kvHeads, int64_t seqQ, int64_t seqKv,
                                       bool lse = true,
                                       attention::Layout layout = attention::Layout::BSHD);

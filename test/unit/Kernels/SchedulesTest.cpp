@@ -5,7 +5,7 @@
 // interleavings.
 #include "Problems.h"
 
-#include "hocket/Pipelines/Schedules.h"
+#include "Pipelines/Schedules.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "hocket/Simulator/SteadyState.h"
 #include "hocket/Target/AMDGPU/Disassembler.h"

@@ -37,13 +37,13 @@ static std::vector<PlannedLaunch> launchesFor(const ForwardProblem &problem,
   const Result<ForwardKernel> &kernel = test::kernelFor(problem, schedule);
   EXPECT_TRUE(kernel.ok()) << kernel.error().message;
   std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
-  if (problem.isSplit())
+  if (problem.tuning.isSplit())
     launches.push_back({"combine", combineFor(problem)});
   return launches;
 }
 
 static ForwardProblem inSlices(ForwardProblem problem, int64_t splits, int64_t dim) {
-  problem.numSplits = splits;
+  problem.tuning.numSplits = splits;
   problem.headDim = problem.headDimV = dim;
   return problem;
 }
@@ -59,7 +59,7 @@ TEST_P(SplitKV, Verify) {
   options.seed = 20261121;
   options.interleavings = item.interleavings;
   options.check = true;
-  const char *schedule = item.problem.causal ? "dual_wave" : "double_buffer";
+  const char *schedule = item.problem.visibility != Visibility() ? "dual_wave" : "double_buffer";
   auto device = sim::createDevice();
   Result<ForwardReport> report =
       runForward(*device, launchesFor(item.problem, schedule), item.problem, options);
@@ -118,21 +118,22 @@ static Outputs runPlan(const ForwardProblem &problem) {
     return Buffer{*address, bytes};
   };
   ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 7);
-  Outputs outputs{std::vector<uint16_t>(size_t(problem.shape(TensorName::O).elements())),
-                  std::vector<float>(size_t(problem.shape(TensorName::O).rows()))};
-  ForwardBuffers buffers;
-  buffers.q = place(2 * inputs.q.size(), inputs.q.data());
-  buffers.k = place(2 * inputs.k.size(), inputs.k.data());
-  buffers.v = place(2 * inputs.v.size(), inputs.v.data());
-  buffers.o = place(2 * outputs.o.size(), nullptr);
-  buffers.lse = place(4 * outputs.lse.size(), nullptr);
-  buffers.workspace = place((*plan)->workspaceBytes(), nullptr);
+  Outputs outputs{std::vector<uint16_t>(size_t(problem.tensor("o").elements())),
+                  std::vector<float>(size_t(problem.tensor("o").rows()))};
+  Buffers buffers;
+  buffers["q"] = place(2 * inputs.q.size(), inputs.q.data());
+  buffers["k"] = place(2 * inputs.k.size(), inputs.k.data());
+  buffers["v"] = place(2 * inputs.v.size(), inputs.v.data());
+  buffers["o"] = place(2 * outputs.o.size(), nullptr);
+  buffers["lse"] = place(4 * outputs.lse.size(), nullptr);
+  buffers["workspace"] = place((*plan)->workspaceBytes(), nullptr);
   auto reports = (*plan)->run(*device, buffers);
   EXPECT_TRUE(reports.ok()) << reports.error().message;
   EXPECT_TRUE(
-      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers.o.address).ok());
+      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.o)), buffers["o"].address)
+          .ok());
   EXPECT_TRUE(
-      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)), buffers.lse.address)
+      device->copyFromDevice(std::as_writable_bytes(std::span(outputs.lse)), buffers["lse"].address)
           .ok());
   return outputs;
 }
@@ -143,7 +144,7 @@ TEST(SplitKVPlans, AgreeWithNoSplitWithinRounding) {
       inSlices(makeProblem(DataType::FP16, true, 1, 2, 1, 60, 500, true, Layout::BHSD), 1, 64);
   Outputs whole = runPlan(problem);
   for (int64_t splits : {2, 3, 7, 16}) {
-    problem.numSplits = splits;
+    problem.tuning.numSplits = splits;
     Outputs split = runPlan(problem);
     for (size_t i = 0; i < whole.o.size(); ++i) {
       double a = widen(problem.dtype, whole.o[i]), b = widen(problem.dtype, split.o[i]);

@@ -1,4 +1,5 @@
 // The names of the stages are one list, in order.
+#include "hocket/Pipelines/Compiler.h"
 #include "hocket/Pipelines/Stages.h"
 
 #include <gtest/gtest.h>
@@ -19,4 +20,22 @@ TEST(Stages, UnknownNamesListTheKnownOnes) {
   ASSERT_FALSE(parsed);
   EXPECT_EQ(parsed.error().message,
             "unknown stage 'Tile', expected one of attn, tile, clusters, rocdl, llvm, asm, hsaco");
+}
+
+TEST(Stages, TheOneThatFailedIsSaid) {
+  std::optional<Stage> failed;
+  Result<Compilation> malformed = compile("attn.", "text", {}, &failed);
+  ASSERT_FALSE(malformed);
+  EXPECT_EQ(failed, Stage::Attn);
+  EXPECT_TRUE(malformed.error().message.ends_with("\nnote: in stage 'attn'"));
+  CompileOptions options;
+  options.kvTile = 32;
+  options.schedule = "dual_wave";
+  Result<Compilation> narrow =
+      compile("attn.forward @k element_type(bf16) head_dim(12)", "text", options, &failed);
+  ASSERT_FALSE(narrow);
+  EXPECT_EQ(failed, Stage::Tile) << narrow.error().message;
+  options.target = "gfx1";
+  ASSERT_FALSE(compile("attn.", "text", options, &failed));
+  EXPECT_EQ(failed, std::nullopt) << "refused before any stage";
 }

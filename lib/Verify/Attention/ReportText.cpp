@@ -1,6 +1,6 @@
 // A report as JSON for programs and as a table for people; both say the same.
-#include "hocket/Attention/RunForward.h"
-#include "hocket/Verify/ReportParts.h"
+#include "Verify/Attention/RunForward.h"
+#include "Verify/ReportParts.h"
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -19,20 +19,21 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("seq_kv", problem.seqKv);
   out.attribute("head_dim", problem.headDim);
   out.attribute("head_dim_v", problem.headDimV);
-  out.attribute("causal", problem.causal);
+  out.attribute("causal", problem.visibility == Visibility::causal());
+  out.attribute("mask", StringRef(problem.visibility.name()));
   out.attribute("scale", finiteValue(problem.effectiveScale()));
   out.attribute("lse", problem.wantLse);
   out.attribute("fast_scale", problem.fastScale);
   out.attribute("layout", StringRef(toString(problem.layout)));
   out.attributeObject("strides", [&] {
-    for (TensorName tensor : {TensorName::Q, TensorName::K, TensorName::V, TensorName::O}) {
-      TensorStrides strides = problem.stridesOf(tensor);
-      out.attributeArray(StringRef(toString(tensor)), [&] {
-        out.value(strides.batch);
-        out.value(strides.sequence);
-        out.value(strides.head);
-      });
-    }
+    for (const manifest::TensorSpec &tensor : problem.tensors())
+      if (tensor.strided)
+        out.attributeArray(tensor.name, [&] {
+          TensorStrides strides = stridesOf(tensor);
+          out.value(strides.batch);
+          out.value(strides.sequence);
+          out.value(strides.head);
+        });
   });
 }
 
@@ -67,26 +68,15 @@ static void writeKernels(json::OStream &out, const ForwardReport &report) {
     });
 }
 
-std::string attention::toJson(const ForwardReport &report) {
-  return verify::jsonObject([&](json::OStream &out) {
-    verify::writeVerdict(out, report);
-    out.attributeObject("problem", [&] { writeProblem(out, report.problem); });
-    verify::writeDevice(out, report);
-    writeKernels(out, report);
-    out.attribute("data", StringRef(toString(report.options.data)));
-    out.attribute("seed", report.options.seed);
-    verify::writeLaunches(out, report);
-    if (report.options.check)
-      verify::writeFindings(out, report.findings);
-    if (report.verified)
-      out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
-    if (report.inspectedErrors)
-      out.attributeObject("model_order_errors", [&] { writeErrors(out, *report.inspectedErrors); });
-    out.attributeObject("host_seconds", [&] {
-      out.attribute("upload", finiteValue(report.uploadSeconds));
-      out.attribute("reference", finiteValue(report.referenceSeconds));
-      out.attribute("compare", finiteValue(report.compareSeconds));
-    });
+static void writeResult(json::OStream &out, const ForwardReport &report) {
+  if (report.verified)
+    out.attributeObject("errors", [&] { writeErrors(out, report.errors); });
+  if (report.inspectedErrors)
+    out.attributeObject("model_order_errors", [&] { writeErrors(out, *report.inspectedErrors); });
+  out.attributeObject("host_seconds", [&] {
+    out.attribute("upload", finiteValue(report.uploadSeconds));
+    out.attribute("reference", finiteValue(report.referenceSeconds));
+    out.attribute("compare", finiteValue(report.compareSeconds));
   });
 }
 
@@ -110,18 +100,20 @@ static void writeErrorLines(llvm::raw_ostream &out, const ForwardReport &report)
              " of what is allowed, executed in the order of the cycle model");
 }
 
+static verify::ReportBody bodyOf(const ForwardReport &report) {
+  return {report.problem.describe(),
+          toString(report.options.data),
+          report.options,
+          [&](json::OStream &out) { writeProblem(out, report.problem); },
+          [&](json::OStream &out) { writeKernels(out, report); },
+          [&](json::OStream &out) { writeResult(out, report); },
+          [&](llvm::raw_ostream &out) { writeErrorLines(out, report); }};
+}
+
+std::string attention::toJson(const ForwardReport &report) {
+  return verify::reportJson(report, bodyOf(report));
+}
+
 std::string attention::toText(const ForwardReport &report) {
-  std::string text;
-  llvm::raw_string_ostream out(text);
-  line(out, "problem", report.problem.describe());
-  line(out, "data",
-       std::string(toString(report.options.data)) + ", seed " +
-           std::to_string(report.options.seed));
-  verify::deviceLine(out, report);
-  verify::kernelLines(out, report);
-  verify::launchLines(out, report);
-  if (report.verified)
-    writeErrorLines(out, report);
-  verify::outcomeLines(out, report, report.options.check);
-  return text;
+  return verify::reportText(report, bodyOf(report));
 }

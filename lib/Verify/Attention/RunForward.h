@@ -6,10 +6,10 @@
 #pragma once
 
 #include "hocket/Attention/KernelSource.h"
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 #include <cstddef>
 #include <optional>

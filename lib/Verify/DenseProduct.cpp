@@ -1,9 +1,9 @@
 // c += a b in double, for the host's best vector instructions: the loop is written once on a
 // generic vector type and compiled once a target; the first call chooses.
-#include "hocket/Attention/ReferenceKernel.h"
+#include "Verify/DenseProduct.h"
 
 using namespace hocket;
-using namespace hocket::attention;
+using namespace hocket::verify;
 
 namespace {
 typedef double Vector __attribute__((vector_size(64), aligned(8)));
@@ -68,7 +68,7 @@ static Function choose() {
 static Function choose() { return baseline; }
 #endif
 
-void attention::multiplyAccumulate(int64_t rows, int64_t columns, int64_t depth, const double *a,
+void verify::multiplyAccumulate(int64_t rows, int64_t columns, int64_t depth, const double *a,
                                    int64_t lda, const double *b, int64_t ldb, double *c,
                                    int64_t ldc) {
   static const Function function = choose();

@@ -1,19 +1,16 @@
 // The product in double, twice: of the values, and of their magnitudes, which bound the rounding
 // errors of any order of summation.
-#include "hocket/Gemm/GemmReference.h"
+#include "Verify/Gemm/GemmReference.h"
 
-#include "hocket/Attention/Data.h"
-#include "hocket/Attention/ReferenceKernel.h"
-#include "hocket/Verify/DeviceTensor.h"
-#include "hocket/Verify/Random.h"
+#include "Verify/DenseProduct.h"
+#include "Verify/DeviceTensor.h"
+#include "Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
 
 using namespace hocket;
 using namespace hocket::gemm;
-using attention::roundTo;
-using attention::widen;
 using verify::Generator;
 
 namespace {
@@ -128,7 +125,7 @@ private:
       for (int64_t c = 0; c != columns; ++c)
         for (int64_t i = 0; i != depth; ++i)
           b[i * blockColumns + c] = value(inputs.b, column + c, k + i, magnitudes);
-      attention::multiplyAccumulate(blockRows, blockColumns, depth, a.data(), blockDepth, b.data(),
+      verify::multiplyAccumulate(blockRows, blockColumns, depth, a.data(), blockDepth, b.data(),
                                     blockColumns, sums.data(), blockColumns);
     }
     for (int64_t r = 0; r != count; ++r)
@@ -156,10 +153,6 @@ GemmReference gemm::computeReference(const GemmProblem &problem, const GemmInput
       blocks, threads, [&](int64_t block) { BlockWorker(problem, inputs, result).run(block); },
       "reference", progress);
   return result;
-}
-
-static bool isNan(DataType type, uint16_t bits) {
-  return (bits & 0x7fff) > (type == DataType::BF16 ? 0x7f80 : 0x7c00);
 }
 
 /// What element may be off by, or 0 if it must be the rounded reference.

@@ -5,8 +5,8 @@
 // magnitudes. Where data makes every sum exact, the result must be exact.
 #pragma once
 
-#include "hocket/Gemm/GemmProblem.h"
-#include "hocket/Verify/Parallel.h"
+#include "Gemm/GemmProblem.h"
+#include "Verify/Parallel.h"
 
 #include <string>
 #include <vector>

@@ -3,11 +3,11 @@
 // The online form is exact to double rounding: what it is compared with has at most 24 bits. Rows
 // are grouped by (batch, head), so that K and V are converted once a block of rows and not once a
 // row.
-#include "hocket/Attention/Reference.h"
+#include "Verify/Attention/Reference.h"
 
-#include "hocket/Attention/ReferenceKernel.h"
-#include "hocket/Verify/Parallel.h"
-#include "hocket/Verify/Random.h"
+#include "Verify/DenseProduct.h"
+#include "Verify/Parallel.h"
+#include "Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,6 +15,9 @@
 
 using namespace hocket;
 using namespace hocket::attention;
+using verify::kernelColumns;
+using verify::kernelRows;
+using verify::multiplyAccumulate;
 
 namespace {
 constexpr int64_t blockRows = 64;
@@ -61,7 +64,7 @@ private:
   void loadQueries(const RowBlock &block);
   void loadKeys(int64_t kvRow, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
-  void softmaxRow(int64_t r, int64_t visible);
+  void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
   void store(const RowBlock &block);
   int64_t position(const RowBlock &block, int64_t r) const {
     return result.rows[block.first + r] % problem.seqQ;
@@ -102,27 +105,35 @@ void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
   }
 }
 
-/// Turns the first `visible` scores of row `r` into exponentials relative to the running maximum
-/// and rescales what was summed before; the rest becomes zero.
-void BlockWorker::softmaxRow(int64_t r, int64_t visible) {
-  double *row = scores.data() + r * blockKeys;
-  std::fill(row + visible, row + blockKeys, 0.0);
-  if (visible == 0)
-    return;
+/// Turns the scores of row `r`, `row` of its sequence, with the `count` keys from `key` on into
+/// exponentials relative to the running maximum, those of keys that it does not see into zeros, and
+/// rescales what was summed before.
+void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count) {
+  double *at = scores.data() + r * blockKeys;
+  KeyRange range = problem.visibleKeys(row);
+  int64_t begin = std::clamp<int64_t>(range.begin - key, 0, count);
+  int64_t end = std::clamp<int64_t>(range.end - key, begin, count);
+  std::fill(at, at + begin, 0.0);
+  std::fill(at + end, at + blockKeys, 0.0);
   double scale = problem.effectiveScale();
   double maximum = maxima[r];
-  for (int64_t j = 0; j != visible; ++j) {
-    row[j] *= scale;
-    maximum = std::max(maximum, row[j]);
+  for (int64_t j = begin; j != end; ++j) {
+    at[j] = problem.visibility.isRange() || problem.sees(row, key + j) ? at[j] * scale
+                                                                       : negativeInfinity;
+    maximum = std::max(maximum, at[j]);
+  }
+  if (maximum == negativeInfinity) { // none of these keys is seen, and none before was
+    std::fill(at + begin, at + end, 0.0);
+    return;
   }
   double factor = std::exp(maxima[r] - maximum);
   double total = totals[r] * factor;
   if (factor != 1)
     for (int64_t d = 0; d != paddedV; ++d)
       sums[r * paddedV + d] *= factor;
-  for (int64_t j = 0; j != visible; ++j) {
-    row[j] = std::exp(row[j] - maximum);
-    total += row[j];
+  for (int64_t j = begin; j != end; ++j) {
+    at[j] = std::exp(at[j] - maximum);
+    total += at[j];
   }
   maxima[r] = maximum;
   totals[r] = total;
@@ -130,7 +141,7 @@ void BlockWorker::softmaxRow(int64_t r, int64_t visible) {
 
 void BlockWorker::softmax(const RowBlock &block, int64_t key, int64_t count) {
   for (size_t r = 0; r != block.count; ++r)
-    softmaxRow(r, std::clamp<int64_t>(problem.visibleKeys(position(block, r)) - key, 0, count));
+    softmaxRow(r, position(block, r), key, count);
 }
 
 void BlockWorker::store(const RowBlock &block) {
@@ -149,12 +160,12 @@ void BlockWorker::run(const RowBlock &block) {
   int64_t batch = group / problem.heads;
   int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
   int64_t kvBase = (batch * problem.kvHeads + kvHead) * problem.seqKv;
-  int64_t end = 0;
-  for (size_t r = 0; r != block.count; ++r)
-    end = std::max(end, problem.visibleKeys(position(block, r)));
+  // Rows are ascending, and so are both ends of what they see.
+  KeyRange seen{problem.visibleKeys(position(block, 0)).begin,
+                problem.visibleKeys(position(block, block.count - 1)).end};
   int64_t rows = roundUp(static_cast<int64_t>(block.count), kernelRows);
-  for (int64_t key = 0; key < end; key += blockKeys) {
-    int64_t count = std::min(blockKeys, end - key);
+  for (int64_t key = seen.begin; key < seen.end; key += blockKeys) {
+    int64_t count = std::min(blockKeys, seen.end - key);
     loadKeys(kvBase + key, count);
     std::fill(scores.begin(), scores.end(), 0.0);
     multiplyAccumulate(rows, blockKeys, dim, q.data(), dim, keys.data(), blockKeys, scores.data(),
@@ -188,7 +199,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   result.lse.resize(result.rows.size());
   const WidenTable table(problem.dtype);
   std::vector<RowBlock> blocks = makeBlocks(result.rows, problem.seqQ);
-  // Later blocks of a causal problem are the longer ones: start with them.
+  // Under a causal mask later blocks are the longer ones: start with them.
   verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {

@@ -2,10 +2,10 @@
 // guard regions of NaN around everything, several interleavings, rules applied, report out.
 #pragma once
 
-#include "hocket/Gemm/GemmReference.h"
+#include "Verify/Gemm/GemmReference.h"
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 #include <cstddef>
 #include <span>

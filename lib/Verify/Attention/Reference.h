@@ -5,9 +5,9 @@
 // to a seeded sample when a problem is too large, which the outcome then says.
 #pragma once
 
-#include "hocket/Attention/Data.h"
+#include "Verify/Attention/Data.h"
 #include "hocket/Attention/ForwardProblem.h"
-#include "hocket/Verify/Parallel.h"
+#include "Verify/Parallel.h"
 
 #include <cstdint>
 #include <span>

@@ -7,8 +7,8 @@
 
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
-#include "hocket/Verify/DeviceTensor.h"
-#include "hocket/Verify/Parallel.h"
+#include "Verify/DeviceTensor.h"
+#include "Verify/Parallel.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -132,6 +132,6 @@ template <typename T> std::span<std::byte> bytesOf(std::vector<T> &values) {
 /// Whether two arrays hold the same bits: NaN is not equal to itself.
 bool sameBits(std::span<const std::byte> a, std::span<const std::byte> b);
 /// Of arrays, one after the other.
-uint64_t hashBits(std::initializer_list<std::span<const std::byte>> arrays);
+uint64_t hashBits(std::span<const std::span<const std::byte>> arrays);
 
 } // namespace hocket::verify

@@ -34,8 +34,4 @@ struct ForwardInputs {
 ForwardInputs generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                              unsigned threads = 0);
 
-/// Conversions with round-to-nearest-even; exact from 16 bits to double.
-uint16_t roundTo(DataType type, double value);
-double widen(DataType type, uint16_t bits);
-
 } // namespace hocket::attention

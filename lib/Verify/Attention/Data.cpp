@@ -1,9 +1,9 @@
 // Test data. Every element is a function of (seed, tensor, position), through a counter-based
 // generator, so that order and number of threads do not matter.
-#include "hocket/Attention/Data.h"
+#include "Verify/Attention/Data.h"
 
-#include "hocket/Verify/Parallel.h"
-#include "hocket/Verify/Random.h"
+#include "Verify/Parallel.h"
+#include "Verify/Random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -55,53 +55,6 @@ Result<DataKind> attention::parseDataKind(std::string_view text) {
                       "' is not known; use normal, equal, rising, large, onehot or zeros");
 }
 
-static uint16_t roundToBf16(float value) {
-  uint32_t bits;
-  std::memcpy(&bits, &value, sizeof(bits));
-  if ((bits & 0x7fffffff) > 0x7f800000)
-    return static_cast<uint16_t>(bits >> 16 | 0x40);
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-/// Rounds to a multiple of 2^-24 below the normal range and to 11 significant bits above it.
-static uint16_t roundToFp16(double value) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
-  double magnitude = std::abs(value);
-  if (std::isnan(value))
-    return sign | 0x7e00;
-  if (magnitude >= 65520) // halfway between the largest finite number and the next power of two
-    return sign | 0x7c00;
-  int exponent = std::max(magnitude == 0 ? -14 : std::ilogb(magnitude), -14);
-  // The significand in units of the last place, 0 to 2048; a carry moves into the exponent field.
-  auto units = static_cast<uint32_t>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));
-  uint32_t encoded = (static_cast<uint32_t>(exponent + 14) << 10) + units;
-  return sign | static_cast<uint16_t>(encoded);
-}
-
-uint16_t attention::roundTo(DataType type, double value) {
-  // To bf16 by way of float32: generated data is not close enough to halfway points to matter, and
-  // the rounding that counts is that inputs are what the kernel reads.
-  return type == DataType::BF16 ? roundToBf16(static_cast<float>(value)) : roundToFp16(value);
-}
-
-static double widenFp16(uint16_t bits) {
-  int exponent = bits >> 10 & 31;
-  int fraction = bits & 1023;
-  double magnitude = exponent == 0    ? std::ldexp(fraction, -24)
-                     : exponent == 31 ? (fraction ? std::nan("") : INFINITY)
-                                      : std::ldexp(1024 + fraction, exponent - 25);
-  return bits & 0x8000 ? -magnitude : magnitude;
-}
-
-double attention::widen(DataType type, uint16_t bits) {
-  if (type == DataType::FP16)
-    return widenFp16(bits);
-  uint32_t wide = uint32_t(bits) << 16;
-  float value;
-  std::memcpy(&value, &wide, sizeof(value));
-  return value;
-}
-
 static void fillNormal(std::span<double> values, const Generator &generator, int64_t row,
                        double deviation) {
   uint64_t base = static_cast<uint64_t>(row) * ((values.size() + 1) / 2);
@@ -121,7 +74,7 @@ public:
   RowFiller(const ForwardProblem &problem, DataKind kind, uint64_t seed)
       : problem(problem), kind(kind), q(seed, StreamQ), k(seed, StreamK), v(seed, StreamV),
         choice(seed, StreamChoice), slope(seed, StreamSlope) {}
-  void fill(TensorName tensor, const RowTask &task) const;
+  void fill(std::string_view tensor, const RowTask &task) const;
 
 private:
   void fillRisingQuery(const RowTask &task) const;
@@ -176,19 +129,25 @@ void RowFiller::fillSigns(std::span<double> values, int64_t kvRow, double amplit
 
 /// The K row that query `task` agrees with: any that it sees, or any at all if it sees none.
 int64_t RowFiller::chosenKey(const RowTask &task) const {
-  int64_t visible = problem.visibleKeys(task.position);
-  int64_t key = static_cast<int64_t>(choice.bits(task.row) %
-                                     static_cast<uint64_t>(visible > 0 ? visible : problem.seqKv));
+  KeyRange range = problem.visibleKeys(task.position);
+  if (range.empty())
+    range = {0, problem.seqKv};
+  auto offset =
+      static_cast<int64_t>(choice.bits(task.row) % static_cast<uint64_t>(range.size()));
+  int64_t key = range.begin + offset;
+  // The next one that is seen, if not all of the range are.
+  for (int64_t i = 0; i != range.size() && !problem.sees(task.position, key); ++i)
+    key = range.begin + (offset + i + 1) % range.size();
   int64_t kvHead = task.head / (problem.heads / problem.kvHeads);
   return (task.batch * problem.kvHeads + kvHead) * problem.seqKv + key;
 }
 
-void RowFiller::fill(TensorName tensor, const RowTask &task) const {
+void RowFiller::fill(std::string_view tensor, const RowTask &task) const {
   if (kind == DataKind::Zeros)
     return std::fill(task.values.begin(), task.values.end(), 0.0);
-  if (tensor == TensorName::V)
+  if (tensor == "v")
     return fillNormal(task.values, v, task.row, 1);
-  bool isQuery = tensor == TensorName::Q;
+  bool isQuery = tensor == "q";
   switch (kind) {
   case DataKind::Equal:
     // One K row a head, however many keys: every score of a row is the same.
@@ -214,17 +173,19 @@ void RowFiller::fill(TensorName tensor, const RowTask &task) const {
   }
 }
 
-static void fillTensor(const ForwardProblem &problem, TensorName tensor, const RowFiller &filler,
+static void fillTensor(const ForwardProblem &problem, const char *name, const RowFiller &filler,
                        unsigned threads, std::vector<uint16_t> &out) {
-  TensorShape shape = problem.shape(tensor);
-  out.resize(static_cast<size_t>(shape.elements()));
-  parallelFor(shape.batch * shape.heads, threads, [&](int64_t group) {
-    std::vector<double> values(static_cast<size_t>(shape.dim));
-    for (int64_t position = 0; position != shape.sequence; ++position) {
-      int64_t row = group * shape.sequence + position;
-      filler.fill(tensor, {row, group / shape.heads, group % shape.heads, position, values});
-      uint16_t *to = out.data() + row * shape.dim;
-      for (int64_t d = 0; d != shape.dim; ++d)
+  manifest::TensorSpec tensor = problem.tensor(name);
+  int64_t heads = tensor.dimensions[1].extent, sequence = tensor.dimensions[2].extent;
+  int64_t dim = tensor.rowElements;
+  out.resize(static_cast<size_t>(tensor.elements()));
+  parallelFor(problem.batch * heads, threads, [&](int64_t group) {
+    std::vector<double> values(static_cast<size_t>(dim));
+    for (int64_t position = 0; position != sequence; ++position) {
+      int64_t row = group * sequence + position;
+      filler.fill(name, {row, group / heads, group % heads, position, values});
+      uint16_t *to = out.data() + row * dim;
+      for (int64_t d = 0; d != dim; ++d)
         to[d] = roundTo(problem.dtype, values[d]);
     }
   });
@@ -234,8 +195,8 @@ ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind 
                                         unsigned threads) {
   ForwardInputs inputs;
   RowFiller filler(problem, kind, seed);
-  fillTensor(problem, TensorName::Q, filler, threads, inputs.q);
-  fillTensor(problem, TensorName::K, filler, threads, inputs.k);
-  fillTensor(problem, TensorName::V, filler, threads, inputs.v);
+  fillTensor(problem, "q", filler, threads, inputs.q);
+  fillTensor(problem, "k", filler, threads, inputs.k);
+  fillTensor(problem, "v", filler, threads, inputs.v);
   return inputs;
 }

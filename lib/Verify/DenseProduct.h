@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace hocket::attention {
+namespace hocket::verify {
 
 /// Rows that are computed together, and the multiple that columns are padded to.
 inline constexpr int64_t kernelRows = 4;
@@ -16,4 +16,4 @@ inline constexpr int64_t kernelColumns = 16;
 void multiplyAccumulate(int64_t rows, int64_t columns, int64_t depth, const double *a, int64_t lda,
                         const double *b, int64_t ldb, double *c, int64_t ldc);
 
-} // namespace hocket::attention
+} // namespace hocket::verify

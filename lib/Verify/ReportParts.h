@@ -2,7 +2,7 @@
 // (docs/HocketRun.md has the fields).
 #pragma once
 
-#include "hocket/Verify/KernelRun.h"
+#include "Verify/KernelRun.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"
@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::verify {
@@ -43,5 +44,18 @@ void kernelLines(llvm::raw_ostream &out, const RunReport &report);
 void launchLines(llvm::raw_ostream &out, const RunReport &report);
 /// Findings, notes, failures and the result; `checked`: execution was.
 void outcomeLines(llvm::raw_ostream &out, const RunReport &report, bool checked);
+
+/// What the report of a verified run says beside what all of them do.
+struct ReportBody {
+  std::string problem; ///< in one line, for people
+  std::string_view data;
+  const RunOptions &options;
+  /// Members of the object "problem"; those that say which kernels ran; those at the end.
+  std::function<void(llvm::json::OStream &)> problemMembers, kernels, last;
+  /// Lines about errors, if the result was compared.
+  std::function<void(llvm::raw_ostream &)> errorLines;
+};
+std::string reportJson(const RunReport &report, const ReportBody &body);
+std::string reportText(const RunReport &report, const ReportBody &body);
 
 } // namespace hocket::verify

@@ -1,0 +1,154 @@
+// One problem on one device, start to end: check, place, launch, judge.
+//
+// What cannot be done is refused before data is generated; what the kernel did wrong is collected
+// in the report, so that one run tells everything there is to tell.
+#include "Verify/Attention/RunForward.h"
+
+#include "Verify/TensorRun.h"
+
+#include <unistd.h>
+
+#include <chrono>
+
+using namespace hocket;
+using namespace hocket::attention;
+using verify::bytesOf;
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The state of one `runForward`.
+class Runner : verify::TensorRun {
+public:
+  Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
+      : TensorRun(device, options, report, "tensor", problem.tensors()), problem(problem),
+        options(options) {}
+  Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
+
+private:
+  Status prepare();
+  verify::Contents roomFor(Outcome outcome) override;
+  void verify();
+
+  const ForwardProblem &problem;
+  const ForwardOptions &options;
+
+  ForwardInputs inputs;
+  ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
+  ForwardReport report;
+};
+} // namespace
+
+verify::Contents Runner::roomFor(Outcome outcome) {
+  ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
+  room.o.resize(static_cast<size_t>(problem.tensor("o").elements()));
+  if (problem.wantLse)
+    room.lse.resize(static_cast<size_t>(problem.tensor("lse").elements()));
+  return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+}
+
+Status Runner::prepare() {
+  if (Status status = placeWorkspace(problemVariables(problem)); !status.ok())
+    return status;
+  report.workspaceBytes = workspaceBytes();
+  say("generating data");
+  inputs = generateInputs(problem, options.data, options.seed, options.threads);
+  Clock::time_point start = Clock::now();
+  say("uploading");
+  if (Status status =
+          place({{"q", bytesOf(inputs.q)}, {"k", bytesOf(inputs.k)}, {"v", bytesOf(inputs.v)}});
+      !status.ok())
+    return status;
+  report.uploadSeconds = secondsSince(start);
+  manifest::Addresses placed = addresses();
+  return bind(problemVariables(problem, &placed));
+}
+
+void Runner::verify() {
+  Clock::time_point start = Clock::now();
+  int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
+  ForwardReference reference = computeReference(
+      problem, inputs, chooseRows(problem, limit, options.seed), options.threads, options.progress);
+  report.referenceSeconds = secondsSince(start);
+  start = Clock::now();
+  say("comparing");
+  auto compare = [&](Outcome outcome) {
+    return compareForward(problem, inputs, reference, outputs[static_cast<size_t>(outcome)]);
+  };
+  report.errors = compare(Outcome::First);
+  if (options.inspect && options.verifyInspected)
+    report.inspectedErrors = compare(Outcome::Inspected);
+  report.compareSeconds = secondsSince(start);
+  addVerdict(report.errors.failures);
+  if (report.inspectedErrors)
+    for (const std::string &failure : report.inspectedErrors->failures)
+      report.failures.push_back("in the order of the cycle model: " + failure);
+}
+
+/// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:
+/// a problem that cannot fit is refused before anything is allocated.
+static Status checkHostMemory(const ForwardProblem &problem) {
+  double elements = 0;
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    elements += tensor.wanted ? static_cast<double>(tensor.elements()) : 0;
+  constexpr double bytesPerElement = 6, gib = double(1 << 30);
+  double needed = elements * bytesPerElement;
+  double available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (needed <= 0.8 * available)
+    return Status::success();
+  return hostError("the problem needs some " + std::to_string(static_cast<int64_t>(needed / gib)) +
+                   " GiB of host memory for its tensors, this machine has " +
+                   std::to_string(static_cast<int64_t>(available / gib)) +
+                   " GiB; use a smaller batch, fewer heads or shorter sequences");
+}
+
+Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkHostMemory(problem); !status.ok())
+    return status.error();
+  for (const PlannedLaunch &launch : launches)
+    if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
+                             launch.compiled->manifest, problemVariables(problem));
+        !status.ok())
+      return status.error();
+  if (Status status = prepare(); !status.ok())
+    return status.error();
+  if (Status status = launchAndCompare(options.verifyInspected); !status.ok())
+    return status.error();
+  report.outputHash = outputHash();
+  if (options.verify && !faulted)
+    verify();
+  finish();
+  report.problem = problem;
+  report.options = options;
+  return std::move(report);
+}
+
+Result<ForwardReport> attention::runForward(runtime::Device &device,
+                                            std::span<const PlannedLaunch> launches,
+                                            const ForwardProblem &problem,
+                                            const ForwardOptions &options) {
+  if (launches.empty())
+    return invalidInput("a run needs a kernel at least");
+  if (problem.bias)
+    return unsupported("the problem '" + problem.describe() +
+                       "' adds a bias to the scores, which no kernel does; run it without");
+  return Runner(device, problem, options).run(launches);
+}
+
+Result<ForwardReport> attention::runForward(runtime::Device &device,
+                                            std::span<const std::byte> codeObject,
+                                            const manifest::Manifest &manifest,
+                                            const ForwardProblem &problem,
+                                            const ForwardOptions &options) {
+  auto kernel = std::make_shared<CompiledKernel>();
+  kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()), codeObject.size());
+  kernel->manifest = manifest;
+  const PlannedLaunch launch{manifest.kernel, std::move(kernel)};
+  return runForward(device, std::span(&launch, 1), problem, options);
+}
