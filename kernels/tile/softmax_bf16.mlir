@@ -26,11 +26,11 @@ tile.kernel @softmax_bf16(
   %max = tile.reduce max %scores over columns : !tile.frag<1x4096xf32, lines(8)> -> !tile.rows<1xf32, lines(8x64)>
   %weights = tile.map(%score = %scores : !tile.frag<1x4096xf32, lines(8)>, %m = %max : !tile.rows<1xf32, lines(8x64)>)
       -> !tile.frag<1x4096xf32, lines(8)> {
-    // From the maximum first: what no f32 holds in units of log2 is no more than 0 behind it.
+    // Scaled after the subtraction, so that no finite number overflows.
     %distance = arith.subf %score, %m : f32
     %log2e = arith.constant 1.44269504 : f32
-    %power = arith.mulf %distance, %log2e : f32
-    %weight = math.exp2 %power : f32
+    %exponent = arith.mulf %distance, %log2e : f32
+    %weight = math.exp2 %exponent : f32
     tile.yield %weight : f32
   }
   %sum = tile.reduce sum %weights over columns : !tile.frag<1x4096xf32, lines(8)> -> !tile.rows<1xf32, lines(8x64)>
