@@ -81,7 +81,7 @@ TEST(Exponential, IsWithinHalfAUnitOfTheLastPlace) {
 }
 
 TEST(Exponential, TheFastWayGivesTheSameBits) {
-  if (!hostHasIsa(HostIsa::Avx512))
+  if (!hostHasIsa(HostIsa::Avx512) || !hostHasIsa(HostIsa::Baseline))
     GTEST_SKIP() << "this host has no AVX-512";
   constexpr unsigned seed = 72;
   std::mt19937 random(seed);
@@ -101,7 +101,7 @@ TEST(Exponential, TheFastWayGivesTheSameBits) {
 
 /// Around the multiples of 1/64, where the node changes or x is one.
 TEST(Exponential, TheFastWayGivesTheSameBitsBetweenNodes) {
-  if (!hostHasIsa(HostIsa::Avx512))
+  if (!hostHasIsa(HostIsa::Avx512) || !hostHasIsa(HostIsa::Baseline))
     GTEST_SKIP() << "this host has no AVX-512";
   Comparison comparison;
   for (int step = -130 * 64; step <= 130 * 64; ++step) {
@@ -115,7 +115,7 @@ TEST(Exponential, TheFastWayGivesTheSameBitsBetweenNodes) {
 
 /// Every input there is: a few minutes, so only when asked for.
 TEST(Exponential, DISABLED_TheFastWayGivesTheSameBitsForAllInputs) {
-  if (!hostHasIsa(HostIsa::Avx512))
+  if (!hostHasIsa(HostIsa::Avx512) || !hostHasIsa(HostIsa::Baseline))
     GTEST_SKIP() << "this host has no AVX-512";
   Comparison comparison;
   for (uint64_t first = 0; first < uint64_t(1) << 32; first += waveSize) {
