@@ -31,8 +31,15 @@ step 3 'one problem, verified: 2 heads on 1 KV head, 512 queries, 512 keys, head
 build/bin/hocket-run fmha-fwd --batch 1 --heads 2 --kv-heads 1 --seq-q 512 --seq-kv 512 \
   --head-dim 128 --dtype bf16 --causal --json "$out/result.json"
 
-step 4 'a published problem: 64 heads, 8192 queries and keys, predicted here; others as measured on an MI355X'
-build/bin/hocket-run bench --device sim --rows 37
+published=docs/published/fmha_fwd_mi355x_causal.csv
+row=37
+step 4 'a published problem: 64 heads, 8192 queries and keys, causal'
+build/bin/hocket-run bench --device sim --rows $row
+# Beneath a comment and the names of the columns.
+awk -F, -v line=$((row + 2)) 'NR == 2 { split($0, name) } NR == line {
+  printf "measured by their authors on an MI355X, in us:"
+  for (i = 1; i <= NF; ++i) if (name[i] ~ /_us$/ && $i != "") printf "  %s %s", substr(name[i], 1, length(name[i]) - 3), $i
+  print "  (" FILENAME ")" }' "$published"
 build/bin/hocketc kernels/attn/fmha_fwd_d128_bf16_causal.mlir --schedule=dual_wave -o "$out/dual_wave.hsaco" \
   --draw-schedule="$out/dual_wave.svg"
 
