@@ -43,8 +43,8 @@ tile.kernel @gemm_bias_gelu_bf16(
   %zero = tile.fill 0.000000e+00 : !tile.frag<128x64xf32, acc>
 
   // One iteration for each 64 of the depth.
-  %product = tile.for_tiles %t = 0 to %tiles init(%sum = %zero : !tile.frag<128x64xf32, acc>)
-      schedule(@gemm_dual_wave) {
+  %product = tile.for_tiles %t = 0 to %tiles cut_right(%k within 0)
+      init(%sum = %zero : !tile.frag<128x64xf32, acc>) schedule(@gemm_dual_wave) {
     // Global memory to LDS, past the registers.
     tile.step @fetch_b {
       tile.fetch %b_ring[%t] : <256x64xbf16>
