@@ -10,8 +10,10 @@
 add_custom_target(hocket-sanitized-tests)
 
 add_library(HocketCompileOptions INTERFACE)
+# Headers that are installed lie in include/hocket and runtime/include, others beside their sources.
 target_include_directories(HocketCompileOptions INTERFACE
-  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include)
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/runtime/include
+  ${PROJECT_SOURCE_DIR}/lib ${PROJECT_BINARY_DIR}/lib)
 target_compile_options(HocketCompileOptions INTERFACE
   -fno-exceptions -Wall -Wextra -Wno-unused-parameter -ffp-contract=off)
 if(HOCKET_SANITIZERS)

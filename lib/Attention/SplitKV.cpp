@@ -5,8 +5,8 @@
 // XCDs in turn and there to the compute unit that is free first.
 #include "hocket/Attention/SplitKV.h"
 
-#include "hocket/Simulator/TimeParameters.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Simulator/TimeParameters.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"

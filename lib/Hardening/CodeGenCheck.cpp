@@ -1,7 +1,7 @@
 // The last look at a module in its own terms: its kernels, and the assembly in it.
-#include "hocket/Hardening/CodeGenCheck.h"
+#include "Hardening/CodeGenCheck.h"
 
-#include "hocket/Hardening/RecursionCheck.h"
+#include "Hardening/RecursionCheck.h"
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,5 +1,5 @@
 // A jump buffer per thread and one handler per process.
-#include "hocket/Hardening/FatalErrorGuard.h"
+#include "Hardening/FatalErrorGuard.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/PrettyStackTrace.h"

@@ -1,5 +1,5 @@
 // POSIX threads and not llvm::thread, which ends the process where a thread cannot be made.
-#include "hocket/Hardening/LargeStack.h"
+#include "Hardening/LargeStack.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 // What the three languages differ in is said in `Syntax`. The scan must skip exactly the strings
 // and comments that the parser skips, or text could hide in them. It need not know the grammar:
 // where it cannot tell a bracket from a comparison, a closing bracket around both closes both.
-#include "hocket/Hardening/RecursionCheck.h"
+#include "Hardening/RecursionCheck.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,7 @@
 #include "Driver.h"
 #include "Properties.h"
 
-#include "hocket/Simulator/Check.h"
+#include "Simulator/Check.h"
 
 #include <cstdio>
 #include <cstdlib>

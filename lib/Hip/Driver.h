@@ -12,7 +12,7 @@
 #include "Handles.h"
 #include "Image.h"
 
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include <chrono>
 #include <mutex>

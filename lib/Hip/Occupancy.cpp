@@ -2,7 +2,7 @@
 #include "Driver.h"
 #include "Properties.h"
 
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Target/Arch/Occupancy.h"
 
 #include <algorithm>
 

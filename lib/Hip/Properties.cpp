@@ -7,7 +7,7 @@
 
 #include "Driver.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // The simulated device: which chip it is and what it is called, wherever HIP asks.
 #pragma once
 
-#include "hocket/Target/Arch/KnownChips.h"
+#include "Target/Arch/KnownChips.h"
 
 #include <string>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "Pipelines/Schedules.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 using namespace hocket;
 using namespace hocket::jit;

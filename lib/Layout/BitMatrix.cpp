@@ -1,6 +1,6 @@
 // Elimination over GF(2). One helper, an incremental basis that remembers how each reduced vector
 // was combined from columns, answers rank, kernel, solve and both inverses.
-#include "hocket/Layout/BitMatrix.h"
+#include "Layout/BitMatrix.h"
 
 #include <bit>
 #include <cassert>

@@ -2,7 +2,7 @@
 // library; users speak in names.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 namespace hocket::flat {
 

@@ -1,6 +1,6 @@
 // Solves for read addresses: splits a fragment's registers into instructions, undoes the
 // transposition where there is one, and checks that each lane's bytes are contiguous.
-#include "hocket/Layout/FragmentReads.h"
+#include "Layout/FragmentReads.h"
 
 #include <bit>
 

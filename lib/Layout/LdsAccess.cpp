@@ -1,5 +1,5 @@
 // Counts, for each phase of an LDS instruction, the distinct dwords that its busiest bank serves.
-#include "hocket/Layout/LdsAccess.h"
+#include "Layout/LdsAccess.h"
 
 #include <algorithm>
 #include <array>

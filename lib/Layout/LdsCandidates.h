@@ -1,7 +1,7 @@
 // The layouts that the LDS search tries, in order of preference. Private to the library.
 #pragma once
 
-#include "hocket/Layout/LdsSearch.h"
+#include "Layout/LdsSearch.h"
 
 #include <functional>
 

@@ -1,6 +1,6 @@
 // Inverts a tile's layout to find what each lane fetches, and divides chunk bits between waves and
 // instructions.
-#include "hocket/Layout/LdsDma.h"
+#include "Layout/LdsDma.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,7 +1,7 @@
 // The search over LDS layouts. A candidate is a list of position bits (which bit of row or byte
 // each carries) plus XOR pairs plus padding; candidates come from LdsCandidates.h in order of
 // preference.
-#include "hocket/Layout/LdsSearch.h"
+#include "Layout/LdsSearch.h"
 
 #include "LdsCandidates.h"
 

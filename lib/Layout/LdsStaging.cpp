@@ -1,5 +1,5 @@
 // Deals the bits of a tile's address out to load bytes, interleaved rows, lanes, waves and loads.
-#include "hocket/Layout/LdsStaging.h"
+#include "Layout/LdsStaging.h"
 
 #include <algorithm>
 #include <bit>

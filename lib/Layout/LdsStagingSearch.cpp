@@ -4,7 +4,7 @@
 // takes carry the other address bits in a few natural orders, with up to three XORs into the
 // positions that select banks and padding after blocks of any size. Reads are priced first, since
 // they are many; who stores what is settled for each layout that survives.
-#include "hocket/Layout/LdsStaging.h"
+#include "Layout/LdsStaging.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,5 +1,5 @@
 // Addresses of a tile in LDS and their split into a lane's base and an instruction's immediate.
-#include "hocket/Layout/LdsTile.h"
+#include "Layout/LdsTile.h"
 
 #include <bit>
 

@@ -1,7 +1,7 @@
 // Building layouts, asking them questions, printing them. How they combine is in
 // LinearLayoutAlgebra.cpp. Everything goes through the flattened matrix; this file only knows where
 // in it a named dimension begins.
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 #include "Flat.h"
 

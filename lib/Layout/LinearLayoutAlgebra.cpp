@@ -2,7 +2,7 @@
 //
 // Every operation first brings the dimensions of its operands into one order and then works on the
 // flattened matrices.
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 #include "Flat.h"
 

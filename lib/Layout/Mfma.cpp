@@ -1,6 +1,6 @@
 // The MFMA layouts of docs/Hardware.md 2.1, written as products of identities: each factor takes
 // the next bits of a register or lane index and gives the next bits of a matrix index.
-#include "hocket/Layout/Mfma.h"
+#include "Layout/Mfma.h"
 
 #include <bit>
 

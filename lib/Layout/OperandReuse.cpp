@@ -1,5 +1,5 @@
 // Accumulator-to-operand reuse: solve for the key order, then prove it on the layouts themselves.
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/OperandReuse.h"
 
 using namespace hocket;
 

@@ -3,7 +3,7 @@
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
-#include "hocket/Hardening/RecursionCheck.h"
+#include "Hardening/RecursionCheck.h"
 #include "hocket/Runtime/File.h"
 
 #include "mlir/Parser/Parser.h"

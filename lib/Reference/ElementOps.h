@@ -1,7 +1,7 @@
 // What each op of a region does to numbers with error bounds. Private to the interpreter.
 #pragma once
 
-#include "hocket/Reference/ElementProgram.h"
+#include "Reference/ElementProgram.h"
 
 #include <string_view>
 

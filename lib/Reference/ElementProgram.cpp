@@ -1,5 +1,5 @@
 // A region as a list of steps.
-#include "hocket/Reference/ElementProgram.h"
+#include "Reference/ElementProgram.h"
 
 #include "ElementOps.h"
 

@@ -1,10 +1,10 @@
 // What every tool that reads Hocket's IR registers.
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
-#include "hocket/Conversion/Passes.h"
+#include "Conversion/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"

@@ -1,5 +1,5 @@
 // The public face of a parsed code object; ElfReader.cpp does the work.
-#include "hocket/Simulator/CodeObject.h"
+#include "Simulator/CodeObject.h"
 
 #include "CodeImage.h"
 

@@ -1,10 +1,10 @@
 // Tries every encoding and sorts what LLVM accepts by what the decoder binds it to.
-#include "hocket/Simulator/Coverage.h"
+#include "Simulator/Coverage.h"
 
 #include "Decode.h"
 #include "EncodingSpace.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"

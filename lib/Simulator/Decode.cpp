@@ -7,7 +7,7 @@
 #include "OpTable.h"
 #include "Wave.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/MC/MCAsmInfo.h"

@@ -6,7 +6,7 @@
 #include "CodeImage.h"
 
 #include "hocket/Runtime/CodeObjectInfo.h"
-#include "hocket/Target/Arch/KnownChips.h"
+#include "Target/Arch/KnownChips.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"

@@ -3,11 +3,11 @@
 //
 // Workgroups are handed out in order, and all that started before a failing one run to their end,
 // so the error that is reported is that of the lowest workgroup, whatever the number of threads.
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include "LaunchSetup.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
 

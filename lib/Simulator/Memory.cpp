@@ -4,7 +4,7 @@
 // pointer is recognised. Host pages come from mmap without reservation. The host address agrees
 // with the device address in its low 12 bits: an operand that is naturally aligned on the device
 // is so on the host, as atomic operations need.
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/Memory.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"

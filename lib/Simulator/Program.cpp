@@ -1,5 +1,5 @@
 // Places a code object in device memory: segments, relocations, storage of global variables.
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include "CodeImage.h"
 

@@ -7,9 +7,9 @@
 
 #include "hocket/Runtime/Registry.h"
 #include "hocket/Runtime/Stream.h"
-#include "hocket/Simulator/Check.h"
-#include "hocket/Simulator/Simulator.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Simulator/Check.h"
+#include "Simulator/Simulator.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <mutex>
 

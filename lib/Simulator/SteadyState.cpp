@@ -1,8 +1,8 @@
 // Finds the hot loop of an executed trace and counts its shortest turn.
-#include "hocket/Simulator/SteadyState.h"
+#include "Simulator/SteadyState.h"
 
-#include "hocket/Target/AMDGPU/Disassembler.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Opcode.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -1,7 +1,7 @@
 // The instruments behind `Tracer` and `ExecutedCode`: one workgroup runs on one host thread, so its
 // observer alone writes the traces; what was executed at all is put together workgroup by
 // workgroup.
-#include "hocket/Simulator/Trace.h"
+#include "Simulator/Trace.h"
 
 #include "Workgroup.h"
 

@@ -6,7 +6,7 @@
 #include "Observer.h"
 #include "Wave.h"
 
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include <memory>
 #include <string>

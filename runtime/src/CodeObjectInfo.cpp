@@ -6,7 +6,7 @@
 
 #include "MsgPack.h"
 
-#include "hocket/Target/Arch/KnownChips.h"
+#include "Target/Arch/KnownChips.h"
 
 #include <algorithm>
 #include <cstdio>

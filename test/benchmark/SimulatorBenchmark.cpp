@@ -9,7 +9,7 @@
 #include "Verify/Attention/RunForward.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Simulator/Timing.h"
+#include "Simulator/Timing.h"
 
 #include <benchmark/benchmark.h>
 #include <ctime>

@@ -6,7 +6,7 @@
 #include "RunOptions.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,7 +7,7 @@
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/BinaryFormat/Magic.h"

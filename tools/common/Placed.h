@@ -4,7 +4,7 @@
 
 #include "hocket/Attention/KernelSource.h"
 #include "hocket/Runtime/Device.h"
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 
 #include <memory>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "Options.h"
 
 #include "hocket/Manifest/Manifest.h"
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 
 namespace hocket::run {
 

@@ -9,7 +9,7 @@
 #include "Output.h"
 
 #include "hocket/Runtime/File.h"
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"

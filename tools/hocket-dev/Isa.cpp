@@ -4,7 +4,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 
-#include "hocket/Simulator/Coverage.h"
+#include "Simulator/Coverage.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"

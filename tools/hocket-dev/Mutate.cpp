@@ -12,8 +12,8 @@
 #include "ProblemRunner.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Simulator/Trace.h"
-#include "hocket/Target/AMDGPU/Mutation.h"
+#include "Simulator/Trace.h"
+#include "Target/AMDGPU/Mutation.h"
 
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"

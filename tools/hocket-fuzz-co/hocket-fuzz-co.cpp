@@ -6,7 +6,7 @@
 #include "Mutate.h"
 
 #include "hocket/Runtime/File.h"
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"

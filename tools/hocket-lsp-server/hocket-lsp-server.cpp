@@ -7,7 +7,7 @@
 #include "Messages.h"
 #include "ScheduleDiagnostics.h"
 
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"

@@ -2,7 +2,7 @@
 //
 // Help shows the passes first, then MLIR's options; the hundreds that LLVM's libraries bring along
 // still work and are shown by --help-hidden.
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 

@@ -8,7 +8,7 @@
 #include "Placed.h"
 #include "PublishedTable.h"
 
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 
 #include "llvm/Support/JSON.h"
 

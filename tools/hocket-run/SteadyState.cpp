@@ -10,8 +10,8 @@
 #include "TimeRequest.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Simulator/SteadyState.h"
-#include "hocket/Target/HSACO/ResourceReport.h"
+#include "Simulator/SteadyState.h"
+#include "Target/HSACO/ResourceReport.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

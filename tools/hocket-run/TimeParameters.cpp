@@ -5,8 +5,8 @@
 #include "Output.h"
 #include "Subcommands.h"
 
-#include "hocket/Simulator/TimeParameters.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Simulator/TimeParameters.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

@@ -3,7 +3,7 @@
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Jit/Jit.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"

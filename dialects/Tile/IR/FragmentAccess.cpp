@@ -1,8 +1,8 @@
 // How fragments are read from LDS.
 #include "Tile/IR/FragmentAccess.h"
 
-#include "hocket/Layout/FragmentReads.h"
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/FragmentReads.h"
+#include "Layout/OperandReuse.h"
 
 #include "llvm/Support/MathExtras.h"
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
-#include "hocket/Layout/LdsSearch.h"
-#include "hocket/Layout/Mfma.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/LdsSearch.h"
+#include "Layout/Mfma.h"
+#include "Target/Arch/ArchInfo.h"
 
 namespace hocket::tile {
 
@@ -13,7 +13,7 @@ namespace hocket::tile {
 inline constexpr MfmaShape kFragmentShape = {32, 32, 16, 16};
 
 /// Columns of one panel of a tile of `columns` 16-bit columns: layouts are linear over bits, so a
-/// tile whose width is no power of two is several panels side by side (hocket/Layout/LdsTile.h).
+/// tile whose width is no power of two is several panels side by side (lib/Layout/LdsTile.h).
 int64_t panelColumns(int64_t columns);
 
 /// (register, lane) -> (row, k) of a left operand whose depth runs in the order in which a packed
@@ -37,7 +37,7 @@ Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 /// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
 /// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
 /// else plain ones of 16 bytes, for which the ring's layout must gather rows
-/// (hocket/Layout/LdsStaging.h).
+/// (lib/Layout/LdsStaging.h).
 Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch);
 
 /// Bytes that one lane moves in the LDS DMA that rings are filled by.

@@ -1,5 +1,5 @@
 // Where the numbers of a fragment lie. The layouts of the matrix instruction are those of
-// hocket/Layout/Mfma.h, with their dimensions renamed to memory's.
+// lib/Layout/Mfma.h, with their dimensions renamed to memory's.
 #include "Tile/IR/FragmentMap.h"
 
 #include "Tile/IR/FragmentAccess.h"

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 namespace hocket::tile {
 

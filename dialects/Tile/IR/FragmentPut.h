@@ -4,7 +4,7 @@
 
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/Tile.h"
-#include "hocket/Layout/LdsSearch.h"
+#include "Layout/LdsSearch.h"
 
 namespace hocket::tile {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
-#include "hocket/Layout/LdsTile.h"
+#include "Layout/LdsTile.h"
 
 namespace hocket::tile {
 

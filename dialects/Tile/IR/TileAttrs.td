@@ -49,7 +49,7 @@ def Tile_LdsLayoutAttr : Tile_Attr<"LdsLayout", "lds_layout"> {
     address is linear over bits: `rows` gives, for each bit of the row from the lowest, the offset
     that it contributes by XOR, `bytes` the same for each bit of the byte within the panel. After
     every `chunk` bytes come `pad` unused ones. `tile-allocate-lds` finds the layout from the bank
-    model of the target; `hocket::LdsTileLayout` (hocket/Layout/LdsTile.h) is the same as data.
+    model of the target; `hocket::LdsTileLayout` (lib/Layout/LdsTile.h) is the same as data.
   }];
   let parameters = (ins "int64_t":$panel, "int64_t":$chunk, "int64_t":$pad,
       ArrayRefParameter<"int64_t">:$rows, ArrayRefParameter<"int64_t">:$bytes);

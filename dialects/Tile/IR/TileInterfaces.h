@@ -1,8 +1,8 @@
 // What passes ask of operations, so that they need not know them by name; see TileInterfaces.td.
 #pragma once
 
-#include "hocket/Layout/LdsSearch.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/LdsSearch.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/IR/OpDefinition.h"
 

@@ -10,9 +10,9 @@
 #include "Tile/IR/WaveExchange.h"
 #include "Tile/Transforms/Passes.h"
 
-#include "hocket/Layout/LdsSearch.h"
-#include "hocket/Layout/LdsStaging.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/LdsSearch.h"
+#include "Layout/LdsStaging.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -3,7 +3,7 @@
 
 #include "Tile/IR/LdsLayout.h"
 
-#include "hocket/Layout/LdsDma.h"
+#include "Layout/LdsDma.h"
 
 #include <array>
 

@@ -6,8 +6,8 @@
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 
-#include "hocket/Layout/LdsDma.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/LdsDma.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -4,7 +4,7 @@
 // itself is written by concern: frame (KernelFrame.h), who works on what (WorkPartition.h), which
 // keys a row sees (Visibility.h), the softmax (Softmax.h), and the formula that they make
 // (Forward.cpp).
-#include "hocket/Conversion/Passes.h"
+#include "Conversion/Passes.h"
 
 #include "Combine.h"
 #include "Forward.h"
@@ -14,7 +14,7 @@
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTATTNTOTILEPASS
-#include "hocket/Conversion/Passes.h.inc"
+#include "Conversion/Passes.h.inc"
 } // namespace hocket
 
 #define DEBUG_TYPE "convert-attn-to-tile"

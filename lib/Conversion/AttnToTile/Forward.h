@@ -5,7 +5,7 @@
 
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/Tile.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
 

@@ -3,8 +3,8 @@
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/StepRole.h"
-#include "hocket/Layout/LdsTile.h"
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Layout/LdsTile.h"
+#include "Target/Arch/Occupancy.h"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 //     else four, with all registers of a SIMD each.
 //     Where the schedule holds both operands at once (it reads one while it multiplies the other),
 //     both count, and all of the rest.
-//  3. Fewer, where a panel of a tile (hocket/Layout/LdsTile.h) is less than what they write with
+//  3. Fewer, where a panel of a tile (lib/Layout/LdsTile.h) is less than what they write with
 //     one LDS DMA instruction each.
 //  4. Keys: 64, or 128 where eight waves have the registers for it: per key the same work, but half
 //     the waits, barriers and maxima that are gathered. 32 where both operands are held, if that
@@ -18,7 +18,7 @@
 #pragma once
 
 #include "Tile/IR/Tile.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <cstdint>
 #include <optional>

@@ -5,8 +5,8 @@
 // (docs/CodeGeneration.md).
 #include "ListSchedule.h"
 
-#include "hocket/Conversion/ClusterMarks.h"
-#include "hocket/Conversion/Passes.h"
+#include "Conversion/ClusterMarks.h"
+#include "Conversion/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -14,7 +14,7 @@
 
 namespace hocket {
 #define GEN_PASS_DEF_SCHEDULECLUSTERSPASS
-#include "hocket/Conversion/Passes.h.inc"
+#include "Conversion/Passes.h.inc"
 } // namespace hocket
 
 using namespace mlir;

@@ -38,7 +38,7 @@ struct SlicePattern : TilePattern<tile::SliceOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::SliceOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    // Accumulator blocks: rows run fastest, then columns (hocket/Layout/Mfma.h).
+    // Accumulator blocks: rows run fastest, then columns (lib/Layout/Mfma.h).
     tile::FragType source = op.getSource().getType(), result = op.getResult().getType();
     SmallVector<Value> blocks;
     for (int64_t column = 0; column != source.getColumns() / kBlock; ++column)

@@ -2,12 +2,12 @@
 //
 // A row is an instruction as an op: element type and shape, the op's name, and the type in which it
 // takes an operand. Shape and type say the rest: where a lane's elements belong (operandLayoutA and
-// so on, hocket/Layout/Mfma.h), and whether a chip has it and how long it takes (ArchInfo::mfma). A
+// so on, lib/Layout/Mfma.h), and whether a chip has it and how long it takes (ArchInfo::mfma). A
 // new instruction is a new row; a test proves of each that it fits the fragments.
 #pragma once
 
-#include "hocket/Layout/Mfma.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/Mfma.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 

@@ -16,8 +16,8 @@
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/MemoryAccess.h"
-#include "hocket/Layout/FragmentReads.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/FragmentReads.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

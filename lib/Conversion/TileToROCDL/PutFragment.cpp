@@ -1,7 +1,7 @@
 // Fragments that waves have computed, on their way into a ring.
 //
 // Stores are as wide as the ring's layout keeps consecutive columns of a row together; a layout for
-// reads across the rows where no read transposes (hocket/Layout/LdsStaging.h) does not, and takes
+// reads across the rows where no read transposes (lib/Layout/LdsStaging.h) does not, and takes
 // one element at a time.
 #include "Access.h"
 

@@ -6,7 +6,7 @@
 #include "Lowering.h"
 #include "TileSource.h"
 
-#include "hocket/Layout/LdsStaging.h"
+#include "Layout/LdsStaging.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 

@@ -5,8 +5,8 @@
 #include "Access.h"
 
 #include "Tile/IR/WaveExchange.h"
-#include "hocket/Conversion/Passes.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Conversion/Passes.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "mlir/Dialect/SCF/Transforms/Patterns.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -15,7 +15,7 @@
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
-#include "hocket/Conversion/Passes.h.inc"
+#include "Conversion/Passes.h.inc"
 } // namespace hocket
 
 #define DEBUG_TYPE "convert-tile-to-rocdl"

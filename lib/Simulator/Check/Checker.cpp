@@ -1,5 +1,5 @@
 // The observer that drives the checks, and the report of a launch.
-#include "hocket/Simulator/Check.h"
+#include "Simulator/Check.h"
 
 #include "../SourceLines.h"
 #include "Checker.h"

@@ -1,7 +1,7 @@
 // See GlobalShadow.h.
 #include "GlobalShadow.h"
 
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/Memory.h"
 
 #include "llvm/ADT/StringExtras.h"
 

@@ -4,8 +4,8 @@
 
 #include "../Decode.h"
 
-#include "hocket/Target/AMDGPU/HazardRules.h"
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/HazardRules.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -5,7 +5,7 @@
 #include "ComputeUnit.h"
 #include "StableAddresses.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <unordered_set>
 

@@ -1,5 +1,5 @@
 // The prediction for a grid as text and as JSON.
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"

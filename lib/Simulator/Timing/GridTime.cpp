@@ -1,12 +1,12 @@
 // Puts the pieces of a grid's prediction together.
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 
 #include "GridKinds.h"
 #include "TimeProgram.h"
 #include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ThreadPool.h"

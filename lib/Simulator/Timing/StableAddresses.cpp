@@ -3,7 +3,7 @@
 
 #include "../Workgroup.h"
 
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/Memory.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Timing of a program in the simulator's memory, without a device around it.
 #pragma once
 
-#include "hocket/Simulator/Simulator.h"
-#include "hocket/Simulator/Timing.h"
+#include "Simulator/Simulator.h"
+#include "Simulator/Timing.h"
 
 #include <memory>
 

@@ -6,7 +6,7 @@
 #include "TimedTable.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Target/Arch/Occupancy.h"
 
 #include <deque>
 #include <optional>

@@ -2,9 +2,9 @@
 // MFMA passes come from the machine-code layer.
 #include "TimedInstruction.h"
 
-#include "hocket/Target/AMDGPU/HazardRules.h"
+#include "Target/AMDGPU/HazardRules.h"
 
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include <algorithm>
 

@@ -2,9 +2,9 @@
 // registers order it after others. Made once for each place in the code.
 #pragma once
 
-#include "hocket/Simulator/Timing.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
+#include "Simulator/Timing.h"
+#include "Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Opcode.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -4,7 +4,7 @@
 #include "../Decode.h"
 #include "TimedInstruction.h"
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/Support/Allocator.h"
 

@@ -1,7 +1,7 @@
 // Reads kernels out of a code object with LLVM's ELF reader and the runtime's reader of metadata.
 //
 // The input may be any file, so every size and reference is checked before it is used.
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
 
 #include "hocket/Runtime/CodeObjectInfo.h"
 

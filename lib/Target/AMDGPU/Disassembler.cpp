@@ -1,5 +1,5 @@
 // Decodes and prints instructions through LLVM's MC layer.
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/MCAsmInfo.h"

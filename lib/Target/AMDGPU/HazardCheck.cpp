@@ -4,9 +4,9 @@
 // that can lie between it and here. Where ways meet, the smaller distance of each producer counts;
 // distances only ever shrink and a producer leaves the set after the longest one any rule asks
 // for, so loops reach a fixpoint.
-#include "hocket/Target/AMDGPU/HazardCheck.h"
+#include "Target/AMDGPU/HazardCheck.h"
 
-#include "hocket/Target/AMDGPU/HazardRules.h"
+#include "Target/AMDGPU/HazardRules.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,7 @@
 //
 // Operand roles come from LLVM's instruction descriptions (definitions first, then uses, plus
 // implicit registers); passes of an MFMA from LLVM's scheduling model of the processor.
-#include "hocket/Target/AMDGPU/HazardRules.h"
+#include "Target/AMDGPU/HazardRules.h"
 
 #include "llvm/MC/MCInstrDesc.h"
 #include "llvm/MC/MCInstrInfo.h"

@@ -3,7 +3,7 @@
 // Every function looks at an ordered pair of instructions and says how many wait states must lie
 // between them; the numbers are the chip's, from its arch table. A pair may fall under several
 // rules; the one that asks for most counts.
-#include "hocket/Target/AMDGPU/HazardRules.h"
+#include "Target/AMDGPU/HazardRules.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/MC/MCRegisterInfo.h"

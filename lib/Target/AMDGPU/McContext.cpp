@@ -2,9 +2,9 @@
 //
 // Diagnostics of the assembler are collected instead of printed: a library must not write to
 // stderr, and callers want them inside one error.
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Target/AMDGPU/McContext.h"
 
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
 
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCAsmInfo.h"

@@ -1,8 +1,8 @@
 // Which instructions are changed, and how: on encodings, which are the hardware's.
-#include "hocket/Target/AMDGPU/Mutation.h"
+#include "Target/AMDGPU/Mutation.h"
 
-#include "hocket/Target/AMDGPU/Opcode.h"
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include "llvm/Support/Endian.h"
 

@@ -7,10 +7,10 @@
 // nothing with LDS, so that to join the two joins nothing; that the epochs of other waves do not
 // shift against it, and that global memory is not shared, is for the checked runs to say. A nop is
 // beyond the required distance where the static hazard check finds no more without it.
-#include "hocket/Target/AMDGPU/Mutation.h"
+#include "Target/AMDGPU/Mutation.h"
 
-#include "hocket/Target/AMDGPU/HazardCheck.h"
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/HazardCheck.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

@@ -2,7 +2,7 @@
 //
 // LLVM writes an instruction's own name in upper case and every suffix (encoding, chip family,
 // register file) in lower case, so the suffixes are exactly the trailing lower-case parts.
-#include "hocket/Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/Opcode.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/MC/MCInstrInfo.h"

@@ -2,7 +2,7 @@
 //
 // LLVM's packages export neither the register enumeration nor the target flags, so both are read
 // off names, which are stable: "VGPR4_VGPR5", "SGPR2", "VCC_LO", "M0_gfxpre11".
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"

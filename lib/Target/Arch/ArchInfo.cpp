@@ -1,8 +1,8 @@
 // The registry of chips and the questions that need more than reading a field.
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "Chips.h"
-#include "hocket/Target/Arch/KnownChips.h"
+#include "Target/Arch/KnownChips.h"
 
 #include <algorithm>
 #include <cstdio>

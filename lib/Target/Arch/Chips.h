@@ -1,7 +1,7 @@
 // The chips this build knows. Private: users call findArch.
 #pragma once
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 namespace hocket::chips {
 

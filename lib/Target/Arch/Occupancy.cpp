@@ -1,6 +1,6 @@
 // Occupancy from registers, LDS and wave slots (docs/Hardware.md 1.1). Scalar registers never limit
 // it on the chips known here.
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Target/Arch/Occupancy.h"
 
 #include <algorithm>
 #include <string>

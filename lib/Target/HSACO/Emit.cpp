@@ -3,10 +3,10 @@
 // The middle end knows the target machine, so cost models, address-space inference and the
 // attributor are the target's. Diagnostics go to a handler of our own for the time of the call:
 // what LLVM would print, or exit for, becomes an error value.
-#include "hocket/Target/HSACO/Emit.h"
+#include "Target/HSACO/Emit.h"
 
-#include "hocket/Hardening/FatalErrorGuard.h"
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Hardening/FatalErrorGuard.h"
+#include "Target/AMDGPU/McContext.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"

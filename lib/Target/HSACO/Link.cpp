@@ -6,7 +6,7 @@
 //
 // lld is not re-entrant, so there is one lock for the process; and it resets LLVM's command-line
 // options, so these are hidden from it.
-#include "hocket/Target/HSACO/Emit.h"
+#include "Target/HSACO/Emit.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/CommandLine.h"

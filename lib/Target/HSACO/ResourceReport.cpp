@@ -1,8 +1,8 @@
 // Reads resources and instruction counts from a code object and prints them.
-#include "hocket/Target/HSACO/ResourceReport.h"
+#include "Target/HSACO/ResourceReport.h"
 
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include "llvm/Support/FormatVariadic.h"
 

@@ -3,7 +3,7 @@
 // Line tables need a scope on each function; upstream's pass derives it from the locations. Without
 // `-g` whatever debug information the input carried is dropped, so that the code cannot depend on
 // it.
-#include "hocket/Target/HSACO/Translate.h"
+#include "Target/HSACO/Translate.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"

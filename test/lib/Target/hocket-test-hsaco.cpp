@@ -1,9 +1,9 @@
 // Drives the back end alone in tests: LLVM-dialect MLIR, LLVM IR or assembly in, any later stage
 // out.
-#include "hocket/Target/AMDGPU/HazardCheck.h"
-#include "hocket/Target/HSACO/Emit.h"
-#include "hocket/Target/HSACO/ResourceReport.h"
-#include "hocket/Target/HSACO/Translate.h"
+#include "Target/AMDGPU/HazardCheck.h"
+#include "Target/HSACO/Emit.h"
+#include "Target/HSACO/ResourceReport.h"
+#include "Target/HSACO/Translate.h"
 
 #include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -3,7 +3,7 @@
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Pipelines/Compiler.h"
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -6,7 +6,7 @@
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "hocket/Pipelines/Compiler.h"
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"

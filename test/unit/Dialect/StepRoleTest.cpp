@@ -1,6 +1,6 @@
 // What a step is for follows from its ops, whatever it is called.
 #include "Tile/IR/StepRole.h"
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

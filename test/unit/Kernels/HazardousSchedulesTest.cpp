@@ -7,8 +7,8 @@
 
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
-#include "hocket/Conversion/Passes.h"
-#include "hocket/Registration/Registration.h"
+#include "Conversion/Passes.h"
+#include "Registration/Registration.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

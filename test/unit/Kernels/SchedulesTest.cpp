@@ -7,8 +7,8 @@
 
 #include "Pipelines/Schedules.h"
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Simulator/SteadyState.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Simulator/SteadyState.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include "Problems.h"
 
 #include "hocket/Simulator/RuntimeDevice.h"
-#include "hocket/Simulator/SteadyState.h"
+#include "Simulator/SteadyState.h"
 
 #include <gtest/gtest.h>
 

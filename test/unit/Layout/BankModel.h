@@ -2,7 +2,7 @@
 // chip's own is tested with the arch table.
 #pragma once
 
-#include "hocket/Layout/LdsAccess.h"
+#include "Layout/LdsAccess.h"
 
 namespace hocket::test {
 

@@ -1,5 +1,5 @@
 // GF(2) elimination against brute force over all inputs of small random matrices.
-#include "hocket/Layout/BitMatrix.h"
+#include "Layout/BitMatrix.h"
 
 #include "Random.h"
 

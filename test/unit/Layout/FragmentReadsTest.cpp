@@ -1,9 +1,9 @@
 // Read addresses against an emulation of the instructions: after the reads every register of every
 // lane holds the element that the fragment asks for.
-#include "hocket/Layout/FragmentReads.h"
+#include "Layout/FragmentReads.h"
 
-#include "hocket/Layout/Mfma.h"
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/Mfma.h"
+#include "Layout/OperandReuse.h"
 
 #include <gtest/gtest.h>
 

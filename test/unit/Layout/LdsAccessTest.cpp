@@ -1,5 +1,5 @@
 // The conflict counter on patterns whose cost can be told by hand.
-#include "hocket/Layout/LdsAccess.h"
+#include "Layout/LdsAccess.h"
 
 #include "BankModel.h"
 #include "Random.h"

@@ -1,10 +1,10 @@
 // Tiles in LDS, what the DMA can write, and the search: every plan is executed on a byte array.
-#include "hocket/Layout/LdsSearch.h"
+#include "Layout/LdsSearch.h"
 
 #include "BankModel.h"
-#include "hocket/Layout/FragmentReads.h"
-#include "hocket/Layout/Mfma.h"
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/FragmentReads.h"
+#include "Layout/Mfma.h"
+#include "Layout/OperandReuse.h"
 
 #include <gtest/gtest.h>
 #include <map>

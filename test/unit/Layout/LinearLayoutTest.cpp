@@ -1,5 +1,5 @@
 // Layout operations against what they mean, evaluated point by point.
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 #include "Random.h"
 

@@ -1,5 +1,5 @@
 // MFMA layouts against the formulas of docs/Hardware.md 2.1, element by element.
-#include "hocket/Layout/Mfma.h"
+#include "Layout/Mfma.h"
 
 #include <gtest/gtest.h>
 

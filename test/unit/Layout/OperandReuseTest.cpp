@@ -1,8 +1,8 @@
 // The score accumulator as the second product's operand: the order found is the right one, and
 // where there is none the refusal says so.
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/OperandReuse.h"
 
-#include "hocket/Layout/Mfma.h"
+#include "Layout/Mfma.h"
 
 #include <gtest/gtest.h>
 

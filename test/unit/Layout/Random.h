@@ -2,7 +2,7 @@
 // every failing test prints it.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Reading metadata: what is there, and that no damage to a file gets past as anything but an error.
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "TestSupport.h"
-#include "hocket/Simulator/CodeObject.h"
+#include "Simulator/CodeObject.h"
 
 #include <random>
 

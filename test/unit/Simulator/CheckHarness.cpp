@@ -1,7 +1,7 @@
 // See CheckHarness.h.
 #include "CheckHarness.h"
 
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Target/AMDGPU/McContext.h"
 
 using namespace hocket;
 using namespace hocket::sim;

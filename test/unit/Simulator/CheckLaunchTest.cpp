@@ -1,7 +1,7 @@
 // Checked launches of a whole code object: findings as reports have them, whatever the threads.
 #include "KernelFile.h"
 
-#include "hocket/Simulator/Check.h"
+#include "Simulator/Check.h"
 
 #include <gmock/gmock.h>
 

@@ -1,7 +1,7 @@
 // Loading of code objects and launches, on a file assembled here byte by byte from a good one.
 #include "KernelFile.h"
 
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include <cstring>
 #include <gmock/gmock.h>

@@ -8,8 +8,8 @@
 #include "HostIsa.h"
 #include "OpTable.h"
 
-#include "hocket/Simulator/Coverage.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Simulator/Coverage.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/MC/MCRegisterInfo.h"

@@ -1,5 +1,5 @@
 // Device memory: addresses, guards, sparse pages, messages.
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/Memory.h"
 
 #include "gtest/gtest.h"
 

@@ -3,7 +3,7 @@
 // Every implemented opcode of every encoding runs twice: from random registers, and from the same
 // values in the registers that it is said to read and other values everywhere else. Nothing but
 // what it is said to write may change, and both runs must write the same.
-#include "hocket/Target/AMDGPU/RegisterEffects.h"
+#include "Target/AMDGPU/RegisterEffects.h"
 
 #include "Encodings.h"
 #include "OpTable.h"

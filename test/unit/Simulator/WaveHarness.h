@@ -13,7 +13,7 @@
 #include "HostIsa.h"
 #include "Workgroup.h"
 
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/Memory.h"
 
 #include <bit>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Timing of a whole small kernel through the device, and what cannot be timed.
 #include "KernelFile.h"
 
-#include "hocket/Simulator/GridTime.h"
+#include "Simulator/GridTime.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 #include "UnitBench.h"
 
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Target/AMDGPU/McContext.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The interpreter of regions, against what the types and bounds mean.
-#include "hocket/Reference/ElementProgram.h"
-#include "hocket/Registration/Registration.h"
+#include "Reference/ElementProgram.h"
+#include "Registration/Registration.h"
 
 #include "Tile/IR/Tile.h"
 

@@ -3,7 +3,7 @@
 #include "RandomProgram.h"
 #include "TileInterpreter.h"
 
-#include "hocket/Registration/Registration.h"
+#include "Registration/Registration.h"
 
 #include "mlir/Parser/Parser.h"
 

@@ -1,7 +1,7 @@
 // Kernels of one workgroup on the simulator, whose views are matrices and vectors of numbers.
 #pragma once
 
-#include "hocket/Reference/ElementProgram.h"
+#include "Reference/ElementProgram.h"
 #include "hocket/Support/Result.h"
 
 #include <map>

@@ -1,6 +1,6 @@
 // Files that are no code objects are refused with the reason, never read out of bounds.
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/McContext.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Every hazard rule at its border: one wait state too few is found, the right number is not.
-#include "hocket/Target/AMDGPU/HazardCheck.h"
+#include "Target/AMDGPU/HazardCheck.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The MC layer: processors, the assembler's errors, and decoding what was assembled.
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include <gtest/gtest.h>
 

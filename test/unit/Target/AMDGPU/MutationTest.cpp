@@ -1,5 +1,5 @@
 // Which mutants a piece of code has, and which of them are proven to change nothing.
-#include "hocket/Target/AMDGPU/Mutation.h"
+#include "Target/AMDGPU/Mutation.h"
 
 #include <gtest/gtest.h>
 

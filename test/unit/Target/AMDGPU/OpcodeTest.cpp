@@ -1,6 +1,6 @@
 // Opcode names lose encoding and chip, and every instruction lands in the class it is counted in.
-#include "hocket/Target/AMDGPU/Opcode.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include "llvm/MC/MCInstrInfo.h"
 

@@ -1,11 +1,11 @@
 // The arch table: internally consistent, and the numbers that code depends on are the documented
 // ones.
-#include "hocket/Target/Arch/ArchInfo.h"
-#include "hocket/Target/Arch/KnownChips.h"
+#include "Target/Arch/ArchInfo.h"
+#include "Target/Arch/KnownChips.h"
 
-#include "hocket/Layout/FragmentReads.h"
-#include "hocket/Layout/LdsSearch.h"
-#include "hocket/Layout/OperandReuse.h"
+#include "Layout/FragmentReads.h"
+#include "Layout/LdsSearch.h"
+#include "Layout/OperandReuse.h"
 
 #include <bit>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Occupancy against the table of docs/Hardware.md 1.1 and by hand.
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Target/Arch/Occupancy.h"
 
 #include <gtest/gtest.h>
 

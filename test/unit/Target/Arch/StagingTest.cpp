@@ -1,10 +1,10 @@
 // Tiles that pass through registers on gfx942: every plan is executed on a byte array.
-#include "hocket/Layout/LdsStaging.h"
+#include "Layout/LdsStaging.h"
 
-#include "hocket/Layout/FragmentReads.h"
-#include "hocket/Layout/Mfma.h"
-#include "hocket/Layout/OperandReuse.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Layout/FragmentReads.h"
+#include "Layout/Mfma.h"
+#include "Layout/OperandReuse.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <gtest/gtest.h>
 #include <map>

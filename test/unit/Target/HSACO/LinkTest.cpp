@@ -1,7 +1,7 @@
 // Linking: errors, and eight threads that compile eight kernels.
 #include "TestKernels.h"
 
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
 
 #include "llvm/Support/CommandLine.h"
 

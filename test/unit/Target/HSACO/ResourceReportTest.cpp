@@ -1,5 +1,5 @@
 // The report reads linked bytes; occupancy follows the register and LDS tables.
-#include "hocket/Target/HSACO/ResourceReport.h"
+#include "Target/HSACO/ResourceReport.h"
 
 #include "TestKernels.h"
 

@@ -1,7 +1,7 @@
 // Small kernels as LLVM IR, and the whole path from text to code object for tests.
 #pragma once
 
-#include "hocket/Target/HSACO/Emit.h"
+#include "Target/HSACO/Emit.h"
 
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/LLVMContext.h"

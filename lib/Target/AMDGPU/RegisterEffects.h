@@ -6,8 +6,8 @@
 // instruction's name and modifiers. Work it out once for each instruction and keep it.
 #pragma once
 
-#include "hocket/Target/AMDGPU/Disassembler.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/Opcode.h"
 
 #include "llvm/ADT/SmallVector.h"
 

@@ -1,10 +1,10 @@
 // What an instruction does to registers, and how far apart two instructions must be for it.
 #pragma once
 
-#include "hocket/Target/AMDGPU/Disassembler.h"
-#include "hocket/Target/AMDGPU/HazardCheck.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/HazardCheck.h"
+#include "Target/AMDGPU/Opcode.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/MC/MCRegister.h"

@@ -7,10 +7,10 @@
 #pragma once
 
 #include "hocket/Runtime/Device.h"
-#include "hocket/Simulator/Clusters.h"
-#include "hocket/Simulator/TimeParameters.h"
+#include "Simulator/Clusters.h"
+#include "Simulator/TimeParameters.h"
 #include "hocket/Support/Result.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
+#include "Target/AMDGPU/Opcode.h"
 
 #include <array>
 #include <cstdint>

@@ -18,9 +18,9 @@
 // of conflicts, the best one found is returned with what remains: the caller reports it.
 #pragma once
 
-#include "hocket/Layout/LdsAccess.h"
-#include "hocket/Layout/LdsDma.h"
-#include "hocket/Layout/LdsTile.h"
+#include "Layout/LdsAccess.h"
+#include "Layout/LdsDma.h"
+#include "Layout/LdsTile.h"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 // How many waves and workgroups fit on a compute unit, and what keeps more from fitting.
 #pragma once
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 namespace hocket {
 

@@ -7,8 +7,8 @@
 // docs/Hardware.md.
 #pragma once
 
-#include "hocket/Layout/LdsAccess.h"
-#include "hocket/Layout/Mfma.h"
+#include "Layout/LdsAccess.h"
+#include "Layout/Mfma.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // and what each finding means. Execution goes on after a finding where it can.
 #pragma once
 
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 namespace hocket::sim {
 

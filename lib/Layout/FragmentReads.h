@@ -17,7 +17,7 @@
 // which is a legal address map exactly when element e lies e columns after element 0.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 namespace hocket {
 

@@ -10,7 +10,7 @@
 // where no order exists.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 namespace hocket {
 

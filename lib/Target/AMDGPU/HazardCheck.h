@@ -7,8 +7,8 @@
 // made the code. A wait state is an issued instruction; `s_nop N` is N + 1 of them.
 #pragma once
 
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include <string>
 #include <vector>

@@ -6,8 +6,8 @@
 // the change can matter.
 #pragma once
 
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
-#include "hocket/Target/AMDGPU/Disassembler.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/Disassembler.h"
 
 #include <string>
 #include <vector>

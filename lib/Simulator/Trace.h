@@ -1,7 +1,7 @@
 // Records which instructions were executed: in order by chosen waves of one workgroup, or at all.
 #pragma once
 
-#include "hocket/Simulator/Simulator.h"
+#include "Simulator/Simulator.h"
 
 #include <cstdint>
 #include <memory>

@@ -8,7 +8,7 @@
 // time is shorter than what memory needs for what the L2 caches do not keep.
 #pragma once
 
-#include "hocket/Simulator/Timing.h"
+#include "Simulator/Timing.h"
 
 #include <map>
 #include <utility>

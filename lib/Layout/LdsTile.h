@@ -18,7 +18,7 @@
 // checks that; then padding splits the same way, as p / chunkBytes splits bit by bit.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 #include <optional>
 

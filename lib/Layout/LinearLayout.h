@@ -54,7 +54,7 @@
 // live one level up, in LdsTileLayout (a linear part plus padding between chunks, times panels).
 #pragma once
 
-#include "hocket/Layout/BitMatrix.h"
+#include "Layout/BitMatrix.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "hocket/Support/Result.h"
-#include "hocket/Target/AMDGPU/Opcode.h"
-#include "hocket/Target/Arch/Occupancy.h"
+#include "Target/AMDGPU/Opcode.h"
+#include "Target/Arch/Occupancy.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/JSON.h"

@@ -1,7 +1,7 @@
 // Which chips there are, for those who meet them by number or need one without having been told.
 #pragma once
 
-#include "hocket/Target/Arch/ArchInfo.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <cstdint>
 #include <string>

@@ -6,10 +6,10 @@
 // Clusters.h has how they get the schedule's numbers.
 #pragma once
 
-#include "hocket/Simulator/Clusters.h"
-#include "hocket/Simulator/Trace.h"
+#include "Simulator/Clusters.h"
+#include "Simulator/Trace.h"
 #include "hocket/Support/Result.h"
-#include "hocket/Target/AMDGPU/CodeObjectFile.h"
+#include "Target/AMDGPU/CodeObjectFile.h"
 
 #include "llvm/ADT/StringRef.h"
 

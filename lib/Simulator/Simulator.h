@@ -9,8 +9,8 @@
 #pragma once
 
 #include "hocket/Runtime/Device.h"
-#include "hocket/Simulator/CodeObject.h"
-#include "hocket/Simulator/Memory.h"
+#include "Simulator/CodeObject.h"
+#include "Simulator/Memory.h"
 #include "hocket/Support/Result.h"
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 // constant) over ones that step along rows (a multiple of the run-time stride).
 #pragma once
 
-#include "hocket/Layout/LdsTile.h"
+#include "Layout/LdsTile.h"
 
 namespace hocket {
 

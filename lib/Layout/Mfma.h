@@ -11,7 +11,7 @@
 // Bigger tiles repeat the atom over more registers; `mfma*Tile` say in which order.
 #pragma once
 
-#include "hocket/Layout/LinearLayout.h"
+#include "Layout/LinearLayout.h"
 
 namespace hocket {
 

@@ -15,7 +15,7 @@
 // too: such a store has a base address of its own (`variants`), constant over the tiles.
 #pragma once
 
-#include "hocket/Layout/LdsSearch.h"
+#include "Layout/LdsSearch.h"
 
 namespace hocket {
 

@@ -5,7 +5,7 @@
 // it is made from is shared.
 #pragma once
 
-#include "hocket/Target/AMDGPU/McContext.h"
+#include "Target/AMDGPU/McContext.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/MC/MCInst.h"

@@ -8,7 +8,7 @@
 
 namespace hocket {
 #define GEN_PASS_DECL
-#include "hocket/Conversion/Passes.h.inc"
+#include "Conversion/Passes.h.inc"
 #define GEN_PASS_REGISTRATION
-#include "hocket/Conversion/Passes.h.inc"
+#include "Conversion/Passes.h.inc"
 } // namespace hocket
