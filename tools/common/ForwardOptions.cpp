@@ -181,7 +181,7 @@ static Status readBias(const Options &options, ForwardProblem &problem) {
   problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
                                      extents->size() == 3 ? (*extents)[2] : problem.seqQ,
                                      problem.seqKv};
-  return addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_f16");
+  return addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
 }
 
 /// --mod and --number.
