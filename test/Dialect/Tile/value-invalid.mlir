@@ -348,7 +348,9 @@ tile.kernel @gathers_numbers(%v: !tile.view<?xf32>, %n: i32) target("gfx950") wa
 // -----
 
 tile.kernel @gathers_few(%v: !tile.view<?x?xf32>) target("gfx950") waves(1) {
-  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
+    tile.yield %r : i32
+  }
   // expected-error @below {{has 1 indices for a view of rank 2, expected one for each dimension}}
   %y = tile.gather %v[%i] : <?x?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
 }
@@ -364,7 +366,9 @@ tile.kernel @gathers_floats(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
 // -----
 
 tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
-  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
+    tile.yield %r : i32
+  }
   // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for bf16 and f16, or i32 for i8}}
   %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xi32>
 }
