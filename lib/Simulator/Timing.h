@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,6 +112,8 @@ struct TimingOptions {
   /// Host threads for a grid's kinds of workgroups, which are executed and timed independently of
   /// each other; 0: all. Makes no difference to what is predicted.
   unsigned threads = 0;
+  /// A request to stop ends timing and prediction soon, with an Execution error.
+  std::stop_token stop = {};
 };
 
 /// Times workgroups of a launch on `device`, which must be the simulator's. It executes them:
