@@ -18,6 +18,24 @@ static constexpr unsigned kLaneBits[] = {5, 4, 3};
 /// DPP (CDNA3 ISA 13.3.9): a rotation of 16 lanes by 8, and the upper or lower 8 of each 16 alone.
 static constexpr int64_t kRotateBy8 = 0x128, kUpperBanks = 0xc, kLowerBanks = 0x3;
 
+/// `count` pieces of `columns` columns each as one: which piece it is are further registers.
+static Result<LinearLayout> sideBySide(const LinearLayout &piece, int64_t columns, int64_t count) {
+  std::vector<InputBases> inputs;
+  for (std::string_view name : {dims::Register, dims::Lane}) {
+    InputBases &bases = inputs.emplace_back(InputBases{std::string(name), {}});
+    for (unsigned bit = 0; bit != piece.inputBits(name); ++bit)
+      bases.bases.push_back({{std::string(dims::Row), piece.basis(name, bit, dims::Row)},
+                             {std::string(dims::Col), piece.basis(name, bit, dims::Col)}});
+  }
+  for (int64_t step = 1; step < count; step *= 2)
+    inputs.front().bases.push_back(
+        {{std::string(dims::Col), static_cast<uint64_t>(step * columns)}});
+  return LinearLayout::fromBases(
+      inputs, {{std::string(dims::Row), piece.outputBits(dims::Row)},
+               {std::string(dims::Col),
+                std::max<unsigned>(llvm::Log2_64(columns * count), piece.outputBits(dims::Col))}});
+}
+
 LineStores::LineStores(const tile::AccessShape &shape, int64_t elementBytes)
     : lines(shape), elementBytes(elementBytes) {
   if (!shape.isScalar && shape.copyBits() == 0)
@@ -33,9 +51,9 @@ void LineStores::plan(const tile::AccessShape &shape) {
   int64_t grouped = std::max<int64_t>(kLineBytes / (pieceColumns * elementBytes), 1);
   while (shape.columns / pieceColumns % grouped != 0)
     grouped /= 2;
-  LinearLayout group =
-      shape.map * LinearLayout::identity(dims::Register, dims::Col, llvm::Log2_64(grouped));
-  exchanges = planLines(group, elementBytes, kLaneBits);
+  Result<LinearLayout> group = sideBySide(shape.map, pieceColumns, grouped);
+  if (group)
+    exchanges = planLines(*group, elementBytes, kLaneBits);
   if (!exchanges)
     return;
   lines.map = exchanges->layout;
@@ -45,10 +63,10 @@ void LineStores::plan(const tile::AccessShape &shape) {
     if (origin.column % (pieceColumns * grouped) != 0)
       continue;
     lines.origins.push_back(origin);
-    auto &group = sources.emplace_back();
+    auto &of = sources.emplace_back();
     for (int64_t i = 0; i != grouped; ++i) {
       tile::RowAndColumn at{origin.row, origin.column + i * pieceColumns};
-      group.push_back(llvm::find(shape.origins, at) - shape.origins.begin());
+      of.push_back(llvm::find(shape.origins, at) - shape.origins.begin());
     }
   }
 }
@@ -104,49 +122,52 @@ SmallVector<Value> LineStores::wordsOf(Emitter &emit, Value piece) const {
   return words;
 }
 
+Value LineStores::gatherOne(Emitter &emit, const KernelValues &kernel, ValueRange pieces,
+                            size_t index) const {
+  if (!exchanges)
+    return pieces[index];
+  size_t perWord = std::max<int64_t>(kWordBytes / elementBytes, 1);
+  SmallVector<Value> words;
+  for (int64_t source : sources[index])
+    llvm::append_range(words, wordsOf(emit, pieces[source]));
+  for (LaneExchange step : exchanges->exchanges) {
+    size_t bit = (size_t(1) << step.registerBit) / perWord;
+    for (size_t i = 0; i != words.size(); ++i)
+      if ((i & bit) == 0)
+        std::tie(words[i], words[i | bit]) =
+            exchange(emit, kernel, words[i], words[i | bit], step.laneBit);
+  }
+  SmallVector<Value> ordered;
+  for (size_t i = 0; i != words.size(); ++i)
+    ordered.push_back(words[exchanges->oldRegister(i * perWord) / perWord]);
+  auto type = VectorType::get({static_cast<int64_t>(ordered.size())}, emit.getI32Type());
+  Value vector = vector::FromElementsOp::create(emit, type, ordered);
+  Type element = cast<VectorType>(pieces.front().getType()).getElementType();
+  return LLVM::BitcastOp::create(emit, VectorType::get({lines.registers}, element), vector);
+}
+
 SmallVector<Value> LineStores::gather(Emitter &emit, const KernelValues &kernel,
                                       ValueRange pieces) const {
-  if (!exchanges)
-    return pieces;
-  size_t perWord = std::max<int64_t>(kWordBytes / elementBytes, 1);
   SmallVector<Value> gathered;
-  for (ArrayRef<int64_t> group : sources) {
-    SmallVector<Value> words;
-    for (int64_t source : group)
-      llvm::append_range(words, wordsOf(emit, pieces[source]));
-    for (LaneExchange step : exchanges->exchanges) {
-      size_t bit = (size_t(1) << step.registerBit) / perWord;
-      for (size_t i = 0; i != words.size(); ++i)
-        if ((i & bit) == 0)
-          std::tie(words[i], words[i | bit]) =
-              exchange(emit, kernel, words[i], words[i | bit], step.laneBit);
-    }
-    SmallVector<Value> ordered;
-    for (size_t i = 0; i != words.size(); ++i)
-      ordered.push_back(words[exchanges->oldRegister(i * perWord) / perWord]);
-    auto type = VectorType::get({static_cast<int64_t>(ordered.size())}, emit.getI32Type());
-    Value vector = vector::FromElementsOp::create(emit, type, ordered);
-    Type element = cast<VectorType>(pieces[group.front()].getType()).getElementType();
-    gathered.push_back(
-        LLVM::BitcastOp::create(emit, VectorType::get({lines.registers}, element), vector));
-  }
+  for (size_t index = 0; index != lines.origins.size(); ++index)
+    gathered.push_back(gatherOne(emit, kernel, pieces, index));
   return gathered;
 }
 
-SmallVector<LineStores::Store> LineStores::stores(Emitter &emit, const KernelValues &kernel,
-                                                  ValueRange pieces) const {
-  SmallVector<Store> stores;
+void LineStores::forEachStore(Emitter &emit, const KernelValues &kernel, ValueRange pieces,
+                              function_ref<void(const Store &)> store) const {
   auto type = VectorType::get({perStore * elementBytes / kWordBytes}, emit.getI32Type());
-  for (auto [origin, piece] : llvm::zip_equal(lines.origins, gather(emit, kernel, pieces)))
+  for (auto [index, origin] : llvm::enumerate(lines.origins)) {
+    Value piece = gatherOne(emit, kernel, pieces, index);
     for (int64_t first = 0; first != lines.registers; first += perStore) {
       Value part = vector::ExtractStridedSliceOp::create(emit, piece, first, perStore, 1);
       auto of = [&](std::string_view dim) {
         return static_cast<int64_t>(lines.ofRegister(first, dim));
       };
-      stores.push_back({LLVM::BitcastOp::create(emit, type, part), origin.row + of(dims::Row),
-                        origin.column + of(dims::Col)});
+      store({LLVM::BitcastOp::create(emit, type, part), origin.row + of(dims::Row),
+             origin.column + of(dims::Col)});
     }
-  return stores;
+  }
 }
 
 Value LineStores::laneOffset(Emitter &emit, const KernelValues &kernel, Value rowStride) const {

@@ -28,13 +28,16 @@ public:
     mlir::Value words;
     int64_t row = 0, column = 0;
   };
-  llvm::SmallVector<Store> stores(Emitter &emit, const KernelValues &kernel,
-                                  mlir::ValueRange pieces) const;
+  /// Each piece's stores stand behind its exchanges, so that it need not wait for the others'.
+  void forEachStore(Emitter &emit, const KernelValues &kernel, mlir::ValueRange pieces,
+                    llvm::function_ref<void(const Store &)> store) const;
   /// What a lane adds to the offset of a store, in bytes (i32).
   mlir::Value laneOffset(Emitter &emit, const KernelValues &kernel, mlir::Value rowStride) const;
 
 private:
   void plan(const tile::AccessShape &shape);
+  mlir::Value gatherOne(Emitter &emit, const KernelValues &kernel, mlir::ValueRange pieces,
+                        size_t index) const;
   llvm::SmallVector<mlir::Value> wordsOf(Emitter &emit, mlir::Value piece) const;
 
   tile::AccessShape lines;

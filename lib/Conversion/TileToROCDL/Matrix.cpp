@@ -88,8 +88,9 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
                                arith::SelectOp::create(emit, any, bytes, emit.i64(0)));
   }
 
-  static void storeWord(Emitter &emit, Value value, Value resource, Value offset) {
-    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, emit.i32(0), emit.i32(0),
+  /// `step` is the same in all lanes.
+  static void storeWord(Emitter &emit, Value value, Value resource, Value offset, Value step) {
+    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0),
                                        ArrayAttr(), ArrayAttr(), ArrayAttr());
   }
 
@@ -98,11 +99,11 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
                          const BlockStore &store) {
     LineStores lines(tile::shapeOf(frag), kElementBytes);
     Value offset = lines.laneOffset(emit, kernel, store.rowStride);
-    for (const LineStores::Store &piece : lines.stores(emit, kernel, store.blocks)) {
-      Value step = emit.add(emit.mul(store.rowStride, emit.i32(piece.row)),
-                            emit.i32(piece.column * kElementBytes));
-      storeWord(emit, piece.words, store.resource, emit.add(offset, step));
-    }
+    lines.forEachStore(emit, kernel, store.blocks, [&](const LineStores::Store &piece) {
+      storeWord(emit, piece.words, store.resource,
+                emit.add(offset, emit.i32(piece.column * kElementBytes)),
+                emit.mul(store.rowStride, emit.i32(piece.row)));
+    });
   }
 
   /// Column by column, all rows: a comparison is used at once and not kept in scalar registers.
@@ -122,7 +123,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
           Value offset =
               arith::SelectOp::create(emit, exists, store.laneOffset(emit, index, column),
                                       emit.i32(static_cast<int32_t>(kOutOfBounds)));
-          storeWord(emit, emit.element(elements[index], i), store.resource, offset);
+          storeWord(emit, emit.element(elements[index], i), store.resource, offset, emit.i32(0));
         }
       }
   }

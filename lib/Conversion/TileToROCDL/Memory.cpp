@@ -174,14 +174,14 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
     Value laneByte = emit.mul(emit.linear(map, dims::Lane, dims::Col, kernel.lane),
                               emit.i32(elementBytes));
     uint64_t reach = map.reach(dims::Lane, dims::Col) * elementBytes;
-    for (const LineStores::Store &store : lines.stores(emit, kernel, rounded)) {
+    lines.forEachStore(emit, kernel, rounded, [&](const LineStores::Store &store) {
       int64_t byte = store.column * elementBytes;
       Value offset = emit.add(laneOffset, emit.i32(byte));
       offset = bounds.within(emit, offset, laneByte, reach, byte);
       ROCDL::RawPtrBufferStoreOp::create(emit, store.words, resource, offset,
                                          emit.mul(rowStride, emit.i32(store.row)), emit.i32(0),
                                          ArrayAttr(), ArrayAttr(), ArrayAttr());
-    }
+    });
     rewriter.eraseOp(op);
     return success();
   }
