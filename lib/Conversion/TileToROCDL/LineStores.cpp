@@ -170,8 +170,21 @@ void LineStores::forEachStore(Emitter &emit, const KernelValues &kernel, ValueRa
   }
 }
 
-Value LineStores::laneOffset(Emitter &emit, const KernelValues &kernel, Value rowStride) const {
-  Value row = emit.linear(lines.map, dims::Lane, dims::Row, kernel.lane);
-  Value column = emit.linear(lines.map, dims::Lane, dims::Col, kernel.lane);
-  return emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(elementBytes)));
+/// The lane's number, computed anew from here on: LLVM would hold what follows from it in registers
+/// from the kernel's first use of it to the last, across the loop.
+static Value laneFromHere(Emitter &emit, Value lane) {
+  auto pinned = LLVM::InlineAsmOp::create(
+      emit, lane.getType(), lane, /*asm_string=*/"", /*constraints=*/"=v,0",
+      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  return pinned.getResult(0);
+}
+
+LineStores::LanePlace LineStores::lanePlace(Emitter &emit, const KernelValues &kernel,
+                                            Value rowStride) const {
+  Value lane = laneFromHere(emit, kernel.lane);
+  Value row = emit.linear(lines.map, dims::Lane, dims::Row, lane);
+  Value column = emit.linear(lines.map, dims::Lane, dims::Col, lane);
+  Value byte = emit.mul(column, emit.i32(elementBytes));
+  return {emit.add(emit.mul(row, rowStride), byte), byte};
 }

@@ -31,8 +31,11 @@ public:
   /// Each piece's stores stand behind its exchanges, so that it need not wait for the others'.
   void forEachStore(Emitter &emit, const KernelValues &kernel, mlir::ValueRange pieces,
                     llvm::function_ref<void(const Store &)> store) const;
-  /// What a lane adds to the offset of a store, in bytes (i32).
-  mlir::Value laneOffset(Emitter &emit, const KernelValues &kernel, mlir::Value rowStride) const;
+  /// What a lane adds to the offset of a store, and to where it is in its row, in bytes (i32).
+  struct LanePlace {
+    mlir::Value offset, byte;
+  };
+  LanePlace lanePlace(Emitter &emit, const KernelValues &kernel, mlir::Value rowStride) const;
 
 private:
   void plan(const tile::AccessShape &shape);

@@ -98,7 +98,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   static void storeLines(Emitter &emit, const KernelValues &kernel, tile::FragType frag,
                          const BlockStore &store) {
     LineStores lines(tile::shapeOf(frag), kElementBytes);
-    Value offset = lines.laneOffset(emit, kernel, store.rowStride);
+    Value offset = lines.lanePlace(emit, kernel, store.rowStride).offset;
     lines.forEachStore(emit, kernel, store.blocks, [&](const LineStores::Store &piece) {
       storeWord(emit, piece.words, store.resource,
                 emit.add(offset, emit.i32(piece.column * kElementBytes)),

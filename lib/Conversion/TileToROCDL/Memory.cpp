@@ -169,15 +169,13 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
       rounded.push_back(narrowElements(emit, block, element));
     const KernelValues &kernel = state.of(op);
     LineStores lines(tile::shapeOf(frag), elementBytes);
-    const LinearLayout &map = lines.shape().map;
-    Value rowStride = emit.toI32(stride), laneOffset = lines.laneOffset(emit, kernel, rowStride);
-    Value laneByte = emit.mul(emit.linear(map, dims::Lane, dims::Col, kernel.lane),
-                              emit.i32(elementBytes));
-    uint64_t reach = map.reach(dims::Lane, dims::Col) * elementBytes;
+    Value rowStride = emit.toI32(stride);
+    LineStores::LanePlace lane = lines.lanePlace(emit, kernel, rowStride);
+    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * elementBytes;
     lines.forEachStore(emit, kernel, rounded, [&](const LineStores::Store &store) {
       int64_t byte = store.column * elementBytes;
-      Value offset = emit.add(laneOffset, emit.i32(byte));
-      offset = bounds.within(emit, offset, laneByte, reach, byte);
+      Value offset = emit.add(lane.offset, emit.i32(byte));
+      offset = bounds.within(emit, offset, lane.byte, reach, byte);
       ROCDL::RawPtrBufferStoreOp::create(emit, store.words, resource, offset,
                                          emit.mul(rowStride, emit.i32(store.row)), emit.i32(0),
                                          ArrayAttr(), ArrayAttr(), ArrayAttr());
