@@ -1,8 +1,7 @@
 // Speed over length as an SVG picture.
 //
-// A panel holds the problems that differ in nothing but their length. Lengths run to the right, each
-// the double of the one before at the same distance; TFLOP/s upwards from zero, on the same scale in
-// all panels. What this run says is drawn solid, what the list publishes dashed: the one is perhaps
+// A panel holds the problems that differ in nothing but their length. Lengths run to the right, at
+// equal distances where they double; TFLOP/s upwards from zero, on the same scale in all panels. What this run says is drawn solid, what the list publishes dashed: the one is perhaps
 // a prediction, the other a measurement, and the legend says which.
 #include "Bench.h"
 
@@ -152,8 +151,9 @@ private:
       if (x(length) - written < 34)
         continue;
       written = x(length);
-      out << format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#555\">%lld</text>\n",
-                    x(length), above + kHeight - kBottom + 18, static_cast<long long>(length));
+      out << format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\" fill=\"#555\">", x(length),
+                    above + kHeight - kBottom + 18)
+          << length << "</text>\n";
     }
     for (const Line &line : llvm::reverse(panel.lines)) // one's own on top
       drawLine(line, x);

@@ -1,5 +1,5 @@
-// How a run's own kernels stand beside every peer of the list: line by line, and over all lines as a
-// geometric mean, which does not depend on which of the two is divided by.
+// How a run's own kernels stand beside every peer of the list: line by line, and over all lines as
+// a geometric mean, which does not depend on which of the two is divided by.
 #pragma once
 
 #include <cmath>

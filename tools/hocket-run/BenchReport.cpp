@@ -206,8 +206,8 @@ std::string Bench::toJson() const {
   return text;
 }
 
-/// A line a problem and kernel, and one for each of the run's own with means over all lines; problems
-/// are quoted, because strides contain commas.
+/// A line a problem and kernel, and one for each of the run's own with means over all lines;
+/// problems are quoted, because strides contain commas.
 std::string Bench::toCsv() const {
   std::string text;
   llvm::raw_string_ostream out(text);
