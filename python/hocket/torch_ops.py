@@ -4,6 +4,8 @@
 
 as flash_attn_func with return_lse=True. Shapes are known without computing (device "meta"), for torch.compile and export.
 """
+import contextlib
+
 import torch
 
 from . import _tensors
@@ -28,7 +30,8 @@ def _shapes(q, k, v, scale=None, causal=False):
 def _refuse_gradients(q, k, v, scale=None, causal=False):
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         _tensors.refuse_gradient(tensor, name)
-    with torch._C._AutoDispatchBelowAutograd():
+    below = torch._C._AutoDispatchBelowAutograd()
+    with below if hasattr(below, "__enter__") else contextlib.nullcontext():  # torch 1 enters as it is made
         return torch.ops.hocket.attention_forward(q, k, v, scale, causal)
 
 
