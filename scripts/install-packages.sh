@@ -12,12 +12,16 @@ packages=(
   clang-22 libclang-rt-22-dev g++
   # what Hocket links: LLVM, MLIR, lld, and what their CMake packages look for
   llvm-22-dev libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 zlib1g-dev libzstd-dev
+  # the Python package
+  python3-dev pybind11-dev
   # tests: lit and FileCheck, llvm-objdump and friends, GoogleTest
   llvm-22 llvm-22-tools libgtest-dev libgmock-dev libbenchmark-dev patch
   # tests of unmodified HIP programs: HIP's headers, and the library that they are linked to
   libamdhip64-dev
   # tests of the VS Code extension
   nodejs
+  # tests of the Python package, and what installs it; those with torch (python3-torch, 610 MB) are skipped without it
+  python3-numpy python3-pip
 )
 
 if ! command -v dpkg-query >/dev/null; then

@@ -1,8 +1,11 @@
 # How lit finds and runs Hocket's tests. Paths come from lit.site.cfg.py in the build tree.
+import glob
+import importlib.util
 import os
 import platform
 import shutil
 import sys
+import sysconfig
 
 import lit.formats
 
@@ -39,6 +42,9 @@ config.substitutions.append(("%source", config.hocket_source_dir))
 config.substitutions.append(("%build", config.hocket_build_dir))
 config.substitutions.append(("%llvm-bin", config.llvm_tools_dir))
 config.substitutions.append(("%python", sys.executable))
+# The Python package as it lies in the build tree.
+python_package = os.path.join(config.hocket_build_dir, "python")
+config.substitutions.append(("%hocket-python", f"env PYTHONPATH={python_package} {sys.executable}"))
 config.substitutions.append(("%inputs", os.path.join(config.hocket_source_dir, "test", "Inputs")))
 config.substitutions.append(
     ("%clang-gfx950", "clang-22 -target amdgcn-amd-amdhsa -mcpu=gfx950 -nogpulib -O2 -ffp-contract=off")
@@ -56,6 +62,11 @@ if os.path.exists(config.hip_sdk_library) and os.path.exists(config.hip_sdk_incl
     config.available_features.add("hip-sdk")
 if config.hocket_sanitizers:
     config.available_features.add("sanitizers")
+if glob.glob(os.path.join(python_package, "hocket", "_hocket*" + sysconfig.get_config_var("EXT_SUFFIX"))):
+    config.available_features.add("python-package")
+for module in ("numpy", "torch", "pip"):
+    if importlib.util.find_spec(module):
+        config.available_features.add(module)
 if shutil.which("node"):
     config.available_features.add("node")
 if platform.machine() in ("x86_64", "AMD64"):

@@ -21,8 +21,8 @@ using llvm::StringRef;
 
 /// Instructions of the watched wave, and of all waves together.
 static constexpr uint64_t watchedSteps = 1 << 16, allSteps = 1 << 19;
-/// Instructions between two looks at the clock.
-static constexpr uint64_t lookEvery = 1 << 20;
+/// Instructions between two looks at the clock, and at whether a stop was requested.
+static constexpr uint64_t lookEvery = 1 << 18;
 
 void Workgroup::startLimits() {
   remaining = context.instructionLimit;
@@ -30,13 +30,23 @@ void Workgroup::startLimits() {
   started = context.secondsLimit > 0 ? threadSeconds() : 0;
 }
 
+bool Workgroup::looks() {
+  if (remaining > nextLook)
+    return false;
+  nextLook = remaining - std::min(remaining, lookEvery);
+  return true;
+}
+
+bool Workgroup::isStopped() { return looks() && context.stop.stop_requested(); }
+
 bool Workgroup::pastLimits() {
   if (remaining == 0)
     return true;
-  if (remaining > nextLook || context.secondsLimit <= 0)
+  if (!looks())
     return false;
-  nextLook = remaining - std::min(remaining, lookEvery);
-  return threadSeconds() - started > context.secondsLimit;
+  if (context.stop.stop_requested())
+    return true;
+  return context.secondsLimit > 0 && threadSeconds() - started > context.secondsLimit;
 }
 
 namespace {
@@ -160,6 +170,10 @@ std::string Workgroup::limitText() const {
 }
 
 void Workgroup::failLimit(Wave &wave) {
+  if (context.stop.stop_requested()) {
+    error = stoppedMessage;
+    return;
+  }
   const std::string limit = limitText();
   // Nobody is told of what the wave does from here on: it is past its limit.
   for (unsigned i = 0; i < waveCount; ++i)

@@ -170,17 +170,14 @@ public:
       uint64_t number = next.fetch_add(1);
       if (number >= count || number > failed.load())
         return;
+      // Workgroups may be many and short, so that none of them looks.
+      if (context.stop.stop_requested())
+        return fail(number, stoppedMessage);
       group.start(number);
       bool ok = group.run();
       instructions += group.instructions();
-      if (ok)
-        continue;
-      std::lock_guard lock(mutex);
-      if (number < failed) {
-        failed = number;
-        error = group.error;
-      }
-      return;
+      if (!ok)
+        return fail(number, group.error);
     }
   }
 
@@ -188,6 +185,14 @@ public:
   std::string error;
 
 private:
+  void fail(uint64_t number, std::string why) {
+    std::lock_guard lock(mutex);
+    if (number >= failed)
+      return;
+    failed = number;
+    error = std::move(why);
+  }
+
   const LaunchContext &context;
   uint64_t count;
   std::mutex mutex;
@@ -261,6 +266,7 @@ Result<std::unique_ptr<LaunchSetup>> LaunchSetup::create(Program &program, size_
   setLimits(context, options);
   context.seed = options.seed;
   context.instrument = options.instrument;
+  context.stop = options.stop;
 
   LaunchMemory &memory = setup->memory;
   std::vector<std::byte> queueBlock(256, std::byte(0)), argumentBlock;

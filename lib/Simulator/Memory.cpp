@@ -97,11 +97,12 @@ Status Memory::free(uint64_t address) {
   if (it == allocations.end())
     return invalidInput("no allocation starts at " + hex(address) + ": " + describe(address));
   Mapping &mapping = it->second;
+  // The host may use shared addresses for anything else, so they are not remembered.
   if (mapping.map) {
     munmap(mapping.map, mapping.mapBytes);
     live -= mapping.allocation.size;
+    freed.push_back({mapping.allocation.base, mapping.allocation.size, mapping.allocation.label});
   }
-  freed.push_back({mapping.allocation.base, mapping.allocation.size, mapping.allocation.label});
   allocations.erase(it);
   return Status::success();
 }

@@ -57,6 +57,10 @@ public:
     std::lock_guard lock(mutex);
     return memory.allocate(bytes, alignment, label);
   }
+  Result<DeviceAddress> share(std::span<std::byte> host, std::string_view label) {
+    std::lock_guard lock(mutex);
+    return memory.share(host, label);
+  }
   Status free(DeviceAddress address) override {
     std::lock_guard lock(mutex);
     return memory.free(address);
@@ -179,10 +183,20 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   options.maxWaveInstructions = simulation.maxWaveInstructions;
   options.maxSeconds = simulation.maxSeconds;
   options.threads = simulation.threads;
+  options.stop = simulation.stop;
   options.instrument = instrument;
   if (simulation.check)
     return launchChecked(*simKernel->program, simKernel->index, shape, kernarg, options);
   return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);
+}
+
+Result<DeviceAddress> sim::shareHostMemory(runtime::Device &device, std::span<std::byte> host,
+                                           std::string_view label) {
+  auto *simDevice = dynamic_cast<SimDevice *>(&device);
+  if (!simDevice)
+    return unsupported("host memory can be shared with the simulator only, this device is '" +
+                       std::string(device.kind()) + "'");
+  return simDevice->share(host, label);
 }
 
 std::shared_ptr<runtime::Device> sim::createDevice(Instrument *instrument,

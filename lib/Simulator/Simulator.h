@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string_view>
 
 namespace hocket::sim {
@@ -37,6 +38,8 @@ struct LaunchOptions {
   /// Watches the run (checked, timed or traced execution); must outlive the launch. Null: a plain
   /// run, which is the fastest.
   Instrument *instrument = nullptr;
+  /// A request to stop ends the launch within a fraction of a second, with an Execution error.
+  std::stop_token stop = {};
 };
 
 /// What only a kernel that hangs takes for one workgroup; the simulator then says where it is.

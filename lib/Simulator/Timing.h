@@ -16,9 +16,14 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace llvm::json {
+class OStream;
+}
 
 namespace hocket::sim {
 
@@ -111,6 +116,8 @@ struct TimingOptions {
   /// Host threads for a grid's kinds of workgroups, which are executed and timed independently of
   /// each other; 0: all. Makes no difference to what is predicted.
   unsigned threads = 0;
+  /// A request to stop ends timing and prediction soon, with an Execution error.
+  std::stop_token stop = {};
 };
 
 /// Times workgroups of a launch on `device`, which must be the simulator's. It executes them:
@@ -157,8 +164,8 @@ TimingSummary summarize(const TimedRun &run);
 
 /// A short report for people; every figure is a prediction and is called one.
 std::string toText(const TimedRun &run, const TimingSummary &summary);
-/// One JSON object with a final newline (docs/HocketRun.md has the fields).
-std::string toJson(const TimedRun &run, const TimingSummary &summary);
+/// Members of a JSON object (docs/HocketRun.md has them); `events` of `run` are not looked at.
+void writeMembers(llvm::json::OStream &out, const TimedRun &run, const TimingSummary &summary);
 /// The events in Chrome's trace format, for ui.perfetto.dev: one track a wave and one a unit.
 /// Microseconds of the trace are cycles.
 std::string toTrace(const TimedRun &run);

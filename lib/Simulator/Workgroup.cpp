@@ -230,7 +230,7 @@ bool Workgroup::runWaves() {
 template void Workgroup::runWave<false>(Wave &wave, uint64_t quantum);
 
 bool Workgroup::step(Wave &wave) {
-  if (remaining == 0) {
+  if (remaining == 0 || isStopped()) {
     failLimit(wave);
     return false;
   }

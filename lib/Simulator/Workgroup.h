@@ -19,6 +19,9 @@ inline constexpr uint64_t sharedAperture = uint64_t(1) << 56;
 inline constexpr uint64_t privateAperture = uint64_t(2) << 56;
 inline constexpr uint64_t apertureMask = 0xffffffff00000000;
 
+/// Why a workgroup ended that was to stop.
+inline constexpr const char *stoppedMessage = "the launch was stopped before its end";
+
 inline constexpr unsigned maxWaves = maxWorkgroupSize / waveSize;
 
 /// What all workgroups of a launch share.
@@ -38,6 +41,7 @@ struct LaunchContext {
   double secondsLimit = 0; ///< processor time of one workgroup; 0: none
   uint64_t seed = 0;
   Instrument *instrument = nullptr; ///< null: a plain run
+  std::stop_token stop;
 };
 
 /// Reused from workgroup to workgroup by one host thread.
@@ -77,12 +81,17 @@ private:
   template <bool Observed> void runWave(Wave &wave, uint64_t quantum);
   bool runWaves();
   void startLimits();
-  /// Whether it has taken more than a workgroup may.
+  /// Whether it has taken more than a workgroup may, or is to stop.
   bool pastLimits();
+  /// Whether it is to stop: looks every now and then only.
+  bool isStopped();
+  /// Whether it is time to look at what costs more than a comparison.
+  bool looks();
   /// Wave-instructions since it started.
   uint64_t executed() const { return context.instructionLimit - remaining; }
   std::string limitText() const;
-  /// Ends the workgroup with what `wave`, which can run, is doing (Hang.cpp).
+  /// Ends the workgroup, which is past its limits, with what `wave`, which can run, is doing
+  /// (Hang.cpp).
   void failLimit(Wave &wave);
   /// Goes on for a while without limits; the places of `wave`, instruction by instruction.
   std::vector<uint32_t> watch(Wave &wave);

@@ -268,7 +268,8 @@ static Result<int> runBench(const Options &options) {
   if (!bench.ok())
     return bench.error();
   // The options are read before anything is compiled: linking resets LLVM's.
-  std::string jsonPath = options.string(OPT_json), csvPath = options.string(OPT_csv);
+  std::string jsonPath = options.string(OPT_json), csvPath = options.string(OPT_csv),
+              plotPath = options.string(OPT_plot);
   if (Status status = bench->runAll(); !status.ok())
     return status.error();
   bench->fit();
@@ -276,6 +277,13 @@ static Result<int> runBench(const Options &options) {
   if (!csvPath.empty()) {
     std::string csv = bench->toCsv();
     if (Status status = runtime::writeFile(csvPath, std::as_bytes(std::span(csv))); !status.ok())
+      return status.error();
+  }
+  if (!plotPath.empty()) {
+    Result<std::string> plot = bench->toPlot();
+    if (!plot.ok())
+      return plot.error();
+    if (Status status = runtime::writeFile(plotPath, std::as_bytes(std::span(*plot))); !status.ok())
       return status.error();
   }
   if (Status status = writeJson(jsonPath, bench->toJson()); !status.ok())

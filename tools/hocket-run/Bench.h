@@ -1,6 +1,7 @@
 // A benchmark run: kernels by problems, predicted or measured, and how it is reported.
 #pragma once
 
+#include "BenchRatios.h"
 #include "Calibration.h"
 #include "KernelFinder.h"
 #include "Measure.h"
@@ -50,6 +51,9 @@ public:
   void print(llvm::raw_ostream &out) const;
   std::string toJson() const;
   std::string toCsv() const;
+  /// Speed over length, of the run's kernels and of all that the list has figures of, as SVG: a
+  /// panel for problems that differ in length alone. Invalid input if there are no two such lines.
+  Result<std::string> toPlot() const;
   /// Lines that are more than `maxSlowdown` per cent slower than in the saved run.
   unsigned slower() const;
 
@@ -71,6 +75,16 @@ private:
   std::string fieldText(size_t row, size_t kernel) const;
   void printErrors(llvm::raw_ostream &out) const;
   void writeCell(llvm::json::OStream &out, size_t row, size_t kernel) const;
+  /// `kernel` beside `peer`, a column of the list; nothing if `kernel` is one itself.
+  PeerRatio ratio(size_t row, size_t kernel, const std::string &peer) const;
+  PeerMeans means(size_t kernel, const std::string &peer) const;
+  void printRatios(llvm::raw_ostream &out) const;
+  void printRatios(llvm::raw_ostream &out, size_t kernel) const;
+  void writeRatios(llvm::json::OStream &out, size_t row, size_t kernel) const;
+  void writeMeans(llvm::json::OStream &out) const;
+  std::string ratioColumns() const;
+  std::string ratioFields(size_t row, size_t kernel) const;
+  std::string meanFields(size_t kernel) const;
 
   std::optional<KernelFinder> finder;
   std::shared_ptr<runtime::Device> device; ///< to measure on; null: predict

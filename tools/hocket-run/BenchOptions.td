@@ -16,3 +16,4 @@ defm baseline : Value<"baseline", "FILE", "Compare with a run that was saved wit
 defm max_slowdown : Value<"max-slowdown", "PERCENT", "Exit status 1 if a line is slower than in the --baseline by more than this">;
 defm csv : Value<"csv", "FILE", "Write a line for each problem and kernel there">;
 defm json : Value<"json", "FILE", "Write the JSON there, - for standard output">;
+defm plot : Value<"plot", "FILE.svg", "Draw TFLOP/s over length there: this run's kernels and what the list has figures of">;

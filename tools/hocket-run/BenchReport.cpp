@@ -121,6 +121,7 @@ void Bench::print(llvm::raw_ostream &out) const {
         << (calibrateRows.empty() ? ", not fitted\n" : ", fitted to the lines marked *\n");
     printErrors(out);
   }
+  printRatios(out);
   if (unsigned count = slower(); maxSlowdown >= 0)
     out << format("%u lines are more than %.1f%% slower than before\n", count, maxSlowdown);
 }
@@ -142,6 +143,7 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
   out.attribute("tflops", tflops(table.rows[row], cell));
   if (std::optional<double> old = before(row, kernel))
     out.attribute("before_us", *old);
+  writeRatios(out, row, kernel);
   if (cell.measured) {
     out.attribute("fastest_us", cell.measured->fastest);
     out.attribute("quartile_us", json::Array{cell.measured->low, cell.measured->high});
@@ -178,6 +180,7 @@ std::string Bench::toJson() const {
           });
         });
     });
+    writeMeans(out);
     out.attributeObject("errors", [&] {
       for (size_t k = 0; k < kernels.size(); ++k) {
         if (!kernels[k].published)
@@ -203,11 +206,13 @@ std::string Bench::toJson() const {
   return text;
 }
 
-/// A line a problem and kernel; problems are quoted, because strides contain commas.
+/// A line a problem and kernel, and one for each of the run's own with means over all lines;
+/// problems are quoted, because strides contain commas.
 std::string Bench::toCsv() const {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "line,problem,kernel,registered,kind,us,low_us,high_us,tflops,cycles,before_us\n";
+  out << "line,problem,kernel,registered,kind,us,low_us,high_us,tflops,cycles,before_us"
+      << ratioColumns() << '\n';
   for (size_t r = 0; r < table.rows.size(); ++r)
     for (size_t k = 0; k < kernels.size(); ++k) {
       const BenchCell &cell = cells[r][k];
@@ -226,7 +231,11 @@ std::string Bench::toCsv() const {
       out << ',';
       if (std::optional<double> old = before(r, k))
         out << format("%.3f", *old);
-      out << '\n';
+      out << ratioFields(r, k) << '\n';
     }
+  for (size_t k = 0; k < kernels.size(); ++k)
+    if (!kernels[k].published && !table.kernels.empty())
+      out << "all,\"geometric mean\"," << kernels[k].name << ",,"
+          << (device ? "measured" : "predicted") << ",,,,,," << meanFields(k) << '\n';
   return text;
 }

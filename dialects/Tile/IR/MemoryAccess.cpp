@@ -76,13 +76,8 @@ static AccessShape shapeOfVector(const VectorMap &vector, bool areRows) {
   return shape;
 }
 
-AccessShape hocket::tile::shapeOf(const MemoryAccess &access) {
-  bool isLast = access.dimension() == cast<ViewType>(access.view.getType()).getRank() - 1;
-  if (auto rows = dyn_cast<RowsType>(access.type))
-    return shapeOfVector(VectorMap(rows), !isLast);
-  if (auto columns = dyn_cast<ColumnsType>(access.type))
-    return shapeOfVector(VectorMap(columns), !isLast);
-  FragmentMap fragment(cast<FragType>(access.type));
+AccessShape hocket::tile::shapeOf(FragType type) {
+  FragmentMap fragment(type);
   AccessShape shape;
   shape.map = fragment.piece.map;
   shape.registers = fragment.piece.registers;
@@ -91,6 +86,15 @@ AccessShape hocket::tile::shapeOf(const MemoryAccess &access) {
   shape.rows = fragment.pieces.row * fragment.piece.rows;
   shape.columns = fragment.pieces.column * fragment.piece.columns;
   return shape;
+}
+
+AccessShape hocket::tile::shapeOf(const MemoryAccess &access) {
+  bool isLast = access.dimension() == cast<ViewType>(access.view.getType()).getRank() - 1;
+  if (auto rows = dyn_cast<RowsType>(access.type))
+    return shapeOfVector(VectorMap(rows), !isLast);
+  if (auto columns = dyn_cast<ColumnsType>(access.type))
+    return shapeOfVector(VectorMap(columns), !isLast);
+  return shapeOf(cast<FragType>(access.type));
 }
 
 uint64_t AccessShape::ofRegister(int64_t index, std::string_view dim) const {

@@ -50,6 +50,9 @@ struct AccessShape {
   uint64_t copyBits() const;
 };
 
+/// All of a fragment, as rows and columns of memory.
+AccessShape shapeOf(FragType fragment);
+
 /// The shape of `access`, of a fragment or of row or column values. Numbers along another dimension
 /// than the view's last are rows.
 AccessShape shapeOf(const MemoryAccess &access);

@@ -11,7 +11,9 @@
 #include "hocket/Runtime/Device.h"
 
 #include <functional>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -33,6 +35,11 @@ std::shared_ptr<runtime::Device> createDevice(Instrument *instrument = nullptr,
 /// runs. Errors: `device` is not the simulator (Unsupported), or `kernel` is not of this device.
 Status withProgram(runtime::Device &device, runtime::Kernel &kernel,
                    const std::function<void(Program &, size_t)> &use);
+/// Makes host memory part of the device's, at the address that it has on the host, until
+/// `runtime::Device::free` of it. It must live as long. Errors: `device` is not the simulator
+/// (Unsupported); it is empty, or overlaps memory of the device.
+Result<runtime::DeviceAddress> shareHostMemory(runtime::Device &device, std::span<std::byte> host,
+                                               std::string_view label = {});
 } // namespace hocket::sim
 extern "C" {
 #endif

@@ -50,11 +50,13 @@ Value hocket::lowering::placeAddress(Emitter &emit, const ViewValues &view,
 
 AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
                              const tile::MemoryAccess &access, ValueRange viewValues,
-                             ArrayRef<ValueRange> indexValues, Words words)
+                             ArrayRef<ValueRange> indexValues, Words words, Gather gather)
     : shape(tile::shapeOf(access)), emit(emit), kernel(kernel), viewType(access.view.getType()),
       elementBytes(bytesOf(viewType.getElementType())), words(words) {
+  if (gather == Gather::Lines)
+    lines.emplace(shape, elementBytes);
   int64_t widestBytes = words == Words::Whole ? kWordBytes : kWidestBytes;
-  widest = std::min(shape.run(), widestBytes / elementBytes);
+  widest = std::min(shapeFor(Width::Wide).run(), widestBytes / elementBytes);
   SmallVector<Value> indices;
   for (ValueRange index : indexValues)
     indices.push_back(index.front());
@@ -93,12 +95,16 @@ void AccessEmitter::describe(const ViewValues &view, ArrayRef<Value> indices, in
     std::tie(address, bytes, skipped) = inWholeWords(address, bytes);
   resource = emit.bufferResource(address, bytes);
 
-  laneColumn = emit.linear(shape.map, dims::Lane, dims::Col, kernel.lane);
-  Value laneRow = emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane);
-  laneOffset = emit.add(emit.mul(laneRow, rowStride), emit.mul(laneColumn, emit.i32(elementBytes)));
-  laneOffset = emit.add(laneOffset, skipped);
+  own = lanePlace(shape);
+  own.offset = emit.add(own.offset, skipped);
   if (widest > 1)
     isWide = wideCondition(start);
+}
+
+AccessEmitter::LanePlace AccessEmitter::lanePlace(const tile::AccessShape &shape) const {
+  Value column = emit.linear(shape.map, dims::Lane, dims::Col, kernel.lane);
+  Value row = emit.linear(shape.map, dims::Lane, dims::Row, kernel.lane);
+  return {emit.add(emit.mul(row, rowStride), emit.mul(column, emit.i32(elementBytes))), column};
 }
 
 /// Where the word of `address` begins, the bytes of whole words from there on, and by how much it
@@ -131,50 +137,62 @@ void AccessEmitter::excludeCopies() {
     return;
   Value bits = arith::AndIOp::create(emit, kernel.lane, emit.i32(static_cast<int64_t>(copies)));
   Value isFirst = compare(emit, arith::CmpIPredicate::eq, bits, emit.i32(0));
-  laneOffset = arith::SelectOp::create(emit, isFirst, laneOffset,
+  own.offset = arith::SelectOp::create(emit, isFirst, own.offset,
                                        emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
 
 /// `offset`, or one that is out of bounds where the `count` columns from `column` on, counted from
 /// the lane's first, do not exist.
-Value AccessEmitter::within(Value offset, int64_t column, int64_t count, bool byElement) {
-  int64_t furthest =
-      column + static_cast<int64_t>(shape.map.reach(dims::Lane, dims::Col)) + count;
-  if (knownColumns ? furthest <= *knownColumns : !byElement)
+Value AccessEmitter::within(const LanePlace &lane, Value offset, int64_t column, int64_t count,
+                            Width width) {
+  uint64_t reach = shapeFor(width).map.reach(dims::Lane, dims::Col);
+  int64_t furthest = column + static_cast<int64_t>(reach) + count;
+  if (knownColumns ? furthest <= *knownColumns : width == Width::Wide)
     return offset;
   Value end = knownColumns ? emit.i32(*knownColumns) : columnsLeft;
-  Value exists = compare(emit, arith::CmpIPredicate::slt, emit.add(laneColumn, emit.i32(column)),
+  Value exists = compare(emit, arith::CmpIPredicate::slt, emit.add(lane.column, emit.i32(column)),
                          end);
   return arith::SelectOp::create(emit, exists, offset,
                                  emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
 
-SmallVector<Run> AccessEmitter::runs(int64_t count, bool byElement) {
+SmallVector<Run> AccessEmitter::runs(Width width) {
+  const tile::AccessShape &shape = shapeFor(width);
+  int64_t count = width == Width::Wide ? widest : 1;
+  // What is rearranged has no copies to exclude, and its descriptor begins with the place.
+  LanePlace lane = &shape == &this->shape ? own : lanePlace(shape);
   SmallVector<Run> result;
   for (auto [piece, origin] : llvm::enumerate(shape.origins))
     for (int64_t first = 0; first != shape.registers; first += count) {
       int64_t row = origin.row + shape.ofRegister(first, dims::Row);
       int64_t column = origin.column + shape.ofRegister(first, dims::Col);
-      Value offset = emit.add(laneOffset, emit.i32(column * elementBytes));
-      result.push_back({piece, first, count, within(offset, column, count, byElement),
+      Value offset = emit.add(lane.offset, emit.i32(column * elementBytes));
+      result.push_back({piece, first, count, within(lane, offset, column, count, width),
                         emit.mul(rowStride, emit.i32(row))});
     }
   return result;
 }
 
+SmallVector<Value> AccessEmitter::piecesFor(Width width, ValueRange pieces) const {
+  if (lines && width == Width::Wide)
+    return lines->gather(emit, kernel, pieces);
+  return pieces;
+}
+
 SmallVector<Value>
 AccessEmitter::emitRuns(TypeRange results,
-                        function_ref<SmallVector<Value>(ArrayRef<Run>)> emitRuns) {
+                        function_ref<SmallVector<Value>(ArrayRef<Run>, Width)> emitRuns) {
   if (widest == 1)
-    return emitRuns(runs(1, /*byElement=*/true));
+    return emitRuns(runs(Width::ByElement), Width::ByElement);
   if (!isWide)
-    return emitRuns(runs(widest, /*byElement=*/false));
+    return emitRuns(runs(Width::Wide), Width::Wide);
   auto branch = scf::IfOp::create(emit, results, isWide, /*withElse=*/true);
   OpBuilder::InsertionGuard guard(emit);
-  for (bool byElement : {false, true}) {
+  for (Width width : {Width::Wide, Width::ByElement}) {
     // A branch without results comes with its yields.
-    emit.setInsertionPointToStart(byElement ? branch.elseBlock() : branch.thenBlock());
-    SmallVector<Value> values = emitRuns(runs(byElement ? 1 : widest, byElement));
+    emit.setInsertionPointToStart(width == Width::ByElement ? branch.elseBlock()
+                                                            : branch.thenBlock());
+    SmallVector<Value> values = emitRuns(runs(width), width);
     if (!results.empty())
       scf::YieldOp::create(emit, values);
   }
@@ -193,27 +211,26 @@ static Type several(Type element, int64_t count) {
   return count == 1 ? element : Type(VectorType::get({count}, element));
 }
 
-/// `value`, one or several elements of a view, as `element`: wider or the same.
-Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
+/// `value`, one or several elements, as `element`, by the one of two ops that floats or integers
+/// take.
+template <class FloatOp, class IntegerOp>
+static Value convertElements(Emitter &emit, Value value, Type element) {
+  if (getElementTypeOrSelf(value.getType()) == element)
     return value;
   auto vector = dyn_cast<VectorType>(value.getType());
   Type type = several(element, vector ? vector.getNumElements() : 1);
   if (isa<FloatType>(element))
-    return LLVM::FPExtOp::create(emit, type, value);
-  return LLVM::SExtOp::create(emit, type, value);
+    return FloatOp::create(emit, type, value);
+  return IntegerOp::create(emit, type, value);
+}
+
+/// Elements of a view as `element`: wider or the same.
+Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
+  return convertElements<LLVM::FPExtOp, LLVM::SExtOp>(emit, value, element);
 }
 
 Value hocket::lowering::narrowElements(Emitter &emit, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
-    return value;
-  auto vector = dyn_cast<VectorType>(value.getType());
-  Type type = several(element, vector ? vector.getNumElements() : 1);
-  if (isa<FloatType>(element))
-    return LLVM::FPTruncOp::create(emit, type, value);
-  return LLVM::TruncOp::create(emit, type, value);
+  return convertElements<LLVM::FPTruncOp, LLVM::TruncOp>(emit, value, element);
 }
 
 Value hocket::lowering::loadElements(Emitter &emit, Type element, int64_t count, Value resource,
@@ -231,6 +248,13 @@ void hocket::lowering::storeElements(Emitter &emit, Value value, Value resource,
   Type words = wordsType(emit, count * bytesOf(getElementTypeOrSelf(value.getType())));
   if (words != value.getType())
     value = LLVM::BitcastOp::create(emit, words, value);
+  // LLVM 22 keeps the next instruction from overwriting the data of a wide store only where the
+  // scalar offset is constant (docs/Hardware.md, section 3).
+  constexpr int64_t widestWithStep = 8;
+  if (count * bytesOf(getElementTypeOrSelf(value.getType())) > widestWithStep) {
+    offset = emit.add(offset, step);
+    step = emit.i32(0);
+  }
   ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0), ArrayAttr(),
                                      ArrayAttr(), ArrayAttr());
 }

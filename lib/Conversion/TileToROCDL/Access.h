@@ -1,6 +1,7 @@
 // Places in views and elements of buffers: what loads, stores and additions share.
 #pragma once
 
+#include "LineStores.h"
 #include "Lowering.h"
 
 #include "Tile/IR/MemoryAccess.h"
@@ -45,12 +46,18 @@ struct Run {
 /// whole ones, as additions of pairs need it.
 enum class Words { AsTheyLie, Whole };
 
+/// Whether wide accesses take what lanes hold as it lies, or rearranged into lines.
+enum class Gather { No, Lines };
+
+/// Which of the two ways of accessing everything is being emitted.
+enum class Width { Wide, ByElement };
+
 /// What one access is made of, as code.
 class AccessEmitter {
 public:
   AccessEmitter(Emitter &emit, const KernelValues &kernel, const tile::MemoryAccess &access,
                 mlir::ValueRange viewValues, mlir::ArrayRef<mlir::ValueRange> indexValues,
-                Words words = Words::AsTheyLie);
+                Words words = Words::AsTheyLie, Gather gather = Gather::No);
 
   /// Lanes that hold copies of what others hold access nothing.
   void excludeCopies();
@@ -58,7 +65,9 @@ public:
   /// wave takes one. The results of both have the types `results`.
   mlir::SmallVector<mlir::Value>
   emitRuns(mlir::TypeRange results,
-           llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>)> emitRuns);
+           llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>, Width)> emitRuns);
+  /// `pieces` as runs of `width` name them.
+  mlir::SmallVector<mlir::Value> piecesFor(Width width, mlir::ValueRange pieces) const;
 
   const tile::AccessShape shape;
   mlir::Value resource;
@@ -66,23 +75,32 @@ public:
   int64_t widest;
 
 private:
+  /// Where a lane begins, in bytes and in columns (i32).
+  struct LanePlace {
+    mlir::Value offset, column;
+  };
+  const tile::AccessShape &shapeFor(Width width) const {
+    return lines && width == Width::Wide ? lines->shape() : shape;
+  }
+  LanePlace lanePlace(const tile::AccessShape &shape) const;
   void describe(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, int64_t along);
   std::tuple<mlir::Value, mlir::Value, mlir::Value> inWholeWords(mlir::Value address,
                                                                  mlir::Value bytes);
   mlir::Value wideCondition(mlir::Value address) const;
-  mlir::SmallVector<Run> runs(int64_t count, bool byElement);
-  mlir::Value within(mlir::Value offset, int64_t column, int64_t count, bool byElement);
+  mlir::SmallVector<Run> runs(Width width);
+  mlir::Value within(const LanePlace &lane, mlir::Value offset, int64_t column, int64_t count,
+                     Width width);
 
   Emitter &emit;
   const KernelValues &kernel;
   tile::ViewType viewType;
   int64_t elementBytes;
   Words words;
+  std::optional<LineStores> lines;
   /// Columns from the place on that the view is known to have, at most the shape's; or unknown.
   std::optional<int64_t> knownColumns;
   mlir::Value rowStride;   ///< i32, bytes
-  mlir::Value laneOffset;  ///< i32, bytes
-  mlir::Value laneColumn;  ///< i32
+  LanePlace own;           ///< of what lanes hold as it lies
   mlir::Value columnsLeft; ///< i32, from the place on
   mlir::Value isWide;      ///< i1: wide accesses will do; null if they always do
 };

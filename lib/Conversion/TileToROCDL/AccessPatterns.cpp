@@ -43,7 +43,7 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
       return failure();
     Type stored = op.getView().getType().getElementType(), element = access.elementType();
-    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs) {
+    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width) {
       SmallVector<Value> pieces;
       for (Type type : types)
         pieces.push_back(LLVM::PoisonOp::create(emit, type));
@@ -68,14 +68,16 @@ struct StorePattern : TilePattern<tile::StoreOp> {
     if (access.isNumber() || tile::isOfWholeHeadRows(access))
       return failure();
     Emitter emit(op.getLoc(), rewriter);
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices());
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(),
+                          Words::AsTheyLie, Gather::Lines);
     emitter.excludeCopies();
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
       pieces.push_back(narrowElements(emit, piece, op.getView().getType().getElementType()));
-    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs) {
+    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs, Width width) {
+      SmallVector<Value> held = emitter.piecesFor(width, pieces);
       for (const Run &run : runs)
-        storeElements(emit, takeRun(emit, pieces, run), emitter.resource, run.offset, run.step);
+        storeElements(emit, takeRun(emit, held, run), emitter.resource, run.offset, run.step);
       return SmallVector<Value>();
     });
     rewriter.eraseOp(op);
@@ -102,7 +104,7 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
       pieces.push_back(narrowElements(emit, piece, element));
-    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs) {
+    emitter.emitRuns(TypeRange(), [&](ArrayRef<Run> runs, Width) {
       for (const Run &run : runs)
         for (int64_t i = 0; i < run.count; i += element.isF32() ? 1 : run.count)
           addRun(emit, emitter.resource, pieces, run, i, element.isF32());

@@ -2,6 +2,7 @@
 //
 // Rows beyond a matrix are out of its descriptor's bounds, as everywhere. Columns beyond it are
 // not, since the next row begins there: the blocks that they cut are stored element by element.
+#include "LineStores.h"
 #include "Lowering.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -33,9 +34,6 @@ struct BlockStore {
 struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
   using TilePattern::TilePattern;
 
-  /// Registers of four consecutive columns, and the eight that two lanes exchange.
-  static constexpr int64_t kRun = 4, kPair = 8;
-
   LogicalResult matchAndRewrite(tile::StoreBlockOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
@@ -65,10 +63,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      if (state.of(op).arch->features.permlaneSwap)
-        storeWhole(emit, store);
-      else
-        storeRuns(emit, store);
+      storeLines(emit, state.of(op), frag, store);
       emit.setInsertionPointToStart(branch.elseBlock());
       storeElements(emit, store);
     }
@@ -93,54 +88,22 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
                                arith::SelectOp::create(emit, any, bytes, emit.i64(0)));
   }
 
-  static void storeWord(Emitter &emit, Value value, Value resource, Value offset) {
-    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, emit.i32(0), emit.i32(0),
+  /// `step` is the same in all lanes.
+  static void storeWord(Emitter &emit, Value value, Value resource, Value offset, Value step) {
+    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0),
                                        ArrayAttr(), ArrayAttr(), ArrayAttr());
   }
 
-  /// 16 bytes at once. A lane and its partner 32 lanes away hold four columns each of the same
-  /// eight: of two such eights, the exchange leaves one to each.
-  static void storeWhole(Emitter &emit, const BlockStore &store) {
-    Value upper = emit.linear(store.layout, dims::Lane, dims::Row, store.lane); // 0 or 4
-    Value laneColumn = emit.mul(upper, emit.i32(kPair / kRun));
-    auto two = VectorType::get({2}, emit.getI32Type());
-    auto four = VectorType::get({4}, emit.getI32Type());
-    Type swapped =
-        LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getI32Type(), emit.getI32Type()});
-    for (auto [index, block] : llvm::enumerate(store.blocks))
-      for (int64_t first = 0; first != kAccRegisters; first += kPair) {
-        auto run = [&](int64_t at) {
-          Value part = vector::ExtractStridedSliceOp::create(emit, block, at, kRun, 1);
-          return LLVM::BitcastOp::create(emit, two, part).getResult();
-        };
-        Value low = run(first), high = run(first + kRun);
-        SmallVector<Value> words(4);
-        for (int64_t word = 0; word != 2; ++word) {
-          Value pair = ROCDL::Permlane32SwapOp::create(emit, swapped, emit.element(low, word),
-                                                       emit.element(high, word), false, false);
-          for (int64_t half = 0; half != 2; ++half)
-            words[2 * half + word] =
-                LLVM::ExtractValueOp::create(emit, pair, ArrayRef<int64_t>{half});
-        }
-        Value column =
-            emit.add(laneColumn, emit.i32(store.firstColumn(index) + first * kPair / kRun));
-        storeWord(emit, vector::FromElementsOp::create(emit, four, words), store.resource,
-                  store.laneOffset(emit, index, column));
-      }
-  }
-
-  /// 8 bytes at once, where lanes cannot exchange halves in registers: each lane's own columns.
-  static void storeRuns(Emitter &emit, const BlockStore &store) {
-    Value laneColumn = emit.linear(store.layout, dims::Lane, dims::Row, store.lane); // 0 or 4
-    auto two = VectorType::get({2}, emit.getI32Type());
-    for (auto [index, block] : llvm::enumerate(store.blocks))
-      for (int64_t first = 0; first != kAccRegisters; first += kRun) {
-        int64_t step = store.layout.apply({{std::string(dims::Register), first}}, dims::Row);
-        Value column = emit.add(laneColumn, emit.i32(store.firstColumn(index) + step));
-        Value run = vector::ExtractStridedSliceOp::create(emit, block, first, kRun, 1);
-        storeWord(emit, LLVM::BitcastOp::create(emit, two, run), store.resource,
-                  store.laneOffset(emit, index, column));
-      }
+  /// 16 bytes of a lane at once, and lanes side by side up to a line.
+  static void storeLines(Emitter &emit, const KernelValues &kernel, tile::FragType frag,
+                         const BlockStore &store) {
+    LineStores lines(tile::shapeOf(frag), kElementBytes);
+    Value offset = lines.lanePlace(emit, kernel, store.rowStride).offset;
+    lines.forEachStore(emit, kernel, store.blocks, [&](const LineStores::Store &piece) {
+      storeWord(emit, piece.words, store.resource,
+                emit.add(offset, emit.i32(piece.column * kElementBytes)),
+                emit.mul(store.rowStride, emit.i32(piece.row)));
+    });
   }
 
   /// Column by column, all rows: a comparison is used at once and not kept in scalar registers.
@@ -160,7 +123,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
           Value offset =
               arith::SelectOp::create(emit, exists, store.laneOffset(emit, index, column),
                                       emit.i32(static_cast<int32_t>(kOutOfBounds)));
-          storeWord(emit, emit.element(elements[index], i), store.resource, offset);
+          storeWord(emit, emit.element(elements[index], i), store.resource, offset, emit.i32(0));
         }
       }
   }

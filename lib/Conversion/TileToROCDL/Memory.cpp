@@ -11,7 +11,7 @@
 //
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
-#include "Lowering.h"
+#include "Access.h"
 #include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -25,8 +25,8 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Bytes that one lane moves in an operand read and a transposed read.
-static constexpr unsigned kReadBytes = 16, kTransposedBytes = 8;
+/// Bytes that one lane moves in an operand read.
+static constexpr unsigned kReadBytes = 16;
 using tile::kDmaBytes;
 
 /// `vectors` of each panel, in the order of the whole fragment: its `blocks` blocks along the other
@@ -158,43 +158,33 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
       return failure();
     Emitter emit(op.getLoc(), rewriter);
     auto frag = cast<tile::FragType>(op.getValue().getType());
-    int64_t panel = tile::panelColumns(frag.getRows());
-    Result<LinearLayout> layout = mfmaAccumulatorTile(kShape, panel, frag.getColumns());
-    if (!layout)
-      return layoutError(op, layout.error());
-    // Four elements a lane: 8 bytes when they are rounded to 16 bits, 16 as they are.
     ViewValues view(op.getView().getType(), adaptor.getView());
+    Type element = op.getView().getType().getElementType();
     int64_t elementBytes = view.elementBytes();
-    constexpr int64_t perStore = kTransposedBytes / kElementBytes;
-    Result<LinearLayout> writes =
-        directReads(*layout, {dims::Col, dims::Row}, 8 * elementBytes, perStore * elementBytes);
-    if (!writes)
-      return layoutError(op, writes.error());
-    RowAccess access{*writes, RowBounds(op.getView().getType())};
-
+    RowBounds bounds(op.getView().getType());
     Value batch = adaptor.getIndices()[0].front(), row = adaptor.getIndices()[1].front(),
           head = adaptor.getIndices()[2].front();
     Value stride = byteStride(emit, view, 1);
-    Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride,
-                              access.bounds.rowBytes);
+    Value bytes =
+        bytesOfRows(emit, view.extent(emit, 1), row, frag.getColumns(), stride, bounds.rowBytes);
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
-    SmallVector<SmallVector<Value>> offsets = access.offsets(
-        emit, state.of(op).lane, stride, frag.getRows() / panel, panel * elementBytes);
 
-    Type element = op.getView().getType().getElementType();
-    auto words = VectorType::get({elementBytes}, emit.getI32Type());
-    constexpr int64_t perBlock = kAccRegisters / perStore;
-    for (auto [i, offset] : llvm::enumerate(joinPanels(offsets, frag.getColumns() / kBlock))) {
-      Value block = adaptor.getValue()[i / perBlock];
-      Value part =
-          vector::ExtractStridedSliceOp::create(emit, block, i % perBlock * perStore, perStore, 1);
-      Value rounded = part;
-      if (!element.isF32())
-        rounded = LLVM::FPTruncOp::create(emit, VectorType::get({perStore}, element), part);
-      ROCDL::RawPtrBufferStoreOp::create(emit, LLVM::BitcastOp::create(emit, words, rounded),
-                                         resource, offset, emit.i32(0), emit.i32(0), ArrayAttr(),
-                                         ArrayAttr(), ArrayAttr());
-    }
+    SmallVector<Value> rounded;
+    for (Value block : adaptor.getValue())
+      rounded.push_back(narrowElements(emit, block, element));
+    const KernelValues &kernel = state.of(op);
+    LineStores lines(tile::shapeOf(frag), elementBytes);
+    Value rowStride = emit.toI32(stride);
+    LineStores::LanePlace lane = lines.lanePlace(emit, kernel, rowStride);
+    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * elementBytes;
+    lines.forEachStore(emit, kernel, rounded, [&](const LineStores::Store &store) {
+      int64_t byte = store.column * elementBytes;
+      Value offset = emit.add(lane.offset, emit.i32(byte));
+      offset = bounds.within(emit, offset, lane.byte, reach, byte);
+      ROCDL::RawPtrBufferStoreOp::create(emit, store.words, resource, offset,
+                                         emit.mul(rowStride, emit.i32(store.row)), emit.i32(0),
+                                         ArrayAttr(), ArrayAttr(), ArrayAttr());
+    });
     rewriter.eraseOp(op);
     return success();
   }

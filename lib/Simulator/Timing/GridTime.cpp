@@ -121,6 +121,7 @@ Result<bool> Predictor::isOrdered(const ArchInfo &arch) {
 Status Predictor::findKinds(const ArchInfo &arch) {
   LaunchOptions launch;
   launch.maxWaveInstructions = options.maxWaveInstructions;
+  launch.stop = options.stop;
   auto setup = LaunchSetup::create(program, kernel, shape, kernarg, launch);
   if (!setup.ok())
     return setup.error();
@@ -271,6 +272,7 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
   LaunchOptions launch;
   launch.instrument = &counter;
   launch.maxWaveInstructions = options.maxWaveInstructions;
+  launch.stop = options.stop;
   auto setup = LaunchSetup::create(program, kernel, shape, kernarg, launch);
   if (!setup.ok())
     return setup.error();

@@ -230,6 +230,7 @@ Result<std::unique_ptr<PreparedRun>> PreparedRun::create(Program &program, size_
   LaunchOptions launchOptions;
   launchOptions.instrument = &parts->prices;
   launchOptions.maxWaveInstructions = options.maxWaveInstructions;
+  launchOptions.stop = options.stop;
   auto setup = LaunchSetup::create(program, kernelNumber, shape, kernarg, launchOptions);
   if (!setup.ok())
     return setup.error();

@@ -57,19 +57,48 @@ tile.kernel @mask(%c: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
 
 // -----
 
-// A whole block is stored 16 bytes a lane, after an exchange between halves of the wave; a block that the last
-// column cuts element by element.
+// A whole block is stored 16 bytes a lane, after exchanges between halves of the wave and between its rows of lanes,
+// so that a store has 64 bytes of each of 16 rows; a block that the last column cuts element by element.
 // CHECK-LABEL: llvm.func @store
 // CHECK: scf.if
-// CHECK-COUNT-2: rocdl.permlane32.swap
-// CHECK: rocdl.raw.ptr.buffer.store %{{.*}} : vector<4xi32>
-// CHECK-COUNT-2: rocdl.permlane32.swap
-// CHECK: rocdl.raw.ptr.buffer.store %{{.*}} : vector<4xi32>
+// CHECK-COUNT-4: rocdl.permlane32.swap
+// CHECK-COUNT-4: rocdl.permlane16.swap
+// CHECK-COUNT-2: rocdl.raw.ptr.buffer.store %{{.*}} : vector<4xi32>
 // CHECK-NOT: vector<4xi32>
 // CHECK: } else {
 // CHECK-COUNT-16: rocdl.raw.ptr.buffer.store %{{.*}} : i16
 // CHECK-NOT: rocdl.raw.ptr.buffer.store
 tile.kernel @store(%c: !tile.view<?x?xf16>, %n: i32) target("gfx950") waves(8) {
+  %acc = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  tile.store_block %acc, %c[%n, %n] : !tile.frag<32x32xf32, acc>, !tile.view<?x?xf16>
+}
+
+// -----
+
+// Two blocks side by side are a line: lanes eight apart exchange too, each of the two in its half of 16 lanes.
+// CHECK-LABEL: llvm.func @store_lines
+// CHECK: scf.if
+// CHECK-COUNT-8: rocdl.permlane32.swap
+// CHECK-COUNT-8: rocdl.permlane16.swap
+// CHECK: rocdl.update.dpp %{{.*}} with 296, 15, 12, false : i32
+// CHECK-NEXT: rocdl.update.dpp %{{.*}} with 296, 15, 3, false : i32
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.store %{{.*}} : vector<4xi32>
+// CHECK: } else {
+tile.kernel @store_lines(%c: !tile.view<?x?xf16>, %n: i32) target("gfx950") waves(8) {
+  %acc = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  tile.store_block %acc, %c[%n, %n] : !tile.frag<64x32xf32, acc>, !tile.view<?x?xf16>
+}
+
+// -----
+
+// Where lanes cannot swap registers, they pass what their partner wants through the crossbar of LDS.
+// CHECK-LABEL: llvm.func @store_lines_gfx942
+// CHECK: scf.if
+// CHECK-NOT: permlane
+// CHECK-COUNT-8: "llvm.amdgcn.ds.bpermute"
+// CHECK-COUNT-2: rocdl.raw.ptr.buffer.store %{{.*}} : vector<4xi32>
+// CHECK: } else {
+tile.kernel @store_lines_gfx942(%c: !tile.view<?x?xf16>, %n: i32) target("gfx942") waves(4) {
   %acc = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
   tile.store_block %acc, %c[%n, %n] : !tile.frag<32x32xf32, acc>, !tile.view<?x?xf16>
 }

@@ -81,6 +81,55 @@ TEST(SimDevice, RunsAKernel) {
   EXPECT_THAT(result, testing::Each(77u));
 }
 
+// Host memory is read and written where it is, and is nobody's afterwards.
+TEST(SimDevice, SharesHostMemory) {
+  std::shared_ptr<Device> device = openSimulator();
+  auto module = device->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok());
+  auto kernel = (*module)->kernel("fill");
+  ASSERT_TRUE(kernel.ok());
+  std::array<uint32_t, 100> result{};
+  auto address = sim::shareHostMemory(*device, std::as_writable_bytes(std::span(result)), "mine");
+  ASSERT_TRUE(address.ok()) << address.error().message;
+  std::vector<ArgumentValue> values = {ArgumentValue::pointer(*address), ArgumentValue::u32(77),
+                                       ArgumentValue::u32(100)};
+  auto block = packArguments((*kernel)->info(), values);
+  ASSERT_TRUE(block.ok());
+  EXPECT_TRUE(device->launch(**kernel, {{2, 1, 1}, {64, 1, 1}, 0}, *block).ok());
+  EXPECT_THAT(result, testing::Each(77u));
+  EXPECT_TRUE(device->free(*address).ok());
+  auto stale = device->launch(**kernel, {{2, 1, 1}, {64, 1, 1}, 0}, *block);
+  ASSERT_FALSE(stale.ok());
+  // The host may use the address for anything else, so it is not remembered.
+  EXPECT_THAT(stale.error().message, testing::Not(testing::HasSubstr("'mine'")));
+}
+
+TEST(SimDevice, StopsWhenItIsToldTo) {
+  std::shared_ptr<Device> device = openSimulator();
+  auto module = device->loadModule(testCodeObject(), "fill.co");
+  ASSERT_TRUE(module.ok());
+  auto kernel = (*module)->kernel("fill");
+  auto address = device->allocate(400);
+  ASSERT_TRUE(kernel.ok() && address.ok());
+  std::vector<ArgumentValue> values = {ArgumentValue::pointer(*address), ArgumentValue::u32(77),
+                                       ArgumentValue::u32(100)};
+  auto block = packArguments((*kernel)->info(), values);
+  ASSERT_TRUE(block.ok());
+  std::stop_source stop;
+  SimulationOptions options;
+  options.stop = stop.get_token();
+  auto launch = [&] {
+    device->setSimulationOptions(options);
+    return device->launch(**kernel, {{2, 1, 1}, {64, 1, 1}, 0}, *block);
+  };
+  EXPECT_TRUE(launch().ok());
+  stop.request_stop();
+  for (bool check : {false, true}) {
+    options.check = check;
+    expectError(launch(), "the launch was stopped before its end");
+  }
+}
+
 TEST(SimDevice, RefusesMisuse) {
   std::shared_ptr<Device> first = openSimulator(), second = openSimulator();
   auto module = first->loadModule(testCodeObject(), "fill.co");

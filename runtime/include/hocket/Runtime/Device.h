@@ -14,6 +14,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,8 @@ struct SimulationOptions {
   double maxSeconds = 0;
   uint32_t threads = 0;             ///< host threads; 0: all cores
   bool check = false;               ///< checked execution: `LaunchReport::findings`
+  /// Ends launches soon after a stop is requested, with an Execution error.
+  std::stop_token stop = {};
 };
 
 class Stream;

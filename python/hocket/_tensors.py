@@ -1,0 +1,64 @@
+"""Tensors of other libraries: reading their memory, and making new ones like them."""
+import sys
+
+from . import _hocket
+from ._errors import InvalidInput, Unsupported
+
+#: How numpy and torch call the element types of attention's tensors.
+NUMPY_NAMES = {"bf16": "uint16", "f16": "float16", "f32": "float32"}
+TORCH_NAMES = {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}
+
+
+def module_of(tensor):
+    """The name of the library that `tensor` is of: "numpy", "torch", ..."""
+    return type(tensor).__module__.partition(".")[0]
+
+
+def is_torch(tensor):
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(tensor, torch.Tensor)
+
+
+def torch_of(tensor):
+    """The module torch if `tensor` is one of its."""
+    return sys.modules["torch"] if is_torch(tensor) else None
+
+
+def refuse_gradient(tensor, name):
+    if is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+        raise Unsupported(
+            f"argument '{name}' requires a gradient, and there is no backward yet; "
+            f"pass {name}.detach(), or call under torch.no_grad()"
+        )
+
+
+def read(tensor, name, dtype=None, stream=None):
+    """The memory of argument `name`."""
+    if is_torch(tensor):
+        if tensor.requires_grad:
+            tensor = tensor.detach()
+        return _hocket.Tensor.of(tensor, name, dtype, -1)  # used on torch's own stream: nothing to order
+    return _hocket.Tensor.of(tensor, name, dtype, stream or 0)
+
+
+def stream_of(tensor, stream):
+    """The stream that work on `tensor` belongs to: the caller's, else torch's current one."""
+    if stream is not None:
+        return int(getattr(stream, "cuda_stream", stream))
+    if is_torch(tensor) and tensor.is_cuda:
+        return sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+    return None
+
+
+def empty_like(tensor, name, shape, dtype):
+    """A tensor of `shape` of the library that the argument `name`, `tensor`, is of."""
+    if is_torch(tensor):
+        torch = sys.modules["torch"]
+        return torch.empty(shape, dtype=getattr(torch, TORCH_NAMES[dtype]), device=tensor.device)
+    if module_of(tensor) == "numpy":
+        return sys.modules["numpy"].empty(shape, dtype=NUMPY_NAMES[dtype])
+    raise InvalidInput(
+        f"argument 'out' is missing: for '{name}' of type '{type(tensor).__module__}."
+        f"{type(tensor).__qualname__}' there is nothing to make the results with; "
+        f"give out= (and lse= where it is wanted), or numpy's or torch's tensors"
+    )

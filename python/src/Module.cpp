@@ -1,0 +1,67 @@
+// The module hocket._hocket: what the package's Python calls. Its interface is private; the package
+// checks and names arguments, converts and documents.
+#include "Forward.h"
+#include "Inspect.h"
+#include "Kernel.h"
+#include "Merge.h"
+#include "Tensor.h"
+#include "WithoutLock.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace hocket;
+using namespace hocket::python;
+
+static py::tuple tupleOf(const std::vector<int64_t> &numbers) {
+  py::tuple result(numbers.size());
+  for (size_t i = 0; i != numbers.size(); ++i)
+    result[i] = py::int_(numbers[i]);
+  return result;
+}
+
+static void addTensor(py::module_ &module) {
+  py::class_<Tensor, std::shared_ptr<Tensor>>(module, "Tensor")
+      .def_static("of", &Tensor::of, py::arg("object"), py::arg("argument"),
+                  py::arg("dtype") = py::none(), py::arg("stream") = 0)
+      .def_readonly("argument", &Tensor::argument)
+      .def_property_readonly("shape", [](const Tensor &t) { return tupleOf(t.shape); })
+      .def_property_readonly("strides", [](const Tensor &t) { return tupleOf(t.strides); })
+      .def_property_readonly(
+          "dtype", [](const Tensor &t) { return std::string(manifest::toString(t.dtype)); })
+      .def_property_readonly("device", &Tensor::deviceName)
+      .def_property_readonly("address", &Tensor::address)
+      .def_property_readonly("span_bytes", &Tensor::spanBytes)
+      .def_property_readonly("is_contiguous", &Tensor::isContiguous)
+      .def_readonly("read_only", &Tensor::readOnly);
+}
+
+static void addKernel(py::module_ &module) {
+  py::class_<KernelArguments>(module, "KernelArguments");
+  py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
+      .def_static("compile", &Kernel::compile)
+      .def_property_readonly("name", [](const Kernel &k) { return k.manifest().kernel; })
+      .def_property_readonly("arch", [](const Kernel &k) { return k.manifest().target; })
+      .def_property_readonly("signature", &Kernel::signature)
+      .def_property_readonly("report", [](const Kernel &k) { return k.code().reportJson; })
+      .def_property_readonly("manifest",
+                             [](const Kernel &k) { return manifest::writeManifest(k.manifest()); })
+      .def_property_readonly("code_object",
+                             [](const Kernel &k) { return py::bytes(k.code().codeObject); })
+      .def("stages", &Kernel::stages)
+      .def("draw", &Kernel::draw)
+      .def("arguments", &Kernel::arguments)
+      .def("run", &Kernel::run)
+      .def("check", &checkKernel)
+      .def("predict", &predictKernel)
+      .def("steady_state", &countKernel);
+}
+
+PYBIND11_MODULE(_hocket, module) {
+  addTensor(module);
+  addKernel(module);
+  module.def("merge", &merge);
+  module.def("forward", &forward, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
+             py::arg("stream") = py::none());
+}

@@ -1,0 +1,232 @@
+#include "Tensor.h"
+
+#include "DLPack.h"
+
+#include <algorithm>
+
+namespace py = pybind11;
+using namespace hocket;
+using namespace hocket::python;
+using manifest::ElementType;
+
+/// Gives the memory back to its exporter. Destroyed with the interpreter lock held.
+struct Tensor::Owner {
+  Py_buffer buffer = {};
+  dlpack::ManagedTensor *managed = nullptr;
+
+  ~Owner() {
+    if (buffer.obj)
+      PyBuffer_Release(&buffer);
+    if (managed && managed->deleter)
+      managed->deleter(managed);
+  }
+};
+
+Tensor::Tensor() : owner(new Owner) {}
+Tensor::~Tensor() = default;
+
+void Tensor::refuse(const std::string &what) const {
+  raise(invalidInput("argument '" + argument + "' " + what));
+}
+
+static std::optional<ElementType> integerType(size_t bytes, bool isSigned) {
+  switch (bytes) {
+  case 1:
+    return isSigned ? ElementType::I8 : ElementType::U8;
+  case 2:
+    return isSigned ? ElementType::I16 : ElementType::U16;
+  case 4:
+    return isSigned ? ElementType::I32 : ElementType::U32;
+  case 8:
+    return isSigned ? ElementType::I64 : ElementType::U64;
+  default:
+    return std::nullopt;
+  }
+}
+
+static std::optional<ElementType> floatType(size_t bytes) {
+  switch (bytes) {
+  case 2:
+    return ElementType::F16;
+  case 4:
+    return ElementType::F32;
+  case 8:
+    return ElementType::F64;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Of the struct module's format character.
+static std::optional<ElementType> typeOfFormat(std::string_view format, size_t bytes) {
+  if (!format.empty() && std::string_view("@=<").find(format.front()) != std::string_view::npos)
+    format.remove_prefix(1);
+  if (format.size() != 1)
+    return std::nullopt;
+  const char code = format.front();
+  if (std::string_view("efd").find(code) != std::string_view::npos)
+    return floatType(bytes);
+  if (std::string_view("bhilq").find(code) != std::string_view::npos)
+    return integerType(bytes, true);
+  if (std::string_view("?BHILQ").find(code) != std::string_view::npos)
+    return integerType(bytes, false);
+  return std::nullopt;
+}
+
+void Tensor::readBuffer(py::handle object) {
+  Py_buffer &buffer = owner->buffer;
+  if (PyObject_GetBuffer(object.ptr(), &buffer, PyBUF_FULL_RO) != 0) {
+    py::error_already_set cause;
+    refuse("does not give its memory: " + std::string(cause.what()));
+  }
+  const std::string_view format = buffer.format ? buffer.format : "B";
+  const std::optional<ElementType> type =
+      typeOfFormat(format, static_cast<size_t>(buffer.itemsize));
+  if (!type)
+    refuse("has elements of format '" + std::string(format) + "' and " +
+           std::to_string(buffer.itemsize) +
+           " bytes, which no kernel has; for bf16 give the bits as uint16 and dtype='bf16'");
+  if (buffer.suboffsets)
+    refuse("has rows behind pointers, wanted one piece of memory");
+  dtype = *type;
+  data = static_cast<std::byte *>(buffer.buf);
+  readOnly = buffer.readonly;
+  shape.assign(buffer.shape, buffer.shape + buffer.ndim);
+  for (int i = 0; i < buffer.ndim; ++i) {
+    if (buffer.strides[i] % buffer.itemsize != 0)
+      refuse("has a stride of " + std::to_string(buffer.strides[i]) +
+             " bytes, which is no multiple of its elements' " + std::to_string(buffer.itemsize));
+    strides.push_back(buffer.strides[i] / buffer.itemsize);
+  }
+}
+
+static std::optional<ElementType> typeOfDLPack(dlpack::DataType type) {
+  if (type.lanes != 1 || type.bits % 8 != 0)
+    return std::nullopt;
+  switch (type.code) {
+  case dlpack::Int:
+    return integerType(type.bits / 8, true);
+  case dlpack::UInt:
+  case dlpack::Bool:
+    return integerType(type.bits / 8, false);
+  case dlpack::Float:
+    return floatType(type.bits / 8);
+  case dlpack::BFloat:
+    return type.bits == 16 ? std::optional(ElementType::BF16) : std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+void Tensor::readDLPack(py::handle object, int64_t stream) {
+  const auto where = object.attr("__dlpack_device__")().cast<std::pair<int, int>>();
+  const bool onGpu = where.first == dlpack::Rocm;
+  const bool onHost = where.first == dlpack::Cpu || where.first == dlpack::CudaHost ||
+                      where.first == dlpack::RocmHost;
+  if (!onGpu && !onHost)
+    refuse("is on a device of DLPack's type " + std::to_string(where.first) +
+           ", wanted memory of the host (1) or of ROCm (10); copy it there");
+  py::object capsule;
+  try {
+    // Producers of memory of the host take no stream.
+    capsule = onGpu ? object.attr("__dlpack__")(py::arg("stream") = stream)
+                    : object.attr("__dlpack__")();
+  } catch (py::error_already_set &cause) {
+    refuse("does not give its memory: " + std::string(cause.what()));
+  }
+  auto *managed = static_cast<dlpack::ManagedTensor *>(
+      PyCapsule_IsValid(capsule.ptr(), "dltensor")
+          ? PyCapsule_GetPointer(capsule.ptr(), "dltensor")
+          : nullptr);
+  if (!managed)
+    refuse("gives something else than a DLPack capsule 'dltensor'");
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  owner->managed = managed;
+  const dlpack::Tensor &tensor = managed->tensor;
+  const std::optional<ElementType> type = typeOfDLPack(tensor.dtype);
+  if (!type)
+    refuse("has elements of DLPack's type code " + std::to_string(tensor.dtype.code) + " with " +
+           std::to_string(tensor.dtype.bits) + " bits and " + std::to_string(tensor.dtype.lanes) +
+           " lanes, which no kernel has");
+  dtype = *type;
+  data = static_cast<std::byte *>(tensor.data) + tensor.byteOffset;
+  place = onGpu ? Place::Rocm : Place::Host;
+  device = onGpu ? tensor.device.id : 0;
+  shape.assign(tensor.shape, tensor.shape + tensor.ndim);
+  if (tensor.strides) {
+    strides.assign(tensor.strides, tensor.strides + tensor.ndim);
+    return;
+  }
+  strides.assign(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * shape[i];
+}
+
+void Tensor::reinterpret(const std::string &as) {
+  const std::optional<ElementType> wanted = manifest::parseElementType(as);
+  if (!wanted)
+    raise(invalidInput("argument 'dtype' is '" + as + "', known are " +
+                       manifest::elementTypeNames()));
+  if (dtype == *wanted)
+    return;
+  if (manifest::sizeInBytes(dtype) != manifest::sizeInBytes(*wanted) || manifest::isFloat(dtype))
+    refuse("has elements of " + std::string(manifest::toString(dtype)) + ", 'dtype' says " +
+           std::string(manifest::toString(*wanted)) + "; only integers of the same width are " +
+           "taken for their bits");
+  dtype = *wanted;
+}
+
+void Tensor::checkStrides() const {
+  for (size_t i = 0; i != strides.size(); ++i)
+    if (strides[i] < 0 && shape[i] > 1)
+      refuse("has a stride of " + std::to_string(strides[i]) + " elements in dimension " +
+             std::to_string(i) + ", wanted none below 0; give a copy in the order of memory");
+}
+
+std::shared_ptr<Tensor> Tensor::of(py::handle object, const std::string &argument,
+                                   const std::optional<std::string> &as,
+                                   int64_t stream) {
+  std::shared_ptr<Tensor> tensor(new Tensor);
+  tensor->argument = argument;
+  if (PyObject_CheckBuffer(object.ptr()))
+    tensor->readBuffer(object);
+  else if (py::hasattr(object, "__dlpack__") && py::hasattr(object, "__dlpack_device__"))
+    tensor->readDLPack(object, stream);
+  else
+    tensor->refuse("is a '" + std::string(Py_TYPE(object.ptr())->tp_name) +
+                   "', wanted a tensor: an object with the buffer protocol or DLPack");
+  if (as)
+    tensor->reinterpret(*as);
+  tensor->checkStrides();
+  return tensor;
+}
+
+int64_t Tensor::elements() const {
+  int64_t count = 1;
+  for (int64_t extent : shape)
+    count *= extent;
+  return count;
+}
+
+uint64_t Tensor::spanBytes() const {
+  if (elements() == 0)
+    return 0;
+  uint64_t last = 0;
+  for (size_t i = 0; i != shape.size(); ++i)
+    last += shape[i] > 1 ? static_cast<uint64_t>(shape[i] - 1) * strides[i] : 0;
+  return (last + 1) * manifest::sizeInBytes(dtype);
+}
+
+bool Tensor::isContiguous() const {
+  int64_t wanted = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    if (shape[i] > 1 && strides[i] != wanted)
+      return false;
+    wanted *= shape[i];
+  }
+  return true;
+}
+
+std::string Tensor::deviceName() const {
+  return place == Place::Host ? "cpu" : "rocm:" + std::to_string(device);
+}

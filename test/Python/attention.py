@@ -1,0 +1,249 @@
+"""The functions of attention: every argument, every refusal, and where results are written."""
+import mmap
+import unittest
+
+import numpy
+from reference import TOLERANCE, attention, check_lse, largest_error, random_tensor, swap
+
+import hocket
+from hocket import InvalidInput, Unsupported, flash_attn_func, scaled_dot_product_attention
+
+
+def tensors(seq_q=40, seq_kv=70, heads=4, kv_heads=2, dim=64, dim_v=None, dtype="f16", seed=0, batch=2):
+    generator = numpy.random.default_rng(seed)
+    shapes = ((batch, seq_q, heads, dim), (batch, seq_kv, kv_heads, dim), (batch, seq_kv, kv_heads, dim_v or dim))
+    return [random_tensor(generator, shape, dtype) for shape in shapes]
+
+
+def wanted(q, k, v, **options):
+    o, lse = attention(swap(q), swap(k), swap(v), **options)
+    return swap(o), lse
+
+
+class Case(unittest.TestCase):
+    def assert_right(self, found, expected, dtype="f16"):
+        self.assertLess(largest_error(found, expected), TOLERANCE[dtype])
+
+
+class FlashAttention(Case):
+    def test_plain(self):
+        q, k, v = tensors()
+        out = flash_attn_func(q, k, v)
+        self.assertEqual((type(out), out.dtype, out.shape), (numpy.ndarray, numpy.float16, q.shape))
+        self.assert_right(out, wanted(q, k, v)[0])
+
+    def test_causal_ends_at_the_bottom_right(self):
+        for lengths in ((40, 70), (70, 40)):
+            q, k, v = tensors(*lengths)
+            out, lse = flash_attn_func(q, k, v, causal=True, return_lse=True)
+            expected, expected_lse = wanted(q, k, v, causal=True)
+            self.assert_right(out, expected)
+            self.assertEqual((lse.dtype, lse.shape), (numpy.float32, (2, 4, lengths[0])))
+            check_lse(lse, expected_lse)
+
+    def test_positional_arguments_of_flash_attn(self):
+        q, k, v = tensors()
+        self.assert_right(flash_attn_func(q, k, v, 0.0, 0.3, True), wanted(q, k, v, causal=True, scale=0.3)[0])
+
+    def test_bf16_as_bits(self):
+        q, k, v = tensors(dtype="bf16")
+        out = flash_attn_func(q, k, v, dtype="bf16")
+        self.assertEqual(out.dtype, numpy.uint16)
+        self.assert_right(out, wanted(q, k, v)[0], "bf16")
+
+    def test_head_dim_of_v(self):
+        q, k, v = tensors(dim=96, dim_v=64)
+        out = flash_attn_func(q, k, v)
+        self.assertEqual(out.shape, (2, 40, 4, 64))
+        self.assert_right(out, wanted(q, k, v)[0])
+
+    def test_scale_fast_scale_splits_and_chips(self):
+        q, k, v = tensors(seq_kv=300, dim=128)
+        for options in ({"softmax_scale": 0.5}, {"softmax_scale": 0.0}, {"softmax_scale": -0.1}):
+            self.assert_right(flash_attn_func(q, k, v, **options), wanted(q, k, v, scale=options["softmax_scale"])[0])
+        for options in ({"fast_scale": True}, {"num_splits": 3}, {"num_splits": 1}, {"arch": "gfx942"},
+                        {"deterministic": True}):
+            with self.subTest(**options):
+                self.assert_right(flash_attn_func(q, k, v, **options), wanted(q, k, v)[0])
+
+    def test_out_and_lse_are_written_in_place(self):
+        q, k, v = tensors()
+        out, lse = numpy.zeros_like(q), numpy.zeros((2, 4, 40), numpy.float32)
+        given = flash_attn_func(q, k, v, out=out, lse=lse)
+        self.assertIs(given, out)
+        expected, expected_lse = wanted(q, k, v)
+        self.assert_right(out, expected)
+        check_lse(lse, expected_lse)
+        both = flash_attn_func(q, k, v, out=out, lse=lse, return_lse=True)
+        self.assertTrue(both[0] is out and both[1] is lse)
+
+
+class Strides(Case):
+    """Tensors are read and written where they are, whatever their strides."""
+
+    def test_packed_projections(self):
+        generator = numpy.random.default_rng(1)
+        packed = random_tensor(generator, (2, 50, 3, 4, 64), "f16")  # q, k, v lie between each other's rows
+        q, k, v = packed[:, :, 0], packed[:, :, 1], packed[:, :, 2]
+        self.assert_right(flash_attn_func(q, k, v, causal=True), wanted(q, k, v, causal=True)[0])
+
+    def test_the_same_tensor_three_times(self):
+        q, _, _ = tensors()
+        self.assert_right(flash_attn_func(q, q, q), wanted(q, q, q)[0])
+
+    def test_broadcast_keys(self):
+        q, k, v = tensors(batch=3)
+        k = numpy.broadcast_to(k[:1], k.shape)  # stride 0, read-only
+        self.assert_right(flash_attn_func(q, k, v), wanted(q, k, v)[0])
+
+    def test_output_in_another_order(self):
+        q, k, v = tensors()
+        around = numpy.full((2, 4, 44, 64), 7, numpy.float16)
+        out = swap(around[:, :, 2:42])
+        flash_attn_func(q, k, v, out=out)
+        self.assert_right(out, wanted(q, k, v)[0])
+        self.assertTrue((around[:, :, :2] == 7).all() and (around[:, :, 42:] == 7).all(), "written beyond out")
+
+    def test_no_copies(self):
+        # A copy of the whole would take 64 GiB: batches far apart in memory that nobody has touched.
+        noreserve = 0x4000
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | noreserve
+        far = numpy.frombuffer(mmap.mmap(-1, 1 << 36, flags), numpy.float16)
+        q = numpy.lib.stride_tricks.as_strided(far, (2, 4, 1, 64), ((1 << 36) - 1024, 128, 0, 2))
+        q[:] = 1
+        _, k, v = tensors(heads=1, kv_heads=1)
+        self.assert_right(flash_attn_func(q, k, v), wanted(q, k, v)[0])
+
+
+class ScaledDotProduct(Case):
+    def test_dimensions(self):
+        generator = numpy.random.default_rng(2)
+        for leading in ((2, 3), (3,), ()):
+            q = random_tensor(generator, (*leading, 30, 64), "f16")
+            k, v = (random_tensor(generator, (*leading, 30, 64), "f16") for _ in range(2))
+            full = [t.reshape((1,) * (4 - t.ndim) + t.shape) for t in (q, k, v)]
+            for causal in (False, True):
+                out, lse = scaled_dot_product_attention(q, k, v, is_causal=causal, return_lse=True)
+                expected, expected_lse = attention(*full, causal=causal)
+                self.assertEqual((out.shape, lse.shape), (q.shape, q.shape[:-1]))
+                self.assert_right(out, expected.reshape(out.shape))
+                check_lse(lse, expected_lse.reshape(lse.shape))
+            into, lse = numpy.empty_like(q), numpy.empty(q.shape[:-1], numpy.float32)
+            both = scaled_dot_product_attention(q, k, v, out=into, lse=lse, return_lse=True)
+            self.assertTrue(both[0] is into and both[1] is lse)
+            self.assert_right(into, attention(*full)[0].reshape(out.shape))
+
+    def test_options(self):
+        q, k, v = (swap(t) for t in tensors(dim=128))
+        expected = attention(q, k, v, scale=0.25)[0]
+        for options in ({}, {"num_splits": 2}, {"fast_scale": True}, {"arch": "gfx942"}):
+            out = scaled_dot_product_attention(q, k, v, None, 0.0, False, 0.25, True, **options)
+            self.assert_right(out, expected)
+        q, k, v = (swap(t) for t in tensors(dtype="bf16", heads=2))
+        self.assert_right(scaled_dot_product_attention(q, k, v, dtype="bf16"), attention(q, k, v)[0], "bf16")
+
+
+class Refusals(Case):
+    """Each is an exception that names the argument, and the way out where there is one."""
+
+    def refused(self, kind, message, call, *arguments, **options):
+        with self.assertRaises(kind) as caught:
+            call(*arguments, **options)
+        self.assertIn(message, str(caught.exception))
+        self.assertIsInstance(caught.exception, hocket.Error)
+
+    def test_what_no_kernel_does(self):
+        q, k, v = tensors()
+        for name, value in (("dropout_p", 0.1), ("window_size", (128, 0)), ("softcap", 30.0),
+                            ("alibi_slopes", numpy.ones(4)), ("return_attn_probs", True)):
+            self.refused(Unsupported, f"argument '{name}'", flash_attn_func, q, k, v, **{name: value})
+        square = swap(q)
+        for name, value in (("attn_mask", numpy.zeros((40, 40))), ("dropout_p", 0.5)):
+            self.refused(Unsupported, f"argument '{name}'", scaled_dot_product_attention, square, square, square,
+                         **{name: value})
+        self.refused(Unsupported, "argument 'is_causal' is True with 40 queries and 70 keys",
+                     scaled_dot_product_attention, swap(q), swap(k), swap(v), is_causal=True, enable_gqa=True)
+        self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
+        self.refused(Unsupported, "head-dim is 100", flash_attn_func, *tensors(dim=100))
+
+    def test_what_is_no_tensor(self):
+        q, k, v = tensors()
+        self.refused(InvalidInput, "argument 'k' is a 'list', wanted a tensor", flash_attn_func, q, [1], v)
+        self.refused(InvalidInput, "argument 'q' is a 'NoneType'", flash_attn_func, None, k, v)
+        self.refused(InvalidInput, "argument 'query' is a 'list'", scaled_dot_product_attention, [1], k, v)
+        self.refused(InvalidInput, "argument 'v' has elements of format 'Zd'", flash_attn_func, q, k, v.astype(complex))
+
+    def test_shapes(self):
+        q, k, v = tensors()
+        for name, message, change in (
+            ("q", "has 3 dimensions, wanted 4: [batch, seq, heads, head_dim]", lambda t: t[0]),
+            ("q", "has the shape (2, 0, 4, 64), wanted at least 1", lambda t: t[:, :0]),
+            ("k", "has a batch of 1, 'q' of 2", lambda t: t[:1]),
+            ("v", "has 60 keys, 'k' has 70", lambda t: t[:, :60]),
+            ("v", "has 1 heads, 'k' has 2", lambda t: t[:, :, :1]),
+            ("k", "has heads of 32 elements, 'q' of 64", lambda t: t[..., :32]),
+            ("q", "has a stride of 2 between elements of its last dimension", lambda t: t[..., ::2]),
+            ("q", "has a stride of -256 elements in dimension 1", lambda t: t[:, ::-1]),
+            ("q", "begins 2 bytes behind a multiple of 16", lambda t: t[..., 1:]),
+        ):
+            given = {"q": q, "k": k, "v": v}
+            given[name] = change(given[name])
+            self.refused(InvalidInput, f"argument '{name}' {message}", flash_attn_func, **given)
+        self.refused(InvalidInput, "argument 'k' has 2 heads, wanted a divisor of the 3 of 'q'", flash_attn_func,
+                     q[:, :, :3], k, v)
+        self.refused(InvalidInput, "argument 'query' has 5 dimensions", scaled_dot_product_attention,
+                     q[None], k[None], v[None])
+
+    def test_types(self):
+        q, k, v = tensors()
+        self.refused(InvalidInput, "argument 'q' has elements of f32, wanted bf16 or f16", flash_attn_func,
+                     *(t.astype(numpy.float32) for t in (q, k, v)))
+        bits = [t.view(numpy.uint16) for t in (q, k, v)]
+        self.refused(InvalidInput, "for the bits of bf16 say dtype='bf16'", flash_attn_func, *bits)
+        self.refused(InvalidInput, "argument 'k' has elements of u16, 'q' of f16", flash_attn_func, q, bits[1], v)
+        self.refused(InvalidInput, "argument 'q' has elements of f16, 'dtype' says bf16", flash_attn_func, q, k, v,
+                     dtype="bf16")
+        self.refused(InvalidInput, "argument 'dtype' is 'half', known are bf16, f16", flash_attn_func, q, k, v,
+                     dtype="half")
+        self.refused(InvalidInput, "argument 'q' has elements of format '>e'", flash_attn_func,
+                     q.astype(">f2"), k, v)
+
+    def test_outputs(self):
+        q, k, v = tensors()
+        self.refused(InvalidInput, "argument 'out' has the shape (2, 40, 4, 32), wanted (2, 40, 4, 64)",
+                     flash_attn_func, q, k, v, out=numpy.empty((2, 40, 4, 32), numpy.float16))
+        self.refused(InvalidInput, "argument 'out' has elements of f32, 'q' of f16", flash_attn_func, q, k, v,
+                     out=numpy.empty(q.shape, numpy.float32))
+        fixed = numpy.empty_like(q)
+        fixed.flags.writeable = False
+        self.refused(InvalidInput, "argument 'out' is read-only", flash_attn_func, q, k, v, out=fixed)
+        self.refused(InvalidInput, "argument 'lse' has the shape (2, 40, 4), wanted (2, 4, 40)", flash_attn_func,
+                     q, k, v, lse=numpy.empty((2, 40, 4), numpy.float32))
+        self.refused(InvalidInput, "argument 'lse' is not contiguous", flash_attn_func, q, k, v,
+                     lse=numpy.empty((4, 2, 40), numpy.float32).swapaxes(0, 1))
+        self.refused(InvalidInput, "argument 'lse' has elements of f64", flash_attn_func, q, k, v,
+                     lse=numpy.empty((2, 4, 40)))
+        overlapping = numpy.broadcast_to(fixed[:1], fixed.shape)
+        self.refused(InvalidInput, "argument 'out' is read-only", flash_attn_func, q, k, v, out=overlapping)
+        twice = numpy.lib.stride_tricks.as_strided(numpy.empty_like(q), q.shape, (0, 512, 128, 2))
+        self.refused(InvalidInput, "overlap", flash_attn_func, q, k, v, out=twice)
+
+    def test_numbers(self):
+        q, k, v = tensors()
+        self.refused(InvalidInput, "argument 'softmax_scale' is nan", flash_attn_func, q, k, v,
+                     softmax_scale=float("nan"))
+        self.refused(InvalidInput, "argument 'scale' is inf", scaled_dot_product_attention, q, q, q,
+                     scale=float("inf"))
+        self.refused(InvalidInput, "num-splits is -1", flash_attn_func, q, k, v, num_splits=-1)
+        self.refused(hocket.Error, "sim:gfx90a", flash_attn_func, q, k, v, arch="gfx90a")
+
+
+class Exceptions(unittest.TestCase):
+    def test_kinds_are_what_python_has_for_them(self):
+        for kind, builtin in ((InvalidInput, ValueError), (Unsupported, NotImplementedError),
+                              (hocket.NotFound, LookupError), (hocket.HostError, OSError)):
+            self.assertTrue(issubclass(kind, builtin) and issubclass(kind, hocket.Error))
+
+
+if __name__ == "__main__":
+    unittest.main()
