@@ -19,6 +19,11 @@ def is_torch(tensor):
     return torch is not None and isinstance(tensor, torch.Tensor)
 
 
+def torch_of(tensor):
+    """The module torch if `tensor` is one of its."""
+    return sys.modules["torch"] if is_torch(tensor) else None
+
+
 def refuse_gradient(tensor, name):
     if is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
         raise Unsupported(

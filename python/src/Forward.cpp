@@ -32,7 +32,11 @@ using PlanPointer = std::shared_ptr<const ForwardPlan>;
 } // namespace
 
 static attention::TensorStrides stridesOf(const Tensor &tensor, attention::Layout layout) {
-  const std::vector<int64_t> &s = tensor.strides;
+  std::vector<int64_t> s = tensor.strides;
+  // What a dimension of one element has for a stride says nothing, and may be anything.
+  for (size_t i = 0; i != s.size(); ++i)
+    if (tensor.shape[i] == 1)
+      s[i] = 0;
   return layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
                                            : attention::TensorStrides{s[0], s[2], s[1]};
 }

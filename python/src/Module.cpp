@@ -1,6 +1,9 @@
 // The module hocket._hocket: what the package's Python calls. Its interface is private; the package
 // checks and names arguments, converts and documents.
 #include "Forward.h"
+#include "Inspect.h"
+#include "Kernel.h"
+#include "Merge.h"
 #include "Tensor.h"
 #include "WithoutLock.h"
 
@@ -34,8 +37,31 @@ static void addTensor(py::module_ &module) {
       .def_readonly("read_only", &Tensor::readOnly);
 }
 
+static void addKernel(py::module_ &module) {
+  py::class_<KernelArguments>(module, "KernelArguments");
+  py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
+      .def_static("compile", &Kernel::compile)
+      .def_property_readonly("name", [](const Kernel &k) { return k.manifest().kernel; })
+      .def_property_readonly("arch", [](const Kernel &k) { return k.manifest().target; })
+      .def_property_readonly("signature", &Kernel::signature)
+      .def_property_readonly("report", [](const Kernel &k) { return k.code().reportJson; })
+      .def_property_readonly("manifest",
+                             [](const Kernel &k) { return manifest::writeManifest(k.manifest()); })
+      .def_property_readonly("code_object",
+                             [](const Kernel &k) { return py::bytes(k.code().codeObject); })
+      .def("stages", &Kernel::stages)
+      .def("draw", &Kernel::draw)
+      .def("arguments", &Kernel::arguments)
+      .def("run", &Kernel::run)
+      .def("check", &checkKernel)
+      .def("predict", &predictKernel)
+      .def("steady_state", &countKernel);
+}
+
 PYBIND11_MODULE(_hocket, module) {
   addTensor(module);
+  addKernel(module);
+  module.def("merge", &merge);
   module.def("forward", &forward, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
              py::arg("stream") = py::none());
 }

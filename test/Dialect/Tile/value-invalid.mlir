@@ -132,10 +132,10 @@ tile.kernel @conditional(%s: f32) target("gfx950") waves(1) {
 
 // -----
 
-tile.kernel @power(%s: f32) target("gfx950") waves(1) {
+tile.kernel @tangent(%s: f32) target("gfx950") waves(1) {
   %y = tile.map(%e = %s : f32) -> f32 {
-    // expected-error @below {{may not stand in a region that computes one element; write it as 'math.exp2' of the exponent times 'math.log2'}}
-    %f = math.powf %e, %e : f32
+    // expected-error @below {{may not stand in a region that computes one element; divide 'math.sin' by 'math.cos'}}
+    %f = math.tan %e : f32
     tile.yield %f : f32
   }
 }
@@ -324,4 +324,36 @@ tile.kernel @in_a_loop_of_tiles(%n: i32) target("gfx950") waves(4) {
     }
     tile.yield %next : !tile.rows<32xf32>
   }
+}
+
+// -----
+
+tile.kernel @converted_numbers() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{converts numbers of 'f32' to 'bf16', but moves them only; convert them with 'tile.map'}}
+  %y = tile.convert_layout %x : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, lhs>
+}
+
+// -----
+
+tile.kernel @converted_to_another_size() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{converts 32 memory rows and 64 columns to 64 memory rows and 32 columns, expected the same; rows and columns are those of memory}}
+  %y = tile.convert_layout %x : !tile.frag<64x32xf32, acc> -> !tile.frag<64x32xf32, lhs>
+}
+
+// -----
+
+tile.kernel @converted_rows_to_columns() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{converts 32 row values to 32 column values, expected the same}}
+  %y = tile.convert_layout %x : !tile.rows<32xf32> -> !tile.columns<32xf32, acc>
+}
+
+// -----
+
+tile.kernel @converted_in_too_little() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{at(0 by 4096), expected multiples of 16, from 0 and by 4608 or more}}
+  %y = tile.convert_layout %x at(0 by 4096) : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lhs>
 }

@@ -1,0 +1,15 @@
+from ._errors import Error as Error
+from ._errors import ExecutionError as ExecutionError
+from ._errors import HostError as HostError
+from ._errors import InternalError as InternalError
+from ._errors import InvalidInput as InvalidInput
+from ._errors import NotFound as NotFound
+from ._errors import Unsupported as Unsupported
+from .attention import flash_attn_func as flash_attn_func
+from .attention import scaled_dot_product_attention as scaled_dot_product_attention
+from .kernel import Kernel as Kernel
+from .kernel import Schedule as Schedule
+from .kernel import compile as compile
+from .partial import merge as merge
+
+__all__: list[str]

@@ -1,0 +1,91 @@
+from typing import Any, Literal, Optional, Tuple, TypeVar, Union, overload
+
+# What has the buffer protocol or DLPack; results are of the library that the queries are of.
+_Tensor = TypeVar("_Tensor")
+
+@overload
+def flash_attn_func(
+    q: _Tensor,
+    k: Any,
+    v: Any,
+    dropout_p: float = 0.0,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: None = None,
+    deterministic: bool = False,
+    return_attn_probs: Literal[False] = False,
+    *,
+    return_lse: Literal[False] = False,
+    out: Optional[_Tensor] = None,
+    lse: Any = None,
+    dtype: Optional[str] = None,
+    num_splits: int = 0,
+    fast_scale: bool = False,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> _Tensor: ...
+@overload
+def flash_attn_func(
+    q: _Tensor,
+    k: Any,
+    v: Any,
+    dropout_p: float = 0.0,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: None = None,
+    deterministic: bool = False,
+    return_attn_probs: Literal[False] = False,
+    *,
+    return_lse: Literal[True],
+    out: Optional[_Tensor] = None,
+    lse: Any = None,
+    dtype: Optional[str] = None,
+    num_splits: int = 0,
+    fast_scale: bool = False,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> Tuple[_Tensor, Any]: ...
+@overload
+def scaled_dot_product_attention(
+    query: _Tensor,
+    key: Any,
+    value: Any,
+    attn_mask: None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    *,
+    return_lse: Literal[False] = False,
+    out: Optional[_Tensor] = None,
+    lse: Any = None,
+    dtype: Optional[str] = None,
+    num_splits: int = 0,
+    fast_scale: bool = False,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> _Tensor: ...
+@overload
+def scaled_dot_product_attention(
+    query: _Tensor,
+    key: Any,
+    value: Any,
+    attn_mask: None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    *,
+    return_lse: Literal[True],
+    out: Optional[_Tensor] = None,
+    lse: Any = None,
+    dtype: Optional[str] = None,
+    num_splits: int = 0,
+    fast_scale: bool = False,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> Tuple[_Tensor, Any]: ...

@@ -1,0 +1,93 @@
+import os
+from typing import Any, Dict, List, Optional, Union
+
+class Schedule:
+    text: str
+    name: str
+    def __init__(self, text: str, name: str = "<schedule>") -> None: ...
+    @classmethod
+    def from_file(cls, path: Union[str, os.PathLike[str]]) -> "Schedule": ...
+
+class Picture:
+    svg: str
+    def __init__(self, svg: str) -> None: ...
+    def _repr_svg_(self) -> str: ...
+    def save(self, path: Union[str, os.PathLike[str]]) -> None: ...
+
+class Finding:
+    kind: str
+    severity: str
+    message: str
+    count: int
+    def __init__(self, kind: str, severity: str, message: str, count: int) -> None: ...
+
+class Check:
+    findings: List[Finding]
+    fault: str
+    note: str
+    def __init__(self, outcome: Dict[str, Any]) -> None: ...
+    @property
+    def errors(self) -> List[Finding]: ...
+    def __bool__(self) -> bool: ...
+
+class Prediction:
+    microseconds: float
+    text: str
+    workgroup: Dict[str, Any]
+    grid: Dict[str, Any]
+    picture: Optional[Picture]
+    def __init__(self, outcome: Dict[str, Any]) -> None: ...
+    def _repr_svg_(self) -> Optional[str]: ...
+
+class SteadyState:
+    wave: int
+    turns: int
+    turns_counted: int
+    waits: List[str]
+    total: Dict[str, int]
+    clusters: List[Dict[str, int]]
+    def __init__(self, outcome: Dict[str, Any]) -> None: ...
+
+class Launch:
+    device: str
+    workgroups: int
+    wave_instructions: int
+    def __init__(self, outcome: Dict[str, Any]) -> None: ...
+
+class Kernel:
+    def __init__(self, compiled: Any) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def arch(self) -> str: ...
+    @property
+    def signature(self) -> str: ...
+    @property
+    def report(self) -> Dict[str, Any]: ...
+    @property
+    def manifest(self) -> Dict[str, Any]: ...
+    @property
+    def code_object(self) -> bytes: ...
+    @property
+    def stages(self) -> Dict[str, Any]: ...
+    def draw(self) -> Picture: ...
+    def __call__(self, **named: Any) -> Launch: ...
+    def run(self, named: Dict[str, Any], *, stream: Any = None, seed: int = 0) -> Launch: ...
+    def check(self, *, seed: int = 0, **named: Any) -> Check: ...
+    def predict(self, **named: Any) -> Prediction: ...
+    def steady_state(self, **named: Any) -> List[SteadyState]: ...
+
+def compile(
+    text: str,
+    *,
+    name: str = "<text>",
+    schedule: Union[None, str, os.PathLike[str], Schedule] = None,
+    arch: str = "gfx950",
+    stage: Optional[str] = None,
+    waves: Optional[int] = None,
+    kv_tile: Optional[int] = None,
+    block_order: Optional[str] = None,
+    fast_scale: Optional[bool] = None,
+    debug: Optional[bool] = None,
+    allow_spills: Optional[bool] = None,
+) -> Kernel: ...

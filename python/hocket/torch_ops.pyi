@@ -1,0 +1,1 @@
+# Importing it makes torch.ops.hocket.attention_forward known.

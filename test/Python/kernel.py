@@ -1,0 +1,218 @@
+"""Kernels of one's own: compiling, running by name, checking, predicting, counting, drawing."""
+import os
+import pathlib
+import signal
+import threading
+import unittest
+
+import numpy
+from reference import from_bf16, random_tensor, to_bf16, widen
+
+import hocket
+from hocket import InvalidInput, Schedule
+
+KERNELS = pathlib.Path(__file__).resolve().parents[2] / "kernels"
+GEMM = (KERNELS / "tile" / "gemm_bf16.mlir").read_text()
+
+SCALE = """
+tile.kernel @scale(%x: !tile.view<?x?xf32>, %y: !tile.view<?x?xf32>, %factor: f32) target("gfx950") waves(4) {
+  %row, %column = tile.block_tile %y rows(64) columns(256) : <?x?xf32>
+  %wave_row = tile.wave_row %row rows(16)
+  %block = tile.load %x[%wave_row, %column] : <?x?xf32> -> !tile.frag<16x256xf32, lines>
+  %scaled = tile.map(%e = %block : !tile.frag<16x256xf32, lines>, %f = %factor : f32) -> !tile.frag<16x256xf32, lines> {
+    %product = arith.mulf %e, %f : f32
+    tile.yield %product : f32
+  }
+  tile.store %scaled, %y[%wave_row, %column] : !tile.frag<16x256xf32, lines>, <?x?xf32>
+}
+"""
+
+COPY = """
+tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gfx950") waves(4) {
+  %row, %column = tile.block_tile %y rows(64) columns(256) : <?x?xbf16>
+  %wave_row = tile.wave_row %row rows(16)
+  %block = tile.load %x[%wave_row, %column] : <?x?xbf16> -> !tile.frag<16x256xbf16, lines>
+  tile.store %block, %y[%wave_row, %column] : !tile.frag<16x256xbf16, lines>, <?x?xbf16>
+}
+"""
+
+
+def matrices(m=300, n=136, k=640):
+    generator = numpy.random.default_rng(4)
+    return random_tensor(generator, (m, k), "bf16"), random_tensor(generator, (n, k), "bf16")
+
+
+class Running(unittest.TestCase):
+    def test_tensors_and_numbers_by_name(self):
+        kernel = hocket.compile(SCALE)
+        self.assertEqual((kernel.name, kernel.arch), ("scale", "gfx950"))
+        self.assertIn("scalars factor", kernel.signature)
+        x = numpy.arange(30000, dtype=numpy.float32).reshape(100, 300)
+        for factor in (3, 0.5, True, numpy.float64(2)):
+            y = numpy.zeros_like(x)
+            launch = kernel(x=x, y=y, factor=factor)
+            self.assertTrue((y == x * numpy.float32(factor)).all())
+            self.assertEqual(launch.workgroups, 4)
+            self.assertGreater(launch.wave_instructions, 0)
+        y = numpy.zeros_like(x)
+        kernel.run({"x": x, "y": y, "factor": 2}, seed=5)
+        self.assertTrue((y == 2 * x).all())
+
+    def test_strides_and_places(self):
+        kernel = hocket.compile(SCALE)
+        around = numpy.full((104, 400), 7, numpy.float32)
+        y = around[2:102, 40:340]
+        x = numpy.random.default_rng(0).standard_normal((50, 600)).astype(numpy.float32)[:, ::2][:, :300]
+        with self.assertRaisesRegex(InvalidInput, "x_stride_1|stride"):
+            kernel(x=x, y=y[:50], factor=1)  # this kernel wants contiguous rows
+        x = numpy.random.default_rng(0).standard_normal((100, 301)).astype(numpy.float32)[:, 1:]  # off by 4 bytes
+        x.flags.writeable = False
+        kernel(x=x, y=y, factor=3)
+        self.assertTrue((y == 3 * x).all())
+        around[2:102, 40:340] = 7
+        self.assertTrue((around == 7).all(), "written beyond y")
+
+    def test_elements_of_16_bits_that_end_in_the_middle_of_a_dword(self):
+        kernel = hocket.compile(COPY)
+        rooms = numpy.full((2, 32), 7, numpy.uint16)
+        x, y = (room[:25].reshape(5, 5) for room in rooms)
+        x[:] = to_bf16(numpy.arange(25).reshape(5, 5))
+        kernel(x=x, y=y)
+        self.assertTrue((y == x).all())
+        self.assertTrue((rooms[:, 25:] == 7).all())
+
+    def test_a_tensor_that_may_not_change(self):
+        kernel = hocket.compile(SCALE)
+        x = numpy.ones((64, 256), numpy.float32)
+        y = numpy.zeros_like(x)
+        y.flags.writeable = False
+        with self.assertRaisesRegex(InvalidInput, "tensor 'y' is read-only, and the kernel writes it"):
+            kernel(x=x, y=y, factor=3)
+        self.assertTrue((y == 0).all())
+
+    def test_refusals_name_what_is_wrong(self):
+        kernel = hocket.compile(SCALE)
+        x = numpy.zeros((64, 256), numpy.float32)
+        for named, message in (
+            ({"x": x, "y": x}, "scalar 'factor' is missing"),
+            ({"x": x, "y": x, "factor": 1, "z": 2}, "it has no scalar 'z'"),
+            ({"x": x, "factor": 1}, "tensor 'y' is missing"),
+            ({"x": x.astype(numpy.float16), "y": x, "factor": 1}, "tensor 'x' has elements of f16, f32 are needed"),
+            ({"x": "text", "y": x, "factor": 1}, "argument 'x' is a 'str', wanted a tensor"),
+            ({"factor": 1}, "was given no tensor; it takes tensors x"),
+        ):
+            with self.assertRaisesRegex(InvalidInput, message):
+                kernel(**named)
+
+    def test_ctrl_c(self):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.alarm(120)
+        loop = SCALE.replace("%scaled =", "%n = arith.constant 2000000000 : i32\n  %scaled =")
+        x = numpy.zeros((1 << 20, 256), numpy.float32)
+        kernel = hocket.compile(loop)
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                kernel(x=x, y=x, factor=1)
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                kernel.predict(x=x, y=x, factor=1)
+        signal.alarm(0)
+
+
+class Compiling(unittest.TestCase):
+    def test_stages_report_and_manifest(self):
+        kernel = hocket.compile(GEMM, name="gemm")
+        stages = kernel.stages
+        self.assertEqual(list(stages), ["attn", "tile", "clusters", "rocdl", "llvm", "asm", "hsaco"])
+        self.assertIn("v_mfma", stages["asm"])
+        self.assertEqual(stages["hsaco"], kernel.code_object)
+        self.assertEqual(kernel.manifest["kernel"], "gemm_bf16")
+        self.assertEqual(kernel.report["kernels"][0]["name"], "gemm_bf16")
+        with self.assertRaisesRegex(InvalidInput, "'again' cannot be launched: .* at 'rocdl'; begin at 'tile'"):
+            hocket.compile(stages["rocdl"], stage="rocdl", name="again")
+
+    def test_schedules_by_name_text_and_path(self):
+        a, b = matrices()
+        results = []
+        path = KERNELS / "schedules" / "gemm"
+        shipped = sorted(file.stem for file in path.glob("*.mlir"))
+        text = (path / f"{shipped[0]}.mlir").read_text()
+        for schedule in (None, *shipped, Schedule(text), Schedule.from_file(path / f"{shipped[0]}.mlir"),
+                         path / f"{shipped[-1]}.mlir"):
+            with self.subTest(schedule=schedule):
+                c = numpy.zeros((300, 136), numpy.uint16)
+                hocket.compile(GEMM, schedule=schedule)(a=a, b=b, c=c)
+                results.append(c)
+        for result in results:
+            self.assertTrue((result == results[0]).all())  # whatever the schedule
+        self.assertLess(abs(from_bf16(results[0]) - widen(a) @ widen(b).T).max(), 0.5)
+
+    def test_a_description_of_attention(self):
+        text = "attn.forward @f element_type(bf16) head_dim(128) mask(causal) lse"
+        kernel = hocket.compile(text, waves=4, schedule="sequential", fast_scale=True, debug=True)
+        self.assertIn("tile.for_tiles", kernel.stages["tile"])
+        self.assertEqual(kernel.report["kernels"][0]["workgroup_size"] // 64, 4)
+        self.assertTrue(kernel.draw()._repr_svg_().startswith("<svg"))
+
+    def test_errors_have_place_and_way_out(self):
+        for text, options, message in (
+            ("tile.kernel @x(", {"name": "mine.mlir"}, r"mine\.mlir:1:"),
+            (GEMM, {"schedule": "none_such"}, "none_such"),
+            (GEMM, {"schedule": Schedule("tile.schedule @s {", "late.mlir")}, r"late\.mlir:1"),
+            (GEMM, {"schedule": 3}, "argument 'schedule' is a 'int'"),
+            (GEMM, {"arch": "gfx90a"}, "gfx90a"),
+            (GEMM, {"stage": "binary"}, "binary"),
+        ):
+            with self.subTest(options=options):
+                with self.assertRaisesRegex(hocket.Error, message):
+                    hocket.compile(text, **options)
+        with self.assertRaisesRegex(hocket.Error, "has 0 schedules, a drawing shows one"):
+            hocket.compile(SCALE).draw()
+
+
+class Looking(unittest.TestCase):
+    def test_check(self):
+        kernel = hocket.compile(SCALE, debug=True, name="scale.mlir")
+        x = numpy.ones((100, 300), numpy.float32)
+        y = numpy.zeros_like(x)
+        check = kernel.check(x=x, y=y, factor=2)
+        self.assertTrue(check)
+        self.assertEqual((repr(check), check.fault, check.note), ("no findings", "", ""))
+        self.assertTrue((y == 2).all())
+        # Both workgroups of a row of blocks write the same place: y is told to have one row for all.
+        twice = numpy.lib.stride_tricks.as_strided(y, (128, 256), (0, 4))
+        check = kernel.check(x=numpy.ones((128, 256), numpy.float32), y=twice, factor=2)
+        self.assertFalse(check)
+        self.assertEqual({finding.kind for finding in check.errors}, {"global-race"})
+        self.assertIn("scale.mlir:", repr(check))
+
+    def test_predict_steady_state_and_draw(self):
+        a, b = matrices(1024, 1024, 1024)
+        c = numpy.full((1024, 1024), 7, numpy.uint16)
+        kernel = hocket.compile(GEMM)
+        prediction = kernel.predict(a=a, b=b, c=c)
+        self.assertAlmostEqual(prediction.microseconds, prediction.grid["us"], places=2)
+        self.assertGreater(prediction.microseconds, 0)
+        self.assertIn("predicted", repr(prediction))
+        self.assertTrue(prediction._repr_svg_().startswith("<svg"))
+        self.assertIn("cycles", prediction.workgroup)
+        waves = kernel.steady_state(a=a, b=b, c=c)
+        for wave in waves:
+            self.assertGreater(wave.total["mfma"], 0)
+            for kind, count in wave.total.items():
+                self.assertEqual(count, sum(cluster[kind] for cluster in wave.clusters))
+            self.assertIn("mfma", repr(wave))
+        self.assertTrue((c == 7).all(), "predicting and counting leave tensors as they are")
+        picture = kernel.draw()
+        path = pathlib.Path("drawn.svg")
+        picture.save(path)
+        self.assertEqual(path.read_text(), picture.svg)
+        with self.assertRaisesRegex(InvalidInput, "ran no loop with matrix instructions"):
+            hocket.compile(SCALE).steady_state(x=numpy.ones((1, 1), numpy.float32), y=numpy.ones((1, 1), numpy.float32),
+                                               factor=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

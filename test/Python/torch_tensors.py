@@ -1,0 +1,128 @@
+"""torch's tensors, against torch's own attention on the CPU: fp16 and bf16, strides, gradients, the operator."""
+import unittest
+
+import torch
+
+import hocket
+import hocket.torch_ops  # noqa: F401
+from hocket import flash_attn_func, scaled_dot_product_attention
+
+TOLERANCE = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+def reference(q, k, v, causal=False, scale=None):
+    """[batch, heads, seq, head_dim], in float64; torch's own function where this torch has it."""
+    q, k, v = (t.detach().double() for t in (q, k, v))
+    k, v = (t.repeat_interleave(q.shape[1] // t.shape[1], 1) for t in (k, v))
+    own = getattr(torch.nn.functional, "scaled_dot_product_attention", None)
+    mask = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool).tril(k.shape[2] - q.shape[2])
+    if own is not None:
+        return own(q, k, v, attn_mask=mask if causal else None, scale=scale)
+    scores = q @ k.transpose(2, 3) * (q.shape[3] ** -0.5 if scale is None else scale)
+    if causal:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return torch.softmax(scores, 3) @ v
+
+
+def tensors(dtype=torch.float16, seq_q=40, seq_kv=70, heads=4, kv_heads=2, **options):
+    torch.manual_seed(0)
+    shapes = ((2, seq_q, heads, 64), (2, seq_kv, kv_heads, 64), (2, seq_kv, kv_heads, 64))
+    return [torch.randn(shape).to(dtype).requires_grad_(options.get("grad", False)) for shape in shapes]
+
+
+class Torch(unittest.TestCase):
+    def assert_right(self, found, q, k, v, **options):
+        wanted = reference(*(t.transpose(1, 2) for t in (q, k, v)), **options).transpose(1, 2)
+        self.assertEqual(found.dtype, q.dtype)
+        self.assertLess((found.double() - wanted).abs().max().item(), TOLERANCE[q.dtype])
+
+    def test_types(self):
+        for dtype in TOLERANCE:
+            q, k, v = tensors(dtype)
+            for options in ({}, {"causal": True}):
+                out, lse = flash_attn_func(q, k, v, return_lse=True, **options)
+                self.assertIsInstance(out, torch.Tensor)
+                self.assertEqual((lse.dtype, tuple(lse.shape)), (torch.float32, (2, 4, 40)))
+                self.assert_right(out, q, k, v, **options)
+
+    def test_as_torch(self):
+        q, k, v = (t.transpose(1, 2) for t in tensors(torch.bfloat16, seq_q=70))
+        out = scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3, enable_gqa=True)
+        wanted = reference(q, k, v, causal=True, scale=0.3)
+        self.assertLess((out.double() - wanted).abs().max().item(), TOLERANCE[torch.bfloat16])
+        self.assertEqual(out.shape, q.shape)
+        flat = scaled_dot_product_attention(q[0], k[0].repeat_interleave(2, 0), v[0].repeat_interleave(2, 0))
+        self.assertEqual(flat.shape, q[0].shape)
+
+    def test_strides_and_out(self):
+        torch.manual_seed(1)
+        packed = torch.randn(2, 50, 3, 4, 64).bfloat16()
+        q, k, v = packed.unbind(2)
+        out = torch.zeros(2, 4, 50, 64).bfloat16().transpose(1, 2)
+        self.assertIs(flash_attn_func(q, k, v, out=out), out)
+        self.assert_right(out, q, k, v)
+        k = k[:1].expand(2, -1, -1, -1)
+        self.assert_right(flash_attn_func(q, k, v), q, k, v)
+
+    def test_merge(self):
+        q, k, v = tensors(torch.bfloat16)
+        parts = [flash_attn_func(q, k[:, a:b], v[:, a:b], return_lse=True) for a, b in ((0, 30), (30, 70))]
+        out, lse = hocket.merge(*zip(*parts))
+        self.assert_right(out, q, k, v)
+        into = torch.empty(q.shape)
+        hocket.merge(*zip(*parts), out=into)
+        self.assert_right(into.bfloat16(), q, k, v)
+
+    def test_gradients_are_refused(self):
+        for number, name in enumerate("qkv"):
+            given = tensors()
+            given[number].requires_grad_()
+            with self.assertRaisesRegex(hocket.Unsupported, f"argument '{name}' requires a gradient.*detach"):
+                flash_attn_func(*given)
+            with torch.no_grad():
+                self.assert_right(flash_attn_func(*given), *given)
+        q, k, v = (t.transpose(1, 2) for t in tensors(grad=True))
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'query' requires a gradient"):
+            scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+    def test_kernel(self):
+        kernel = hocket.compile("""
+tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gfx950") waves(4) {
+  %row, %column = tile.block_tile %y rows(64) columns(256) : <?x?xbf16>
+  %wave_row = tile.wave_row %row rows(16)
+  %block = tile.load %x[%wave_row, %column] : <?x?xbf16> -> !tile.frag<16x256xbf16, lines>
+  tile.store %block, %y[%wave_row, %column] : !tile.frag<16x256xbf16, lines>, <?x?xbf16>
+}""")
+        x = torch.randn(30, 40).bfloat16()
+        y = torch.zeros_like(x)
+        kernel(x=x, y=y)
+        self.assertTrue((x == y).all())
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'x' requires a gradient"):
+            kernel(x=x.requires_grad_(), y=y)
+
+    def test_types_that_no_kernel_has(self):
+        q, k, v = (t.float() for t in tensors())
+        with self.assertRaisesRegex(hocket.InvalidInput, "argument 'q' has elements of f32, wanted bf16 or f16"):
+            flash_attn_func(q, k, v)
+
+
+class Operator(unittest.TestCase):
+    def test_computes(self):
+        q, k, v = tensors(torch.bfloat16)
+        out, lse = torch.ops.hocket.attention_forward(q, k, v, None, True)
+        wanted, wanted_lse = flash_attn_func(q, k, v, causal=True, return_lse=True)
+        self.assertTrue((out == wanted).all() and (lse == wanted_lse).all())
+
+    def test_knows_shapes(self):
+        q, k, v = (t.to("meta") for t in tensors(torch.bfloat16))
+        out, lse = torch.ops.hocket.attention_forward(q, k, v)
+        self.assertEqual((tuple(out.shape), out.dtype), ((2, 40, 4, 64), torch.bfloat16))
+        self.assertEqual((tuple(lse.shape), lse.dtype), ((2, 4, 40), torch.float32))
+
+    def test_refuses_gradients(self):
+        with self.assertRaisesRegex(RuntimeError, "requires a gradient"):
+            torch.ops.hocket.attention_forward(*tensors(grad=True))
+
+
+if __name__ == "__main__":
+    unittest.main()
