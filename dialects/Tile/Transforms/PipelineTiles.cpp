@@ -46,12 +46,14 @@ public:
 private:
   SmallVector<Value> emitPlain(ImplicitLocOpBuilder &builder);
   SmallVector<Value> emitAtMostOne(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitFewTiles(ImplicitLocOpBuilder &builder);
   SmallVector<Value> emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
                                    ValueRange carriedIn);
   SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
   void emitPrologue(ImplicitLocOpBuilder &builder);
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
   void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
+  void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
                             ArrayRef<Version> carried, ValueRange inits);
@@ -234,6 +236,29 @@ static void enter(ImplicitLocOpBuilder &builder, Block *block) {
   builder.setInsertionPointToEnd(block);
 }
 
+/// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
+/// to overlap, so that no more of them take the loop without overlap than must.
+void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
+  SmallVector<Version> carried;
+  SmallVector<Value> inits;
+  for (auto &[version, value] : iterations.versions) {
+    carried.push_back(version);
+    inits.push_back(value);
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, constant(builder, 0));
+  auto branch =
+      scf::IfOp::create(builder, ValueRange(inits).getTypes(), any, /*withElse=*/true);
+  enter(builder, branch.elseBlock());
+  yieldVersions(builder, carried);
+  enter(builder, branch.thenBlock());
+  emitSteady(builder, end, unroll);
+  yieldVersions(builder, carried);
+  iterations.versions.clear();
+  for (auto [version, value] : llvm::zip_equal(carried, branch.getResults()))
+    iterations.versions[version] = value;
+}
+
 /// Iterations `first` to `end`, possibly none, one at a time.
 void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end) {
   SmallVector<Version> carried;
@@ -314,9 +339,12 @@ SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
     Value rest = arith::RemUIOp::create(builder, turns, constant(builder, model.unroll()));
     unrolled = arith::SubIOp::create(builder, turns, rest);
   }
-  emitSteady(builder, unrolled, model.unroll());
-  if (model.unroll() > 1)
+  if (model.unroll() > 1) {
+    emitSteadyIfAny(builder, unrolled, model.unroll());
     emitRemainder(builder, unrolled, turns);
+  } else {
+    emitSteady(builder, unrolled, /*unroll=*/1);
+  }
   emitEpilogue(builder);
   if (model.groups() == 2)
     BarrierOp::create(builder, builder.getI64IntegerAttr(0));
@@ -324,6 +352,13 @@ SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
   for (Value carried : loop.getCarried())
     results.push_back(iterations.versions.find({carried, model.firstOffset()})->second);
   return results;
+}
+
+/// What too few tiles to overlap take.
+SmallVector<Value> LoopEmitter::emitFewTiles(ImplicitLocOpBuilder &builder) {
+  if (model.minimumTiles() <= 1)
+    return loop.getInits();
+  return model.minimumTiles() == 2 ? emitAtMostOne(builder) : emitPlain(builder);
 }
 
 void LoopEmitter::emit() {
@@ -349,8 +384,7 @@ void LoopEmitter::emit() {
     SmallVector<Value> overlapped = emitOverlapped(builder);
     scf::YieldOp::create(builder, overlapped);
     builder.setInsertionPointToStart(branch.elseBlock());
-    SmallVector<Value> plain =
-        model.minimumTiles() <= 2 ? emitAtMostOne(builder) : emitPlain(builder);
+    SmallVector<Value> plain = emitFewTiles(builder);
     scf::YieldOp::create(builder, plain);
     results = llvm::to_vector_of<Value>(branch.getResults());
   }
