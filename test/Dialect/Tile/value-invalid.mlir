@@ -132,10 +132,10 @@ tile.kernel @conditional(%s: f32) target("gfx950") waves(1) {
 
 // -----
 
-tile.kernel @power(%s: f32) target("gfx950") waves(1) {
+tile.kernel @tangent(%s: f32) target("gfx950") waves(1) {
   %y = tile.map(%e = %s : f32) -> f32 {
-    // expected-error @below {{may not stand in a region that computes one element; write it as 'math.exp2' of the exponent times 'math.log2'}}
-    %f = math.powf %e, %e : f32
+    // expected-error @below {{may not stand in a region that computes one element; divide 'math.sin' by 'math.cos'}}
+    %f = math.tan %e : f32
     tile.yield %f : f32
   }
 }
