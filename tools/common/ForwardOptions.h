@@ -31,6 +31,8 @@ Result<FoundKernel> getKernel(const Options &options, const attention::ForwardPr
 Status checkCompareOptions(const Options &options);
 /// --bundle.
 std::vector<std::string> bundles(const Options &options);
+/// --save; empty if it is not there.
+std::string saveDirectory(const Options &options);
 /// --explain.
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.

@@ -29,6 +29,7 @@ defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
+defm save : Value<"save", "DIR", "fmha-fwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
 defm kernel : Value<"kernel", "NAME", "Registered kernel to run ('hocket-run registry'; default: auto, the one that the registry chooses)">;
 def explain : Switch<"explain", "fmha-fwd only: say why which registered kernel would be chosen, and run nothing">;
 defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;

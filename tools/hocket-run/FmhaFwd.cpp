@@ -4,6 +4,7 @@
 #include "Bench.h"
 #include "ForwardOptions.h"
 #include "Output.h"
+#include "SaveForward.h"
 #include "Subcommands.h"
 
 #include "Verify/ReportParts.h"
@@ -127,6 +128,10 @@ static Result<int> runProblem(const Options &options) {
     return found.error();
   const CompiledKernel &kernel = *found->kernel;
   *problem = found->adapt(*problem);
+  if (std::string directory = saveDirectory(options); !directory.empty())
+    forward->save = [&, directory](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
+      return saveForward(directory, *problem, inputs, outputs);
+    };
   if (time->wanted()) {
     time->setClusters(kernel.manifest);
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.

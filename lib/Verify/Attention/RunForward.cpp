@@ -141,6 +141,10 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = launchAndCompare(options.verifyInspected); !status.ok())
     return status.error();
   report.outputHash = outputHash();
+  if (options.save && !faulted)
+    if (Status status = options.save(inputs, outputs[static_cast<size_t>(Outcome::First)]);
+        !status.ok())
+      return status.error();
   if (options.verify && !faulted)
     verify();
   finish();

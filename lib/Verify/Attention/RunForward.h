@@ -13,6 +13,7 @@
 #include "Verify/KernelRun.h"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,8 @@ namespace hocket::attention {
 
 struct ForwardOptions : verify::RunOptions {
   DataKind data = DataKind::Normal;
+  /// Called with what went in and what the first launch computed, before it is judged.
+  std::function<Status(const ForwardInputs &inputs, const ForwardOutputs &outputs)> save;
   /// Makes what the reference does with modifications (lib/Reference/ScoreInterpreter.h); a problem that
   /// has some cannot be verified without.
   MakeScoreRules scoreRules;
