@@ -53,7 +53,7 @@ private:
   void emitPrologue(ImplicitLocOpBuilder &builder);
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
   void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
-  void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
+  void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
                             ArrayRef<Version> carried, ValueRange inits);
@@ -238,7 +238,8 @@ static void enter(ImplicitLocOpBuilder &builder, Block *block) {
 
 /// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
 /// to overlap, so that no more of them take the loop without overlap than must.
-void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
+void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end,
+                                  int64_t unroll) {
   SmallVector<Version> carried;
   SmallVector<Value> inits;
   for (auto &[version, value] : iterations.versions) {
@@ -246,7 +247,8 @@ void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int6
     inits.push_back(value);
   }
   OpBuilder::InsertionGuard guard(builder);
-  Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, constant(builder, 0));
+  Value any =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
   auto branch =
       scf::IfOp::create(builder, ValueRange(inits).getTypes(), any, /*withElse=*/true);
   enter(builder, branch.elseBlock());
@@ -340,7 +342,7 @@ SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
     unrolled = arith::SubIOp::create(builder, turns, rest);
   }
   if (model.unroll() > 1) {
-    emitSteadyIfAny(builder, unrolled, model.unroll());
+    emitSteadyIfAny(builder, turns, unrolled, model.unroll());
     emitRemainder(builder, unrolled, turns);
   } else {
     emitSteady(builder, unrolled, /*unroll=*/1);

@@ -119,10 +119,13 @@ tile.schedule @pairs unroll(2) {
   tile.cluster compute { fetch(+1) read(0) }
 }
 // CHECK-LABEL: tile.kernel @pairs_left
+// CHECK: %[[ANY:.*]] = arith.cmpi sge
+// CHECK: scf.if %[[ANY]]
 // CHECK: scf.while
-// CHECK: scf.yield
-// CHECK-NEXT: }
-// CHECK-NEXT: %[[LEFT:.*]] = arith.cmpi slt
+// CHECK: } else {
+// CHECK-NOT: tile.step
+// CHECK: }
+// CHECK: %[[LEFT:.*]] = arith.cmpi slt
 // CHECK-NEXT: scf.if %[[LEFT]] {
 // CHECK: tile.step @fetch
 // CHECK: tile.step @read

@@ -26,12 +26,14 @@ def end_of(lines, first):
 
 def sections(lines):
     loop = next(i for i, line in enumerate(lines) if "scf.while" in line)
-    start = max(i for i in range(loop) if "scf.if" in lines[i])
-    steady_end = end_of(lines, loop)
+    # The loop stands in a branch of its own, that in the one with enough tiles to overlap.
+    guard = max(i for i in range(loop) if "scf.if" in lines[i])
+    start = max(i for i in range(guard) if "scf.if" in lines[i] and indent(lines[i]) < indent(lines[guard]))
+    steady_end = end_of(lines, guard)
     rest = next(i for i in range(steady_end, len(lines)) if "scf.if" in lines[i])
     rest_end = end_of(lines, rest)
     other = next(i for i in range(rest_end, len(lines)) if "} else {" in lines[i])
-    return {"prologue": (start, loop), "steady": (loop, steady_end), "epilogue": (rest_end, other)}
+    return {"prologue": (start, guard), "steady": (loop, steady_end), "epilogue": (rest_end, other)}
 
 
 def find(lines, where, what, index):
