@@ -21,8 +21,8 @@ HEADING = re.compile(r"^#+ (\d+(?:\.\d+)?)\.? ", re.MULTILINE)
 # Assembled, so that this file does not find itself.
 PRIVATE = re.compile("|".join("/" + name + "/" for name in ("work", "home", "root")))
 COLUMNS, LINES = 120, 150
-# Not held to a width: made by commands, or by others, or the front page, whose HTML has code side by side.
-UNSHAPED = ("docs/generated/", "docs/published/", "docs/measurements/", "README.md")
+# Not held to a width: made by commands, or by others.
+UNSHAPED = ("docs/generated/", "docs/published/", "docs/measurements/")
 LONG = {
     "docs/Hardware.md": "a table of facts, cited by section",
     "docs/WritingASchedule.md": "a tutorial whose steps build on each other and are run as one",
