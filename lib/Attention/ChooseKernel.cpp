@@ -114,6 +114,19 @@ Result<const KernelEntry *> KernelRegistry::select(const ForwardProblem &problem
   return choice->kernel;
 }
 
+std::vector<const KernelEntry *>
+KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &problem,
+                             std::string_view architecture) const {
+  std::vector<const KernelEntry *> others;
+  if (!problem.isModified())
+    return others;
+  for (const KernelEntry &entry : entries)
+    if (&entry != &chosen && entry.role == chosen.role &&
+        brokenRules(entry, problem, architecture).empty())
+      others.push_back(&entry);
+  return others;
+}
+
 Result<const KernelEntry *> KernelRegistry::selectCombine(const ForwardProblem &problem,
                                                           std::string_view architecture) const {
   std::string why = "the registry has none";

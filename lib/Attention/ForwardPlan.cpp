@@ -195,9 +195,18 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
   std::vector<PlannedLaunch> launches;
   for (const KernelEntry *entry : selected->kernels) {
     auto kernel = find(*entry, variantOf(*entry, selected->problem));
+    std::string name = entry->name;
+    for (const KernelEntry *other : kernels.alternatives(*entry, selected->problem, architecture)) {
+      if (kernel.ok())
+        break;
+      if (auto instead = find(*other, variantOf(*other, selected->problem)); instead.ok()) {
+        kernel = std::move(instead);
+        name = other->name;
+      }
+    }
     if (!kernel.ok())
       return kernel.error();
-    launches.push_back({entry->name, *std::move(kernel)});
+    launches.push_back({name, *std::move(kernel)});
   }
   return ForwardPlan::make(selected->problem, std::move(launches));
 }

@@ -20,7 +20,6 @@ static constexpr int64_t kTileRows = 256;
 static constexpr ForwardFlag kFlags[] = {
     {"lse", "lse", "lse", &ForwardSemantics::wantLse, /*ofCombine=*/true},
     {"fast_scale", "fast-scale", "fast", &ForwardSemantics::fastScale},
-    {"bias", "bias", "bias", &ForwardSemantics::bias},
 };
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
@@ -29,7 +28,12 @@ std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
     text += "x" + std::to_string(headDimV);
-  return text + "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
+  text += "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
+  if (sink)
+    text += "_sink";
+  for (const Modification &modification : modifications)
+    text += "_" + modification.name;
+  return text;
 }
 
 std::string_view attention::toString(Layout layout) {
@@ -56,6 +60,55 @@ static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads
   return {batch, dim, saturatingMultiply(sequence, dim)};
 }
 
+/// What does not depend on tensors.
+static manifest::Variables scalarVariables(const ForwardProblem &problem);
+
+/// The extents of `tensor` that the modification says; those that cannot be told are 0.
+static std::vector<int64_t> wholeExtents(const CapturedTensor &tensor,
+                                         const manifest::Variables &variables) {
+  std::vector<int64_t> extents;
+  for (const std::string &size : tensor.sizes) {
+    Result<manifest::Expression> expression = manifest::Expression::parse(size);
+    Result<Value> value = expression.ok() ? expression->evaluate(variables) : expression.error();
+    extents.push_back(value.ok() && value->isInteger() ? value->asInteger() : 0);
+  }
+  return extents;
+}
+
+static TensorSpec captured(const CapturedTensor &tensor, const std::vector<int64_t> &extents) {
+  TensorSpec spec{tensor.name, TensorRole::Input, tensor.type, extents.back(), {}, true,
+                  /*strided=*/false};
+  int64_t stride = extents.back();
+  for (size_t dimension = extents.size() - 1; dimension-- > 0;) {
+    int64_t extent = extents[dimension];
+    std::string number = std::to_string(dimension);
+    // Of an extent of 1 the kernel may ask for any index.
+    spec.dimensions.insert(spec.dimensions.begin(),
+                           {"dimension " + number, tensor.name + "_stride_" + number, extent,
+                            extent == 1 ? 0 : stride});
+    stride = saturatingMultiply(stride, extent);
+  }
+  return spec;
+}
+
+/// Appends what modifications capture, each once.
+static void addCaptured(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
+  if (problem.modifications.empty())
+    return;
+  manifest::Variables variables = scalarVariables(problem);
+  for (const Modification &modification : problem.modifications)
+    for (const CapturedTensor &tensor : modification.tensors) {
+      if (std::any_of(list.begin(), list.end(),
+                      [&](const TensorSpec &known) { return known.name == tensor.name; }))
+        continue;
+      auto given = problem.capturedExtents.find(tensor.name);
+      list.push_back(captured(tensor, given != problem.capturedExtents.end() &&
+                                              given->second.size() == tensor.sizes.size()
+                                          ? given->second
+                                          : wholeExtents(tensor, variables)));
+    }
+}
+
 std::vector<TensorSpec> ForwardProblem::tensors() const {
   auto tensor = [&](const char *name, TensorRole role, int64_t sequence, int64_t perSequence,
                     int64_t dim) {
@@ -72,10 +125,15 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
                  {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
                   {"head", "lse_stride_h", heads, seqQ}},
                  /*wanted=*/wantLse, /*strided=*/false};
-  return {tensor("q", TensorRole::Input, seqQ, heads, headDim),
-          tensor("k", TensorRole::Input, seqKv, kvHeads, headDim),
-          tensor("v", TensorRole::Input, seqKv, kvHeads, headDimV),
-          tensor("o", TensorRole::Output, seqQ, heads, headDimV), std::move(lse)};
+  std::vector<TensorSpec> list = {tensor("q", TensorRole::Input, seqQ, heads, headDim),
+                                  tensor("k", TensorRole::Input, seqKv, kvHeads, headDim),
+                                  tensor("v", TensorRole::Input, seqKv, kvHeads, headDimV),
+                                  tensor("o", TensorRole::Output, seqQ, heads, headDimV),
+                                  std::move(lse)};
+  if (sink)
+    list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
+  addCaptured(*this, list);
+  return list;
 }
 
 TensorSpec ForwardProblem::tensor(std::string_view name) const {
@@ -124,6 +182,17 @@ std::string ForwardProblem::describe() const {
   for (const ForwardFlag &flag : kFlags)
     if (this->*flag.value)
       text += " " + std::string(flag.option);
+  if (sink)
+    text += " sink";
+  for (const Modification &modification : modifications)
+    text += " " + modification.name;
+  for (const auto &[name, value] : numbers)
+    text += " " + name + "=" + shortest(value);
+  for (const auto &[name, extents] : capturedExtents) {
+    text += " " + name + "=";
+    for (size_t i = 0; i != extents.size(); ++i)
+      text += (i == 0 ? "" : "x") + std::to_string(extents[i]);
+  }
   if (tuning.numSplits != 0)
     text += " splits" + std::to_string(tuning.numSplits);
   return text;
@@ -177,11 +246,85 @@ static Status checkStrideNames(const ForwardProblem &problem,
   return Status::success();
 }
 
+/// Names of modifications, what they are called by, and what they take.
+static Status checkModification(const ForwardProblem &problem, const Modification &modification,
+                                const manifest::Variables &variables) {
+  std::string who = "modification '" + modification.name + "'";
+  for (const std::string &number : modification.numbers) {
+    Result<manifest::Expression> expression = manifest::Expression::parse(number);
+    Result<Value> value = expression.ok() ? expression->evaluate(variables) : expression.error();
+    if (!value.ok())
+      return invalidInput(who + " takes the number '" + number + "': " + value.error().message +
+                          "; give the problem that number");
+  }
+  for (const CapturedTensor &tensor : modification.tensors) {
+    std::vector<int64_t> whole = wholeExtents(tensor, variables);
+    for (size_t i = 0; i != whole.size(); ++i)
+      if (whole[i] < 1)
+        return invalidInput(who + " reads '" + tensor.name + "', whose extent '" +
+                            tensor.sizes[i] + "' is no number from 1 on");
+    auto given = problem.capturedExtents.find(tensor.name);
+    if (given == problem.capturedExtents.end())
+      continue;
+    bool fits = given->second.size() == whole.size() && given->second.back() == whole.back();
+    for (size_t i = 0; fits && i != whole.size(); ++i)
+      fits = given->second[i] == whole[i] || given->second[i] == 1;
+    if (fits)
+      continue;
+    auto list = [](const std::vector<int64_t> &extents) {
+      std::string text;
+      for (int64_t extent : extents)
+        text += (text.empty() ? "" : " x ") + std::to_string(extent);
+      return text;
+    };
+    return invalidInput("'" + tensor.name + "' is " + list(given->second) + ", " + who +
+                        " reads " + list(whole) +
+                        "; every extent but the last may be 1 instead");
+  }
+  return Status::success();
+}
+
+static Status checkModifications(const ForwardProblem &problem) {
+  if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty())
+    return Status::success();
+  // What the problem says of itself cannot be said again.
+  ForwardProblem bare = problem;
+  bare.numbers.clear();
+  manifest::Variables own = problemVariables(bare);
+  for (const auto &[name, value] : problem.numbers)
+    if (own.contains(name) || !std::isfinite(value))
+      return invalidInput("number '" + name + "' " +
+                          (own.contains(name) ? "is one of the problem's variables; call it otherwise"
+                                              : "is not finite"));
+  manifest::Variables variables = scalarVariables(problem);
+  std::vector<std::string> names;
+  for (const Modification &modification : problem.modifications) {
+    if (std::find(names.begin(), names.end(), modification.name) != names.end())
+      return invalidInput("there are two modifications '" + modification.name +
+                          "'; give one of them another name");
+    names.push_back(modification.name);
+    if (Status status = checkModification(problem, modification, variables); !status.ok())
+      return status;
+  }
+  for (const auto &[name, extents] : problem.capturedExtents)
+    if (std::none_of(problem.modifications.begin(), problem.modifications.end(),
+                     [&](const Modification &modification) {
+                       return std::any_of(
+                           modification.tensors.begin(), modification.tensors.end(),
+                           [&](const CapturedTensor &tensor) { return tensor.name == name; });
+                     }))
+      return invalidInput("extents are given for '" + name + "', which no modification reads");
+  return Status::success();
+}
+
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
-  if (problem.dtype == DataType::F32)
-    return invalidInput("dtype is f32; use bf16 or fp16");
+  if (Status status = checkModifications(problem); !status.ok())
+    return status;
+  if (problem.dtype != DataType::BF16 && problem.dtype != DataType::FP16)
+    return invalidInput("dtype is " + std::string(toString(problem.dtype)) +
+                        "; use bf16 or fp16");
   std::vector<TensorSpec> tensors = problem.tensors();
   if (Status status = checkStrideNames(problem, tensors); !status.ok())
     return status;
@@ -196,8 +339,7 @@ static int64_t causalVariable(Visibility mask) {
   return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
 }
 
-manifest::Variables attention::problemVariables(const ForwardProblem &problem,
-                                                const manifest::Addresses *addresses) {
+static manifest::Variables scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
       {"heads", Value::integer(problem.heads)},
@@ -215,6 +357,17 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
+  for (const auto &[name, value] : problem.numbers) {
+    bool isWhole = std::nearbyint(value) == value && std::abs(value) < 0x1p53;
+    variables.emplace(name, isWhole ? Value::integer(static_cast<int64_t>(value))
+                                    : Value::real(value));
+  }
+  return variables;
+}
+
+manifest::Variables attention::problemVariables(const ForwardProblem &problem,
+                                                const manifest::Addresses *addresses) {
+  manifest::Variables variables = scalarVariables(problem);
   std::vector<TensorSpec> tensors = problem.tensors();
   for (const TensorSpec &tensor : tensors)
     if (tensor.role == TensorRole::Output)

@@ -161,7 +161,7 @@ Result<std::shared_ptr<const CompiledKernel>> KernelBundle::get(const KernelEntr
                                                                 std::string_view architecture) {
   std::string name = entry.variantName(variant);
   auto found = entries.find(name);
-  if (found == entries.end() || architecture != target)
+  if (found == entries.end() || architecture != target || variant.isModified())
     return notFound("bundle '" + directory + "' has no kernel '" + name + "' for " +
                     std::string(architecture));
   std::lock_guard lock(mutex);

@@ -37,6 +37,7 @@ public:
                   [](Visibility mask) { return std::string(mask.name()); });
     for (const ForwardFlag &flag : forwardFlags())
       checkFlag(flag);
+    checkModifications();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
@@ -79,6 +80,26 @@ private:
     if (entry.role != KernelRole::Combine || flag.ofCombine)
       checkOption(flag.option, problem.*flag.value, entry.choicesOf(flag),
                   [](bool value) { return std::string(value ? "on" : "off"); });
+  }
+
+  void checkModifications() {
+    bool isScaled = std::any_of(problem.modifications.begin(), problem.modifications.end(),
+                                [](const Modification &m) { return !m.isMask; });
+    if (problem.fastScale && isScaled) {
+      fail("fast-scale", "on", "off with modifications of scores");
+      problem.fastScale = false;
+    }
+    if (problem.sink && entry.role == KernelRole::Slices) {
+      repairable = false;
+      fail("sink", "there", "none, since slices know only their own keys; use num-splits 1");
+    }
+    if (!problem.isModified() || entry.modifications || entry.role == KernelRole::Combine)
+      return;
+    fail("modifications", "there", "none");
+    problem.sink = false;
+    problem.modifications.clear();
+    problem.numbers.clear();
+    problem.capturedExtents.clear();
   }
 
   /// Whole kernels split nothing, the others nothing else.

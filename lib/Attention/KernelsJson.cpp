@@ -166,7 +166,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
                  withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                            "priority", "pays", "because"}),
+                            "modifications", "priority", "pays", "because"}),
                  path))
     return false;
   json::ObjectMapper map(value, path);
@@ -179,7 +179,8 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.mapOptional("head_dim_max", entry.headDimMax) &&
          map.map("masks", entry.masks) && readFlags(object, entry.flags, path) &&
          map.map("max_sequence", entry.maxSequence) &&
-         map.map("stride_multiple", entry.strideMultiple) && 
+         map.map("stride_multiple", entry.strideMultiple) &&
+         map.mapOptional("modifications", entry.modifications) &&
          map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
          map.map("kv_tile", entry.tuning.kvTile) &&
          map.map("block_order", entry.tuning.blockOrder) && map.map("priority", entry.priority) &&
@@ -282,6 +283,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   for (const ForwardFlag &flag : forwardFlags())
     if (auto choices = entry.flags.find(flag.name); choices != entry.flags.end())
       out.attribute(StringRef(flag.name), booleans(choices->second));
+  if (entry.modifications)
+    out.attribute("modifications", true);
   out.attribute("max_sequence", entry.maxSequence);
   out.attribute("stride_multiple", entry.strideMultiple);
   out.attribute("schedule", entry.tuning.schedule);

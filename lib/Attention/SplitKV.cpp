@@ -282,6 +282,10 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
   SelectedKernels selected{problem, {*whole}, {1, {}, "not split, as the problem says"}};
   if (problem.tuning.numSplits == 1)
     return selected;
+  if (problem.isModified()) {
+    selected.split.reason = "not split: what modifications leave of the keys is not known";
+    return selected;
+  }
   ForwardProblem split = problem;
   split.tuning.numSplits = 2;
   Result<SelectedKernels> other = selectSplit(registry, split, architecture);

@@ -26,7 +26,8 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
     Option<"kvTile", "kv-tile", "int64_t", "0",
            "keys per tile; 0: chosen by the head's dimensions">,
   ];
-  let dependentDialects = ["::hocket::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let dependentDialects = ["::hocket::tile::TileDialect", "::mlir::arith::ArithDialect",
+      "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def ConvertTileToROCDLPass : Pass<"convert-tile-to-rocdl", "::mlir::ModuleOp"> {

@@ -19,6 +19,17 @@ static std::string clauses(const ForwardSemantics &semantics, bool ofCombine) {
   return text;
 }
 
+/// The clause that names the modifications of one kind; empty if there are none.
+static std::string references(const ForwardSemantics &semantics, bool isMask) {
+  std::string names;
+  for (const attention::Modification &modification : semantics.modifications)
+    if (modification.isMask == isMask)
+      names += (names.empty() ? "@" : ", @") + modification.name;
+  if (names.empty())
+    return names;
+  return std::string(isMask ? " mask_mod(" : " score_mod(") + names + ")";
+}
+
 std::string hocket::describeForward(const ForwardSemantics &semantics, bool split) {
   std::string text = "attn.forward @" + forwardName(semantics, split) + " element_type(" +
                      std::string(irName(semantics.dtype)) + ") head_dim(" +
@@ -26,7 +37,13 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
   text += " mask(" + semantics.visibility.attnText() + ")";
-  return text + clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "") + "\n";
+  text += clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "");
+  if (semantics.sink)
+    text += " sink";
+  text += references(semantics, /*isMask=*/false) + references(semantics, /*isMask=*/true) + "\n";
+  for (const attention::Modification &modification : semantics.modifications)
+    text += modification.text + "\n";
+  return text;
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {

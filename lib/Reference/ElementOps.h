@@ -15,6 +15,11 @@ ElementFunction arithmeticFunction(std::string_view name);
 ElementFunction integerFunction(std::string_view name);
 ElementFunction mathFunction(std::string_view name);
 
+/// One of these; null if there is none.
+ElementFunction functionOf(std::string_view name);
+/// The number of an `arith.constant`.
+Result<Number> constantOf(mlir::Operation &op);
+
 inline constexpr double kAnything = std::numeric_limits<double>::infinity();
 
 inline bool isFloat(ElementType type) {

@@ -99,7 +99,7 @@ Number hocket::reference::rounded(ElementType type, double value, double error) 
 }
 
 /// The number of an arith.constant.
-static Result<Number> constantOf(mlir::Operation &op) {
+Result<Number> hocket::reference::constantOf(mlir::Operation &op) {
   mlir::Attribute value = op.getAttr("value");
   if (auto number = llvm::dyn_cast_or_null<mlir::FloatAttr>(value)) {
     llvm::APFloat wide = number.getValue();
@@ -112,7 +112,7 @@ static Result<Number> constantOf(mlir::Operation &op) {
   return invalidInput("a region of elements has a constant that is no number");
 }
 
-static ElementFunction functionOf(std::string_view name) {
+ElementFunction hocket::reference::functionOf(std::string_view name) {
   for (auto find : {arithmeticFunction, integerFunction, mathFunction})
     if (ElementFunction function = find(name))
       return function;

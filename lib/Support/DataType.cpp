@@ -9,7 +9,7 @@
 using namespace hocket;
 
 std::string_view hocket::toString(DataType type) {
-  constexpr std::string_view names[] = {"bf16", "fp16", "f32"};
+  constexpr std::string_view names[] = {"bf16", "fp16", "f32", "i32", "i8"};
   return names[static_cast<size_t>(type)];
 }
 
@@ -17,7 +17,10 @@ std::string_view hocket::irName(DataType type) {
   return type == DataType::FP16 ? "f16" : toString(type);
 }
 
-int64_t hocket::bytesOf(DataType type) { return type == DataType::F32 ? 4 : 2; }
+int64_t hocket::bytesOf(DataType type) {
+  constexpr int64_t bytes[] = {2, 2, 4, 4, 1};
+  return bytes[static_cast<size_t>(type)];
+}
 
 Result<DataType> hocket::parseDataType(std::string_view text) {
   if (text == "bf16")

@@ -5,6 +5,9 @@
 #include "Output.h"
 #include "RunOptions.h"
 
+#include "Reference/ScoreInterpreter.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Runtime/File.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 #include "Target/Arch/ArchInfo.h"
 
@@ -88,15 +91,157 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
                       "', expected a tensor and three integers as in 'k=32768,128,4096'");
 }
 
+static constexpr llvm::StringLiteral kTopLeft = "causal-top-left";
+
 /// --mask, or --causal, which is another word for one of them.
 static Result<Visibility> readMask(const Options &options) {
   Visibility causal = options.has(OPT_causal) ? Visibility::causal() : Visibility();
   if (!options.has(OPT_mask))
     return causal;
+  if (options.string(OPT_mask) == kTopLeft && !options.has(OPT_causal))
+    return Visibility();
   Result<Visibility> mask = Visibility::parse(options.string(OPT_mask));
   if (mask.ok() && options.has(OPT_causal) && *mask != causal)
     return invalidInput("--mask and --causal say different things; leave one of them out");
   return mask;
+}
+
+static Status addShipped(ForwardProblem &problem, std::string_view name) {
+  Result<Modification> modification = shippedModification(name);
+  if (!modification.ok())
+    return modification.error();
+  problem.modifications.push_back(*std::move(modification));
+  return Status::success();
+}
+
+/// "64,0": two or more integers of an option.
+static Result<llvm::SmallVector<int64_t>> readList(const Options &options, unsigned id,
+                                                   StringRef name, size_t least, size_t most) {
+  std::string text = options.string(id);
+  llvm::SmallVector<StringRef> parts;
+  StringRef(text).split(parts, ',');
+  llvm::SmallVector<int64_t> numbers(parts.size());
+  bool right = parts.size() >= least && parts.size() <= most;
+  for (size_t i = 0; right && i != parts.size(); ++i)
+    right = !parts[i].getAsInteger(10, numbers[i]);
+  if (right)
+    return numbers;
+  return invalidInput("option '--" + name.str() + "' has the value '" + text + "', expected " +
+                      std::to_string(least) +
+                      (most == least ? "" : " or " + std::to_string(most)) +
+                      " integers with commas between them");
+}
+
+/// --window and --sink-tokens.
+static Status readWindow(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_window))
+    return options.has(OPT_sink_tokens)
+               ? Status(invalidInput("--sink-tokens keeps keys on the left of a window; give "
+                                     "--window L,R too"))
+               : Status::success();
+  Result<llvm::SmallVector<int64_t>> sides = readList(options, OPT_window, "window", 2, 2);
+  if (!sides.ok())
+    return sides.error();
+  for (auto [side, name] : {std::pair((*sides)[0], "window_left"), std::pair((*sides)[1], "window_right")}) {
+    if (side < -1)
+      return invalidInput("option '--window' has a side of " + std::to_string(side) +
+                          " keys, expected a number from 0, or -1 for no limit");
+    problem.numbers[name] = static_cast<double>(side);
+  }
+  if (!options.has(OPT_sink_tokens))
+    return addShipped(problem, "window");
+  Result<int64_t> tokens = options.integer(OPT_sink_tokens, 0, 0, int64_t(1) << 28);
+  if (!tokens.ok())
+    return tokens.error();
+  problem.numbers["sink_tokens"] = static_cast<double>(*tokens);
+  return addShipped(problem, "window_with_sinks");
+}
+
+static Status readSoftCap(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_soft_cap))
+    return Status::success();
+  Result<double> cap = options.real(OPT_soft_cap);
+  if (!cap.ok())
+    return cap.error();
+  if (*cap < 0)
+    return invalidInput("option '--soft-cap' is " + options.string(OPT_soft_cap) +
+                        ", expected a positive number, or 0 for no cap");
+  if (*cap == 0)
+    return Status::success();
+  problem.numbers["soft_cap"] = *cap;
+  return addShipped(problem, "soft_cap");
+}
+
+static Status readBias(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_bias))
+    return Status::success();
+  Result<llvm::SmallVector<int64_t>> extents = readList(options, OPT_bias, "bias", 2, 3);
+  if (!extents.ok())
+    return extents.error();
+  problem.capturedExtents["bias"] = {(*extents)[0], (*extents)[1],
+                                     extents->size() == 3 ? (*extents)[2] : problem.seqQ,
+                                     problem.seqKv};
+  return addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+}
+
+/// --mod and --number.
+static Status readOwn(const Options &options, ForwardProblem &problem) {
+  for (const std::string &text : options.strings(OPT_number)) {
+    auto [name, value] = StringRef(text).split('=');
+    double number = 0;
+    if (name.empty() || value.getAsDouble(number))
+      return invalidInput("option '--number' has the value '" + text +
+                          "', expected a name and a number as in 'reach=128'");
+    problem.numbers[name.str()] = number;
+  }
+  for (const std::string &choice : options.strings(OPT_mod)) {
+    bool isShipped = llvm::any_of(shippedModifications(), [&](const ShippedModification &shipped) {
+      return shipped.name == choice;
+    });
+    if (isShipped) {
+      if (Status status = addShipped(problem, choice); !status.ok())
+        return status;
+      continue;
+    }
+    Result<std::string> text = runtime::readText(choice);
+    if (!text.ok())
+      return invalidInput("'--mod " + choice + "' is neither shipped (kernels/mods) nor a file: " +
+                          text.error().message);
+    Result<std::vector<Modification>> list = parseModifications(*text, choice);
+    if (!list.ok())
+      return list.error();
+    llvm::append_range(problem.modifications, *list);
+  }
+  return Status::success();
+}
+
+/// Score modifications in the order in which others apply them: cap, then what is added.
+static Status readModifications(const Options &options, ForwardProblem &problem) {
+  problem.sink = options.has(OPT_sink);
+  if (Status status = readSoftCap(options, problem); !status.ok())
+    return status;
+  if (options.has(OPT_alibi))
+    if (Status status = addShipped(problem, "alibi"); !status.ok())
+      return status;
+  if (Status status = readBias(options, problem); !status.ok())
+    return status;
+  if (options.has(OPT_mask) && options.string(OPT_mask) == kTopLeft)
+    if (Status status = addShipped(problem, "causal_top_left"); !status.ok())
+      return status;
+  if (Status status = readWindow(options, problem); !status.ok())
+    return status;
+  if (options.has(OPT_prefix)) {
+    Result<int64_t> prefix = options.integer(OPT_prefix, 0, 0, int64_t(1) << 28);
+    if (!prefix.ok())
+      return prefix.error();
+    problem.numbers["prefix"] = static_cast<double>(*prefix);
+    if (Status status = addShipped(problem, "prefix"); !status.ok())
+      return status;
+  }
+  if (options.has(OPT_documents))
+    if (Status status = addShipped(problem, "documents"); !status.ok())
+      return status;
+  return readOwn(options, problem);
 }
 
 Result<ForwardProblem> run::readProblem(const Options &options) {
@@ -119,7 +264,8 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   problem.visibility = *mask;
   problem.wantLse = options.has(OPT_lse);
   problem.fastScale = options.has(OPT_fast_scale);
-  problem.bias = options.has(OPT_bias);
+  if (Status status = readModifications(options, problem); !status.ok())
+    return status.error();
   if (options.has(OPT_scale)) {
     Result<double> scale = options.real(OPT_scale);
     if (!scale.ok())
@@ -143,6 +289,7 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
     return common.error();
   ForwardOptions result{*std::move(common)};
   result.data = *data;
+  result.scoreRules = reference::interpretModifications;
   return result;
 }
 

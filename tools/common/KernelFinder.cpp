@@ -159,7 +159,15 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     Result<SelectedKernels> selected = selectRegistered(problem, chip);
     if (!selected.ok())
       return selected.error();
-    Result<FoundKernel> found = registered(*selected->kernels.front(), selected->problem);
+    const KernelEntry &chosen = *selected->kernels.front();
+    Result<FoundKernel> found = registered(chosen, selected->problem);
+    for (const KernelEntry *other :
+         registry->alternatives(chosen, selected->problem, chip.architecture)) {
+      if (found.ok())
+        break;
+      if (Result<FoundKernel> instead = registered(*other, selected->problem); instead.ok())
+        found = std::move(instead);
+    }
     if (found.ok())
       found->splits = selected->problem.tuning.numSplits;
     return found;

@@ -7,7 +7,10 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "Attn/IR/AttnDialect.h.inc"
 #include "Attn/IR/AttnEnums.h.inc"

@@ -92,6 +92,25 @@ static void printVisibility(OpAsmPrinter &printer, Operation *, VisibilityAttr a
   printVisibilityName(printer, attr);
 }
 
+/// `@a, @b`.
+static ParseResult parseSymbols(OpAsmParser &parser, ArrayAttr &symbols) {
+  SmallVector<Attribute> list;
+  if (parser.parseCommaSeparatedList([&]() -> ParseResult {
+        StringAttr name;
+        if (parser.parseSymbolName(name))
+          return failure();
+        list.push_back(FlatSymbolRefAttr::get(name));
+        return success();
+      }))
+    return failure();
+  symbols = parser.getBuilder().getArrayAttr(list);
+  return success();
+}
+
+static void printSymbols(OpAsmPrinter &printer, Operation *, ArrayAttr symbols) {
+  llvm::interleaveComma(symbols, printer);
+}
+
 #define GET_OP_CLASSES
 #include "Attn/IR/AttnOps.cpp.inc"
 
@@ -104,23 +123,6 @@ void AttnDialect::initialize() {
 #define GET_OP_LIST
 #include "Attn/IR/AttnOps.cpp.inc"
       >();
-}
-
-/// A modification takes its leading types, then batch, head, query and key, and yields `result`.
-static LogicalResult verifyModification(ForwardOp op, Region &region, StringRef name,
-                                        ArrayRef<Type> leading, Type result) {
-  if (region.empty())
-    return success();
-  SmallVector<Type> wanted(leading);
-  wanted.append(4, IntegerType::get(op.getContext(), 32));
-  if (!region.hasOneBlock() || region.getArgumentTypes() != TypeRange(wanted))
-    return op.emitOpError() << "'" << name << "' takes (" << wanted
-                            << "): " << (leading.empty() ? "" : "the score, ")
-                            << "the batch, the head, the query and the key";
-  auto yield = dyn_cast_or_null<YieldOp>(region.front().empty() ? nullptr : &region.front().back());
-  if (!yield || yield.getValue().getType() != result)
-    return op.emitOpError() << "'" << name << "' must end in 'attn.yield' of " << result;
-  return success();
 }
 
 static LogicalResult verifyElement(Operation *op, Type element) {
@@ -138,15 +140,36 @@ LogicalResult CombineOp::verify() {
   return success();
 }
 
-LogicalResult ForwardOp::verifyRegions() {
+LogicalResult ForwardOp::verify() {
   if (failed(verifyElement(*this, getElementType())))
     return failure();
   for (auto [name, dim] : getHeadDims())
     if (dim < 1)
       return emitOpError() << name << "(" << dim << "), a positive number is needed";
-  Builder builder(getContext());
-  if (failed(verifyModification(*this, getScoreMod(), "score_mod", builder.getF32Type(),
-                                builder.getF32Type())))
+  return success();
+}
+
+SmallVector<FlatSymbolRefAttr> ForwardOp::getModifications() {
+  SmallVector<FlatSymbolRefAttr> symbols;
+  for (ArrayAttr list : {getScoreModsAttr(), getMaskModsAttr()})
+    if (list)
+      llvm::append_range(symbols, list.getAsRange<FlatSymbolRefAttr>());
+  return symbols;
+}
+
+template <typename ModOp>
+static LogicalResult verifyUses(ForwardOp op, ArrayAttr symbols, SymbolTableCollection &tables) {
+  if (!symbols)
+    return success();
+  for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
+    if (!tables.lookupNearestSymbolFrom<ModOp>(op, symbol))
+      return op.emitOpError() << "names " << symbol << ", which is no '" << ModOp::getOperationName()
+                              << "' of the module";
+  return success();
+}
+
+LogicalResult ForwardOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyUses<ScoreModOp>(*this, getScoreModsAttr(), tables)))
     return failure();
-  return verifyModification(*this, getMaskMod(), "mask_mod", {}, builder.getI1Type());
+  return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
 }

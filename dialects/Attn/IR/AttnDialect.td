@@ -7,6 +7,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 def AttnDialect : Dialect {
@@ -43,7 +44,8 @@ def Attn_BlockOrder : I32EnumAttr<"BlockOrder", "which workgroup works on which 
   let cppNamespace = "::hocket::attn";
 }
 
-def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">]> {
+def Attn_ForwardOp : Op<AttnDialect, "forward", [
+    Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "O = softmax(scale Q K^T + mask) V, for every batch and head";
   let description = [{
     Q is (batch, seq_q, heads, head_dim), K is (batch, seq_kv, kv_heads, head_dim), V is (batch,
@@ -63,13 +65,17 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
     its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
 
-    `score_mod` maps each scaled score, `mask_mod` says whether a query sees a key; both take the
-    batch, the query head, the query's and the key's position (i32) as well. `convert-attn-to-tile` does not
-    expand them yet: it refuses a problem that has one.
+    `score_mod(@a, @b)` applies modifications (`attn.score_mod`) to the scaled scores, one after the other;
+    `mask_mod(@c)` hides, beside what `mask` does, each key that one of the predicates (`attn.mask_mod`) does
+    not let the query see. Masks come last. Tiles of keys that predicates are known to hide are not
+    visited, and in tiles that they are known to leave whole they cost nothing (docs/Modifications.md).
+
+    With `sink` a number for each head, `sink` (f32, (heads)), is one more score of each of its rows, without a
+    value: it is in the denominator, and in LSE. A row that sees no key then gives O = 0 and LSE = sink.
 
     ```mlir
-    attn.forward @soft_cap element_type(bf16) head_dim(128) mask(causal) lse score_mod {
-    ^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+    attn.forward @capped element_type(bf16) head_dim(128) mask(causal) lse score_mod(@cap)
+    attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
       %cap = arith.constant 5.000000e+01 : f32
       %limited = arith.minimumf %score, %cap : f32
       attn.yield %limited : f32
@@ -81,16 +87,17 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      OptionalAttr<FlatSymbolRefAttr>:$schedule);
-  let regions = (region AnyRegion:$score_mod, AnyRegion:$mask_mod);
+      UnitAttr:$sink, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
-      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`)
-    (`score_mod` $score_mod^)? (`mask_mod` $mask_mod^)? attr-dict-with-keyword
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink
+      | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
+    attr-dict-with-keyword
   }];
-  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Elements of a head of V and O: `head_dim_v`, or `head_dim` where it is left out.
     int64_t getValueHeadDim() { return getHeadDimV() ? *getHeadDimV() : getHeadDim(); }
@@ -98,6 +105,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [Symbol, IsolatedFromAbove, HasP
     VisibilityAttr getKeyVisibility() {
       return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
     }
+    /// What changes scores, or hides keys, by a region; in order, scores first.
+    ::llvm::SmallVector<::mlir::FlatSymbolRefAttr> getModifications();
     /// The dimensions of heads, by name.
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
@@ -125,7 +134,96 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let hasVerifier = 1;
 }
 
-def Attn_YieldOp : Op<AttnDialect, "yield", [Pure, Terminator, ReturnLike, HasParent<"ForwardOp">]> {
+class Attn_ModificationOp<string mnemonic> : Op<AttnDialect, mnemonic, [
+    FunctionOpInterface, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, SingleBlock]> {
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,
+      OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  code extraModificationDeclaration = [{
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+  }];
+}
+
+def Attn_ScoreModOp : Attn_ModificationOp<"score_mod"> {
+  let summary = "a function of each scaled score, and of where it stands";
+  let description = [{
+    Takes the score (f32), the batch, the query head, the query's and the key's position in their sequence (i32), and
+    what it captures: numbers (`f32`, `i32`) and tensors (`tensor<?xf32>`, also of f16, bf16, i32, i8 and i1, any
+    rank), which `attn.read` looks up. It yields the new score. Regions are made of ops of `arith` and `math`
+    (docs/Values.md), of `scf.if`, and of `attn.read`.
+
+    A captured number is the value of the expression `attn.value` over the problem's variables (docs/Manifest.md), if
+    it has none of the variable that is called as it is. A captured tensor is the problem's tensor that is called as
+    it is, or as `attn.bind` says; `attn.sizes` has its extents, expressions too. One that is
+    passed with an extent of 1 instead has the same numbers along all of that dimension.
+
+    ```mlir
+    attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+        %slopes: tensor<?xf32> {attn.sizes = ["heads"]}, %shift: i32 {attn.value = "seq_kv - seq_q"}) {
+      %slope = attn.read %slopes[%head] : tensor<?xf32> -> f32
+      %diagonal = arith.addi %query, %shift : i32
+      %distance = arith.subi %diagonal, %key : i32
+      %steps = arith.sitofp %distance : i32 to f32
+      %length = math.absf %steps : f32
+      %penalty = arith.mulf %slope, %length : f32
+      %result = arith.subf %score, %penalty : f32
+      attn.yield %result : f32
+    }
+    ```
+  }];
+  let extraClassDeclaration = extraModificationDeclaration # [{
+    /// Arguments in front of what is captured.
+    static constexpr unsigned kOwnArguments = 5;
+  }];
+}
+
+def Attn_MaskModOp : Attn_ModificationOp<"mask_mod"> {
+  let summary = "a predicate: whether a query sees a key";
+  let description = [{
+    As `attn.score_mod`, but without the score; it yields an i1. Which tiles of keys have to be visited, and which
+    of them masked, is derived from comparisons of sums of the positions, of constants and of what is the same for
+    a whole batch or head.
+
+    ```mlir
+    attn.mask_mod @window(%batch: i32, %head: i32, %query: i32, %key: i32,
+        %shift: i32 {attn.value = "seq_kv - seq_q"}) {
+      %reach = arith.constant 1024 : i32
+      %diagonal = arith.addi %query, %shift : i32
+      %distance = arith.subi %diagonal, %key : i32
+      %near = arith.cmpi sle, %distance, %reach : i32
+      attn.yield %near : i1
+    }
+    ```
+  }];
+  let extraClassDeclaration = extraModificationDeclaration # [{
+    static constexpr unsigned kOwnArguments = 4;
+  }];
+}
+
+def Attn_ReadOp : Op<AttnDialect, "read", [
+    MemoryEffects<[MemRead]>, ParentOneOf<["ScoreModOp", "MaskModOp", "::mlir::scf::IfOp"]>]> {
+  let summary = "what a captured tensor has at indices";
+  let description = [{
+    Zero where an index is negative or not less than the extent. The result has the tensor's element type, or f32
+    for bf16 and f16, i32 for i8.
+
+    ```mlir
+    %bias = attn.read %biases[%batch, %head, %query, %key] : tensor<?x?x?x?xbf16> -> f32
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, Variadic<I32>:$indices);
+  let results = (outs AnyTypeOf<[F32, F16, BF16, I32, I<8>, I1]>:$result);
+  let assemblyFormat = "$tensor `[` $indices `]` attr-dict `:` type($tensor) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_YieldOp : Op<AttnDialect, "yield", [
+    Pure, Terminator, ReturnLike, ParentOneOf<["ScoreModOp", "MaskModOp"]>]> {
   let summary = "the modified score (f32) or whether the key is seen (i1)";
   let arguments = (ins AnyTypeOf<[F32, I1]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";

@@ -235,6 +235,8 @@ LogicalResult RingOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySource(*this)))
     return failure();
+  if (getJump() && (!getView() || getByColumns()))
+    return emitOpError("jumps over tiles, which rings of a view's rows alone can");
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMaxSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMaxSlots;

@@ -23,7 +23,7 @@ static ParseResult parseCoordinate(OpAsmParser &parser, OpAsmParser::Argument &a
 ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<OpAsmParser::UnresolvedOperand> inputs, row, column;
+  SmallVector<OpAsmParser::UnresolvedOperand> inputs, row, column, condition;
   SmallVector<Type> types, results;
   auto parseInput = [&]() -> ParseResult {
     OpAsmParser::Argument &argument = arguments.emplace_back();
@@ -43,6 +43,9 @@ ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
       return failure();
     result.addAttribute(getCoordinatesAttrName(result.name), builder.getUnitAttr());
   }
+  if (succeeded(parser.parseOptionalKeyword("when")) &&
+      (parser.parseLParen() || parser.parseOperand(condition.emplace_back()) || parser.parseRParen()))
+    return failure();
   if (parser.parseArrowTypeList(results) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -50,12 +53,14 @@ ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
   Type i32 = builder.getI32Type();
   if (parser.resolveOperands(inputs, types, loc, result.operands) ||
       parser.resolveOperands(row, i32, result.operands) ||
-      parser.resolveOperands(column, i32, result.operands))
+      parser.resolveOperands(column, i32, result.operands) ||
+      parser.resolveOperands(condition, builder.getI1Type(), result.operands))
     return failure();
   result.addAttribute(getOperandSegmentSizesAttrName(result.name),
                       builder.getDenseI32ArrayAttr({static_cast<int32_t>(inputs.size()),
                                                     static_cast<int32_t>(row.size()),
-                                                    static_cast<int32_t>(column.size())}));
+                                                    static_cast<int32_t>(column.size()),
+                                                    static_cast<int32_t>(condition.size())}));
   // Names of the header may hide those outside: the region does not see these.
   return parser.parseRegion(*result.addRegion(), arguments, /*enableNameShadowing=*/true);
 }
@@ -79,6 +84,8 @@ void MapOp::print(OpAsmPrinter &printer) {
     printCoordinate(getColumnArgument(), getColumnOrigin());
     printer << ")";
   }
+  if (getCondition())
+    printer << " when(" << getCondition() << ")";
   printer.printArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getAttrs(), {getOperandSegmentSizesAttrName(), getCoordinatesAttrName()});
@@ -90,8 +97,7 @@ ValueRange MapOp::getYielded() { return getBody().front().getTerminator()->getOp
 
 static bool isTile(Type type) { return isa<FragType, RowsType, ColumnsType>(type); }
 
-/// Whether a value of `type` has a number for each element of `places`.
-static bool reaches(Type type, Type places) {
+bool hocket::tile::reaches(Type type, Type places) {
   if (!isTile(type))
     return true;
   if (auto frag = dyn_cast<FragType>(places)) {
@@ -108,8 +114,7 @@ static bool reaches(Type type, Type places) {
   return false;
 }
 
-/// What a value like `type` would have to be.
-static Type wanted(Type type, Type places) {
+Type hocket::tile::reaching(Type type, Type places) {
   Type element = elementTypeOf(type);
   auto frag = dyn_cast<FragType>(places);
   if (frag && isa<RowsType>(type))
@@ -138,7 +143,12 @@ LogicalResult MapOp::verify() {
   for (auto [index, input] : llvm::enumerate(getInputs()))
     if (!reaches(input.getType(), places))
       return emitOpError() << "input " << index << " is " << input.getType() << ", expected "
-                           << wanted(input.getType(), places) << " for a result " << places;
+                           << reaching(input.getType(), places) << " for a result " << places;
+  if (getCondition())
+    for (auto [index, type] : llvm::enumerate(getResultTypes()))
+      if (index >= getInputs().size() || getInputs()[index].getType() != type)
+        return emitOpError() << "has a condition, and no input " << index << " of type " << type
+                             << ", which result " << index << " is where the condition is 0";
   if (!getCoordinates() && (getRowOrigin() || getColumnOrigin()))
     return emitOpError("has an origin of coordinates, but no coordinates");
   if (getCoordinates() && !isTile(places))

@@ -2,6 +2,7 @@
 #include "Tile/IR/KernelVerify.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/RegisterValueSyntax.h"
+#include "Tile/IR/RegionOps.h"
 #include "Tile/IR/Tile.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -168,6 +169,30 @@ LogicalResult LoadOp::verify() {
     return success();
   return emitOpError() << "loads " << access.elementType() << " from a view of "
                        << getView().getType().getElementType()
+                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
+}
+
+LogicalResult GatherOp::verify() {
+  ViewType view = getView().getType();
+  Type places = getResult().getType(), element = elementTypeOf(places);
+  if (static_cast<int64_t>(getIndices().size()) != view.getRank())
+    return emitOpError() << "has " << getIndices().size() << " indices for a view of rank "
+                         << view.getRank() << ", expected one for each dimension";
+  bool varies = false;
+  for (auto [number, index] : llvm::enumerate(getIndices())) {
+    Type type = index.getType();
+    if (!elementTypeOf(type).isInteger(32) || !reaches(type, places))
+      return emitOpError() << "index " << number << " is " << type << ", expected i32 or "
+                           << reaching(RowsType::get(getContext(), 1, IntegerType::get(getContext(), 32)),
+                                       places)
+                           << " and the like, for a result " << places;
+    varies |= type != elementTypeOf(type);
+  }
+  if (!varies)
+    return emitOpError("has the same indices for all elements; load the number with 'tile.load'");
+  if (widens(view.getElementType(), element))
+    return success();
+  return emitOpError() << "looks up " << element << " in a view of " << view.getElementType()
                        << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
 }
 

@@ -77,6 +77,34 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_GatherOp : Tile_Op<"gather", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "what a view holds at a place of its own for each element: a table looked up";
+  let description = [{
+    `indices` are numbers, rows, columns or fragments of i32, one for every dimension of the view, broadcast to
+    the result as the inputs of `tile.map` are. Each element of the result is what the view holds at the indices of its
+    place, or zero where one of them is negative or at or beyond the extent. The element type is the view's, or
+    wider as with `tile.load`.
+
+    Each element is a load of its own: what lies in rows or columns is better loaded by `tile.load`. Indices that are numbers
+    may reach any place (64 bits); what the others span must be less than 2 GiB, which the manifest requires.
+
+    ```mlir
+    %distance = tile.map() at(%query, %key) -> !tile.frag<64x32xi32, acc> {
+      %d = arith.subi %query, %key : i32
+      tile.yield %d : i32
+    }
+    %bias = tile.gather %table[%head, %distance] : <?x?xbf16>, i32, !tile.frag<64x32xi32, acc>
+        -> !tile.frag<64x32xf32, acc>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<Tile_Mappable>:$indices);
+  let results = (outs AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$result);
+  let assemblyFormat = [{
+    $view `[` $indices `]` attr-dict `:` type($view) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 class Tile_WriteOp<string mnemonic, list<MemoryEffect> effects> : Tile_Op<mnemonic, [MemoryEffects<effects>]> {
   let arguments = (ins AnyType:$value, Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along);
   let assemblyFormat = [{

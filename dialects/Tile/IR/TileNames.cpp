@@ -100,6 +100,9 @@ void WorkgroupIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));
 }
+void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "gathered"));
+}
 void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), fillName(*this));
 }

@@ -3,11 +3,6 @@
 #ifndef HOCKET_TILE_VALUE_OPS_TD
 #define HOCKET_TILE_VALUE_OPS_TD
 
-def Tile_Vector : AnyTypeOf<[Tile_Rows, Tile_Columns], "row or column values">;
-def Tile_Scalar : AnyTypeOf<[F32, I32, BF16, F16, I<8>], "number">;
-def Tile_Mappable : AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns, Tile_Scalar],
-    "a fragment, row values, column values or a number (f32, i32, bf16, f16, i8)">;
-
 def Tile_MapOp : Tile_Op<"map", [
     Pure, IsolatedFromAbove, SingleBlock, AttrSizedOperandSegments,
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames", "getAsmResultNames"]>]> {
@@ -22,6 +17,10 @@ def Tile_MapOp : Tile_Op<"map", [
     `at` adds two arguments (i32), the memory row and column of the element; with `= %origin` they
     count from there, else from the fragment's first. Row values have only a row, column values only
     a column; the other is 0. What depends on the lane is computed once.
+
+    `when(%condition)` leaves everything as it is where the number, the same for the whole wave, is 0: each
+    result is then the input of the same number, whose type it has. It is a branch: what is not needed
+    costs nothing.
 
     docs/Values.md says what may stand in the region, and how exact it is. It is computed as written:
     nothing is reassociated or fused, each result is rounded to its type, and no op that a region may
@@ -51,7 +50,7 @@ def Tile_MapOp : Tile_Op<"map", [
     ```
   }];
   let arguments = (ins Variadic<Tile_Mappable>:$inputs, Optional<I32>:$row_origin,
-      Optional<I32>:$column_origin, UnitAttr:$coordinates);
+      Optional<I32>:$column_origin, Optional<I1>:$condition, UnitAttr:$coordinates);
   let results = (outs Variadic<Tile_Mappable>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -11,6 +11,7 @@
 // from the list of tensors.
 #pragma once
 
+#include "hocket/Attention/Modification.h"
 #include "hocket/Attention/Visibility.h"
 #include "hocket/Manifest/Tensors.h"
 #include "hocket/Support/DataType.h"
@@ -36,10 +37,13 @@ struct ForwardSemantics {
   /// Q may be multiplied by the scale and rounded again before the product: faster, and less
   /// accurate (docs/Accuracy.md).
   bool fastScale = false;
-  /// A tensor is added to the scores. No kernel does so yet; asking for it is refused by name.
-  bool bias = false;
+  /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
+  bool sink = false;
+  /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
+  std::vector<Modification> modifications;
 
-  /// "d128_bf16_causal", "d192x128_fp16_none": how kernels for it are called.
+  bool isModified() const { return sink || !modifications.empty(); }
+  /// "d128_bf16_causal", "d192x128_fp16_none_alibi": how kernels for it are called.
   std::string kernelSuffix() const;
   bool operator==(const ForwardSemantics &) const = default;
 };
@@ -96,11 +100,16 @@ struct ForwardTuning {
 
 struct ForwardProblem : ForwardSemantics, DenseGeometry {
   std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
+  /// Variables that modifications name: "soft_cap". Whole numbers can be captured as integers.
+  std::map<std::string, double, std::less<>> numbers;
+  /// Extents of captured tensors that are not those that the modification says: 1 where a dimension is
+  /// broadcast.
+  std::map<std::string, std::vector<int64_t>, std::less<>> capturedExtents;
   ForwardTuning tuning;
 
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch, head and sequence (of
-  /// LSE, the sequence is the row).
+  /// LSE, the sequence is the row); "sink" and what modifications capture, if there are any.
   std::vector<manifest::TensorSpec> tensors() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;

@@ -86,6 +86,7 @@ struct KernelEntry {
   int64_t headDimMultiple = 0, headDimMax = 0;
   std::vector<Visibility> masks;
   FlagChoices flags;
+  bool modifications = false;  ///< whether it takes them, and a sink; its variants have none
   int64_t maxSequence = 0;     ///< of seqQ and of seqKv
   int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
   KernelTuning tuning;         ///< how it is made
@@ -169,6 +170,12 @@ public:
   /// against it, the nearest problem that it takes.
   Result<const KernelEntry *> select(const ForwardProblem &problem,
                                      std::string_view architecture) const;
+
+  /// What can be tried if `chosen`, which was selected for `problem`, turns out not to compile (its modifications may
+  /// need more registers than its schedule leaves): the other kernels that take it, in order of priority.
+  std::vector<const KernelEntry *> alternatives(const KernelEntry &chosen,
+                                                const ForwardProblem &problem,
+                                                std::string_view architecture) const;
 
   /// The kernel that folds the slices of `problem`, which is split. Unsupported if there is none.
   Result<const KernelEntry *> selectCombine(const ForwardProblem &problem,

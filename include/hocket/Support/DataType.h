@@ -8,13 +8,13 @@
 
 namespace hocket {
 
-enum class DataType { BF16, FP16, F32 };
+enum class DataType { BF16, FP16, F32, I32, I8 };
 
-/// "bf16", "fp16" or "f32".
+/// "bf16", "fp16", "f32", "i32" or "i8".
 std::string_view toString(DataType type);
-/// As MLIR spells it: "bf16", "f16" or "f32".
+/// As MLIR spells it: "bf16", "f16", "f32", "i32" or "i8".
 std::string_view irName(DataType type);
-/// 2 or 4.
+/// 1, 2 or 4.
 int64_t bytesOf(DataType type);
 
 /// The element type of operands, which is one of 16 bits: "bf16", "fp16" or "f16".

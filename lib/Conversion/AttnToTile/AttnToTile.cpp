@@ -10,6 +10,7 @@
 #include "Forward.h"
 #include "TileShape.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace hocket {
@@ -29,16 +30,14 @@ static constexpr int64_t kMinKeys = 32, kMaxKeys = 256;
 
 /// What the expansion cannot do, by name.
 static LogicalResult verifyExpandable(attn::ForwardOp op) {
-  for (auto [region, name] :
-       {std::pair(&op.getScoreMod(), "score_mod"), std::pair(&op.getMaskMod(), "mask_mod")})
-    if (!region->empty())
-      return op.emitOpError()
-             << "'" << name << "' of '" << op.getSymName()
-             << "' cannot be expanded yet; remove the region to compile without it";
-  attn::VisibilityAttr visibility = op.getKeyVisibility();
-  if (!visibility.isAll() && !visibility.isCausal())
-    return op.emitOpError() << "mask of '" << op.getSymName()
-                            << "' cannot be expanded yet; use mask(causal) or mask(none)";
+  if (op.getFastScale() && op.getScoreMods())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has 'score_mod', which takes scaled scores, and 'fast_scale', which leaves "
+                               "them in other units; remove one of them";
+  if (op.getSink() && op.getSplit())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has a sink and is split, which would count the sink in each slice; "
+                               "compute it with one slice";
   for (auto [name, dim] : op.getHeadDims())
     if (dim % kHeadUnit != 0 || dim > kMaxHead)
       return op.emitOpError() << name << "(" << dim << ") of '" << op.getSymName()
@@ -79,7 +78,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     TileShape shape = shapeFor(op, **arch, constraints);
     if (failed(verifyShape(op, shape)))
       return failure();
-    tile::KernelOp kernel = buildForward(op, symbol, **arch, shape);
+    FailureOr<tile::KernelOp> built = buildForward(op, symbol, **arch, shape);
+    if (failed(built))
+      return failure();
+    tile::KernelOp kernel = *built;
     // What the schedule keeps in registers is seen on the loop: if it is more than was assumed, the
     // kernel is written again in the shape for that.
     auto loops = kernel.getBody().getOps<tile::ForTilesOp>();
@@ -89,7 +91,7 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
       kernel.erase();
       if (failed(verifyShape(op, settled)))
         return failure();
-      kernel = buildForward(op, symbol, **arch, settled);
+      kernel = *buildForward(op, symbol, **arch, settled);
     }
     noteShape(kernel, symbol, settled, shapeFor(op, **arch, constraintsOf(op, {})));
     op.erase();
@@ -131,6 +133,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     for (attn::ForwardOp problem : problems)
       if (failed(expand(problem)))
         return signalPassFailure();
+    // Nothing names them any more.
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (isa<attn::ScoreModOp, attn::MaskModOp>(op))
+        op.erase();
     SmallVector<attn::CombineOp> combines(getOperation().getOps<attn::CombineOp>());
     for (attn::CombineOp combine : combines)
       if (failed(expandCombine(combine, target)))

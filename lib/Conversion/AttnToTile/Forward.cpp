@@ -14,8 +14,12 @@
 
 #include "Combine.h"
 #include "KernelFrame.h"
+#include "MaskBounds.h"
+#include "ModificationProgram.h"
+#include "Sink.h"
 #include "Softmax.h"
 #include "Visibility.h"
+#include "VisitedTiles.h"
 #include "WorkPartition.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -37,16 +41,22 @@ public:
       : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
         element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
         depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)),
-        visibility(op.getKeyVisibility(), shape.waves * kWaveRows),
-        softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse()})) {}
+        visibility(withoutWindow(op), shape.waves * kWaveRows),
+        softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse(),
+                                                    op.getScoreMods().has_value()})) {}
 
-  tile::KernelOp expand();
+  FailureOr<tile::KernelOp> expand();
 
 private:
   bool isSplit() { return op.getSplit(); }
-  tile::KernelOp createFrame();
+  static attn::VisibilityAttr withoutWindow(attn::ForwardOp op);
+  void findModifications();
+  FailureOr<tile::KernelOp> createFrame();
   Value withoutPadding(Value operand);
   Value prepare(WorkPartition &work);
+  Value visitModified(WorkPartition &work);
+  PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
+  SmallVector<Value> maskStep(Value raw, Value t);
   Value ring(Value view, int64_t columns, ValueRange indices);
   void fetchSteps(Value t);
   tile::ForTilesOp createLoop(Value count);
@@ -64,14 +74,58 @@ private:
   int64_t headDim, headDimV, depth, depthV;
   Visibility visibility;
   std::unique_ptr<Softmax> softmax;
+  SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
+  SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
 
   // Kernel arguments, and what the loop uses of the values in front of it.
-  Value q, k, v, o, lse, scale, splits;
+  Value q, k, v, o, lse, scale, splits, sink;
   Value query, keys, values;
+  // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
+  ScorePlace place;
+  Value lastQuery, lastKey;
+  VisitedTiles visited;
 };
 } // namespace
 
-tile::KernelOp ForwardExpansion::createFrame() {
+/// A window is a modification as any other; of the mask `causal` and `none` are left.
+attn::VisibilityAttr ForwardExpansion::withoutWindow(attn::ForwardOp op) {
+  attn::VisibilityAttr attr = op.getKeyVisibility();
+  if (attr.isCausal())
+    return attr;
+  return attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt);
+}
+
+void ForwardExpansion::findModifications() {
+  tile::FragType scores =
+      builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  auto find = [&](std::optional<ArrayAttr> symbols, auto &programs) {
+    if (symbols)
+      for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
+        programs.push_back(std::make_unique<ModificationProgram>(
+            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores));
+  };
+  find(op.getScoreMods(), scoreMods);
+  find(op.getMaskMods(), maskMods);
+  attn::VisibilityAttr window = op.getKeyVisibility();
+  if (window != withoutWindow(op)) {
+    OpBuilder atModule(op);
+    attn::MaskModOp mask =
+        createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
+    maskMods.push_back(std::make_unique<ModificationProgram>(mask, scores));
+    mask.erase();
+  }
+  for (const auto &program : maskMods)
+    maskBounds.emplace_back(*program);
+}
+
+static void requireWindow(KernelFrame &frame, attn::VisibilityAttr window) {
+  int64_t left = window.getLeft().value_or(-1), right = window.getRight().value_or(-1);
+  frame.require("mask_left == " + Twine(left) + " && mask_right == " + Twine(right),
+                "the kernel's mask is a window of " + Twine(left) + " keys before and " + Twine(right) +
+                    " behind the diagonal (-1: no limit)");
+}
+
+FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   auto viewOf = [&](int64_t dim, Type type) -> Type {
     return tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic, dim}, type);
@@ -99,10 +153,20 @@ tile::KernelOp ForwardExpansion::createFrame() {
   frame.addScalar(f32, "scale");
   if (isSplit())
     frame.addScalar(builder.getI32Type(), "num_splits");
+  if (op.getSink())
+    frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
+  for (const auto *programs : {&scoreMods, &maskMods})
+    for (const auto &program : *programs)
+      if (failed(program->addArguments(frame)))
+        return failure();
 
   frame.require("head_dim == " + Twine(headDim), "head_dim must be " + Twine(headDim));
   frame.require("head_dim_v == " + Twine(headDimV), "head_dim_v must be " + Twine(headDimV));
-  visibility.addRequirements(frame);
+  attn::VisibilityAttr window = op.getKeyVisibility();
+  if (window == withoutWindow(op))
+    visibility.addRequirements(frame);
+  else
+    requireWindow(frame, window);
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
@@ -114,6 +178,10 @@ tile::KernelOp ForwardExpansion::createFrame() {
   o = frame.argument(isSplit() ? "partial" : "o");
   lse = frame.argument(isSplit() ? "partial_lse" : "lse");
   scale = frame.argument("scale"), splits = frame.argument("num_splits");
+  sink = frame.argument("sink");
+  for (const auto *programs : {&scoreMods, &maskMods})
+    for (const auto &program : *programs)
+      program->bindArguments(frame);
   return kernel;
 }
 
@@ -131,16 +199,62 @@ Value ForwardExpansion::withoutPadding(Value operand) {
 
 Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
   Type type = tile::RingType::get(op.getContext(), {shape.kvTile, columns}, element);
-  return tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
+  auto ring =
+      tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
+  if (visited.jump) {
+    ring.getJumpMutable().assign(visited.jump);
+    ring.getJumpAfterMutable().assign(visited.jumpAfter);
+  }
+  return ring;
+}
+
+/// The positions of `rows` rows from `firstRow` on that exist, and of keys.
+PositionBox ForwardExpansion::box(Value firstRow, int64_t rows, Value firstKey, Value last) {
+  Value lastRow = arith::AddIOp::create(builder, firstRow, builder.constant(rows - 1));
+  return {firstRow, arith::MinSIOp::create(builder, lastRow, lastQuery), firstKey, last};
+}
+
+/// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
+Value ForwardExpansion::visitModified(WorkPartition &work) {
+  visibility.measure(builder, q, k);
+  place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
+  Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
+  lastQuery = arith::SubIOp::create(builder, tile::DimOp::create(builder, q, 1), one);
+  lastKey = arith::SubIOp::create(builder, keyCount, one);
+  for (const auto *programs : {&scoreMods, &maskMods})
+    for (const auto &program : *programs)
+      program->prepare(builder, place);
+  SmallVector<KeyBounds, 2> ranges = {{Value(), visibility.end(builder, work.blockRow)}};
+  PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
+  for (MaskBounds &bounds : maskBounds) {
+    bounds.prepare(builder, place);
+    ranges = intersect(builder, ranges, bounds.visible(builder, block));
+  }
+  visited = visitTiles(builder, ranges, keyCount, shape.kvTile, isSplit());
+  if (isSplit()) {
+    place.key = work.takeSlice(builder, visibility, visited.first, visited.count, k, v);
+    return work.tilesUpTo(builder, visibility.keyCount());
+  }
+  place.key =
+      arith::MulIOp::create(builder, visited.first, builder.constant(shape.kvTile));
+  k = tile::SliceRowsOp::create(builder, k, place.key, keyCount);
+  v = tile::SliceRowsOp::create(builder, v, place.key, keyCount);
+  visibility.moveTo(builder, place.key, k);
+  return visited.count;
 }
 
 /// Everything in front of the loop; returns how many tiles it visits.
 Value ForwardExpansion::prepare(WorkPartition &work) {
   work.place(builder, isSplit() ? o : q, visibility);
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
-  if (isSplit()) {
+  bool isModified = !scoreMods.empty() || !maskMods.empty();
+  Value count;
+  if (isModified) {
+    count = visitModified(work);
+  } else if (isSplit()) {
     visibility.measure(builder, q, k);
-    work.takeSlice(builder, visibility, k, v);
+    work.takeSlice(builder, visibility, Value(),
+                   work.tilesUpTo(builder, visibility.end(builder, work.blockRow)), k, v);
   }
   SmallVector<Value> indices = {work.batch, kvHead};
   keys = ring(k, depth, indices);
@@ -150,10 +264,10 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
     return withoutPadding(
         tile::LoadOp::create(builder, operand, q, work.batch, work.row, work.head));
   });
-  if (!isSplit())
+  if (!isSplit() && !isModified)
     visibility.measure(builder, q, k);
   visibility.prepareMasks(builder, work.row);
-  return work.tilesUpTo(builder, visibility.end(builder, work.blockRow));
+  return isModified ? count : work.tilesUpTo(builder, visibility.end(builder, work.blockRow));
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
@@ -183,6 +297,37 @@ void ForwardExpansion::fetchSteps(Value t) {
     });
 }
 
+/// The scores of tile `t`, modified, and masked last.
+SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
+  if (scoreMods.empty() && maskMods.empty())
+    return {visibility.mask(builder, raw, t)};
+  Value number = t;
+  if (visited.jump) {
+    Value isBehind =
+        arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
+    Value none = builder.constant(int64_t(0));
+    number = arith::AddIOp::create(
+        builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
+  }
+  Value before = arith::MulIOp::create(builder, number, builder.constant(shape.kvTile));
+  ScorePlace here = place;
+  here.key = arith::AddIOp::create(builder, place.key, before);
+  Value scores = raw, factor = scale;
+  for (const auto &program : scoreMods) {
+    scores = program->modify(builder, scores, factor, here);
+    factor = Value();
+  }
+  scores = visibility.mask(builder, scores, number);
+  if (maskMods.empty())
+    return {scores};
+  Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  PositionBox tile =
+      box(place.row, kWaveRows, here.key, arith::MinSIOp::create(builder, last, lastKey));
+  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds))
+    scores = program->hide(builder, scores, bounds.isCut(builder, tile), here);
+  return {scores};
+}
+
 /// One tile of keys: S = K Q^T, P = exp2(S - reference), O = O shrunk + V^T P. Returns the next
 /// output and state.
 SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state) {
@@ -195,8 +340,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Value first = softmax->firstScores(builder, state);
     return {tile::MmaOp::create(builder, keyTile, query, first)};
   })[0];
-  Value scores = builder.step(
-      "mask", [&]() -> SmallVector<Value> { return {visibility.mask(builder, raw, t)}; })[0];
+  Value scores = builder.step("mask", [&] { return maskStep(raw, t); })[0];
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
   Softmax::Weights weights = softmax->weightSteps(builder, settled);
   Value rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
@@ -222,7 +366,10 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax->initialState(builder, zero));
-  auto loop = tile::ForTilesOp::create(builder, count, inits, visibility.cuts(), schedule);
+  // Where tiles are left out, those of the loop are not counted from one key.
+  SmallVector<tile::TileCut> cuts =
+      visited.jump ? SmallVector<tile::TileCut>() : visibility.cuts();
+  auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
   for (Value init : inits)
@@ -236,17 +383,26 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
   ValueRange state = loop.getResults().drop_front();
-  Value sum = softmax->total(builder, state);
+  Value sum = softmax->total(builder, state), ofSink;
+  // Slices do not know it: what combines them adds it.
+  if (sink) {
+    ofSink = tile::LoadOp::create(builder, builder.getF32Type(), sink, ValueRange(work.head),
+                                  IntegerAttr());
+    sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
+  }
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
   tile::StoreOp::create(builder, output, o, work.outputBatch, work.row, work.head);
   if (lse)
-    tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum), lse,
+    tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum, ofSink), lse,
                               work.outputBatch, work.head, work.row);
   tile::ReturnOp::create(builder);
 }
 
-tile::KernelOp ForwardExpansion::expand() {
-  tile::KernelOp kernel = createFrame();
+FailureOr<tile::KernelOp> ForwardExpansion::expand() {
+  findModifications();
+  FailureOr<tile::KernelOp> kernel = createFrame();
+  if (failed(kernel))
+    return failure();
   WorkPartition work(
       {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)},
       splits);
@@ -255,7 +411,7 @@ tile::KernelOp ForwardExpansion::expand() {
   return kernel;
 }
 
-tile::KernelOp hocket::buildForward(attn::ForwardOp op, FlatSymbolRefAttr schedule,
+FailureOr<tile::KernelOp> hocket::buildForward(attn::ForwardOp op, FlatSymbolRefAttr schedule,
                                     const ArchInfo &arch, TileShape shape) {
   return ForwardExpansion(op, schedule, arch, shape).expand();
 }

@@ -12,8 +12,9 @@ namespace hocket {
 /// Heads are whole loads of 16 bytes, computed in whole accumulator blocks.
 inline constexpr int64_t kHeadUnit = 8, kHeadBlock = 32, kMaxHead = 256;
 
-/// Writes the kernel of `op` in front of it. The shape is one that `op` may have.
-tile::KernelOp buildForward(attn::ForwardOp op, mlir::FlatSymbolRefAttr schedule,
+/// Writes the kernel of `op` in front of it. The shape is one that `op` may have. Fails, with a diagnostic, where
+/// modifications contradict one another.
+mlir::FailureOr<tile::KernelOp> buildForward(attn::ForwardOp op, mlir::FlatSymbolRefAttr schedule,
                             const ArchInfo &arch, TileShape shape);
 
 } // namespace hocket

@@ -9,6 +9,16 @@ void KernelFrame::require(const Twine &condition, const Twine &message) {
   requirements.push_back(builder.getStrArrayAttr({texts[0], texts[1]}));
 }
 
+Type KernelFrame::typeOf(StringRef name) const {
+  for (const auto &[type, tensor] : tensors)
+    if (tensor.name == name)
+      return type;
+  for (const auto &[type, binding] : scalars)
+    if (binding == name)
+      return type;
+  return {};
+}
+
 void KernelFrame::requireWideStrides(StringRef tensor) {
   for (StringRef dimension : {"b", "s", "h"}) {
     std::string stride = (tensor + "_stride_" + dimension).str();

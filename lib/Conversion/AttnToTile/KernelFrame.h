@@ -24,6 +24,8 @@ public:
   void addTensor(mlir::Type view, Tensor tensor) { tensors.push_back({view, std::move(tensor)}); }
   /// A number; arguments stand in this order, tensors first.
   void addScalar(mlir::Type type, llvm::StringRef binding) { scalars.push_back({type, binding}); }
+  /// The type of the argument that is bound to `name`; null if there is none yet.
+  mlir::Type typeOf(llvm::StringRef name) const;
   /// What a problem must fulfil: a manifest expression, and what to say where it is not.
   void require(const llvm::Twine &condition, const llvm::Twine &message);
   /// Loads and stores are 16 bytes wide: the strides of `tensor` are multiples of 8 elements.

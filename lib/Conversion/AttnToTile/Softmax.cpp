@@ -1,6 +1,8 @@
 // The online softmax of a loop over tiles of keys.
 #include "Softmax.h"
 
+#include "Sink.h"
+
 #include <limits>
 #include <numbers>
 
@@ -34,6 +36,10 @@ public:
   /// maximum.
   Value prepareQuery(ExpansionBuilder &builder, Value userScale,
                      function_ref<Value()> load) override {
+    if (options.isScaled) {
+      scale = builder.constant(std::numbers::log2e_v<float>);
+      return load();
+    }
     Value zero = builder.constant(0.0f);
     Value negative = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, userScale, zero);
     Value opposite = arith::NegFOp::create(builder, userScale);
@@ -186,9 +192,11 @@ Value Softmax::total(ExpansionBuilder &builder, ValueRange state) {
   return tile::UnifyOp::create(builder, state[2]);
 }
 
-Value Softmax::logSumExp(ExpansionBuilder &builder, ValueRange state, Value total) {
+Value Softmax::logSumExp(ExpansionBuilder &builder, ValueRange state, Value total, Value sink) {
   Value reference = rowReference(builder, state[0]);
   if (options.exactSum)
     total = tile::UnifyOp::create(builder, state.back());
+  if (sink)
+    return logSumWithSink(builder, total, reference, sink);
   return tile::LogSumOp::create(builder, total, reference);
 }

@@ -20,6 +20,7 @@ public:
     int64_t kvTile = 0;
     mlir::Type element;    ///< of the weights as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
+    bool isScaled = false; ///< scores come scaled
   };
   /// What a tile's settling gives to the steps behind it.
   struct Settled {
@@ -55,8 +56,13 @@ public:
   Weights weightSteps(ExpansionBuilder &builder, const Settled &settled);
   /// The sum of a row's weights, from what the loop ends with.
   mlir::Value total(ExpansionBuilder &builder, mlir::ValueRange state);
-  /// The row's log-sum-exp; `total` is what `total` returned.
-  mlir::Value logSumExp(ExpansionBuilder &builder, mlir::ValueRange state, mlir::Value total);
+  /// What a row's weights count from, in log2 units.
+  mlir::Value reference(ExpansionBuilder &builder, mlir::ValueRange state) {
+    return rowReference(builder, state[0]);
+  }
+  /// The row's log-sum-exp; `total` is what `total` returned. With a number `sink`, that is one more score.
+  mlir::Value logSumExp(ExpansionBuilder &builder, mlir::ValueRange state, mlir::Value total,
+                        mlir::Value sink);
 
 protected:
   explicit Softmax(const Options &options) : options(options) {}

@@ -15,6 +15,10 @@ class Visibility {
 public:
   Visibility(attn::VisibilityAttr attr, int64_t rows) : attr(attr), rows(rows) {}
 
+  /// What a range of keys does not say is a modification's business (ModificationProgram.h).
+  bool isWindow() const { return attr.getLeft() || (attr.getRight() && !attr.isCausal()); }
+  /// How many keys there are, after `measure` or `moveTo`.
+  mlir::Value keyCount() const { return keys; }
   /// Whether later rows see more keys, so that their workgroups have more to do.
   bool laterRowsSeeMore() const { return attr.getRight().has_value(); }
   void addRequirements(KernelFrame &frame) const;

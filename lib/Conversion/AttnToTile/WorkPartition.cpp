@@ -24,9 +24,8 @@ Value WorkPartition::tilesUpTo(ExpansionBuilder &builder, Value end) const {
   return arith::DivUIOp::create(builder, roundedUp, builder.constant(options.kvTile));
 }
 
-void WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility, Value &k,
-                              Value &v) {
-  Value tiles = tilesUpTo(builder, visibility.end(builder, blockRow));
+Value WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility, Value first,
+                               Value tiles, Value &k, Value &v) {
   auto share = tile::DivModOp::create(builder, tiles, splits);
   Value longer = share.getRemainder();
   Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
@@ -36,10 +35,13 @@ void WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility,
   Value even = arith::MulIOp::create(builder, slice, share.getQuotient());
   Value firstTile =
       arith::AddIOp::create(builder, even, arith::MinSIOp::create(builder, slice, longer));
+  if (first)
+    firstTile = arith::AddIOp::create(builder, first, firstTile);
   Value tileKeys = builder.constant(options.kvTile);
   Value firstKey = arith::MulIOp::create(builder, firstTile, tileKeys);
   Value size = arith::MulIOp::create(builder, own, builder.constant(options.kvTile));
   k = tile::SliceRowsOp::create(builder, k, firstKey, size);
   v = tile::SliceRowsOp::create(builder, v, firstKey, size);
   visibility.moveTo(builder, firstKey, k);
+  return firstKey;
 }

@@ -24,9 +24,11 @@ public:
   /// The workgroup's place in the grid, which `view` (batch, row, head) spans, and the wave's in
   /// it.
   void place(ExpansionBuilder &builder, mlir::Value view, const Visibility &visibility);
-  /// Leaves of K and V what this workgroup works on: the tiles that hold a key which some row sees,
-  /// dealt to the slices so that none has more than one tile more than another.
-  void takeSlice(ExpansionBuilder &builder, Visibility &visibility, mlir::Value &k, mlir::Value &v);
+  /// Leaves of K and V what this workgroup works on: of the `tiles` that hold a key which some row
+  /// sees, from number `first` on (null: from 0), a slice's share; none has more than one tile more than
+  /// another. Returns its first key.
+  mlir::Value takeSlice(ExpansionBuilder &builder, Visibility &visibility, mlir::Value first,
+                        mlir::Value tiles, mlir::Value &k, mlir::Value &v);
   /// How many tiles hold the keys up to `end`.
   mlir::Value tilesUpTo(ExpansionBuilder &builder, mlir::Value end) const;
 

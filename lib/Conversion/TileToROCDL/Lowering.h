@@ -3,8 +3,8 @@
 //
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
 // extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
-// rows from there (i32), the ring's first LDS byte (ptr<3>) and the bytes of a row that exist
-// (i32, as unsigned); a fragment one vector for each of its pieces, row and column values one
+// rows from there (i32), the ring's first LDS byte (ptr<3>), the bytes of a row that exist (i32, as
+// unsigned), and by how many tiles those from which one on lie further down (i32); a fragment one vector for each of its pieces, row and column values one
 // vector or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
 // registers, by panel and load.
 //
@@ -105,6 +105,8 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
 
 void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                          LoweringState &state);
+void populateGatherPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                            LoweringState &state);
 void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
 void populateReduceWavesPatterns(const mlir::TypeConverter &converter,
@@ -142,10 +144,10 @@ private:
 
 /// A ring's converted values, by name.
 struct RingValues {
-  mlir::Value pointer, rowStride, rows, lds, rowBytes;
+  mlir::Value pointer, rowStride, rows, lds, rowBytes, jump, jumpAfter;
   explicit RingValues(mlir::ValueRange values)
       : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
-        rowBytes(values[4]) {}
+        rowBytes(values[4]), jump(values[5]), jumpAfter(values[6]) {}
 };
 
 /// Emits ops at one place and location.
@@ -187,6 +189,11 @@ mlir::Value bytesOfRows(Emitter &emit, mlir::Value extent, mlir::Value row, int6
 /// Where element [index..] of a view lies; `indices` (i32) run over the leading dimensions.
 mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
                            mlir::ArrayRef<mlir::Value> indices);
+
+/// Wait states between the matrix instruction that may have written a value last and the first instruction of
+/// a branch that reads it. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
+/// once, and would leave out those of the way around the branch if the way through it looked short.
+void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
 
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;

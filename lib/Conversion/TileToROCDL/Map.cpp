@@ -1,71 +1,25 @@
 // tile.map: a region applied to every element, piece by piece.
 //
-// A piece is one converted value, so its elements are computed as one vector, in which LLVM finds
-// packed instructions. What is the same in all registers of a piece (numbers, rows of most layouts,
-// what is computed of them alone) stays a scalar; what several pieces share, LLVM computes once.
+// Elements are computed two at a time, in which LLVM finds packed instructions, from the first op to
+// the last: op by op for a whole piece would keep the intermediates of all its elements in registers.
+// What is the same in all registers of a piece (numbers, rows of most layouts, what is computed of them
+// alone) stays a scalar; what several pieces share, LLVM computes once.
+#include "MapPlaces.h"
 #include "RegionEmitter.h"
 
-#include "Tile/IR/FragmentMap.h"
-#include "Tile/IR/RegionOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <numeric>
 
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
 namespace {
-/// The places of a map's results: pieces, and which part of a row or column value each needs.
-struct Places {
-  explicit Places(Type type) {
-    if (auto frag = dyn_cast<tile::FragType>(type)) {
-      fragment.emplace(frag);
-      piece = fragment->piece;
-      count = fragment->count();
-      isVector = true;
-      return;
-    }
-    std::optional<tile::VectorMap> vector;
-    if (auto rows = dyn_cast<tile::RowsType>(type))
-      vector.emplace(rows);
-    if (auto columns = dyn_cast<tile::ColumnsType>(type))
-      vector.emplace(columns);
-    if (!vector)
-      return;
-    piece = vector->piece;
-    count = vector->count;
-    isVector = !vector->isScalar;
-    only = vector->dim;
-  }
-
-  /// Which of the values of `type` belongs to piece `index`.
-  int64_t partOf(Type type, int64_t index) const {
-    if (!fragment || isa<tile::FragType>(type))
-      return isa<tile::FragType, tile::RowsType, tile::ColumnsType>(type) ? index : 0;
-    tile::RowAndColumn place = fragment->place(index);
-    if (isa<tile::RowsType>(type))
-      return place.row;
-    return isa<tile::ColumnsType>(type) ? place.column : 0;
-  }
-
-  /// Where piece `index` begins in `dim`.
-  int64_t originOf(int64_t index, std::string_view dim) const {
-    if (fragment) {
-      tile::RowAndColumn origin = fragment->origin(index);
-      return dim == dims::Row ? origin.row : origin.column;
-    }
-    return index * (dim == dims::Row ? piece.rows : piece.columns);
-  }
-
-  std::optional<tile::FragmentMap> fragment;
-  tile::PieceMap piece;
-  int64_t count = 1;
-  bool isVector = false; ///< whether a piece is a vector of `piece.registers`
-  std::string_view only; ///< of row or column values: their dimension
-};
-
 /// One coordinate of each element: what the lane and the origin say is added once.
 class Coordinate {
 public:
-  Coordinate(Emitter &emit, const Places &places, std::string_view dim, Value lane, Value origin)
+  Coordinate(Emitter &emit, const MapPlaces &places, std::string_view dim, Value lane, Value origin)
       : emit(emit), places(places), dim(dim) {
     if (!places.only.empty() && places.only != dim)
       return;
@@ -74,16 +28,17 @@ public:
       base = emit.add(base, origin);
   }
 
-  Value ofPiece(int64_t index) const {
+  /// Of the `size` elements from `start` on of piece `index`.
+  Value ofGroup(int64_t index, int64_t start, int64_t size) const {
     if (!base)
       return emit.i32(0);
     int64_t first = places.originOf(index, dim);
     if (places.piece.isSameInLane(dim))
       return emit.add(base, emit.i32(first));
     SmallVector<int32_t> steps;
-    for (int64_t reg = 0; reg != places.piece.registers; ++reg)
+    for (int64_t reg = start; reg != start + size; ++reg)
       steps.push_back(static_cast<int32_t>(first + places.piece.ofRegister(reg, dim)));
-    auto type = VectorType::get({places.piece.registers}, emit.getI32Type());
+    auto type = VectorType::get({size}, emit.getI32Type());
     Value offsets =
         arith::ConstantOp::create(emit, DenseElementsAttr::get(type, ArrayRef<int32_t>(steps)));
     return emit.add(emit.splat(base, type), offsets);
@@ -91,17 +46,40 @@ public:
 
 private:
   Emitter &emit;
-  const Places &places;
+  const MapPlaces &places;
   std::string_view dim;
   Value base; ///< none: the dimension means nothing
 };
 
+/// Elements that are computed at once.
+static constexpr int64_t kGroup = 2;
+
+/// Elements `first` to `first` + `size` - 1 of a vector; what is the same for all stays.
+static Value slice(Emitter &emit, Value value, int64_t first, int64_t size) {
+  auto type = dyn_cast<VectorType>(value.getType());
+  if (!type || type.getNumElements() == size)
+    return value;
+  return vector::ExtractStridedSliceOp::create(emit, value, ArrayRef<int64_t>{first},
+                                               ArrayRef<int64_t>{size}, ArrayRef<int64_t>{1});
+}
+
+/// The elements of all `parts`, one after the other.
+static Value join(Emitter &emit, ArrayRef<Value> parts) {
+  if (parts.size() == 1)
+    return parts.front();
+  SmallVector<Value> all = elements(emit, parts);
+  auto type = VectorType::get({static_cast<int64_t>(all.size())},
+                              getElementTypeOrSelf(parts.front().getType()));
+  return vector::FromElementsOp::create(emit, type, all);
+}
+
 struct MapPattern : TilePattern<tile::MapOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::MapOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    Places places(op.getResultTypes().front());
+
+  /// The values of all results, one result after the other.
+  SmallVector<SmallVector<Value>> compute(Emitter &emit, tile::MapOp op,
+                                          OneToNOpAdaptor adaptor) const {
+    MapPlaces places(op.getResultTypes().front());
     auto first = [](ValueRange range) { return range.empty() ? Value() : range.front(); };
     std::optional<Coordinate> row, column;
     if (op.getCoordinates()) {
@@ -110,21 +88,65 @@ struct MapPattern : TilePattern<tile::MapOp> {
       column.emplace(emit, places, dims::Col, lane, first(adaptor.getColumnOrigin()));
     }
     SmallVector<SmallVector<Value>> results(op.getNumResults());
+    int64_t size = std::gcd(places.piece.registers, kGroup);
+    int64_t groups = places.isVector ? places.piece.registers / size : 1;
     for (int64_t index = 0; index != places.count; ++index) {
-      RegionEmitter region(emit, places.piece.registers);
-      for (auto [element, input, values] :
-           llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
-        region.bind(element, values[places.partOf(input.getType(), index)]);
-      if (row) {
-        region.bind(op.getRowArgument(), row->ofPiece(index));
-        region.bind(op.getColumnArgument(), column->ofPiece(index));
+      SmallVector<SmallVector<Value>> parts(op.getNumResults());
+      for (int64_t group = 0; group != groups; ++group) {
+        RegionEmitter region(emit, size);
+        for (auto [element, input, values] :
+             llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
+          region.bind(element, slice(emit, values[places.partOf(input.getType(), index)],
+                                     group * size, size));
+        if (row) {
+          region.bind(op.getRowArgument(), row->ofGroup(index, group * size, size));
+          region.bind(op.getColumnArgument(), column->ofGroup(index, group * size, size));
+        }
+        region.emitOps(op.getBody().front());
+        for (auto [part, yielded] : llvm::zip_equal(parts, op.getYielded())) {
+          Value value = region.valueOf(yielded);
+          part.push_back(places.isVector ? region.spread(value) : value);
+        }
       }
-      region.emitOps(op.getBody().front());
-      for (auto [result, yielded] : llvm::zip_equal(results, op.getYielded())) {
-        Value value = region.valueOf(yielded);
-        result.push_back(places.isVector ? region.spread(value) : value);
-      }
+      for (auto [result, part] : llvm::zip_equal(results, parts))
+        result.push_back(places.isVector ? join(emit, part) : part.front());
     }
+    return results;
+  }
+
+  /// `compute` in a branch, beside which the inputs are the results.
+  SmallVector<SmallVector<Value>> computeWhere(Emitter &emit, Value condition, tile::MapOp op,
+                                               OneToNOpAdaptor adaptor) const {
+    SmallVector<Value> kept;
+    for (unsigned index : llvm::seq(op.getNumResults()))
+      llvm::append_range(kept, adaptor.getInputs()[index]);
+    auto branch = scf::IfOp::create(emit, ValueRange(kept).getTypes(), condition,
+                                    /*withElse=*/true);
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(emit, kept);
+    emit.setInsertionPointToStart(branch.thenBlock());
+    waitForMatrixResults(emit, *state.of(op).arch);
+    SmallVector<Value> computed;
+    for (ArrayRef<Value> values : compute(emit, op, adaptor))
+      llvm::append_range(computed, values);
+    scf::YieldOp::create(emit, computed);
+    SmallVector<SmallVector<Value>> results;
+    ValueRange rest = branch.getResults();
+    for (unsigned index : llvm::seq(op.getNumResults())) {
+      size_t count = adaptor.getInputs()[index].size();
+      results.push_back(llvm::to_vector(rest.take_front(count)));
+      rest = rest.drop_front(count);
+    }
+    return results;
+  }
+
+  LogicalResult matchAndRewrite(tile::MapOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<SmallVector<Value>> results =
+        op.getCondition() ? computeWhere(emit, adaptor.getCondition().front(), op, adaptor)
+                          : compute(emit, op, adaptor);
     SmallVector<ValueRange> ranges(results.begin(), results.end());
     rewriter.replaceOpWithMultiple(op, ranges);
     return success();

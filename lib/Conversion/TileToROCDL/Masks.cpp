@@ -19,6 +19,14 @@ static LLVM::InlineAsmOp inlineAsm(Emitter &emit, Type result, ValueRange operan
       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
+void hocket::lowering::waitForMatrixResults(Emitter &emit, const ArchInfo &arch) {
+  const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
+  const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
+  int64_t states = hazard ? hazard->resultToUse : 0;
+  for (; states > 0; states -= arch.maxNop)
+    ROCDL::SNopOp::create(emit, emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
+}
+
 namespace {
 /// The boundary tile's masks are inline assembly, which LLVM does not pad: it carries its own wait
 /// states (docs/CodeGeneration.md): two between a compare and its select, and those behind the
@@ -28,18 +36,6 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
 
   /// Integers below this are operands by themselves.
   static constexpr int64_t kInlineConstants = 64;
-
-  /// Wait states between the matrix instruction that may have written the scores last and the first
-  /// select that reads them. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
-  /// once, and would leave out those of the way around the mask if the way through it looked short.
-  static void waitForMatrixResults(Emitter &emit, const ArchInfo &arch, Type scores) {
-    const MfmaInfo *mfma = arch.findMfma(MfmaType::BF16, kShape.m, kShape.n);
-    const MfmaHazard *hazard = mfma ? arch.hazards.forPasses(mfma->passes) : nullptr;
-    int64_t states = hazard ? hazard->resultToUse : 0;
-    for (; states > 0; states -= arch.maxNop)
-      ROCDL::SNopOp::create(emit,
-                            emit.getI16IntegerAttr(std::min<int64_t>(states, arch.maxNop) - 1));
-  }
 
   /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
   /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
@@ -95,7 +91,7 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());
-      waitForMatrixResults(emit, *state.of(op).arch, scores.front().getType());
+      waitForMatrixResults(emit, *state.of(op).arch);
       SmallVector<Value> masked;
       for (auto [block, score] : llvm::enumerate(scores)) {
         SmallVector<int64_t> keys;

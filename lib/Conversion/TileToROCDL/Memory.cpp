@@ -56,7 +56,8 @@ struct RingPattern : TilePattern<tile::RingOp> {
       // Nothing but LDS: no tile is taken from memory.
       Value nowhere = LLVM::ZeroOp::create(
           emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
-      SmallVector<Value> values = {nowhere, emit.i64(0), emit.i32(0), lds, emit.i32(0)};
+      Value zero = emit.i32(0);
+      SmallVector<Value> values = {nowhere, emit.i64(0), zero, lds, zero, zero, zero};
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
       return success();
     }
@@ -65,6 +66,10 @@ struct RingPattern : TilePattern<tile::RingOp> {
     for (ValueRange index : adaptor.getIndices())
       indices.push_back(index.front());
     SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
+    if (op.getJump())
+      values.append({adaptor.getJump().front(), adaptor.getJumpAfter().front()});
+    else
+      values.append(2, emit.i32(0));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }

@@ -88,6 +88,10 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
   Value stride = emit.toI32(values.rowStride);
   switch (source.getAdvance()) {
   case tile::TileAdvance::Rows: {
+    if (ring.getDefiningOp<tile::RingOp>().getJump()) {
+      Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, tile, values.jumpAfter);
+      tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
+    }
     RowBounds bounds(source.getSourceType());
     Value resource =
         rowTileResource(emit, values, tile, source.getTileStep(), bounds.rowBytes, stride);

@@ -149,6 +149,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateCombinePatterns(converter, patterns, state);
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
+    populateGatherPatterns(converter, patterns, state);
     populateMapPatterns(converter, patterns, state);
     populateReducePatterns(converter, patterns, state);
     populateReduceWavesPatterns(converter, patterns, state);

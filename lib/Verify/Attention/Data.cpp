@@ -18,7 +18,7 @@ using verify::parallelFor;
 
 namespace {
 /// Which stream of random numbers; tensors and purposes must not share one.
-enum Stream : uint64_t { StreamQ = 1, StreamK, StreamV, StreamChoice, StreamSlope };
+enum Stream : uint64_t { StreamQ = 1, StreamK, StreamV, StreamChoice, StreamSlope, StreamCaptured };
 
 /// `Rising` grows once in this many keys: the smallest KV tile a kernel may use.
 constexpr int64_t risingKeys = 32;
@@ -191,6 +191,66 @@ static void fillTensor(const ForwardProblem &problem, const char *name, const Ro
   });
 }
 
+/// A number of a captured tensor: normal, or of integers a few that rarely change along the row, so that they may
+/// number documents, and of bytes mostly 1.
+static double capturedNumber(DataType type, const Generator &generator, uint64_t place,
+                             int64_t column, int64_t columns) {
+  constexpr int64_t groups = 4;
+  constexpr uint64_t rareness = 8;
+  if (type == DataType::I32)
+    return static_cast<double>(column * groups / std::max<int64_t>(columns, 1));
+  if (type == DataType::I8)
+    return generator.bits(place) % rareness != 0 ? 1 : 0;
+  double a, b;
+  generator.normalPair(place, a, b);
+  return a;
+}
+
+template <typename T> static void append(std::vector<std::byte> &bytes, T value) {
+  const auto *from = reinterpret_cast<const std::byte *>(&value);
+  bytes.insert(bytes.end(), from, from + sizeof(T));
+}
+
+/// Rounds `number` to the type and appends it to both.
+static void addNumber(DataType type, double number, std::vector<double> &numbers,
+                      std::vector<std::byte> &bytes) {
+  switch (type) {
+  case DataType::F32:
+    append(bytes, static_cast<float>(number));
+    return numbers.push_back(static_cast<float>(number));
+  case DataType::I32:
+    append(bytes, static_cast<int32_t>(number));
+    return numbers.push_back(number);
+  case DataType::I8:
+    append(bytes, static_cast<int8_t>(number));
+    return numbers.push_back(number);
+  default:
+    append(bytes, roundTo(type, number));
+    return numbers.push_back(widen(type, roundTo(type, number)));
+  }
+}
+
+static bool isOwn(std::string_view name) {
+  return name == "q" || name == "k" || name == "v" || name == "o" || name == "lse";
+}
+
+/// What is captured is small and the same whatever the kind of data.
+static void generateCaptured(const ForwardProblem &problem, uint64_t seed, ForwardInputs &inputs) {
+  uint64_t stream = StreamCaptured;
+  for (const manifest::TensorSpec &tensor : problem.tensors()) {
+    if (isOwn(tensor.name))
+      continue;
+    Generator generator(seed, stream++);
+    std::vector<double> &numbers = inputs.captured[tensor.name];
+    std::vector<std::byte> &bytes = inputs.capturedBytes[tensor.name];
+    for (int64_t i = 0; i != tensor.elements(); ++i)
+      addNumber(tensor.type,
+                capturedNumber(tensor.type, generator, static_cast<uint64_t>(i),
+                               i % tensor.rowElements, tensor.rowElements),
+                numbers, bytes);
+  }
+}
+
 ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                                         unsigned threads) {
   ForwardInputs inputs;
@@ -198,5 +258,6 @@ ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind 
   fillTensor(problem, "q", filler, threads, inputs.q);
   fillTensor(problem, "k", filler, threads, inputs.k);
   fillTensor(problem, "v", filler, threads, inputs.v);
+  generateCaptured(problem, seed, inputs);
   return inputs;
 }

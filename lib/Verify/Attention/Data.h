@@ -4,6 +4,7 @@
 // alone, so generation runs on all threads and gives the same bits whatever their number.
 #pragma once
 
+#include "Verify/Attention/ScoreRules.h"
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
@@ -28,6 +29,9 @@ Result<DataKind> parseDataKind(std::string_view text);
 /// problem's layout.
 struct ForwardInputs {
   std::vector<uint16_t> q, k, v;
+  /// What is captured, and the sink: as numbers, and as bytes in the tensor's type.
+  CapturedNumbers captured;
+  std::map<std::string, std::vector<std::byte>, std::less<>> capturedBytes;
 };
 
 /// Generates the inputs of a valid problem on `threads` threads (0: all cores).

@@ -53,8 +53,8 @@ struct RowBlock {
 class BlockWorker {
 public:
   BlockWorker(const ForwardProblem &problem, const ForwardInputs &inputs, const WidenTable &table,
-              ForwardReference &result)
-      : problem(problem), inputs(inputs), table(table), result(result), dim(problem.headDim),
+              const ScoreRules *rules, ForwardReference &result)
+      : problem(problem), inputs(inputs), table(table), rules(rules), result(result), dim(problem.headDim),
         dimV(problem.headDimV), paddedV(roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
@@ -65,6 +65,7 @@ private:
   void loadKeys(int64_t kvRow, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
+  double scoreOf(double product, int64_t row, int64_t key) const;
   void store(const RowBlock &block);
   int64_t position(const RowBlock &block, int64_t r) const {
     return result.rows[block.first + r] % problem.seqQ;
@@ -73,8 +74,10 @@ private:
   const ForwardProblem &problem;
   const ForwardInputs &inputs;
   const WidenTable &table;
+  const ScoreRules *rules;
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
+  int64_t batch = 0, head = 0;
   std::vector<double> q, keys, values, scores, sums, maxima, totals;
 };
 } // namespace
@@ -84,6 +87,10 @@ void BlockWorker::loadQueries(const RowBlock &block) {
   std::fill(sums.begin(), sums.end(), 0.0);
   std::fill(totals.begin(), totals.end(), 0.0);
   std::fill(maxima.begin(), maxima.end(), negativeInfinity);
+  if (problem.sink) { // one score more, without a value
+    std::fill(maxima.begin(), maxima.end(), inputs.captured.at("sink")[head]);
+    std::fill(totals.begin(), totals.end(), 1.0);
+  }
   for (size_t r = 0; r != block.count; ++r) {
     const uint16_t *from = inputs.q.data() + result.rows[block.first + r] * dim;
     for (int64_t d = 0; d != dim; ++d)
@@ -105,6 +112,17 @@ void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
   }
 }
 
+/// The score of `row`, of its sequence, and `key`: -inf where that is not seen.
+double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
+  if (!problem.visibility.isRange() && !problem.sees(row, key))
+    return negativeInfinity;
+  double score = product * problem.effectiveScale();
+  if (!rules)
+    return score;
+  ScorePosition position{batch, head, row, key};
+  return rules->sees(position) ? rules->modified(score, position) : negativeInfinity;
+}
+
 /// Turns the scores of row `r`, `row` of its sequence, with the `count` keys from `key` on into
 /// exponentials relative to the running maximum, those of keys that it does not see into zeros, and
 /// rescales what was summed before.
@@ -115,11 +133,9 @@ void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count)
   int64_t end = std::clamp<int64_t>(range.end - key, begin, count);
   std::fill(at, at + begin, 0.0);
   std::fill(at + end, at + blockKeys, 0.0);
-  double scale = problem.effectiveScale();
   double maximum = maxima[r];
   for (int64_t j = begin; j != end; ++j) {
-    at[j] = problem.visibility.isRange() || problem.sees(row, key + j) ? at[j] * scale
-                                                                       : negativeInfinity;
+    at[j] = scoreOf(at[j], row, key + j);
     maximum = std::max(maximum, at[j]);
   }
   if (maximum == negativeInfinity) { // none of these keys is seen, and none before was
@@ -155,10 +171,11 @@ void BlockWorker::store(const RowBlock &block) {
 }
 
 void BlockWorker::run(const RowBlock &block) {
-  loadQueries(block);
   int64_t group = result.rows[block.first] / problem.seqQ;
-  int64_t batch = group / problem.heads;
-  int64_t kvHead = group % problem.heads / (problem.heads / problem.kvHeads);
+  batch = group / problem.heads;
+  head = group % problem.heads;
+  loadQueries(block);
+  int64_t kvHead = head / (problem.heads / problem.kvHeads);
   int64_t kvBase = (batch * problem.kvHeads + kvHead) * problem.seqKv;
   // Rows are ascending, and so are both ends of what they see.
   KeyRange seen{problem.visibleKeys(position(block, 0)).begin,
@@ -192,7 +209,8 @@ static std::vector<RowBlock> makeBlocks(const std::vector<int64_t> &rows, int64_
 
 ForwardReference attention::computeReference(const ForwardProblem &problem,
                                              const ForwardInputs &inputs, std::vector<int64_t> rows,
-                                             unsigned threads, const Progress &progress) {
+                                             unsigned threads, const Progress &progress,
+                                             const ScoreRules *rules) {
   ForwardReference result;
   result.rows = std::move(rows);
   result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
@@ -203,7 +221,7 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {
-        BlockWorker(problem, inputs, table, result).run(blocks[blocks.size() - 1 - item]);
+        BlockWorker(problem, inputs, table, rules, result).run(blocks[blocks.size() - 1 - item]);
       },
       "reference", progress);
   return result;

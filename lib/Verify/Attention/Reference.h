@@ -33,9 +33,11 @@ std::vector<int64_t> chooseRows(const ForwardProblem &problem, int64_t limit, ui
 int64_t defaultRowLimit(const ForwardProblem &problem);
 
 /// Computes the reference of `rows` (ascending) on `threads` threads (0: all cores).
+/// `rules`: what the problem's modifications do; null if it has none.
 ForwardReference computeReference(const ForwardProblem &problem, const ForwardInputs &inputs,
                                   std::vector<int64_t> rows, unsigned threads = 0,
-                                  const Progress &progress = nullptr);
+                                  const Progress &progress = nullptr,
+                                  const ScoreRules *rules = nullptr);
 
 /// A kernel's result, dense [batch, head, query, dim] and [batch, head, query].
 struct ForwardOutputs {

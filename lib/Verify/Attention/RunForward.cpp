@@ -32,12 +32,14 @@ public:
 private:
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
+  Status makeRules();
   void verify();
 
   const ForwardProblem &problem;
   const ForwardOptions &options;
 
   ForwardInputs inputs;
+  std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
   ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
   ForwardReport report;
 };
@@ -51,17 +53,34 @@ verify::Contents Runner::roomFor(Outcome outcome) {
   return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
 }
 
+Status Runner::makeRules() {
+  if (problem.modifications.empty() || !options.verify)
+    return Status::success();
+  if (!options.scoreRules)
+    return unsupported("the problem '" + problem.describe() +
+                       "' has modifications, which nothing here interprets; run it without verifying");
+  Result<std::shared_ptr<const ScoreRules>> made = options.scoreRules(problem, inputs.captured);
+  if (!made.ok())
+    return made.error();
+  rules = *made;
+  return Status::success();
+}
+
 Status Runner::prepare() {
   if (Status status = placeWorkspace(problemVariables(problem)); !status.ok())
     return status;
   report.workspaceBytes = workspaceBytes();
   say("generating data");
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
+  if (Status status = makeRules(); !status.ok())
+    return status;
   Clock::time_point start = Clock::now();
   say("uploading");
-  if (Status status =
-          place({{"q", bytesOf(inputs.q)}, {"k", bytesOf(inputs.k)}, {"v", bytesOf(inputs.v)}});
-      !status.ok())
+  verify::Contents contents = {
+      {"q", bytesOf(inputs.q)}, {"k", bytesOf(inputs.k)}, {"v", bytesOf(inputs.v)}};
+  for (auto &[name, bytes] : inputs.capturedBytes)
+    contents[name] = bytes;
+  if (Status status = place(std::move(contents)); !status.ok())
     return status;
   report.uploadSeconds = secondsSince(start);
   manifest::Addresses placed = addresses();
@@ -72,7 +91,8 @@ void Runner::verify() {
   Clock::time_point start = Clock::now();
   int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
   ForwardReference reference = computeReference(
-      problem, inputs, chooseRows(problem, limit, options.seed), options.threads, options.progress);
+      problem, inputs, chooseRows(problem, limit, options.seed), options.threads, options.progress,
+      rules.get());
   report.referenceSeconds = secondsSince(start);
   start = Clock::now();
   say("comparing");
@@ -135,9 +155,6 @@ Result<ForwardReport> attention::runForward(runtime::Device &device,
                                             const ForwardOptions &options) {
   if (launches.empty())
     return invalidInput("a run needs a kernel at least");
-  if (problem.bias)
-    return unsupported("the problem '" + problem.describe() +
-                       "' adds a bias to the scores, which no kernel does; run it without");
   return Runner(device, problem, options).run(launches);
 }
 

@@ -20,6 +20,9 @@ namespace hocket::attention {
 
 struct ForwardOptions : verify::RunOptions {
   DataKind data = DataKind::Normal;
+  /// Makes what the reference does with modifications (lib/Reference/ScoreInterpreter.h); a problem that
+  /// has some cannot be verified without.
+  MakeScoreRules scoreRules;
   /// `inspect` executes the whole launch once more: verify what it leaves in O and LSE, too.
   bool verifyInspected = false;
 };

@@ -21,24 +21,29 @@ attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 
 // -----
 
-// expected-error @below {{mask of 'window' cannot be expanded yet; use mask(causal) or mask(none)}}
-attn.forward @window element_type(bf16) head_dim(128) mask(window(127, 0)) schedule(@s)
-
-// -----
-
-// expected-error @below {{'score_mod' of 'capped' cannot be expanded yet; remove the region to compile without it}}
-attn.forward @capped element_type(bf16) head_dim(128) schedule(@s) score_mod {
-^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+// expected-error @below {{'capped' has 'score_mod', which takes scaled scores, and 'fast_scale', which leaves them in other units; remove one of them}}
+attn.forward @capped element_type(bf16) head_dim(128) fast_scale schedule(@s) score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   attn.yield %score : f32
 }
 
 // -----
 
-// expected-error @below {{'mask_mod' of 'masked' cannot be expanded yet; remove the region to compile without it}}
-attn.forward @masked element_type(bf16) head_dim(128) schedule(@s) mask_mod {
-^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
-  %true = arith.constant true
-  attn.yield %true : i1
+// expected-error @below {{'sunk' has a sink and is split, which would count the sink in each slice; compute it with one slice}}
+attn.forward @sunk element_type(bf16) head_dim(128) split sink schedule(@s)
+
+// -----
+
+// Two modifications that mean different things by one name.
+attn.forward @both element_type(bf16) head_dim(128) schedule(@sequential) score_mod(@a, @b)
+attn.score_mod @a(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %table: tensor<?xf32> {attn.sizes = ["heads"]}) {
+  attn.yield %score : f32
+}
+// expected-error @below {{captures 'table' as '!tile.view<?xbf16>', which is captured as '!tile.view<?xf32>', too}}
+attn.score_mod @b(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %table: tensor<?xbf16> {attn.sizes = ["heads"]}) {
+  attn.yield %score : f32
 }
 
 // -----

@@ -2,13 +2,14 @@
 // RUN: hocket-opt %s --convert-tile-to-rocdl -split-input-file | FileCheck %s
 // RUN: sed s/gfx950/gfx942/ %s | hocket-opt --convert-tile-to-rocdl -split-input-file | FileCheck %s --check-prefix=GFX942
 
-// A row's number is a scalar, and what is computed of it alone stays one; columns are vectors.
+// A row's number is a scalar, and what is computed of it alone stays one; columns are vectors, two elements at a time.
 // CHECK-LABEL: llvm.func @broadcasts
 // CHECK: %[[EXP:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"(%{{.*}}) : (f32) -> f32
-// CHECK: %[[SPREAD:.*]] = vector.broadcast %[[EXP]] : f32 to vector<16xf32>
-// CHECK: arith.mulf %{{.*}}, %[[SPREAD]] : vector<16xf32>
-// CHECK: arith.extf %{{.*}} : vector<16xbf16> to vector<16xf32>
-// CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xbf16>
+// CHECK: %[[SPREAD:.*]] = vector.broadcast %[[EXP]] : f32 to vector<2xf32>
+// CHECK: arith.mulf %{{.*}}, %[[SPREAD]] : vector<2xf32>
+// CHECK: arith.extf %{{.*}} : vector<2xbf16> to vector<2xf32>
+// CHECK: arith.truncf %{{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK: vector.from_elements {{.*}} : vector<16xbf16>
 // CHECK-NOT: tile.
 tile.kernel @broadcasts() target("gfx950") waves(1) {
   %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
@@ -30,8 +31,11 @@ tile.kernel @broadcasts() target("gfx950") waves(1) {
 // Coordinates: the lane's part and the origin once, then a constant for each register and block.
 // CHECK-LABEL: llvm.func @coordinates
 // CHECK: %[[ROW:.*]] = arith.addi %{{.*}}, %{{.*}} : i32
-// CHECK: arith.constant dense<[0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27]> : vector<16xi32>
-// CHECK: arith.constant dense<[32, 33, 34, 35, 40, 41, 42, 43, 48, 49, 50, 51, 56, 57, 58, 59]> : vector<16xi32>
+// CHECK: arith.constant dense<[0, 1]> : vector<2xi32>
+// CHECK: arith.constant dense<[2, 3]> : vector<2xi32>
+// CHECK: arith.constant dense<[8, 9]> : vector<2xi32>
+// CHECK: arith.constant dense<[32, 33]> : vector<2xi32>
+// CHECK: arith.constant dense<[58, 59]> : vector<2xi32>
 tile.kernel @coordinates(%n: i32) target("gfx950") waves(1) {
   %x = tile.map() at(%r = %n, %c) -> !tile.frag<64x32xi32, acc> {
     %s = arith.addi %r, %c : i32
@@ -100,4 +104,40 @@ tile.kernel @waves(%n: i32) target("gfx950") waves(4) {
     %d = tile.reduce_waves max %c at(1024) : !tile.rows<32xf32>
     scf.yield %d : !tile.rows<32xf32>
   }
+}
+
+// -----
+
+// A condition is a branch that computes nothing where it is 0; behind it wait states for what matrix instructions wrote.
+// CHECK-LABEL: llvm.func @where
+// CHECK: %{{.*}}:2 = scf.if %{{.*}} -> (vector<16xf32>, vector<16xf32>) {
+// CHECK: rocdl.s.nop
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
+// CHECK: } else {
+// CHECK-NEXT: scf.yield
+tile.kernel @where(%n: i32) target("gfx950") waves(1) {
+  %x = tile.fill 1.0 : !tile.frag<64x32xf32, acc>
+  %zero = arith.constant 0 : i32
+  %if = arith.cmpi sgt, %n, %zero : i32
+  %y = tile.map(%e = %x : !tile.frag<64x32xf32, acc>) when(%if) -> !tile.frag<64x32xf32, acc> {
+    %s = arith.addf %e, %e : f32
+    tile.yield %s : f32
+  }
+}
+
+// -----
+
+// A table: an offset for each element, which is beyond the descriptor where an index is beyond the extent.
+// CHECK-LABEL: llvm.func @looks_up
+// CHECK: rocdl.make.buffer.rsrc
+// CHECK: %[[WITHIN:.*]] = arith.cmpi ult
+// CHECK: arith.select %[[WITHIN]], %{{.*}}, %{{.*}} : i32
+// CHECK: rocdl.raw.ptr.buffer.load
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+tile.kernel @looks_up(%v: !tile.view<?x?xbf16>, %head: i32) target("gfx950") waves(1) {
+  %i = tile.map() at(%r, %c) -> !tile.frag<32x32xi32, acc> {
+    %d = arith.subi %r, %c : i32
+    tile.yield %d : i32
+  }
+  %y = tile.gather %v[%head, %i] : <?x?xbf16>, i32, !tile.frag<32x32xi32, acc> -> !tile.frag<32x32xf32, acc>
 }

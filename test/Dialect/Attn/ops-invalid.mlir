@@ -50,44 +50,124 @@ attn.forward @backwards element_type(bf16) head_dim(128) mask(window(-1, ?))
 
 // -----
 
-// expected-error @below {{'score_mod' takes ('f32', 'i32', 'i32', 'i32', 'i32'): the score, the batch, the head, the query and the key}}
-attn.forward @few_arguments element_type(bf16) head_dim(128) score_mod {
-^bb0(%score: f32):
+// expected-error @below {{must take the score, the batch, the head, the query and the key ('f32', 'i32', 'i32', 'i32', 'i32') first}}
+attn.score_mod @m(%score: f32) {
   attn.yield %score : f32
 }
 
 // -----
 
-// expected-error @below {{'mask_mod' takes ('i32', 'i32', 'i32', 'i32'): the batch, the head, the query and the key}}
-attn.forward @score_in_mask element_type(bf16) head_dim(128) mask_mod {
-^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+// expected-error @below {{must take the batch, the head, the query and the key ('i32', 'i32', 'i32', 'i32') first}}
+attn.mask_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   %true = arith.constant true
   attn.yield %true : i1
 }
 
 // -----
 
-// expected-error @below {{'score_mod' must end in 'attn.yield' of 'f32'}}
-attn.forward @wrong_yield element_type(bf16) head_dim(128) score_mod {
-^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+// expected-error @below {{must end in 'attn.yield' of 'f32'}}
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   %true = arith.constant true
   attn.yield %true : i1
 }
 
 // -----
 
-// expected-error @below {{'mask_mod' must end in 'attn.yield' of 'i1'}}
-attn.forward @score_yield element_type(bf16) head_dim(128) mask_mod {
-^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
+// expected-error @below {{must end in 'attn.yield' of 'i1'}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {
   %zero = arith.constant 0.0 : f32
   attn.yield %zero : f32
 }
 
 // -----
 
-// expected-error @below {{empty block: expect at least a terminator}}
-attn.forward @empty_block element_type(bf16) head_dim(128) mask_mod {
-^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
+// expected-error @below {{captures 'f64', expected f32, i32 or a ranked tensor}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: f64) {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+// expected-error @below {{captures 'tensor<?xf64>', expected a tensor of f32, f16, bf16, i32, i8 or i1 whose extents are all '?'}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<?xf64> {attn.sizes = ["heads"]}) {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+// expected-error @below {{captures 'tensor<4xf32>', expected a tensor of f32, f16, bf16, i32, i8 or i1 whose extents are all '?'}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<4xf32> {attn.sizes = ["heads"]}) {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+// expected-error @below {{captures 'x', whose 'attn.sizes' must be 2 expressions, one for each dimension}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<?x?xf32> {attn.sizes = ["heads"]}) {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+// expected-error @below {{captures argument 4 without saying what it is; name it after a variable of the problem, or add 'attn.value'}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %0: i32) {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<?x?xf32> {attn.sizes = ["heads", "seq_q"]}) {
+  // expected-error @below {{has 1 indices for 'tensor<?x?xf32>', expected one for each dimension}}
+  %r = attn.read %x[%head] : tensor<?x?xf32> -> f32
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<?xf32> {attn.sizes = ["heads"]}) {
+  // expected-error @below {{reads 'i32' from 'tensor<?xf32>', expected its element type, f32 for bf16 and f16, or i32 for i8}}
+  %r = attn.read %x[%head] : tensor<?xf32> -> i32
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {
+  // expected-error @below {{may not stand in a modification; use ops of 'arith' and 'math', 'scf.if' and 'attn.read'}}
+  %r = tile.fill 1.0 : !tile.rows<32xf32>
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %c: i32) {
+  // expected-error @below {{may not stand in a modification; use ops of 'arith' and 'math', 'scf.if' and 'attn.read'}}
+  scf.for %i = %key to %head step %query : i32 {
+  }
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
+// expected-error @below {{names @nobody, which is no 'attn.score_mod' of the module}}
+attn.forward @lonely element_type(bf16) head_dim(128) score_mod(@nobody)
+
+// -----
+
+// expected-error @below {{names @m, which is no 'attn.score_mod' of the module}}
+attn.forward @other_kind element_type(bf16) head_dim(128) score_mod(@m)
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {
+  %true = arith.constant true
+  attn.yield %true : i1
 }
 
 // -----
@@ -108,14 +188,13 @@ attn.forward @twice element_type(f16) head_dim(128)
 
 tile.kernel @yields(%n: i32) target("gfx950") waves(1) {
   %zero = arith.constant 0.0 : f32
-  // expected-error @below {{'attn.yield' op expects parent op 'attn.forward'}}
+  // expected-error @below {{'attn.yield' op expects parent op to be one of 'attn.score_mod, attn.mask_mod'}}
   attn.yield %zero : f32
 }
 
 // -----
 
-attn.forward @empty_yield element_type(bf16) head_dim(128) mask_mod {
-^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
+attn.mask_mod @empty_yield(%batch: i32, %head: i32, %query: i32, %key: i32) {
   // expected-error @below {{requires a single operand}}
   "attn.yield"() : () -> ()
 }

@@ -35,28 +35,51 @@ attn.combine @fold element_type(bf16) head_dim(64) waves(4)
 // CHECK: attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
 attn.combine @fold_all element_type(f16) head_dim(128) lse waves(1)
 
-// CHECK: attn.forward @modified element_type(bf16) head_dim(128) score_mod {
-// CHECK-NEXT: ^bb0(%[[SCORE:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32):
+// Modifications: what is captured is bound to its name, which is printed.
+// CHECK: attn.forward @modified element_type(bf16) head_dim(128) sink score_mod(@twice, @alibi) mask_mod(@near){{$}}
+attn.forward @modified element_type(bf16) head_dim(128) score_mod(@twice, @alibi) sink mask_mod(@near)
+
+// CHECK: attn.score_mod @twice(%[[SCORE:.*]]: f32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32, %{{.*}}: i32) {
+// CHECK: arith.addf %[[SCORE]], %[[SCORE]]
 // CHECK: attn.yield %{{.*}} : f32
-// CHECK: mask_mod {
-// CHECK-NEXT: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[QUERY:.*]]: i32, %[[KEY:.*]]: i32):
-// CHECK: arith.cmpi sle, %[[KEY]], %[[QUERY]]
-// CHECK: attn.yield %{{.*}} : i1
-attn.forward @modified element_type(bf16) head_dim(128) score_mod {
-^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+attn.score_mod @twice(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   %double = arith.addf %score, %score : f32
   attn.yield %double : f32
-} mask_mod {
-^bb0(%batch: i32, %head: i32, %query: i32, %key: i32):
-  %seen = arith.cmpi sle, %key, %query : i32
-  attn.yield %seen : i1
 }
 
-// The example of the op's documentation.
-// CHECK: attn.forward @soft_cap
-attn.forward @soft_cap element_type(bf16) head_dim(128) mask(causal) lse score_mod {
-^bb0(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32):
+// CHECK: attn.mask_mod @near({{.*}}, %{{.*}}: i32 {attn.value = "reach"}, %[[FLAGS:.*]]: tensor<?xi1> {attn.bind = "flags", attn.sizes = ["seq_kv"]}) {
+// CHECK: attn.read %[[FLAGS]][%{{.*}}] : tensor<?xi1> -> i1
+// CHECK: scf.if
+attn.mask_mod @near(%batch: i32, %head: i32, %query: i32, %key: i32, %reach: i32,
+    %flags: tensor<?xi1> {attn.sizes = ["seq_kv"]}) {
+  %distance = arith.subi %query, %key : i32
+  %seen = arith.cmpi sle, %distance, %reach : i32
+  %flag = attn.read %flags[%key] : tensor<?xi1> -> i1
+  %both = scf.if %flag -> i1 {
+    scf.yield %seen : i1
+  } else {
+    scf.yield %flag : i1
+  }
+  attn.yield %both : i1
+}
+
+// The examples of the documentation.
+// CHECK: attn.forward @capped
+attn.forward @capped element_type(bf16) head_dim(128) mask(causal) lse score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   %cap = arith.constant 5.000000e+01 : f32
   %limited = arith.minimumf %score, %cap : f32
   attn.yield %limited : f32
+}
+// CHECK: attn.score_mod @alibi
+attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %slopes: tensor<?xf32> {attn.sizes = ["heads"]}, %shift: i32 {attn.value = "seq_kv - seq_q"}) {
+  %slope = attn.read %slopes[%head] : tensor<?xf32> -> f32
+  %diagonal = arith.addi %query, %shift : i32
+  %distance = arith.subi %diagonal, %key : i32
+  %steps = arith.sitofp %distance : i32 to f32
+  %length = math.absf %steps : f32
+  %penalty = arith.mulf %slope, %length : f32
+  %result = arith.subf %score, %penalty : f32
+  attn.yield %result : f32
 }

@@ -89,7 +89,7 @@ tile.kernel @yields_too_few(%s: f32) target("gfx950") waves(1) {
 
 tile.kernel @region_arguments(%s: f32) target("gfx950") waves(1) {
   // expected-error @below {{region takes other types than the elements of its inputs and, with 'at', two i32}}
-  %y = "tile.map"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  %y = "tile.map"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%e: i32):
     tile.yield %e : i32
   }) : (f32) -> i32
@@ -99,7 +99,7 @@ tile.kernel @region_arguments(%s: f32) target("gfx950") waves(1) {
 
 tile.kernel @origin_alone(%s: f32, %n: i32) target("gfx950") waves(1) {
   // expected-error @below {{has an origin of coordinates, but no coordinates}}
-  %y = "tile.map"(%s, %n) <{operandSegmentSizes = array<i32: 1, 1, 0>}> ({
+  %y = "tile.map"(%s, %n) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>}> ({
   ^bb0(%e: f32):
     tile.yield %e : f32
   }) : (f32, i32) -> f32
@@ -109,7 +109,7 @@ tile.kernel @origin_alone(%s: f32, %n: i32) target("gfx950") waves(1) {
 
 tile.kernel @no_yield(%s: f32) target("gfx950") waves(1) {
   // expected-error @below {{region must end in 'tile.yield'}}
-  %y = "tile.map"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0>}> ({
+  %y = "tile.map"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
   ^bb0(%e: f32):
     llvm.unreachable
   }) : (f32) -> f32
@@ -324,4 +324,54 @@ tile.kernel @in_a_loop_of_tiles(%n: i32) target("gfx950") waves(4) {
     }
     tile.yield %next : !tile.rows<32xf32>
   }
+}
+
+// -----
+
+tile.kernel @condition_without_input(%c: i32) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %if = arith.cmpi eq, %c, %zero : i32
+  // expected-error @below {{has a condition, and no input 0 of type '!tile.rows<32xf32>', which result 0 is where the condition is 0}}
+  %y = tile.map() when(%if) -> !tile.rows<32xf32> {
+    %one = arith.constant 1.0 : f32
+    tile.yield %one : f32
+  }
+}
+
+// -----
+
+tile.kernel @gathers_numbers(%v: !tile.view<?xf32>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{has the same indices for all elements; load the number with 'tile.load'}}
+  %y = tile.gather %v[%n] : <?xf32>, i32 -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @gathers_few(%v: !tile.view<?x?xf32>) target("gfx950") waves(1) {
+  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  // expected-error @below {{has 1 indices for a view of rank 2, expected one for each dimension}}
+  %y = tile.gather %v[%i] : <?x?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @gathers_floats(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
+  %i = tile.fill 1.0 : !tile.rows<32xf32>
+  // expected-error @below {{index 0 is '!tile.rows<32xf32>', expected i32 or}}
+  %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xf32> -> !tile.rows<32xf32>
+}
+
+// -----
+
+tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
+  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for bf16 and f16, or i32 for i8}}
+  %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xi32>
+}
+
+// -----
+
+tile.kernel @jumps_along_columns(%v: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{jumps over tiles, which rings of a view's rows alone can}}
+  %r = tile.ring %v[%n] jump(%n after %n) by_columns : <?x?xbf16> -> <64x64xbf16>
 }

@@ -141,7 +141,7 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
       {"head-dim-v", [](ForwardProblem &p) { p.headDimV = 64; }},
       {"mask", [](ForwardProblem &p) { p.visibility = Visibility(kNobodysMask); }},
       {"fast-scale", [](ForwardProblem &p) { p.fastScale = true; }},
-      {"bias", [](ForwardProblem &p) { p.bias = true; }},
+      {"modifications", [](ForwardProblem &p) { p.sink = true; }},
       {"seq-q", [](ForwardProblem &p) { p.seqQ = 4097; }},
       {"seq-kv", [](ForwardProblem &p) { p.seqKv = 5000; }},
       {"heads", [](ForwardProblem &p) { p.heads = 9'000'000, p.kvHeads = 3; }},
@@ -168,16 +168,16 @@ TEST(Kernels, EveryRuleNamesItsFieldAndHasARepair) {
 
 TEST(Kernels, OptionsMultiplyVariantsAndNameThem) {
   Result<KernelRegistry> registry =
-      parse(entryText("a", 1, "1", R"("head_dims": [[128, 64]], "bias": [false, true])"));
+      parse(entryText("a", 1, "1", R"("head_dims": [[128, 64]], "fast_scale": [false, true])"));
   ASSERT_TRUE(registry.ok()) << registry.error().message;
   std::vector<std::string> names;
   for (const KernelVariant &variant : registry->kernels().front().variants())
     names.push_back(registry->kernels().front().variantName(variant));
   EXPECT_EQ(names, (std::vector<std::string>{
-                       "a_d128x64_bf16_none", "a_d128x64_bf16_none_bias",
-                       "a_d128x64_bf16_none_lse", "a_d128x64_bf16_none_lse_bias",
-                       "a_d128x64_bf16_causal", "a_d128x64_bf16_causal_bias",
-                       "a_d128x64_bf16_causal_lse", "a_d128x64_bf16_causal_lse_bias"}));
+                       "a_d128x64_bf16_none", "a_d128x64_bf16_none_fast",
+                       "a_d128x64_bf16_none_lse", "a_d128x64_bf16_none_lse_fast",
+                       "a_d128x64_bf16_causal", "a_d128x64_bf16_causal_fast",
+                       "a_d128x64_bf16_causal_lse", "a_d128x64_bf16_causal_lse_fast"}));
 }
 
 TEST(Kernels, ProfilesSelectVariants) {
@@ -227,11 +227,11 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
     {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
               HasSubstr("arch must be one of the kernel's"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": [0])"))),
-              HasSubstr("expected true or false at registry.kernels[0].bias[0]"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": true)"))),
-              HasSubstr("expected a list at registry.kernels[0].bias"));
-  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "bias": [])"))),
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "fast_scale": [0])"))),
+              HasSubstr("expected true or false at registry.kernels[0].fast_scale[0]"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "fast_scale": true)"))),
+              HasSubstr("expected a list at registry.kernels[0].fast_scale"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "fast_scale": [])"))),
               HasSubstr("one of its lists is empty"));
   EXPECT_THAT(errorOf(parse(entryText("a b", 1, "1"))),
               HasSubstr("expected letters, digits and underscores"));

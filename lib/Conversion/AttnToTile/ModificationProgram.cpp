@@ -1,0 +1,335 @@
+// Modifications as code on tiles.
+#include "ModificationProgram.h"
+
+#include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/RegionOps.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace hocket;
+
+/// Positions and captured numbers stay below this in size, so that sums of a few of them do not wrap.
+static constexpr int64_t kMaxPosition = int64_t(1) << 28;
+
+/// Both sides of a branch are computed, since neither has side effects, and selected from.
+static void removeBranches(Operation *op) {
+  SmallVector<scf::IfOp> branches;
+  op->walk([&](scf::IfOp branch) { branches.push_back(branch); }); // inner ones first
+  for (scf::IfOp branch : branches) {
+    OpBuilder builder(branch);
+    auto inlined = [&](Region &region) {
+      Operation *yield = region.front().getTerminator();
+      SmallVector<Value> values(yield->getOperands());
+      yield->erase();
+      branch->getBlock()->getOperations().splice(branch->getIterator(),
+                                                 region.front().getOperations());
+      return values;
+    };
+    SmallVector<Value> thenValues = inlined(branch.getThenRegion());
+    SmallVector<Value> elseValues = inlined(branch.getElseRegion());
+    for (auto [result, a, b] : llvm::zip_equal(branch.getResults(), thenValues, elseValues))
+      result.replaceAllUsesWith(
+          arith::SelectOp::create(builder, branch.getLoc(), branch.getCondition(), a, b));
+    branch.erase();
+  }
+}
+
+ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores)
+    : op(op), copy(op->clone()), scores(scores) {
+  removeBranches(copy.get());
+  body = &copy.get()->getRegion(0).front();
+  bool isScore = isa<attn::ScoreModOp>(op);
+  first = isScore ? 1 : 0;
+  auto function = cast<FunctionOpInterface>(copy.get());
+  unsigned own = first + 4;
+  for (unsigned index = own; index != body->getNumArguments(); ++index) {
+    Type type = body->getArgument(index).getType();
+    StringRef key = isa<RankedTensorType>(type) ? "attn.bind" : "attn.value";
+    captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type});
+  }
+  for (BlockArgument argument : body->getArguments())
+    spans[argument] = Span::Uniform;
+  if (isScore)
+    spans[body->getArgument(0)] = Span::Both;
+  spans[query()] = Span::Rows;
+  spans[key()] = Span::Keys;
+  for (Operation &inner : body->without_terminator()) {
+    Span span = Span::Uniform;
+    for (Value operand : inner.getOperands())
+      span = span | spans.lookup(operand);
+    for (Value result : inner.getResults())
+      spans[result] = span;
+  }
+}
+
+ModificationProgram::~ModificationProgram() = default;
+
+Span ModificationProgram::spanOf(Value value) const { return spans.lookup(value); }
+
+/// Tensors of i1 are bytes in memory.
+static Type storedType(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
+  MLIRContext *context = op->getContext();
+  auto function = cast<FunctionOpInterface>(copy.get());
+  for (const Capture &capture : captures) {
+    StringRef name = capture.name.getValue();
+    auto tensor = dyn_cast<RankedTensorType>(capture.type);
+    Type type = capture.type;
+    if (tensor)
+      type = tile::ViewType::get(context, tensor.getShape(), storedType(tensor.getElementType()));
+    if (Type asked = frame.typeOf(name)) {
+      if (asked != type)
+        return op->emitOpError() << "captures '" << name << "' as " << type
+                                 << ", which is captured as " << asked << ", too";
+      continue;
+    }
+    if (!tensor) {
+      frame.addScalar(type, name);
+      if (type.isInteger(32))
+        frame.require("max(" + name + ", 0 - (" + name + ")) <= " + Twine(kMaxPosition),
+                      "'" + name + "' may be at most " + Twine(kMaxPosition) + " in size");
+      continue;
+    }
+    Tensor bound{name, {}, {}};
+    auto sizes = function.getArgAttrOfType<ArrayAttr>(capture.argument, "attn.sizes");
+    for (auto [dimension, size] : llvm::enumerate(sizes.getAsRange<StringAttr>())) {
+      bound.sizes.push_back(size.getValue());
+      if (static_cast<int64_t>(dimension) + 1 != tensor.getRank())
+        bound.strides.push_back(
+            StringAttr::get(context, name + "_stride_" + Twine(dimension)).getValue());
+    }
+    frame.addTensor(type, bound);
+  }
+  frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxPosition),
+                "seq_q and seq_kv may be at most " + Twine(kMaxPosition) + " with modifications");
+  return success();
+}
+
+void ModificationProgram::bindArguments(const KernelFrame &frame) {
+  for (const Capture &capture : captures)
+    arguments[body->getArgument(capture.argument)] = frame.argument(capture.name.getValue());
+}
+
+Type ModificationProgram::typeFor(Span span, Type element) const {
+  switch (span) {
+  case Span::Uniform:
+    return element;
+  case Span::Rows:
+    return tile::rowsOf(scores, element);
+  case Span::Keys:
+    return tile::columnsOf(scores, element);
+  case Span::Both:
+    return tile::FragType::get(element.getContext(), scores.getShape(), element,
+                               scores.getRegisterLayout());
+  }
+  llvm_unreachable("all spans are handled");
+}
+
+/// What `op` reads, in the places that it differs in.
+Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
+                                const ScorePlace &place) {
+  Value view = arguments.lookup(op.getTensor());
+  Type element = storedType(op.getResult().getType());
+  Span span = spanOf(op.getResult());
+  Type type = typeFor(span, element);
+  // The dimensions along which rows, and keys, follow one another; others must be numbers.
+  std::optional<int64_t> rows, keys;
+  bool isDirect = true;
+  for (auto [dimension, index] : llvm::enumerate(op.getIndices())) {
+    if (spanOf(index) == Span::Uniform)
+      continue;
+    std::optional<int64_t> &along = index == query() ? rows : keys;
+    isDirect &= (index == query() || index == key()) && !along;
+    along = dimension;
+  }
+  int64_t last = op.getIndices().size() - 1;
+  if (rows && keys)
+    isDirect &= *keys == last;
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices()) {
+    if (isDirect && spanOf(index) != Span::Uniform)
+      indices.push_back(index == query() ? place.row : place.key);
+    else
+      indices.push_back(materialise(builder, index, place));
+  }
+  if (!isDirect)
+    return tile::GatherOp::create(builder, type, view, indices);
+  std::optional<int64_t> along = rows ? rows : keys;
+  auto attribute = along ? builder.getI64IntegerAttr(*along) : IntegerAttr();
+  return tile::LoadOp::create(builder, type, view, indices, attribute);
+}
+
+Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
+                                       const ScorePlace &place) {
+  if (Value known = prepared.lookup(value))
+    return known;
+  if (Value argument = arguments.lookup(value))
+    return argument;
+  if (value == body->getArgument(first))
+    return place.batch;
+  if (value == body->getArgument(first + 1))
+    return place.head;
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+    return arith::ConstantOp::create(builder, constant.getValue());
+  if (auto op = value.getDefiningOp<attn::ReadOp>())
+    return read(builder, op, place);
+  return map(builder, typeFor(spanOf(value), value.getType()), value, Value(), Value(), Value(),
+             /*hides=*/false, place);
+}
+
+Value ModificationProgram::number(ExpansionBuilder &builder, Value value, const ScorePlace &place) {
+  if (Value known = prepared.lookup(value))
+    return known;
+  Value made = materialise(builder, value, place);
+  prepared[value] = made;
+  return made;
+}
+
+void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &place) {
+  for (auto op : body->getOps<attn::ReadOp>()) {
+    Span span = spanOf(op.getResult());
+    if (span == Span::Uniform || span == Span::Rows)
+      if (!prepared.contains(op.getResult())) {
+        Value value = read(builder, op, place);
+        prepared[op.getResult()] = value;
+      }
+  }
+}
+
+/// What `wanted` is made of: the region's ops but reads, in order, and what they take from outside.
+static void findSlice(Block &body, Value wanted, llvm::SetVector<Value> &leaves,
+                      SmallVectorImpl<Operation *> &ops) {
+  llvm::DenseSet<Operation *> needed;
+  auto need = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && !isa<attn::ReadOp>(op))
+      needed.insert(op);
+    else
+      leaves.insert(value);
+  };
+  need(wanted);
+  for (Operation &op : llvm::reverse(body.without_terminator()))
+    if (needed.contains(&op))
+      for (Value operand : op.getOperands())
+        need(operand);
+  for (Operation &op : body.without_terminator())
+    if (needed.contains(&op))
+      ops.push_back(&op);
+}
+
+Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wanted, Value scoreValue,
+                               Value scale, Value condition, bool hides, const ScorePlace &place) {
+  llvm::SetVector<Value> leaves;
+  SmallVector<Operation *> ops;
+  findSlice(*body, wanted, leaves, ops);
+  bool isScore = first == 1;
+  bool usesPlace = leaves.contains(query()) || leaves.contains(key());
+  SmallVector<Value> inputs;
+  if (scoreValue)
+    inputs.push_back(scoreValue);
+  if (scale)
+    inputs.push_back(scale);
+  SmallVector<Value> inner; // the leaves that are inputs
+  for (Value leaf : leaves) {
+    if (leaf == query() || leaf == key() || (isScore && leaf == body->getArgument(0)))
+      continue;
+    inner.push_back(leaf);
+    inputs.push_back(materialise(builder, leaf, place));
+  }
+  Span span = scoreValue ? Span::Both : spanOf(wanted);
+  bool hasRows = span == Span::Rows || span == Span::Both;
+  bool hasKeys = span == Span::Keys || span == Span::Both;
+  auto result = tile::MapOp::create(builder, TypeRange(type), inputs,
+                                    usesPlace && hasRows ? place.row : Value(),
+                                    usesPlace && hasKeys ? place.key : Value(), condition,
+                                    usesPlace);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = result.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  IRMapping mapping;
+  unsigned next = 0;
+  Value score;
+  if (scoreValue)
+    score = block.getArgument(next++);
+  Value modified = score;
+  if (scale)
+    modified = arith::MulFOp::create(builder, score, block.getArgument(next++));
+  if (isScore)
+    mapping.map(body->getArgument(0), modified);
+  for (Value leaf : inner) {
+    Value value = block.getArgument(next++);
+    if (leaf.getType().isInteger(1) && !value.getType().isInteger(1)) {
+      Value zero = arith::ConstantOp::create(builder, builder.getI8IntegerAttr(0));
+      value = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, value, zero);
+    }
+    mapping.map(leaf, value);
+  }
+  if (usesPlace) {
+    mapping.map(query(), block.addArgument(builder.getI32Type(), builder.getLoc()));
+    mapping.map(key(), block.addArgument(builder.getI32Type(), builder.getLoc()));
+  }
+  for (Operation *op : ops)
+    builder.clone(*op, mapping);
+  Value value = mapping.lookup(wanted);
+  if (hides) {
+    Value hidden = builder.constant(-std::numeric_limits<float>::infinity());
+    value = arith::SelectOp::create(builder, value, score, hidden);
+  }
+  tile::YieldOp::create(builder, ValueRange(value));
+  return result.getResult(0);
+}
+
+Value ModificationProgram::modify(ExpansionBuilder &builder, Value scoreValue, Value scale,
+                                  const ScorePlace &place) {
+  return map(builder, scores, yielded(), scoreValue, scale, Value(), /*hides=*/false, place);
+}
+
+Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value condition,
+                                const ScorePlace &place) {
+  return map(builder, scores, yielded(), scoreValue, Value(), condition, /*hides=*/true, place);
+}
+
+attn::MaskModOp hocket::createWindow(OpBuilder &builder, Location loc, std::optional<int64_t> left,
+                                     std::optional<int64_t> right) {
+  Type i32 = builder.getI32Type();
+  SmallVector<Type> types(5, i32);
+  SmallVector<DictionaryAttr> attributes(5, builder.getDictionaryAttr({}));
+  attributes.back() = builder.getDictionaryAttr(
+      builder.getNamedAttr("attn.value", builder.getStringAttr("seq_kv - seq_q")));
+  auto op = attn::MaskModOp::create(
+      builder, loc, "window", builder.getFunctionType(types, builder.getI1Type()),
+      builder.getArrayAttr(SmallVector<Attribute>(attributes.begin(), attributes.end())),
+      ArrayAttr());
+  OpBuilder::InsertionGuard guard(builder);
+  Block &block = op.getBody().emplaceBlock();
+  for (Type type : types)
+    block.addArgument(type, loc);
+  builder.setInsertionPointToStart(&block);
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)).getResult();
+  };
+  Value beside = arith::AddIOp::create(builder, loc, block.getArgument(2), block.getArgument(4));
+  Value key = block.getArgument(3), seen;
+  auto both = [&](arith::CmpIPredicate predicate, Value bound) {
+    Value holds = arith::CmpIOp::create(builder, loc, predicate, key, bound);
+    seen = seen ? arith::AndIOp::create(builder, loc, seen, holds).getResult() : holds;
+  };
+  if (left)
+    both(arith::CmpIPredicate::sge,
+         arith::SubIOp::create(builder, loc, beside, constant(std::min(*left, kMaxPosition))));
+  if (right)
+    both(arith::CmpIPredicate::sle,
+         arith::AddIOp::create(builder, loc, beside, constant(std::min(*right, kMaxPosition))));
+  attn::YieldOp::create(builder, loc, seen);
+  return op;
+}

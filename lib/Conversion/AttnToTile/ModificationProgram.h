@@ -1,0 +1,92 @@
+// A modification of scores or a mask as code on tiles.
+//
+// Every value of its region is the same for a whole workgroup, differs from row to row, from key to
+// key, or from element to element. What is read of captured tensors is loaded as widely as that
+// allows: numbers and rows once, in front of the loop; columns and fragments for each tile; what lies
+// anywhere is gathered. The rest is one `tile.map`.
+#pragma once
+
+#include "ExpansionBuilder.h"
+#include "KernelFrame.h"
+
+#include "Attn/IR/Attn.h"
+
+namespace hocket {
+
+/// What a value differs with; each of two bits.
+enum class Span : unsigned { Uniform = 0, Rows = 1, Keys = 2, Both = 3 };
+inline Span operator|(Span a, Span b) {
+  return static_cast<Span>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
+/// Where the elements of a wave's scores stand (i32).
+struct ScorePlace {
+  mlir::Value batch, head;
+  mlir::Value row; ///< the wave's first query
+  mlir::Value key; ///< the tile's first key
+};
+
+class ModificationProgram {
+public:
+  /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
+  ModificationProgram(mlir::Operation *op, tile::FragType scores);
+  ~ModificationProgram();
+  ModificationProgram(const ModificationProgram &) = delete;
+
+  mlir::Operation *operation() const { return op; }
+  /// Asks for what the region captures. An error where another one asked for something else by the
+  /// same name.
+  mlir::LogicalResult addArguments(KernelFrame &frame);
+  /// The kernel's arguments are there.
+  void bindArguments(const KernelFrame &frame);
+  /// Emits, in front of the loop, what all tiles need; `place.key` is not asked for.
+  void prepare(ExpansionBuilder &builder, const ScorePlace &place);
+
+  /// The modified scores; `scale` (null: none) is what the raw ones are multiplied by first.
+  mlir::Value modify(ExpansionBuilder &builder, mlir::Value scores, mlir::Value scale,
+                     const ScorePlace &place);
+  /// The scores, -inf where the region says that the key is not seen. Left alone where `condition`
+  /// is 0.
+  mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value condition,
+                   const ScorePlace &place);
+
+  // What the analysis of masks asks.
+  mlir::Block &block() const { return *body; }
+  mlir::Value query() const { return body->getArgument(first + 2); }
+  mlir::Value key() const { return body->getArgument(first + 3); }
+  Span spanOf(mlir::Value value) const;
+  /// A value that is the same for the whole workgroup, as a number of the kernel.
+  mlir::Value number(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
+  mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
+
+private:
+  struct Capture {
+    unsigned argument;
+    mlir::StringAttr name; ///< of the tensor, or the expression that a number is
+    mlir::Type type;
+  };
+
+  mlir::Type typeFor(Span span, mlir::Type element) const;
+  mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
+  mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
+  mlir::Value map(ExpansionBuilder &builder, mlir::Type type, mlir::Value wanted,
+                  mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
+                  const ScorePlace &place);
+
+  mlir::Operation *op;
+  mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
+  mlir::Block *body = nullptr;
+  unsigned first = 0; ///< number of the argument that is the batch
+  tile::FragType scores;
+  llvm::SmallVector<Capture> captures;
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments; ///< of the region, as the kernel's
+  llvm::DenseMap<mlir::Value, Span> spans;
+  llvm::DenseMap<mlir::Value, mlir::Value> prepared; ///< the same in every tile
+};
+
+/// The mask of keys from `left` before to `right` behind the diagonal that ends at the bottom right; nothing: no
+/// end. In the module of `at`.
+attn::MaskModOp createWindow(mlir::OpBuilder &builder, mlir::Location loc,
+                             std::optional<int64_t> left, std::optional<int64_t> right);
+
+} // namespace hocket

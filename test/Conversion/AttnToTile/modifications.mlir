@@ -1,0 +1,77 @@
+// Modifications as maps, what they read, and which tiles are visited.
+// RUN: hocket-opt %s --split-input-file --convert-attn-to-tile | FileCheck %s
+
+// What is the same for a workgroup, and for a row, is loaded in front of the loop; columns and fragments in it. What
+// lies at computed places is gathered.
+// CHECK-LABEL: tile.kernel @reads
+// CHECK-SAME: %slopes: !tile.view<?xf32> {tile.bind = "slopes", tile.sizes = ["heads"], tile.strides = []}
+// CHECK-SAME: %bias: !tile.view<?x?xbf16> {tile.bind = "bias", tile.sizes = ["seq_q", "seq_kv"], tile.strides = ["bias_stride_0"]}
+// CHECK-SAME: %soft_cap: f32 {tile.bind = "soft_cap"}
+// CHECK: tile.load %slopes[%head] : <?xf32> -> f32
+// CHECK: tile.load %{{.*}}[%wave_row] along(0) : <?xi32> -> !tile.rows<32xi32>
+// CHECK: tile.for_tiles
+// CHECK: tile.step @mask
+// CHECK-DAG: %[[COLUMNS:.*]] = tile.load %{{.*}}[%{{.*}}] along(0) : <?xf32> -> !tile.columns<64xf32, acc>
+// CHECK-DAG: %[[FRAGMENT:.*]] = tile.load %bias[%wave_row, %{{.*}}] along(0) : <?x?xbf16> -> <64x32xf32, acc>
+// CHECK-DAG: %[[DISTANCE:.*]] = tile.map() at(%{{.*}} = %wave_row, %{{.*}} = %{{.*}}) -> !tile.frag<64x32xi32, acc>
+// CHECK-DAG: tile.gather %{{.*}}[%[[DISTANCE]]] : <?xf32>, !tile.frag<64x32xi32, acc> -> !tile.frag<64x32xf32, acc>
+// CHECK: tile.map(%{{.*}} = %{{.*}} : !tile.frag<64x32xf32, acc>, %{{.*}} = %scale : f32,
+// CHECK: tile.mask
+attn.forward @reads element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@all)
+attn.score_mod @all(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %slopes: tensor<?xf32> {attn.sizes = ["heads"]}, %rows: tensor<?xi32> {attn.sizes = ["seq_q"]},
+    %columns: tensor<?xf32> {attn.sizes = ["seq_kv"]}, %bias: tensor<?x?xbf16> {attn.sizes = ["seq_q", "seq_kv"]},
+    %table: tensor<?xf32> {attn.sizes = ["seq_q"]}, %soft_cap: f32) {
+  %a = attn.read %slopes[%head] : tensor<?xf32> -> f32
+  %b = attn.read %rows[%query] : tensor<?xi32> -> i32
+  %c = attn.read %columns[%key] : tensor<?xf32> -> f32
+  %d = attn.read %bias[%query, %key] : tensor<?x?xbf16> -> f32
+  %distance = arith.subi %query, %key : i32
+  %e = attn.read %table[%distance] : tensor<?xf32> -> f32
+  %f = arith.sitofp %b : i32 to f32
+  %g = arith.addf %a, %c : f32
+  %h = arith.addf %d, %e : f32
+  %i = arith.addf %f, %g : f32
+  %j = arith.addf %h, %i : f32
+  %k = arith.mulf %j, %soft_cap : f32
+  %l = arith.addf %score, %k : f32
+  attn.yield %l : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// A window is one range of tiles: K and V begin with its first, and tiles are masked unless they are known to be whole.
+// CHECK-LABEL: tile.kernel @window
+// CHECK: "mask_left == 100 && mask_right == 20"
+// CHECK: tile.slice_rows %k from
+// CHECK-NOT: jump
+// CHECK: tile.for_tiles
+// CHECK: tile.step @mask
+// CHECK: tile.mask
+// CHECK: %[[CUT:.*]] = arith.xori %{{.*}}, %true
+// CHECK: tile.map({{.*}}) at({{.*}}) when(%[[CUT]]) -> !tile.frag<64x32xf32, acc>
+// CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+attn.forward @window element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) mask(window(100, 20))
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Two ranges are visited without what lies between. The sink is added behind the loop.
+// CHECK-LABEL: tile.kernel @two_ranges
+// CHECK: %[[K:.*]] = tile.ring %{{.*}} jump(%[[BY:.*]] after %[[AT:.*]]) : <?x?x?x64xbf16>
+// CHECK: tile.for_tiles
+// CHECK-NOT: cut_right
+// CHECK: tile.step @mask
+// CHECK: arith.cmpi sge, %t, %[[AT]]
+// CHECK: tile.load %sink[%head]
+// CHECK: math.exp2
+// CHECK: tile.normalize
+attn.forward @two_ranges element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) sink mask_mod(@m)
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %n: i32) {
+  %near = arith.cmpi sge, %key, %query : i32
+  %first = arith.cmpi slt, %key, %n : i32
+  %seen = arith.ori %near, %first : i1
+  attn.yield %seen : i1
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

@@ -1,0 +1,207 @@
+// Random combinations of modifications, masks, shapes, schedules and chips: what a kernel computes must be what the
+// interpreter of the regions says, and checked execution must find nothing.
+//
+// HOCKET_RANDOM_MODIFICATIONS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Problems.h"
+#include "Reference/ScoreInterpreter.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr uint64_t kDefaultCount = 24, kDefaultSeed = 20261122;
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
+  template <typename T> T of(std::initializer_list<T> values) {
+    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
+  }
+  int64_t length() {
+    return oneIn(2) ? of<int64_t>({1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 257, 512})
+                    : between(1, 700);
+  }
+
+private:
+  std::mt19937_64 random;
+};
+
+uint64_t fromEnvironment(const char *name, uint64_t fallback) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+/// A predicate of comparisons of random sums of query and key, joined at random.
+std::string randomPredicate(Draw &draw) {
+  std::string text = "attn.mask_mod @random(%batch: i32, %head: i32, %query: i32, %key: i32, "
+                     "%shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n";
+  int64_t count = draw.between(1, 4);
+  for (int64_t i = 0; i != count; ++i) {
+    std::string n = std::to_string(i);
+    auto line = [&](const std::string &name, const std::string &op) {
+      text += "  %" + name + n + " = " + op + "\n";
+    };
+    line("c", "arith.constant " + std::to_string(draw.between(-200, 400)) + " : i32");
+    line("f", "arith.constant " + std::to_string(draw.between(1, 3)) + " : i32");
+    line("d", "arith.constant " + std::to_string(draw.of<int64_t>({1, 32, 64, 100, 128})) + " : i32");
+    line("q", draw.oneIn(2) ? "arith.addi %query, %shift : i32" : "arith.muli %query, %f" + n + " : i32");
+    std::string key = "%key";
+    if (draw.oneIn(4)) {
+      line("k", "arith.divsi %key, %d" + n + " : i32");
+      key = "%k" + n;
+    }
+    if (draw.oneIn(3)) {
+      line("l", "arith.subi " + key + ", %q" + n + " : i32");
+      line("r", "arith.addi %c" + n + ", %f" + n + " : i32");
+    } else {
+      line("l", "arith.addi " + key + ", %f" + n + " : i32");
+      line("r", "arith.addi %q" + n + ", %c" + n + " : i32");
+    }
+    line("p", "arith.cmpi " + draw.of<std::string>({"sle", "slt", "sge", "sgt", "eq", "ne"}) + ", %l" + n +
+                  ", %r" + n + " : i32");
+    if (i == 0) {
+      line("s", "arith.ori %p0, %p0 : i1");
+      continue;
+    }
+    std::string before = std::to_string(i - 1);
+    if (draw.oneIn(4)) {
+      line("t", "arith.constant true");
+      line("n", "arith.xori %p" + n + ", %t" + n + " : i1");
+    } else {
+      line("n", "arith.andi %p" + n + ", %p" + n + " : i1");
+    }
+    line("s", draw.of<std::string>({"arith.andi", "arith.ori"}) + " %s" + before + ", %n" + n + " : i1");
+  }
+  return text + "  attn.yield %s" + std::to_string(count - 1) + " : i1\n}\n";
+}
+
+void addShipped(ForwardProblem &problem, const char *name) {
+  Result<Modification> modification = shippedModification(name);
+  ASSERT_TRUE(modification.ok()) << modification.error().message;
+  problem.modifications.push_back(*modification);
+}
+
+void addScores(ForwardProblem &problem, Draw &draw) {
+  if (draw.oneIn(4)) {
+    problem.numbers["soft_cap"] = static_cast<double>(draw.between(1, 60)) / 2;
+    addShipped(problem, "soft_cap");
+  }
+  if (draw.oneIn(4))
+    addShipped(problem, draw.of<const char *>({"alibi", "alibi_vertical"}));
+  if (draw.oneIn(4)) {
+    addShipped(problem, problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    problem.capturedExtents["bias"] = {draw.oneIn(2) ? 1 : problem.batch,
+                                       draw.oneIn(2) ? 1 : problem.heads,
+                                       draw.oneIn(3) ? 1 : problem.seqQ, problem.seqKv};
+  }
+  if (draw.oneIn(6)) {
+    problem.numbers["max_distance"] = static_cast<double>(draw.between(0, 300));
+    addShipped(problem, "relative_bias");
+  }
+}
+
+void addMasks(ForwardProblem &problem, Draw &draw) {
+  if (draw.oneIn(3)) {
+    problem.numbers["window_left"] = static_cast<double>(draw.between(-1, 200));
+    problem.numbers["window_right"] = static_cast<double>(draw.between(-1, 80));
+    bool hasSinks = draw.oneIn(2);
+    if (hasSinks)
+      problem.numbers["sink_tokens"] = static_cast<double>(draw.between(0, 150));
+    addShipped(problem, hasSinks ? "window_with_sinks" : "window");
+  }
+  if (draw.oneIn(6)) {
+    problem.numbers["prefix"] = static_cast<double>(draw.between(0, 300));
+    addShipped(problem, "prefix");
+  }
+  if (draw.oneIn(6))
+    addShipped(problem, draw.of<const char *>({"documents", "causal_top_left", "causal", "chunked"}));
+  if (draw.oneIn(3)) {
+    std::string text = randomPredicate(draw);
+    Result<std::vector<Modification>> own = parseModifications(text, "random");
+    ASSERT_TRUE(own.ok()) << own.error().message << text;
+    problem.modifications.push_back(own->front());
+  }
+}
+
+ForwardProblem drawProblem(Draw &draw) {
+  ForwardProblem problem;
+  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.batch = draw.between(1, 2);
+  problem.kvHeads = draw.between(1, 2);
+  problem.heads = problem.kvHeads * draw.between(1, 2);
+  problem.headDim = problem.headDimV = draw.of<int64_t>({128, 128, 64, 72, 256});
+  problem.seqQ = draw.length();
+  problem.seqKv = draw.length();
+  problem.visibility = draw.oneIn(3) ? Visibility::causal() : Visibility();
+  problem.wantLse = draw.oneIn(2);
+  problem.sink = draw.oneIn(4);
+  if (draw.oneIn(4))
+    problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
+  if (!problem.sink && draw.oneIn(6))
+    problem.tuning.numSplits = draw.between(2, 4);
+  return problem;
+}
+
+/// What is drawn runs as the registry would have it, or with a schedule that is drawn as well.
+void runOne(uint64_t seed) {
+  Draw draw(seed);
+  ForwardProblem problem = drawProblem(draw);
+  addScores(problem, draw);
+  addMasks(problem, draw);
+  SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
+  ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+  if (problem.tuning.isSplit())
+    problem.tuning.numSplits = 1; // two launches are RunForward's own test
+  CompileOptions options;
+  options.target = target;
+  Result<ForwardKernel> kernel = Error{ErrorKind::NotFound, "no schedule was tried"};
+  std::vector<std::string> schedules = {"sequential", "double_buffer", "dual_wave"};
+  std::rotate(schedules.begin(), schedules.begin() + draw.between(0, 2), schedules.end());
+  if (target != "gfx950")
+    schedules = {"register_pipeline", "sequential"};
+  // Registers may forbid a schedule, never all of them: the last has small tiles.
+  for (const std::string &schedule : schedules) {
+    options.schedule = schedule;
+    if (!kernel.ok())
+      kernel = compileForward(problem, options);
+  }
+  options.waves = 4;
+  options.kvTile = 32;
+  options.schedule = "sequential";
+  if (!kernel.ok())
+    kernel = compileForward(problem, options);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  ForwardOptions run;
+  run.interleavings = 2;
+  run.check = true;
+  run.seed = seed;
+  run.data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Rising, DataKind::OneHot});
+  run.scoreRules = reference::interpretModifications;
+  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
+  Result<ForwardReport> report = runForward(
+      *device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, run);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->passed()) << toText(*report);
+}
+} // namespace
+
+TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_MODIFICATIONS", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
+    runOne(first + i);
+}
