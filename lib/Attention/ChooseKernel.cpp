@@ -3,12 +3,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::attention;
-namespace json = llvm::json;
 
 std::string Candidate::reason() const {
   if (!broken.empty()) {
@@ -149,35 +147,5 @@ std::string KernelChoice::explain(const ForwardProblem &problem) const {
   for (const Candidate &candidate : candidates)
     out << (candidate.chosen ? "  * " : "    ") << llvm::left_justify(candidate.kernel->name, 28)
         << ' ' << candidate.reason() << '\n';
-  return text;
-}
-
-std::string KernelChoice::toJson(const ForwardProblem &problem) const {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("problem", problem.describe());
-    out.attribute("kernel", kernel ? json::Value(kernel->name) : json::Value(nullptr));
-    out.attributeArray("candidates", [&] {
-      for (const Candidate &candidate : candidates)
-        out.object([&] {
-          out.attribute("kernel", candidate.kernel->name);
-          out.attribute("priority", candidate.kernel->priority);
-          out.attribute("chosen", candidate.chosen);
-          out.attribute("supported", candidate.broken.empty());
-          out.attribute("pays", candidate.pays);
-          out.attributeArray("broken", [&] {
-            for (const BrokenRule &rule : candidate.broken)
-              out.object([&] {
-                out.attribute("field", rule.field);
-                out.attribute("text", rule.text);
-              });
-          });
-          out.attribute("reason", candidate.reason());
-        });
-    });
-  });
-  stream << '\n';
   return text;
 }

@@ -15,7 +15,7 @@ using llvm::StringRef;
 static Status checkAssembly(StringRef text, const std::string &name) {
   for (StringRef directive : {".include", ".incbin"})
     if (text.contains_insensitive(directive))
-      return invalidInput(name + ": error: '" + directive.str() +
+      return invalidInput(name + ": '" + directive.str() +
                           "' is not followed; put the file's content in place of the directive");
   return checkRecursion(text, name, Language::Assembly);
 }
@@ -25,7 +25,7 @@ static Status checkAssembly(StringRef text, const std::string &name) {
 static Status checkConstraints(const llvm::InlineAsm &assembly, const std::string &name) {
   std::string constraints = assembly.getConstraintString().str();
   auto refused = [&](const std::string &why) {
-    return invalidInput(name + ": error: constraints '" + constraints + "' are not possible: " +
+    return invalidInput(name + ": constraints '" + constraints + "' are not possible: " +
                         why + "; see 'Inline Assembler Expressions' in LLVM's language reference");
   };
   if (llvm::Error error = llvm::InlineAsm::verify(assembly.getFunctionType(), constraints))

@@ -228,7 +228,7 @@ Error Scan::failure(const llvm::Twine &message) const {
   StringRef before = text.take_front(position);
   size_t start = before.rfind('\n') + 1; // npos + 1 is 0
   return invalidInput((name + ":" + llvm::Twine(before.count('\n') + 1) + ":" +
-                       llvm::Twine(position - start + 1) + ": error: " + message)
+                       llvm::Twine(position - start + 1) + ": " + message)
                           .str());
 }
 

@@ -214,26 +214,42 @@ hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes) {
   return hocket_plan_buffer_bytes(plan, "workspace", bytes);
 }
 
-hocket_status hocket_plan_launches(hocket_plan plan, size_t *count) {
+/// How many `list`s a plan has.
+template <class List>
+static hocket_status countOf(hocket_plan plan, size_t *count, const List &list) {
   return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
     Status status = checkPointer(count, "count");
     if (status.ok())
-      *count = entry.plan->launches().size();
+      *count = list(*entry.plan).size();
     return status;
   });
 }
 
-hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name) {
+/// The name of the one with this index, which lives as long as the plan; `what` it is for messages.
+template <class List, class Member>
+static hocket_status nameOf(hocket_plan plan, const char *what, size_t index, const char **name,
+                            const List &list, Member member) {
   return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
     if (Status status = checkPointer(name, "name"); !status.ok())
       return status;
-    std::span<const PlannedLaunch> launches = entry.plan->launches();
-    if (launch >= launches.size())
-      return invalidInput("launch " + std::to_string(launch) + " does not exist, the plan has " +
-                          std::to_string(launches.size()));
-    *name = launches[launch].kernel.c_str();
+    auto &&all = list(*entry.plan);
+    if (index >= all.size())
+      return invalidInput(what + (" " + std::to_string(index)) + " does not exist, the plan has " +
+                          std::to_string(all.size()));
+    *name = (all[index].*member).c_str();
     return Status::success();
   });
+}
+
+static constexpr auto launchesOf = [](const ForwardPlan &plan) { return plan.launches(); };
+static constexpr auto buffersOf = [](const ForwardPlan &plan) { return plan.buffers(); };
+
+hocket_status hocket_plan_launches(hocket_plan plan, size_t *count) {
+  return countOf(plan, count, launchesOf);
+}
+
+hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name) {
+  return nameOf(plan, "launch", launch, name, launchesOf, &PlannedLaunch::kernel);
 }
 
 hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uint64_t *bytes) {
@@ -255,25 +271,11 @@ hocket_status hocket_plan_buffer_bytes(hocket_plan plan, const char *buffer, uin
 }
 
 hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count) {
-  return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
-    Status status = checkPointer(count, "count");
-    if (status.ok())
-      *count = entry.plan->buffers().size();
-    return status;
-  });
+  return countOf(plan, count, buffersOf);
 }
 
 hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name) {
-  return with(plans(), plan, [&](const PlanEntry &entry) -> Status {
-    if (Status status = checkPointer(name, "name"); !status.ok())
-      return status;
-    std::span<const BufferNeed> needs = entry.plan->buffers();
-    if (buffer >= needs.size())
-      return invalidInput("buffer " + std::to_string(buffer) + " does not exist, the plan has " +
-                          std::to_string(needs.size()));
-    *name = needs[buffer].name.c_str();
-    return Status::success();
-  });
+  return nameOf(plan, "buffer", buffer, name, buffersOf, &BufferNeed::name);
 }
 
 static Result<Buffers> readBuffers(const hocket_forward_buffers *given) {

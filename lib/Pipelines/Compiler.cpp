@@ -40,18 +40,30 @@
 using namespace mlir;
 using namespace hocket;
 
-/// One line of a diagnostic: "file:line:col: error: message". Locations inside locations (an op
-/// made by a pass from another) name the first file place.
-static void printDiagnostic(llvm::raw_ostream &stream, Diagnostic &diagnostic, StringRef kind) {
+/// Locations inside locations (an op made by a pass from another) name the first file place.
+static CompileDiagnostic placed(Diagnostic &diagnostic) {
   FileLineColLoc place;
   diagnostic.getLocation()->walk([&](Location location) {
     place = dyn_cast<FileLineColLoc>(location);
     return place ? WalkResult::interrupt() : WalkResult::advance();
   });
-  if (place)
-    stream << place.getFilename().getValue() << ":" << place.getLine() << ":" << place.getColumn()
-           << ": ";
-  stream << kind << ": " << diagnostic.str() << "\n";
+  CompileDiagnostic result;
+  result.message = diagnostic.str();
+  if (place) {
+    result.file = place.getFilename().getValue().str();
+    result.line = place.getLine();
+    result.column = place.getColumn();
+  }
+  return result;
+}
+
+/// "file:line:col: ", and what kind of diagnostic it is.
+static std::string describe(const CompileDiagnostic &diagnostic, StringRef kind) {
+  std::string place;
+  if (!diagnostic.file.empty())
+    place = diagnostic.file + ":" + std::to_string(diagnostic.line) + ":" +
+            std::to_string(diagnostic.column) + ": ";
+  return place + kind.str() + diagnostic.message;
 }
 
 /// `error`, which came about in `stage`.
@@ -61,35 +73,39 @@ static Error inStage(Stage stage, Error error) {
 }
 
 namespace {
-/// Collects errors and their notes as text; nothing reaches stderr.
+/// Collects errors and their notes; nothing reaches stderr.
 class DiagnosticCollector {
 public:
   explicit DiagnosticCollector(MLIRContext *context)
       : handler(context, [this](Diagnostic &diagnostic) { return collect(diagnostic); }) {}
 
-  /// What was collected, or `fallback`.
-  Error error(StringRef fallback) {
-    std::string message = text;
-    if (text.empty())
-      message = (fallback.contains(": error: ") ? "" : "error: ") + fallback.str();
-    while (!message.empty() && message.back() == '\n')
-      message.pop_back();
+  /// What was collected, or `fallback`. The first line is the first error, as in any `Error`; those
+  /// after it say what they are.
+  Error error(StringRef fallback) const {
+    if (errors.empty())
+      return invalidInput(fallback.str());
+    std::string message;
+    for (const CompileDiagnostic &found : errors) {
+      message += message.empty() ? describe(found, "") : "\n" + describe(found, "error: ");
+      for (const CompileDiagnostic &note : found.notes)
+        message += "\n" + describe(note, "note: ");
+    }
     return invalidInput(message);
   }
+
+  std::vector<CompileDiagnostic> errors;
 
 private:
   LogicalResult collect(Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return success();
-    llvm::raw_string_ostream stream(text);
-    printDiagnostic(stream, diagnostic, "error");
+    CompileDiagnostic &error = errors.emplace_back(placed(diagnostic));
     for (Diagnostic &note : diagnostic.getNotes())
       if (!StringRef(note.str()).starts_with("see current operation"))
-        printDiagnostic(stream, note, "note");
+        error.notes.push_back(placed(note));
     return success();
   }
 
-  std::string text;
   ScopedDiagnosticHandler handler;
 };
 
@@ -102,7 +118,7 @@ public:
     context.printOpOnDiagnostic(false);
   }
 
-  Result<Compilation> run(std::optional<Stage> &failed) {
+  Result<Compilation> run(CompileFailure &failure) {
     if (options.to < options.from)
       return invalidInput("cannot go from stage '" + std::string(toString(options.from)) +
                           "' back to '" + std::string(toString(options.to)) + "'");
@@ -116,7 +132,7 @@ public:
       if (status.ok() && options.drawSchedule && stage == Stage::Clusters)
         status = draw();
       if (!status) {
-        failed = stage;
+        failure = {stage, std::move(diagnostics.errors)};
         return inStage(stage, status.error());
       }
       std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -237,14 +253,14 @@ Status Compiler::parseLlvm() {
   llvm::LLParser parser(sources.getMemoryBuffer(id)->getBuffer(), sources, diagnostic,
                         llvmModule.get(), /*Index=*/nullptr, llvmContext);
   if (parser.Run(/*UpgradeDebugInfo=*/false))
-    return invalidInput(llvm::formatv("{0}:{1}:{2}: error: {3}", name, diagnostic.getLineNo(),
+    return invalidInput(llvm::formatv("{0}:{1}:{2}: {3}", name, diagnostic.getLineNo(),
                                       diagnostic.getColumnNo() + 1, diagnostic.getMessage())
                             .str());
   std::string reason;
   llvm::raw_string_ostream stream(reason);
   if (llvm::verifyModule(*llvmModule, &stream))
     return invalidInput(name.str() +
-                        ": error: LLVM rejects the module: " + StringRef(reason).trim().str());
+                        ": LLVM rejects the module: " + StringRef(reason).trim().str());
   llvm::UpgradeDebugInfo(*llvmModule);
   return Status::success();
 }
@@ -483,11 +499,11 @@ std::string Compiler::textOf(Stage stage) {
 }
 
 Result<Compilation> hocket::compile(std::string_view text, std::string_view name,
-                                    const CompileOptions &options, std::optional<Stage> *failed) {
+                                    const CompileOptions &options, CompileFailure *failure) {
   std::optional<Result<Compilation>> result;
-  std::optional<Stage> failedIn;
-  runOnLargeStack([&] { result = Compiler(text, name, options).run(failedIn); });
-  if (failed)
-    *failed = failedIn;
+  CompileFailure failed;
+  runOnLargeStack([&] { result = Compiler(text, name, options).run(failed); });
+  if (failure)
+    *failure = std::move(failed);
   return *std::move(result);
 }

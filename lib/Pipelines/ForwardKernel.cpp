@@ -85,12 +85,8 @@ Result<CompiledKernel> hocket::compileForward(const attention::ForwardProblem &p
   whole.from = Stage::Attn;
   std::string name = "<" + forwardName(problem, problem.tuning.isSplit()) + ">";
   Result<CompiledKernel> kernel = compileKernel(describeForward(problem), name, whole);
-  if (!kernel.ok()) {
-    // Diagnostics without a place start with their severity; the caller has its own word for it.
-    llvm::StringRef message = kernel.error().message;
-    message.consume_front("error: ");
-    return Error{kernel.error().kind, message.str()};
-  }
+  if (!kernel.ok())
+    return kernel;
   if (Status status =
           manifest::checkRequirements(kernel->manifest, attention::problemVariables(problem));
       !status)

@@ -35,6 +35,9 @@ static double powerOfTwo(double x) { return std::exp2(x); }
 static double exponential(double x) { return std::exp(x); }
 static double logarithm(double x) { return std::log(x); }
 static double binaryLogarithm(double x) { return std::log2(x); }
+static double decimalLogarithm(double x) { return std::log10(x); }
+static double logarithmOfOnePlus(double x) { return std::log1p(x); }
+static double exponentialMinusOne(double x) { return std::expm1(x); }
 static double root(double x) { return std::sqrt(x); }
 static double reciprocalRoot(double x) { return 1 / std::sqrt(x); }
 static double hyperbolicTangent(double x) { return std::tanh(x); }
@@ -54,6 +57,33 @@ static Number log(const Number *x, ElementType, ElementType to, int64_t) {
 static Number log2(const Number *x, ElementType, ElementType to, int64_t) {
   return function<binaryLogarithm>(x[0], to, {3, 0});
 }
+static Number log10(const Number *x, ElementType, ElementType to, int64_t) {
+  return function<decimalLogarithm>(x[0], to, {3, 0});
+}
+static Number log1p(const Number *x, ElementType, ElementType to, int64_t) {
+  return function<logarithmOfOnePlus>(x[0], to, {5, 0});
+}
+static Number expm1(const Number *x, ElementType, ElementType to, int64_t) {
+  return function<exponentialMinusOne>(x[0], to, {4, 0});
+}
+
+/// Monotone in both numbers where the first is positive; elsewhere nothing is known of inexact ones.
+static Number power(const Number *x, ElementType, ElementType to, int64_t) {
+  constexpr double kUlps = 2;
+  double value = std::pow(x[0].value, x[1].value), error = 0;
+  if (x[0].error != 0 || x[1].error != 0) {
+    if (!(x[0].value - x[0].error > 0) || !std::isfinite(x[1].value))
+      return {value, kAnything};
+    for (double a : {x[0].value - x[0].error, x[0].value + x[0].error})
+      for (double b : {x[1].value - x[1].error, x[1].value + x[1].error})
+        error = std::max(error, std::fabs(std::pow(a, b) - value));
+  }
+  if (std::isfinite(value))
+    error += kUlps * ulpOf(ElementType::F32, value);
+  Number wide = rounded(ElementType::F32, value, error);
+  return rounded(to, wide.value, wide.error);
+}
+
 static Number sqrt(const Number *x, ElementType, ElementType to, int64_t) {
   return function<root>(x[0], to, {});
 }
@@ -123,6 +153,7 @@ static Number whole(const Number *x, ElementType, ElementType to, int64_t) {
 static double upwards(double x) { return std::ceil(x); }
 static double downwards(double x) { return std::floor(x); }
 static double towardsZero(double x) { return std::trunc(x); }
+static double awayFromZero(double x) { return std::round(x); }
 static double toEven(double x) { return std::nearbyint(x); }
 
 ElementFunction hocket::reference::mathFunction(std::string_view name) {
@@ -131,6 +162,10 @@ ElementFunction hocket::reference::mathFunction(std::string_view name) {
       .Case("math.exp", exp)
       .Case("math.log", log)
       .Case("math.log2", log2)
+      .Case("math.log10", log10)
+      .Case("math.log1p", log1p)
+      .Case("math.expm1", expm1)
+      .Case("math.powf", power)
       .Case("math.sqrt", sqrt)
       .Case("math.rsqrt", rsqrt)
       .Case("math.tanh", tanh)
@@ -143,6 +178,7 @@ ElementFunction hocket::reference::mathFunction(std::string_view name) {
       .Case("math.ceil", whole<upwards>)
       .Case("math.floor", whole<downwards>)
       .Case("math.trunc", whole<towardsZero>)
+      .Case("math.round", whole<awayFromZero>)
       .Case("math.roundeven", whole<toEven>)
       .Default(nullptr);
 }

@@ -62,7 +62,7 @@ GridSchedule scheduleGrid(const TimeParameters &parameters, unsigned xcds, unsig
                           unsigned resident, const std::vector<double> &cyclesOf);
 
 std::string toText(const GridTime &grid);
-/// One JSON object with a final newline.
-std::string toJson(const GridTime &grid);
+/// Members of a JSON object (docs/HocketRun.md has them).
+void writeMembers(llvm::json::OStream &out, const GridTime &grid);
 
 } // namespace hocket::sim

@@ -21,6 +21,10 @@
 #include <string_view>
 #include <vector>
 
+namespace llvm::json {
+class OStream;
+}
+
 namespace hocket::sim {
 
 /// Where an instruction issues to. `Internal` ones are dealt with at the wave's instruction buffer
@@ -160,8 +164,8 @@ TimingSummary summarize(const TimedRun &run);
 
 /// A short report for people; every figure is a prediction and is called one.
 std::string toText(const TimedRun &run, const TimingSummary &summary);
-/// One JSON object with a final newline (docs/HocketRun.md has the fields).
-std::string toJson(const TimedRun &run, const TimingSummary &summary);
+/// Members of a JSON object (docs/HocketRun.md has them); `events` of `run` are not looked at.
+void writeMembers(llvm::json::OStream &out, const TimedRun &run, const TimingSummary &summary);
 /// The events in Chrome's trace format, for ui.perfetto.dev: one track a wave and one a unit.
 /// Microseconds of the trace are cycles.
 std::string toTrace(const TimedRun &run);

@@ -17,7 +17,7 @@ json::Value verify::finiteValue(double value) {
   return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
 }
 
-std::string verify::jsonObject(const std::function<void(json::OStream &)> &write) {
+std::string verify::jsonObject(const JsonMembers &write) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream, 2);
@@ -191,7 +191,8 @@ void verify::outcomeLines(llvm::raw_ostream &out, const RunReport &report, bool 
   line(out, "result", report.passed() ? report.verified ? "right" : "not verified" : "WRONG");
 }
 
-std::string verify::reportJson(const RunReport &report, const ReportBody &body) {
+std::string verify::reportJson(const RunReport &report, const ReportBody &body,
+                               const JsonMembers &more) {
   return jsonObject([&](json::OStream &out) {
     writeVerdict(out, report);
     out.attributeObject("problem", [&] { body.problemMembers(out); });
@@ -203,6 +204,7 @@ std::string verify::reportJson(const RunReport &report, const ReportBody &body) 
     if (body.options.check)
       writeFindings(out, report.findings);
     body.last(out);
+    more(out);
   });
 }
 

@@ -2,6 +2,7 @@
 // (docs/HocketRun.md has the fields).
 #pragma once
 
+#include "Verify/JsonMembers.h"
 #include "Verify/KernelRun.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -19,7 +20,7 @@ namespace hocket::verify {
 llvm::json::Value finiteValue(double value);
 
 /// One JSON object with a final newline, whose members `write` writes.
-std::string jsonObject(const std::function<void(llvm::json::OStream &)> &write);
+std::string jsonObject(const JsonMembers &write);
 
 /// "passed", "verified", "output_hash" and "failures".
 void writeVerdict(llvm::json::OStream &out, const RunReport &report);
@@ -51,11 +52,12 @@ struct ReportBody {
   std::string_view data;
   const RunOptions &options;
   /// Members of the object "problem"; those that say which kernels ran; those at the end.
-  std::function<void(llvm::json::OStream &)> problemMembers, kernels, last;
+  JsonMembers problemMembers, kernels, last;
   /// Lines about errors, if the result was compared.
   std::function<void(llvm::raw_ostream &)> errorLines;
 };
-std::string reportJson(const RunReport &report, const ReportBody &body);
+/// `more` writes members of the caller's at the end.
+std::string reportJson(const RunReport &report, const ReportBody &body, const JsonMembers &more);
 std::string reportText(const RunReport &report, const ReportBody &body);
 
 } // namespace hocket::verify

@@ -9,6 +9,9 @@
 #include "hocket/Runtime/Finding.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <pybind11/stl.h>
 
 #include <numeric>
@@ -17,6 +20,15 @@ namespace py = pybind11;
 using namespace hocket;
 using namespace hocket::python;
 using runtime::LaunchReport;
+
+/// A JSON object with what `write` puts into it.
+static std::string jsonObject(llvm::function_ref<void(llvm::json::OStream &)> write) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream out(stream);
+  out.object([&] { write(out); });
+  return text;
+}
 
 namespace {
 /// A simulator with the kernel loaded and copies of the arguments in its memory.
@@ -186,8 +198,8 @@ py::dict python::predictKernel(const Kernel &kernel, const KernelArguments &argu
         const sim::TimingSummary summary = sim::summarize(*run);
         Prediction result;
         result.text = sim::toText(*run, summary) + sim::toText(*grid);
-        result.run = sim::toJson(*run, summary);
-        result.grid = sim::toJson(*grid);
+        result.run = jsonObject([&](llvm::json::OStream &out) { sim::writeMembers(out, *run, summary); });
+        result.grid = jsonObject([&](llvm::json::OStream &out) { sim::writeMembers(out, *grid); });
         result.microseconds = grid->microseconds;
         if (summary.hasSteady)
           if (Result<std::string> picture = sim::toPicture(*run, summary); picture.ok())

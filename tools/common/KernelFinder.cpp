@@ -136,12 +136,8 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
                                           const CompileOptions &options) {
   auto kernel =
       compiler->compile(describeForward(problem), "<" + problem.describe() + ">", options);
-  if (!kernel.ok()) {
-    // Diagnostics without a place start with their severity; the tool has its own word for it.
-    llvm::StringRef message = kernel.error().message;
-    message.consume_front("error: ");
-    return Error{kernel.error().kind, message.str()};
-  }
+  if (!kernel.ok())
+    return kernel.error();
   if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
       !status.ok())
     return status.error();

@@ -18,9 +18,7 @@ static bool progressShown = false;
 int run::fail(const Error &error) {
   clearProgress();
   llvm::outs().flush(); // a report before it stands before it
-  // What the compiler says of a place in a file has "error:" behind it.
-  bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
-  llvm::errs() << programName << ": " << (placed ? "" : "error: ") << error.message << '\n';
+  llvm::errs() << programName << ": error: " << error.message << '\n';
   return exitBadInput;
 }
 

@@ -6,7 +6,8 @@
 using namespace hocket;
 using namespace hocket::run;
 
-Result<double> run::readHangLimit(const Options &options, unsigned id) {
+/// --hang-limit; 0 if it is not there.
+static Result<double> readHangLimit(const Options &options, unsigned id) {
   if (!options.has(id))
     return 0.0;
   Result<double> seconds = options.real(id);
@@ -16,16 +17,14 @@ Result<double> run::readHangLimit(const Options &options, unsigned id) {
   return seconds;
 }
 
-Result<verify::RunOptions> run::readRunOptions(const Options &options, const RunOptionIds &ids) {
+Result<verify::RunOptions> run::readLaunchOptions(const Options &options,
+                                                  const LaunchOptionIds &ids) {
   Result<uint64_t> seed = options.seed(ids.seed);
   if (!seed.ok())
     return seed.error();
   Result<int64_t> interleavings = options.integer(ids.interleavings, 1, 1, 1 << 20);
   if (!interleavings.ok())
     return interleavings.error();
-  Result<int64_t> rows = options.integer(ids.checkRows, 0, 1, INT64_MAX);
-  if (!rows.ok())
-    return rows.error();
   Result<double> hang = readHangLimit(options, ids.hangLimit);
   if (!hang.ok())
     return hang.error();
@@ -33,10 +32,29 @@ Result<verify::RunOptions> run::readRunOptions(const Options &options, const Run
   result.hangSeconds = *hang;
   result.seed = *seed;
   result.interleavings = static_cast<unsigned>(*interleavings);
-  result.maxCheckedRows = *rows;
   result.check = options.has(ids.check);
-  result.verify = !options.has(ids.noVerify);
   result.progress = showProgress;
+  return result;
+}
+
+Status run::readInstructionLimit(const Options &options, unsigned id, verify::RunOptions &run) {
+  Result<int64_t> limit = options.integer(id, 0, 1, INT64_MAX);
+  if (!limit.ok())
+    return limit.error();
+  run.instructionLimit = static_cast<uint64_t>(*limit);
+  return Status::success();
+}
+
+Result<verify::RunOptions> run::readRunOptions(const Options &options, const RunOptionIds &ids) {
+  Result<verify::RunOptions> result =
+      readLaunchOptions(options, {ids.seed, ids.interleavings, ids.check, ids.hangLimit});
+  if (!result.ok())
+    return result;
+  Result<int64_t> rows = options.integer(ids.checkRows, 0, 1, INT64_MAX);
+  if (!rows.ok())
+    return rows.error();
+  result->maxCheckedRows = *rows;
+  result->verify = !options.has(ids.noVerify);
   return result;
 }
 

@@ -12,9 +12,16 @@ struct RunOptionIds {
   unsigned seed, interleavings, checkRows, check, hangLimit, noVerify, count;
 };
 
-/// --hang-limit; 0 if it is not there.
-Result<double> readHangLimit(const Options &options, unsigned id);
-/// Seeds, interleavings, verification; progress goes to the terminal.
+/// Those of any launch, with a reference or without.
+struct LaunchOptionIds {
+  unsigned seed, interleavings, check, hangLimit;
+};
+
+/// Seeds, interleavings, checks and limits; progress goes to the terminal.
+Result<verify::RunOptions> readLaunchOptions(const Options &options, const LaunchOptionIds &ids);
+/// --instruction-limit: 0 is the simulator's own.
+Status readInstructionLimit(const Options &options, unsigned id, verify::RunOptions &run);
+/// The same with verification.
 Result<verify::RunOptions> readRunOptions(const Options &options, const RunOptionIds &ids);
 /// --count: 0 is all.
 Result<uint64_t> readMutantCount(const Options &options, const RunOptionIds &ids);

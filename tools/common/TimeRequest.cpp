@@ -5,7 +5,9 @@
 
 #include "hocket/Runtime/File.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/JSON.h"
 
 #include <numeric>
 
@@ -73,43 +75,46 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   Result<sim::TimedRun> run = sim::timeWorkgroups(device, kernel, shape, kernarg, wanted);
   if (!run.ok())
     return run.error();
-  sim::TimingSummary summary = sim::summarize(*run);
-  const bool first = jsonReport.empty();
-  textReport += sim::toText(*run, summary);
-  if (first)
-    jsonReport = sim::toJson(*run, summary);
+  const sim::TimingSummary found = sim::summarize(*run);
+  textReport += sim::toText(*run, found);
   if (wholeGrid) {
     Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, wanted);
     if (!grid.ok())
       return grid.error();
     textReport += sim::toText(*grid);
-    if (first)
-      gridReport = sim::toJson(*grid);
-    else
-      furtherGrids.push_back(sim::toJson(*grid));
     predicted += grid->microseconds;
+    grids.push_back(*std::move(grid));
   }
-  if (!first)
+  if (first)
     return Status::success();
   if (!tracePath.empty())
     if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
       return status;
-  if (picturePath.empty())
-    return Status::success();
-  Result<std::string> picture = sim::toPicture(*run, summary);
-  return picture.ok() ? write(picturePath, *picture) : picture.error();
+  if (!picturePath.empty()) {
+    Result<std::string> picture = sim::toPicture(*run, found);
+    if (!picture.ok())
+      return picture.error();
+    if (Status status = write(picturePath, *picture); !status.ok())
+      return status;
+  }
+  run->events = {};
+  first = *std::move(run);
+  summary = found;
+  return Status::success();
 }
 
-std::string TimeRequest::addTo(const std::string &report) const {
-  StringRef body = StringRef(report).rtrim();
-  if (jsonReport.empty() || !body.consume_back("}"))
-    return report;
-  std::string result = (body.rtrim() + ",\n  \"time\": " + StringRef(jsonReport).rtrim()).str();
-  if (!gridReport.empty())
-    result += (",\n  \"grid\": " + StringRef(gridReport).rtrim()).str();
-  if (!furtherGrids.empty())
-    result += ",\n  \"further_grids\": [" + llvm::join(furtherGrids, ",") + "]";
-  if (!furtherGrids.empty())
-    result += ",\n  \"predicted_us\": " + std::to_string(predicted);
-  return result + "\n}\n";
+void TimeRequest::writeMembers(llvm::json::OStream &out) const {
+  if (!first)
+    return;
+  out.attributeObject("time", [&] { sim::writeMembers(out, *first, summary); });
+  if (grids.empty())
+    return;
+  out.attributeObject("grid", [&] { sim::writeMembers(out, grids.front()); });
+  if (grids.size() == 1)
+    return;
+  out.attributeArray("further_grids", [&] {
+    for (const sim::GridTime &grid : llvm::drop_begin(grids))
+      out.object([&] { sim::writeMembers(out, grid); });
+  });
+  out.attribute("predicted_us", predicted);
 }

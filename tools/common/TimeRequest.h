@@ -40,15 +40,18 @@ public:
   double microseconds() const { return predicted; }
   /// The report; empty if nothing was timed.
   const std::string &text() const { return textReport; }
-  /// `report`, a JSON object, with the members "time" and "grid" added if something was timed.
-  std::string addTo(const std::string &report) const;
+  /// The members "time" and "grid" of a report, and those of further launches; none if nothing was
+  /// timed.
+  void writeMembers(llvm::json::OStream &out) const;
 
 private:
   bool enabled = false, wholeGrid = false, all = false;
   sim::TimingOptions options;
   double predicted = 0;
-  std::string tracePath, picturePath, textReport, jsonReport, gridReport;
-  std::vector<std::string> furtherGrids; ///< of the launches behind the first
+  std::string tracePath, picturePath, textReport;
+  std::optional<sim::TimedRun> first; ///< launch, without its events
+  sim::TimingSummary summary;         ///< of the first launch
+  std::vector<sim::GridTime> grids;   ///< of all launches
 };
 
 } // namespace hocket::run

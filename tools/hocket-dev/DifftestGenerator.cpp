@@ -3,11 +3,19 @@
 
 #include "DifftestPrelude.h"
 
+#include <span>
+
 using namespace hocket::run;
 
 namespace {
 /// Scalar types of the generated code, and the letter of their variables.
 enum class Type { Word, Long, Float, Double, Half };
+
+/// What integers of one width are made of from others of it.
+struct IntegerForms {
+  std::span<const char *const> operators, functions, unary;
+  const char *shiftMask;
+};
 
 class Generator {
 public:
@@ -24,7 +32,9 @@ private:
     return z ^ (z >> 31);
   }
   unsigned below(unsigned n) { return static_cast<unsigned>(next() % n); }
-  template <size_t N> std::string pick(const char *const (&list)[N]) { return list[below(N)]; }
+  std::string pick(std::span<const char *const> list) {
+    return list[below(static_cast<unsigned>(list.size()))];
+  }
   Type anyType() {
     static constexpr Type weighted[] = {Type::Word,  Type::Word,   Type::Word,
                                         Type::Long,  Type::Long,   Type::Float,
@@ -37,6 +47,8 @@ private:
   }
   std::string constant(Type type);
   std::string expression(Type type, unsigned depth);
+  std::string integerForm(const IntegerForms &forms, unsigned choice, const std::string &a,
+                          const std::string &b);
   std::string word(unsigned depth);
   std::string wide(unsigned depth);
   std::string floating(Type type, unsigned depth);
@@ -102,6 +114,21 @@ std::string Generator::condition(unsigned depth) {
   return "(" + cast + "(" + a + ") " + pick(compares) + " " + cast + "(" + b + "))";
 }
 
+/// Of two operands; `choice` is one of six.
+std::string Generator::integerForm(const IntegerForms &forms, unsigned choice, const std::string &a,
+                                   const std::string &b) {
+  switch (choice) {
+  case 3:
+    return call(pick(forms.functions), a, b);
+  case 4:
+    return pick(forms.unary) + "(" + a + ")";
+  case 5:
+    return "((" + a + ") " + (below(2) ? "<<" : ">>") + " ((" + b + ") & " + forms.shiftMask + "))";
+  default:
+    return "(" + a + " " + pick(forms.operators) + " " + b + ")";
+  }
+}
+
 std::string Generator::word(unsigned depth) {
   static const char *const operators[] = {"+", "-", "*", "&", "|", "^", "+", "-"};
   static const char *const functions[] = {"udiv",
@@ -127,17 +154,10 @@ std::string Generator::word(unsigned depth) {
                                       "(u32)(u8)",
                                       "(u32)(u16)"};
   std::string a = expression(Type::Word, depth), b = expression(Type::Word, depth);
-  switch (below(12)) {
-  case 0:
-  case 1:
-  case 2:
-    return "(" + a + " " + pick(operators) + " " + b + ")";
-  case 3:
-    return call(pick(functions), a, b);
-  case 4:
-    return pick(unary) + "(" + a + ")";
-  case 5:
-    return "((" + a + ") " + (below(2) ? "<<" : ">>") + " ((" + b + ") & 31))";
+  unsigned choice = below(12);
+  if (choice < 6)
+    return integerForm({operators, functions, unary, "31"}, choice, a, b);
+  switch (choice) {
   case 6:
     return "(u32)((i32)(" + a + ") >> ((" + b + ") & 31))";
   case 7:
@@ -178,17 +198,10 @@ std::string Generator::wide(unsigned depth) {
                                       "(u64)__builtin_bswap64",
                                       "(u64)__builtin_bitreverse64"};
   std::string a = expression(Type::Long, depth), b = expression(Type::Long, depth);
-  switch (below(10)) {
-  case 0:
-  case 1:
-  case 2:
-    return "(" + a + " " + pick(operators) + " " + b + ")";
-  case 3:
-    return call(pick(functions), a, b);
-  case 4:
-    return pick(unary) + "(" + a + ")";
-  case 5:
-    return "((" + a + ") " + (below(2) ? "<<" : ">>") + " ((" + b + ") & 63))";
+  unsigned choice = below(10);
+  if (choice < 6)
+    return integerForm({operators, functions, unary, "63"}, choice, a, b);
+  switch (choice) {
   case 6:
     return "(u64)((i64)(" + a + ") >> ((" + b + ") & 63))";
   case 7:

@@ -67,24 +67,21 @@ std::vector<std::string> hocket::lsp::stepNames(const ScheduleText &schedules) {
   return names;
 }
 
-/// Lines such as "<document>:3:5: error: text"; notes belong to the error before them.
-static std::vector<DocumentError> readMessages(StringRef text) {
+/// The errors of the document; notes belong to the error before them.
+static std::vector<DocumentError> errorsOf(StringRef text, StringRef name,
+                                           const CompileOptions &options) {
+  CompileFailure failure;
+  if (compile(text, name, options, &failure).ok())
+    return {};
   std::vector<DocumentError> errors;
-  llvm::SmallVector<StringRef> lines;
-  text.split(lines, '\n');
-  for (StringRef line : lines) {
-    size_t found = line.find((kDocument + ":").str());
-    bool placed = found != StringRef::npos;
-    StringRef rest = placed ? line.drop_front(found + kDocument.size() + 1) : line;
-    unsigned row = 0, column = 0;
-    if (placed && (rest.consumeInteger(10, row) || !rest.consume_front(":") ||
-                   rest.consumeInteger(10, column) || !rest.consume_front(": ")))
+  for (const CompileDiagnostic &found : failure.errors) {
+    if (found.file != kDocument)
       continue;
-    if (rest.consume_front("error: ") && placed)
-      errors.push_back({{std::max(row, 1u) - 1, std::max(column, 1u) - 1}, rest.str()});
-    else if (size_t note = rest.find("note: "); note != StringRef::npos && !errors.empty() &&
-                                                !rest.contains("in stage '"))
-      errors.back().message += "\n" + rest.drop_front(note).str();
+    DocumentError &error = errors.emplace_back();
+    error.at = {std::max(found.line, 1u) - 1, std::max(found.column, 1u) - 1};
+    error.message = found.message;
+    for (const CompileDiagnostic &note : found.notes)
+      error.message += "\nnote: " + note.message;
   }
   return errors;
 }
@@ -93,10 +90,8 @@ std::vector<DocumentError> hocket::lsp::findErrors(const std::string &text,
                                                    const ScheduleText &schedules) {
   CompileOptions options;
   options.to = Stage::Clusters;
-  if (schedules.hasKernel) {
-    Result<Compilation> made = compile(text, kDocument, options);
-    return made.ok() ? std::vector<DocumentError>() : readMessages(made.error().message);
-  }
+  if (schedules.hasKernel)
+    return errorsOf(text, kDocument, options);
   // A schedule of another algorithm (a matrix product's) cannot be judged without it.
   const Algorithm &attention = nearestAlgorithm(schedules);
   if (!schedules.hasSchedule || 2 * known(attention, schedules) < schedules.placed.size())
@@ -104,6 +99,5 @@ std::vector<DocumentError> hocket::lsp::findErrors(const std::string &text,
   options.target = attention.target;
   options.schedule = kDocument.str();
   options.scheduleText = text;
-  Result<Compilation> made = compile(kAttention, "attention", options);
-  return made.ok() ? std::vector<DocumentError>() : readMessages(made.error().message);
+  return errorsOf(kAttention, "attention", options);
 }

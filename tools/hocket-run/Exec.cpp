@@ -28,11 +28,8 @@ namespace {
 struct Request {
   std::string file, kernel, argumentFile, device, json;
   runtime::LaunchShape shape;
-  uint64_t seed = 0, instructionLimit = 0;
-  double hangSeconds = 0;
-  unsigned interleavings = 1;
+  verify::RunOptions run;
   TimeRequest time;
-  bool check = false;
 };
 
 /// The state of one `exec`.
@@ -76,23 +73,13 @@ static Result<Request> readRequest(const Options &options) {
   if (!lds.ok())
     return lds.error();
   request.shape = {*grid, *block, static_cast<uint32_t>(*lds)};
-  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
-  if (!interleavings.ok())
-    return interleavings.error();
-  Result<int64_t> limit = options.integer(OPT_instruction_limit, 0, 1, INT64_MAX);
-  if (!limit.ok())
-    return limit.error();
-  Result<double> hang = readHangLimit(options, OPT_hang_limit);
-  if (!hang.ok())
-    return hang.error();
-  Result<uint64_t> seed = options.seed(OPT_seed);
-  if (!seed.ok())
-    return seed.error();
-  request.interleavings = static_cast<unsigned>(*interleavings);
-  request.instructionLimit = static_cast<uint64_t>(*limit);
-  request.hangSeconds = *hang;
-  request.check = options.has(OPT_check);
-  request.seed = *seed;
+  Result<verify::RunOptions> run =
+      readLaunchOptions(options, {OPT_seed, OPT_interleavings, OPT_check, OPT_hang_limit});
+  if (!run.ok())
+    return run.error();
+  if (Status status = readInstructionLimit(options, OPT_instruction_limit, *run); !status.ok())
+    return status.error();
+  request.run = *std::move(run);
   request.kernel = options.string(OPT_kernel);
   request.argumentFile = options.string(OPT_args);
   request.device = options.string(OPT_device, "auto");
@@ -130,7 +117,7 @@ Status Execution::load() {
     return opened.error();
   device = opened->device;
   report.describe(*device);
-  if (request.check && device->kind() != "sim")
+  if (request.run.check && device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
   Result<std::shared_ptr<runtime::Module>> loaded = device->loadModule(*bytes, request.file);
   if (!loaded.ok())
@@ -173,27 +160,27 @@ Status Execution::collect(const Buffers &buffers, uint64_t seed, bool first) {
     if (a != saved[i].end())
       report.failures.push_back(file.buffers[i].describe(i) +
                                 " differs between interleavings: seed " + std::to_string(seed) +
-                                " and seed " + std::to_string(request.seed) + " at byte " +
+                                " and seed " + std::to_string(request.run.seed) + " at byte " +
                                 std::to_string(a - saved[i].begin()));
   }
   return Status::success();
 }
 
 Status Execution::launchAll(const Buffers &buffers) {
-  for (unsigned i = 0; i != request.interleavings; ++i) {
-    showProgress("launch " + std::to_string(i + 1) + " of " + std::to_string(request.interleavings),
+  for (unsigned i = 0; i != request.run.interleavings; ++i) {
+    showProgress("launch " + std::to_string(i + 1) + " of " + std::to_string(request.run.interleavings),
                  0);
     if (Status status = buffers.initialise(); !status.ok())
       return status;
     runtime::SimulationOptions simulation;
-    simulation.seed = request.seed + i;
-    simulation.maxWaveInstructions = request.instructionLimit;
-    simulation.maxSeconds = request.hangSeconds;
-    simulation.check = request.check;
+    simulation.seed = request.run.seed + i;
+    simulation.maxWaveInstructions = request.run.instructionLimit;
+    simulation.maxSeconds = request.run.hangSeconds;
+    simulation.check = request.run.check;
     device->setSimulationOptions(simulation);
     Result<runtime::LaunchReport> launched = device->launch(*kernel, request.shape, kernarg);
     if (!launched.ok()) {
-      std::string seed = request.interleavings > 1
+      std::string seed = request.run.interleavings > 1
                              ? "\nnote: with interleaving seed " + std::to_string(simulation.seed)
                              : "";
       return Error{launched.error().kind, launched.error().message + seed};
@@ -243,7 +230,7 @@ std::string Execution::toJson(const Buffers &buffers) const {
     out.attribute("dynamic_lds", request.shape.dynamicLds);
     out.attribute("kernarg_bytes", static_cast<uint64_t>(kernarg.size()));
     verify::writeLaunches(out, report);
-    if (request.check)
+    if (request.run.check)
       verify::writeFindings(out, report.findings);
     out.attributeArray("buffers", [&] {
       for (size_t i = 0; i != file.buffers.size(); ++i)
@@ -255,6 +242,7 @@ std::string Execution::toJson(const Buffers &buffers) const {
             out.attribute("saved", file.buffers[i].saveFile);
         });
     });
+    request.time.writeMembers(out);
   });
 }
 
@@ -301,7 +289,7 @@ Result<int> Execution::run() {
   llvm::raw_ostream &out = reportStream(request.json);
   printSummary(out);
   out << request.time.text();
-  if (Status status = writeJson(request.json, request.time.addTo(toJson(*buffers))); !status.ok())
+  if (Status status = writeJson(request.json, toJson(*buffers)); !status.ok())
     return status.error();
   return report.passed() ? exitRight : exitWrong;
 }

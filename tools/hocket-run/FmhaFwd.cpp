@@ -6,35 +6,66 @@
 #include "Output.h"
 #include "Subcommands.h"
 
+#include "Verify/ReportParts.h"
+
 #include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
+namespace json = llvm::json;
 
-/// `report`, a JSON object, with the member "split": into how many slices the keys are split, by
-/// which kernels, and what the heuristic expects of each number.
-static std::string addSplit(const std::string &report, const SelectedKernels &selected) {
-  llvm::StringRef body = llvm::StringRef(report).rtrim();
-  if (!body.consume_back("}"))
-    return report;
-  llvm::json::Array kernels, estimates;
-  for (const KernelEntry *kernel : selected.kernels)
-    kernels.push_back(kernel->name);
-  for (const SplitEstimate &estimate : selected.split.estimates)
-    estimates.push_back(llvm::json::Object{{"splits", estimate.splits},
-                                           {"slices_us", estimate.slices},
-                                           {"combine_us", estimate.combine}});
-  llvm::json::Object split{{"splits", selected.split.splits},
-                           {"reason", selected.split.reason},
-                           {"kernels", std::move(kernels)},
-                           {"estimates", std::move(estimates)}};
-  return (body.rtrim() + ",\n  \"split\": " +
-          llvm::formatv("{0}", llvm::json::Value(std::move(split))).str() + "\n}\n")
-      .str();
+static void writeCandidate(json::OStream &out, const Candidate &candidate) {
+  out.attribute("kernel", candidate.kernel->name);
+  out.attribute("priority", candidate.kernel->priority);
+  out.attribute("chosen", candidate.chosen);
+  out.attribute("supported", candidate.broken.empty());
+  out.attribute("pays", candidate.pays);
+  out.attributeArray("broken", [&] {
+    for (const BrokenRule &rule : candidate.broken)
+      out.object([&] {
+        out.attribute("field", rule.field);
+        out.attribute("text", rule.text);
+      });
+  });
+  out.attribute("reason", candidate.reason());
+}
+
+/// Into how many slices the keys are split, by which kernels, and what the heuristic expects of
+/// each number.
+static void writeSplit(json::OStream &out, const SelectedKernels &selected) {
+  out.attribute("splits", selected.split.splits);
+  out.attribute("reason", selected.split.reason);
+  out.attributeArray("kernels", [&] {
+    for (const KernelEntry *kernel : selected.kernels)
+      out.value(kernel->name);
+  });
+  out.attributeArray("estimates", [&] {
+    for (const SplitEstimate &estimate : selected.split.estimates)
+      out.object([&] {
+        out.attribute("splits", estimate.splits);
+        out.attribute("slices_us", estimate.slices);
+        out.attribute("combine_us", estimate.combine);
+      });
+  });
+}
+
+/// Why which kernel was chosen; `selected` is null where none can run.
+static std::string toJson(const ForwardProblem &problem, const KernelChoice &choice,
+                          const SelectedKernels *selected) {
+  return verify::jsonObject([&](json::OStream &out) {
+    out.attribute("problem", problem.describe());
+    out.attribute("kernel",
+                  choice.kernel ? json::Value(choice.kernel->name) : json::Value(nullptr));
+    out.attributeArray("candidates", [&] {
+      for (const Candidate &candidate : choice.candidates)
+        out.object([&] { writeCandidate(out, candidate); });
+    });
+    if (selected)
+      out.attributeObject("split", [&] { writeSplit(out, *selected); });
+  });
 }
 
 /// --explain: the choice, as text and as JSON.
@@ -52,32 +83,25 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
     return opened.error();
   Result<SelectedKernels> selected =
       selectRegistered(problem, {architecture(options), opened->device->properties().computeUnits});
-  std::string json = choice->toJson(problem);
+  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr);
   if (selected.ok()) {
     out << "keys     " << selected->split.reason << '\n';
     if (selected->problem.tuning.isSplit())
       out << "kernels  " << selected->kernels[0]->name << ", then " << selected->kernels[1]->name
           << '\n';
-    json = addSplit(json, *selected);
   }
   if (Status status = writeJson(jsonPath(options), json); !status.ok())
     return status.error();
   return selected.ok() ? Result<int>(exitRight) : selected.error();
 }
 
-/// `report`, a JSON object, with the member "choice": where the kernel came from.
-static std::string addChoice(const std::string &report, const FoundKernel &found) {
-  llvm::StringRef body = llvm::StringRef(report).rtrim();
-  if (!body.consume_back("}"))
-    return report;
-  llvm::json::Object choice{{"registered", found.registered},
-                            {"origin", llvm::StringRef(toString(found.kernel->origin))},
-                            {"compile_seconds", found.kernel->seconds}};
+/// Where the kernel came from.
+static void writeChoice(json::OStream &out, const FoundKernel &found) {
+  out.attribute("registered", found.registered);
+  out.attribute("origin", llvm::StringRef(toString(found.kernel->origin)));
+  out.attribute("compile_seconds", found.kernel->seconds);
   if (found.combine.compiled)
-    choice["combine"] = found.combine.kernel;
-  return (body.rtrim() + ",\n  \"choice\": " +
-          llvm::formatv("{0}", llvm::json::Value(std::move(choice))).str() + "\n}\n")
-      .str();
+    out.attribute("combine", found.combine.kernel);
 }
 
 static Result<int> runProblem(const Options &options) {
@@ -132,8 +156,11 @@ static Result<int> runProblem(const Options &options) {
     out << llvm::format(
         "  predicted     %.1f TFLOP/s%s\n", run::tflops(*problem, time->microseconds()),
         problem->visibility == Visibility::causal() ? " (causal counts as half)" : "");
-  if (Status status = writeJson(jsonPath(options), time->addTo(addChoice(toJson(*report), *found)));
-      !status.ok())
+  std::string json = toJson(*report, [&](json::OStream &members) {
+    members.attributeObject("choice", [&] { writeChoice(members, *found); });
+    time->writeMembers(members);
+  });
+  if (Status status = writeJson(jsonPath(options), json); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }

@@ -38,7 +38,9 @@ static Result<int> runProblem(GemmRequest &request) {
                       static_cast<double>(request.problem.k);
   if (time.microseconds() > 0)
     out << llvm::format("  predicted     %.1f TFLOP/s\n", operations / time.microseconds() * 1e-6);
-  if (Status status = writeJson(request.json, time.addTo(toJson(*report))); !status.ok())
+  std::string json =
+      toJson(*report, [&](llvm::json::OStream &members) { time.writeMembers(members); });
+  if (Status status = writeJson(request.json, json); !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;
 }

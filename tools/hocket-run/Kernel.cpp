@@ -136,29 +136,6 @@ static Status checkTypes(const manifest::Manifest &manifest,
   return Status::success();
 }
 
-static Result<verify::RunOptions> readRunOptions(const Options &options) {
-  Result<uint64_t> seed = options.seed(OPT_seed);
-  if (!seed.ok())
-    return seed.error();
-  Result<int64_t> interleavings = options.integer(OPT_interleavings, 1, 1, 1 << 20);
-  if (!interleavings.ok())
-    return interleavings.error();
-  Result<int64_t> limit = options.integer(OPT_instruction_limit, 0, 1, INT64_MAX);
-  if (!limit.ok())
-    return limit.error();
-  Result<double> hang = readHangLimit(options, OPT_hang_limit);
-  if (!hang.ok())
-    return hang.error();
-  verify::RunOptions result;
-  result.hangSeconds = *hang;
-  result.seed = *seed;
-  result.interleavings = static_cast<unsigned>(*interleavings);
-  result.instructionLimit = static_cast<uint64_t>(*limit);
-  result.check = options.has(OPT_check);
-  result.progress = showProgress;
-  return result;
-}
-
 static void print(llvm::raw_ostream &out, const NamedReport &report,
                   const std::vector<KernelTensor> &tensors, bool checked) {
   verify::deviceLine(out, report);
@@ -219,7 +196,7 @@ static void writeTensor(json::OStream &out, const KernelTensor &tensor, const Ve
 }
 
 static std::string toJson(const NamedReport &report, const std::vector<KernelTensor> &tensors,
-                          const std::string &file, bool checked) {
+                          const std::string &file, bool checked, const TimeRequest &time) {
   return verify::jsonObject([&](json::OStream &out) {
     verify::writeVerdict(out, report);
     out.attribute("file", file);
@@ -236,6 +213,7 @@ static std::string toJson(const NamedReport &report, const std::vector<KernelTen
     verify::writeLaunches(out, report);
     if (checked)
       verify::writeFindings(out, report.findings);
+    time.writeMembers(out);
   });
 }
 
@@ -251,9 +229,13 @@ static Result<int> runKernel(const Options &options) {
   Result<std::string> file = options.onlyInput("kernel file");
   if (!file.ok())
     return file.error();
-  Result<verify::RunOptions> runOptions = readRunOptions(options);
+  Result<verify::RunOptions> runOptions =
+      readLaunchOptions(options, {OPT_seed, OPT_interleavings, OPT_check, OPT_hang_limit});
   if (!runOptions.ok())
     return runOptions.error();
+  if (Status status = readInstructionLimit(options, OPT_instruction_limit, *runOptions);
+      !status.ok())
+    return status.error();
   Result<TimeRequest> time =
       TimeRequest::read(options, {OPT_time, OPT_time_param, OPT_time_workgroup, OPT_trace,
                                   OPT_picture, OPT_time_grid});
@@ -299,7 +281,7 @@ static Result<int> runKernel(const Options &options) {
   if (Status status = saveResults(*report, *tensors); !status.ok())
     return status.error();
   if (Status status =
-          writeJson(json, time->addTo(toJson(*report, *tensors, *file, runOptions->check)));
+          writeJson(json, toJson(*report, *tensors, *file, runOptions->check, *time));
       !status.ok())
     return status.error();
   return report->passed() ? exitRight : exitWrong;

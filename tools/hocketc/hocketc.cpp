@@ -187,8 +187,8 @@ static Status writeResults(const Request &request, const Compilation &compilatio
   return Status::success();
 }
 
-/// `failed`: the stage that did.
-static Status run(Request request, std::optional<Stage> &failed) {
+/// `failure`: of the compilation.
+static Status run(Request request, CompileFailure &failure) {
   // A code object is longer than a text may be.
   size_t limit = request.from == Stage::HSACO ? runtime::largestFile : runtime::largestText;
   Result<std::string> input = runtime::readText(request.input, limit);
@@ -199,15 +199,13 @@ static Status run(Request request, std::optional<Stage> &failed) {
       return dumpStage(request.dumpDirectory, stage, text);
     };
   std::string name = request.input == "-" ? "<stdin>" : request.input;
-  Result<Compilation> compilation = compile(*input, name, request.options, &failed);
+  Result<Compilation> compilation = compile(*input, name, request.options, &failure);
   return compilation ? writeResults(request, *compilation) : Status(compilation.error());
 }
 
 /// `showMore`: there are stages that the user has not seen.
 static int fail(const Error &error, bool showMore = false) {
-  // What has a place in a file says "error:" behind it.
-  bool placed = llvm::StringRef(error.message).split('\n').first.contains("error: ");
-  llvm::errs() << "hocketc: " << (placed ? "" : "error: ") << error.message << "\n";
+  llvm::errs() << "hocketc: error: " << error.message << "\n";
   if (showMore)
     llvm::errs() << "note: --dump-stages=DIR writes every stage up to the one that failed\n";
   return 2;
@@ -256,9 +254,9 @@ static int runDriver(int argc, char **argv) {
   Result<Request> request = readOptions();
   if (!request)
     return fail(request.error());
-  std::optional<Stage> failed;
-  Status status = run(*request, failed);
-  return status ? 0 : fail(status.error(), failed && !request->wantsDump);
+  CompileFailure failure;
+  Status status = run(*request, failure);
+  return status ? 0 : fail(status.error(), failure.stage && !request->wantsDump);
 }
 
 int main(int argc, char **argv) {

@@ -79,6 +79,16 @@ int64_t PieceMap::ofRegister(int64_t index, std::string_view dim) const {
       map.apply({{std::string(dims::Register), static_cast<uint64_t>(index)}}, dim));
 }
 
+int64_t PieceMap::run() const {
+  uint64_t ofLanes = map.reach(dims::Lane, dims::Col);
+  unsigned bits = 0;
+  while (int64_t(1) << bits < registers && (ofLanes >> bits & 1) == 0 &&
+         map.basis(dims::Register, bits, dims::Col) == uint64_t(1) << bits &&
+         map.basis(dims::Register, bits, dims::Row) == 0)
+    ++bits;
+  return int64_t(1) << bits;
+}
+
 bool PieceMap::isSameInLane(std::string_view dim) const {
   return map.reach(dims::Register, dim) == 0;
 }

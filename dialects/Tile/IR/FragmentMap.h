@@ -20,6 +20,8 @@ struct PieceMap {
 
   /// What register number `index` adds to a coordinate, and what the lanes reach of it.
   int64_t ofRegister(int64_t index, std::string_view dim) const;
+  /// Consecutive registers that hold consecutive columns of a row.
+  int64_t run() const;
   /// Whether `dim` (row or col) is the same in all registers of a lane.
   bool isSameInLane(std::string_view dim) const;
 };

@@ -21,17 +21,6 @@ FragmentStores::Source FragmentStores::source(int64_t store, int64_t panel) cons
   return {index, first};
 }
 
-/// Consecutive registers of a piece that hold consecutive columns.
-static int64_t runOf(const PieceMap &piece) {
-  uint64_t ofLanes = piece.map.reach(dims::Lane, dims::Col);
-  unsigned bits = 0;
-  while (int64_t(1) << bits < piece.registers && (ofLanes >> bits & 1) == 0 &&
-         piece.map.basis(dims::Register, bits, dims::Col) == uint64_t(1) << bits &&
-         piece.map.basis(dims::Register, bits, dims::Row) == 0)
-    ++bits;
-  return int64_t(1) << bits;
-}
-
 static Coordinates place(uint64_t row, uint64_t column) {
   return {{std::string(dims::Row), row}, {std::string(dims::Byte), column * kElementBytes}};
 }
@@ -74,7 +63,7 @@ Result<FragmentStores> hocket::tile::fragmentStores(PutOp put, bool byElement) {
   if (!llvm::isPowerOf2_64(map.pieces.row))
     return unsupported("parts of " + std::to_string(frag.getMemoryRows()) +
                        " rows, which are no power of two");
-  stores.elements = byElement ? 1 : std::min(runOf(map.piece), kWidestBytes / kElementBytes);
+  stores.elements = byElement ? 1 : std::min(map.piece.run(), kWidestBytes / kElementBytes);
   int64_t columns = std::min(panel, frag.getMemoryColumns());
   stores.panels = frag.getMemoryColumns() / columns;
   stores.columnPieces = columns / map.piece.columns;

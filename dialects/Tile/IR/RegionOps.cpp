@@ -32,25 +32,26 @@ static std::optional<Condition> conditionOf(StringRef name) {
              Condition::None)
       .Cases({"arith.sitofp", "arith.uitofp", "arith.fptosi", "arith.fptoui"}, Condition::None)
       .Cases({"math.absf", "math.absi", "math.copysign", "math.fma", "math.ceil", "math.floor",
-              "math.trunc", "math.roundeven"},
+              "math.trunc", "math.round", "math.roundeven"},
              Condition::None)
       .Cases({"math.exp", "math.exp2", "math.log", "math.log2", "math.sqrt", "math.rsqrt"},
              Condition::None)
-      .Cases({"math.tanh", "math.erf", "math.sin", "math.cos"}, Condition::None)
+      .Cases({"math.tanh", "math.erf", "math.sin", "math.cos", "math.log10", "math.log1p",
+              "math.expm1", "math.powf"},
+             Condition::None)
       .Default(std::nullopt);
 }
 
 static StringRef wayOut(StringRef name) {
   return llvm::StringSwitch<StringRef>(name)
       .Case("scf.if", "use 'arith.select'")
-      .Case("math.powf", "write it as 'math.exp2' of the exponent times 'math.log2'")
-      .Case("math.fpowi", "multiply")
-      .Case("math.exp10", "use 'math.exp2'")
-      .Case("math.log10", "use 'math.log2'")
-      .Case("math.log1p", "use 'math.log'")
-      .Case("math.expm1", "use 'math.exp'")
-      .Case("math.round", "use 'math.roundeven', or 'math.floor' of the number plus 0.5")
+      .Case("math.fpowi", "multiply, or use 'math.powf'")
+      .Case("math.cbrt", "use 'math.powf'")
+      .Case("math.erfc", "subtract 'math.erf' from 1")
       .Case("math.tan", "divide 'math.sin' by 'math.cos'")
+      .Cases({"math.sinh", "math.cosh"}, "use 'math.exp' or 'math.expm1'")
+      .Cases({"math.isnan", "math.isinf", "math.isfinite", "math.isnormal"}, "use 'arith.cmpf'")
+      .Case("math.clampf", "use 'arith.minimumf' and 'arith.maximumf'")
       .Case("arith.remf", "subtract 'math.floor' of the quotient times the divisor")
       .Case("arith.index_cast", "coordinates are i32 already")
       .Default("docs/Values.md lists what may stand there");

@@ -95,4 +95,20 @@ def Tile_GridOpInterface : OpInterface<"GridOpInterface"> {
   ];
 }
 
+def Tile_LdsScratchOpInterface : OpInterface<"LdsScratchOpInterface"> {
+  let cppNamespace = "::hocket::tile";
+  let description = [{
+    An op that needs LDS for itself, beside rings, while it runs. `tile-allocate-lds` gives it a place.
+  }];
+  let methods = [
+    InterfaceMethod<"Bytes, for all waves of the workgroup; 0 if it needs none.", "int64_t", "getScratchBytes">,
+    InterfaceMethod<[{
+      Whether each wave uses a part of its own, so that ops of this kind, which follow one another in every wave, can
+      have the same place.
+    }], "bool", "keepsToWave", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"Its first byte; nothing before it has a place.", "std::optional<uint64_t>", "getLdsOffset">,
+    InterfaceMethod<"Gives it a place.", "void", "setLdsOffsetAttr", (ins "::mlir::IntegerAttr":$offset)>,
+  ];
+}
+
 #endif // HOCKET_TILE_INTERFACES_TD

@@ -161,15 +161,19 @@ static bool widens(Type narrow, Type wide) {
   return wide.isInteger(32) && narrow.isInteger(8);
 }
 
-LogicalResult LoadOp::verify() {
-  MemoryAccess access = *memoryAccessOf(*this);
+/// A load ("loads", "from") or a store ("stores", "to") of a view.
+template <class AccessOp>
+static LogicalResult verifyTransfer(AccessOp op, StringRef verb, StringRef preposition) {
+  MemoryAccess access = *memoryAccessOf(op);
   if (failed(verifyAccess(access)))
     return failure();
-  if (widens(getView().getType().getElementType(), access.elementType()))
+  Type element = op.getView().getType().getElementType();
+  if (widens(element, access.elementType()))
     return success();
-  return emitOpError() << "loads " << access.elementType() << " from a view of "
-                       << getView().getType().getElementType()
-                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
+  return op.emitOpError() << verb << " " << access.elementType() << " " << preposition
+                          << " a view of " << element
+                          << ", expected the view's element type, f32 for bf16 and f16, or i32 for "
+                             "i8";
 }
 
 LogicalResult GatherOp::verify() {
@@ -196,16 +200,9 @@ LogicalResult GatherOp::verify() {
                        << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
 }
 
-LogicalResult StoreOp::verify() {
-  MemoryAccess access = *memoryAccessOf(*this);
-  if (failed(verifyAccess(access)))
-    return failure();
-  if (widens(getView().getType().getElementType(), access.elementType()))
-    return success();
-  return emitOpError() << "stores " << access.elementType() << " to a view of "
-                       << getView().getType().getElementType()
-                       << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
-}
+LogicalResult LoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
+
+LogicalResult StoreOp::verify() { return verifyTransfer(*this, "stores", "to"); }
 
 LogicalResult AtomicAddOp::verify() {
   MemoryAccess access = *memoryAccessOf(*this);

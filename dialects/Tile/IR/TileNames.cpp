@@ -158,6 +158,9 @@ void MapOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void ReduceWavesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }
+void ConvertLayoutOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), "converted");
+}
 void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }

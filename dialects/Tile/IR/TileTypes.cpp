@@ -51,23 +51,31 @@ static bool isElement(Type type) {
          type.isSignlessInteger(8);
 }
 
-// ViewType
-
-Type ViewType::parse(AsmParser &parser) {
+/// `<SHAPE x ELEMENT>`, all that some types have.
+template <class ShapedType> static Type parseShaped(AsmParser &parser, bool allowDynamic) {
   SmallVector<int64_t> shape;
   Type element;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/true) ||
+  if (parser.parseLess() || parseShape(parser, shape, element, allowDynamic) ||
       parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element);
+  return ShapedType::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape,
+                                element);
 }
 
-void ViewType::print(AsmPrinter &printer) const {
+template <class ShapedType> static void printShaped(AsmPrinter &printer, ShapedType type) {
   printer << "<";
-  printShape(printer, getShape(), getElementType());
+  printShape(printer, type.getShape(), type.getElementType());
   printer << ">";
 }
+
+// ViewType
+
+Type ViewType::parse(AsmParser &parser) {
+  return parseShaped<ViewType>(parser, /*allowDynamic=*/true);
+}
+
+void ViewType::print(AsmPrinter &printer) const { printShaped(printer, *this); }
 
 LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {
@@ -86,20 +94,10 @@ LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
 // RingType
 
 Type RingType::parse(AsmParser &parser) {
-  SmallVector<int64_t> shape;
-  Type element;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
-      parser.parseGreater())
-    return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element);
+  return parseShaped<RingType>(parser, /*allowDynamic=*/false);
 }
 
-void RingType::print(AsmPrinter &printer) const {
-  printer << "<";
-  printShape(printer, getShape(), getElementType());
-  printer << ">";
-}
+void RingType::print(AsmPrinter &printer) const { printShaped(printer, *this); }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element) {

@@ -118,7 +118,8 @@ def Tile_ReduceOp : Tile_Op<"reduce", [NamedResults, Pure]> {
 }
 
 def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
-    NamedResults, MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["source", "result"]>]> {
+    NamedResults, MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["source", "result"]>,
+    Tile_LdsScratchOpInterface]> {
   let summary = "row values, column values or numbers combined over waves that share a tile";
   let description = [{
     Each number becomes that of all waves of the workgroup, or `along` a side of a grid of waves (a
@@ -145,6 +146,52 @@ def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
     $kind $source (`along` `(` $along^ `)`)? (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($source)
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getScratchBytes();
+  }];
+}
+
+def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_LdsScratchOpInterface]> {
+  let summary = "the same numbers in other registers and lanes";
+  let description = [{
+    A fragment becomes one of another layout with the same memory rows and columns, row values and
+    column values become those of fragments in another layout; element types stay. So an accumulator
+    becomes an operand, what was loaded in `lines` an accumulator, and sums of rows in one layout are
+    broadcast in another.
+
+    Numbers that are in their lane already only change registers. All others pass through LDS: of
+    each wave through a part of its own, with no barrier, so that the op may stand wherever waves may
+    go, in steps of a loop over tiles too. A fragment passes in blocks that both layouts are made of
+    (32 x 32 between `acc` and operands of that size; rows of a wave's width with `lines`), each row
+    with 16 bytes more than it has. `tile-allocate-lds` finds a place that all conversions of a
+    kernel share; written out it is `at(N by M)`, M bytes for each wave from byte N on.
+
+    Row and column values must be complete: a partial value (`tile.row_max`) differs between lanes.
+
+    ```mlir
+    tile.kernel @square(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xf32>) target("gfx950") waves(1) {
+      %zero = arith.constant 0 : i32
+      %x = tile.load %a[%zero, %zero] : !tile.view<?x?xbf16> -> !tile.frag<32x32xbf16, lines>
+      %lhs = tile.convert_layout %x : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, lhs>
+      %rhs = tile.convert_layout %x : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, rhs>
+      %none = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+      %product = tile.mma %lhs, %rhs, %none : !tile.frag<32x32xbf16, lhs>, !tile.frag<32x32xbf16, rhs>, !tile.frag<32x32xf32, acc>
+      %rows = tile.convert_layout %product : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>
+      tile.store %rows, %c[%zero, %zero] : !tile.frag<32x32xf32, lines>, !tile.view<?x?xf32>
+    }
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$source,
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes);
+  let results = (outs AnyTypeOf<[Tile_Frag, Tile_Rows, Tile_Columns]>:$result);
+  let assemblyFormat = [{
+    $source (`at` `(` $lds_offset^ `by` $wave_bytes `)`)? attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getScratchBytes();
+    bool keepsToWave() { return true; }
+  }];
 }
 
 #endif // HOCKET_TILE_VALUE_OPS_TD

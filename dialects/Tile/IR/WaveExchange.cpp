@@ -15,8 +15,6 @@ using namespace mlir;
 using namespace hocket::tile;
 
 static constexpr int64_t kLanes = 64, kRegisterBytes = 4;
-/// What LDS accesses of 16 bytes want; nothing here needs more.
-static constexpr int64_t kScratchAlignment = 16;
 
 static int64_t numbersOfLane(Type type) {
   auto of = [](const VectorMap &map) { return map.count * (map.isScalar ? 1 : map.piece.registers); };
@@ -27,9 +25,10 @@ static int64_t numbersOfLane(Type type) {
   return 1;
 }
 
-int64_t hocket::tile::ldsBytes(ReduceWavesOp op) {
-  int64_t waves = op->getParentOfType<KernelOp>().getWaves();
-  return waves * numbersOfLane(op.getSource().getType()) * kLanes * kRegisterBytes;
+/// Every number of every lane of all waves.
+int64_t ReduceWavesOp::getScratchBytes() {
+  int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
+  return waves * numbersOfLane(getSource().getType()) * kLanes * kRegisterBytes;
 }
 
 int64_t hocket::tile::ldsEnd(KernelOp kernel) {
@@ -37,8 +36,8 @@ int64_t hocket::tile::ldsEnd(KernelOp kernel) {
   kernel.walk([&](Operation *op) {
     if (auto ring = dyn_cast<RingOp>(op); ring && ring.getLdsOffset() && ring.getDepth() && ring.getLayout())
       end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
-    if (auto reduce = dyn_cast<ReduceWavesOp>(op); reduce && reduce.getLdsOffset())
-      end = std::max<int64_t>(end, *reduce.getLdsOffset() + ldsBytes(reduce));
+    if (auto scratch = dyn_cast<LdsScratchOpInterface>(op); scratch && scratch.getLdsOffset())
+      end = std::max<int64_t>(end, *scratch.getLdsOffset() + scratch.getScratchBytes());
   });
   return end;
 }

@@ -5,8 +5,8 @@
 
 namespace hocket::tile {
 
-/// Bytes of LDS that `op` needs for itself: every number of every lane of all waves.
-int64_t ldsBytes(ReduceWavesOp op);
+/// What LDS accesses of 16 bytes want; nothing beside rings needs more.
+inline constexpr int64_t kScratchAlignment = 16;
 
 /// The first byte behind all that ops of `kernel` have in LDS; those that have no place yet are
 /// left out.

@@ -5,6 +5,7 @@
 // accesses hit with the fewest bank conflicts.
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentPut.h"
+#include "Tile/IR/LayoutConversion.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WaveExchange.h"
@@ -101,7 +102,7 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
 }
 
 namespace {
-/// What a ring, or an op through which waves exchange numbers, has of LDS, in bytes.
+/// What a ring, or an op that exchanges numbers, has of LDS, in bytes.
 struct Extent {
   Operation *owner;
   int64_t begin, end;
@@ -123,15 +124,40 @@ static LogicalResult verifyDisjoint(SmallVector<Extent> extents) {
   return success();
 }
 
-/// Behind the rings, each op for itself.
-static void placeExchanges(KernelOp kernel, int64_t &end, SmallVectorImpl<Extent> &extents) {
+/// Ops whose waves keep to parts of their own get parts of the same size, or none.
+static void agreeOnParts(KernelOp kernel) {
+  int64_t largest = 0;
+  auto unplaced = [](ConvertLayoutOp op) { return !op.getLdsOffset() && op.getScratchBytes() != 0; };
+  kernel.walk([&](ConvertLayoutOp op) {
+    if (unplaced(op))
+      largest = std::max(largest, LayoutConversion(op).waveBytes());
+  });
+  kernel.walk([&](ConvertLayoutOp op) {
+    if (unplaced(op))
+      op.setWaveBytesAttr(Builder(kernel.getContext()).getI64IntegerAttr(largest));
+  });
+}
+
+/// Behind the rings: those that keep to their wave share a place, the others have one each.
+static void placeScratch(KernelOp kernel, int64_t &end, SmallVectorImpl<Extent> &extents) {
+  agreeOnParts(kernel);
   Builder builder(kernel.getContext());
-  kernel.walk<WalkOrder::PreOrder>([&](ReduceWavesOp op) {
-    if (!op.getLdsOffset())
-      op.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kExchangeAlignment)));
+  IntegerAttr shared;
+  llvm::DenseSet<std::pair<int64_t, int64_t>> sharedExtents;
+  kernel.walk<WalkOrder::PreOrder>([&](LdsScratchOpInterface op) {
+    int64_t bytes = op.getScratchBytes();
+    if (bytes == 0)
+      return;
+    if (!op.getLdsOffset()) {
+      IntegerAttr place = builder.getI64IntegerAttr(llvm::alignTo(end, kExchangeAlignment));
+      if (op.keepsToWave())
+        place = shared = shared ? shared : place;
+      op.setLdsOffsetAttr(place);
+    }
     int64_t begin = *op.getLdsOffset();
-    extents.push_back({op, begin, begin + ldsBytes(op)});
-    end = std::max<int64_t>(end, extents.back().end);
+    end = std::max<int64_t>(end, begin + bytes);
+    if (!op.keepsToWave() || sharedExtents.insert({begin, bytes}).second)
+      extents.push_back({op, begin, begin + bytes});
   });
 }
 
@@ -171,7 +197,7 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     extents.push_back({ring, begin, ringEnd});
     end = std::max<int64_t>(end, ringEnd);
   }
-  placeExchanges(kernel, end, extents);
+  placeScratch(kernel, end, extents);
   if (failed(verifyDisjoint(extents)))
     return failure();
   if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
@@ -183,10 +209,12 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     diagnostic.attachNote(ring.getLoc())
         << "this ring takes " << *ring.getDepth() << " x " << ring.getSlotBytes()
         << " bytes; use a smaller tile or a schedule of less depth";
-  kernel.walk([&](ReduceWavesOp op) {
-    diagnostic.attachNote(op.getLoc()) << "this exchange takes " << ldsBytes(op)
-                                       << " bytes; combine fewer numbers at once";
-  });
+  for (const Extent &extent : extents)
+    if (auto op = dyn_cast<LdsScratchOpInterface>(extent.owner))
+      diagnostic.attachNote(op.getLoc())
+          << "this exchange takes " << op.getScratchBytes() << " bytes; "
+          << (op.keepsToWave() ? "convert smaller fragments, or have fewer waves"
+                               : "combine fewer numbers at once");
   return diagnostic;
 }
 

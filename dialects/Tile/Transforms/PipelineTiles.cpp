@@ -10,9 +10,10 @@
 //               left at most; slots at run time
 //   epilogue    iterations in which some steps have run out of tiles; straight-line
 //
-// and a plain loop without overlap, or a single tile, for shorter ones. Values that cross
-// iterations are found from the steps' uses: an entry (value, tile) is carried as long as a step
-// that uses it is still to come.
+// and a plain loop without overlap, or a single tile, for shorter ones. One iteration of any of them
+// is written by IterationEmitter.
+#include "IterationEmitter.h"
+
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "Tile/Transforms/ScheduleModel.h"
@@ -20,9 +21,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "llvm/ADT/MapVector.h"
 
 #include <deque>
 
@@ -37,49 +36,24 @@ using namespace mlir;
 using namespace hocket::tile;
 
 namespace {
-/// A value of the loop body (a step's result or a carried argument) for one tile, counted from the
-/// tile at which the current iteration stands.
-using Version = std::pair<Value, int64_t>;
-using Versions = llvm::MapVector<Version, Value>;
-
-/// Steps in clusters, as an iteration runs them.
-struct Step {
-  StepOp op;
-  int64_t offset = 0;
-};
-using Clusters = SmallVector<SmallVector<Step>>;
-
-/// How one copy of an iteration is written.
-struct Copy {
-  /// The tile of a step with this offset.
-  std::function<Value(ImplicitLocOpBuilder &, int64_t offset)> tile;
-  /// The tile's number modulo the ring's depth, if it is known: a constant slot.
-  std::function<std::optional<int64_t>(int64_t offset, int64_t depth)> slot;
-  /// Whether a step with this offset has a tile.
-  std::function<bool(int64_t offset)> valid;
-  /// How many tiles come before and after that of a step with this offset, at least.
-  std::function<int64_t(int64_t offset)> tilesBefore, tilesAfter;
-  /// What may stay in flight at the end of a cluster.
-  std::function<AllowedInFlight(int64_t cluster)> allowed;
-};
-
 class LoopEmitter {
 public:
-  LoopEmitter(ForTilesOp loop, const ScheduleModel &model) : loop(loop), model(model) {
-    yield = cast<YieldOp>(loop.getBody().front().getTerminator());
-  }
+  LoopEmitter(ForTilesOp loop, const ScheduleModel &model)
+      : loop(loop), model(model), iterations(loop, model) {}
 
   void emit();
 
 private:
   SmallVector<Value> emitPlain(ImplicitLocOpBuilder &builder);
   SmallVector<Value> emitAtMostOne(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitFewTiles(ImplicitLocOpBuilder &builder);
   SmallVector<Value> emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
                                    ValueRange carriedIn);
   SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
   void emitPrologue(ImplicitLocOpBuilder &builder);
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
   void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
+  void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
                             ArrayRef<Version> carried, ValueRange inits);
@@ -88,24 +62,11 @@ private:
   void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
-  void emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters, const Copy &copy,
-                     bool scheduled = true);
-  void emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy);
-  void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
-  void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step, const Copy &copy);
-  void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
-  void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
-                      const Copy &copy);
 
-  void start(int64_t firstIteration);
-  void advance(bool prune);
-  bool isLive(const Version &version);
-  Clusters scheduledClusters() const;
-  Clusters plainClusters();
   AllowedInFlight steadyAllowed(int64_t cluster) const;
 
   static Value constant(ImplicitLocOpBuilder &builder, int64_t value) {
-    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+    return IterationEmitter::constant(builder, value);
   }
   static Value addConstant(ImplicitLocOpBuilder &builder, Value value, int64_t summand) {
     return summand == 0 ? value : arith::AddIOp::create(builder, value, constant(builder, summand));
@@ -113,213 +74,9 @@ private:
 
   ForTilesOp loop;
   const ScheduleModel &model;
-  YieldOp yield;
-  Versions versions;
+  IterationEmitter iterations;
 };
 } // namespace
-
-/// Whether the step holds an access to a ring of this kind.
-static bool hasAccess(StepOp step, function_ref<bool(RingAccessOpInterface)> wanted) {
-  return step
-      .walk([&](RingAccessOpInterface access) {
-        return wanted(access) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-Clusters LoopEmitter::scheduledClusters() const {
-  Clusters clusters(model.clusters());
-  for (const Placement &place : model.places())
-    clusters[place.clusterIndex].push_back({place.step, place.offset});
-  return clusters;
-}
-
-/// Steps of the same tile that `step` needs, and by how many clusters they must be earlier: 1 for
-/// those that bring into a ring what it reads, 0 for those that make what it uses.
-static SmallVector<std::pair<StepOp, int64_t>> needsOf(StepOp step) {
-  SmallVector<std::pair<StepOp, int64_t>> needs;
-  step.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (auto from = operand.getDefiningOp<StepOp>(); from && from != step)
-        needs.emplace_back(from, 0);
-    auto read = dyn_cast<RingAccessOpInterface>(op);
-    if (!read || !read.readsSlot())
-      return;
-    for (Operation *user : read.getRing().getUsers()) {
-      auto access = dyn_cast<RingAccessOpInterface>(user);
-      auto writer = user->getParentOfType<StepOp>();
-      if (access && access.writesSlot() && writer && writer->getParentOp() == step->getParentOp())
-        needs.emplace_back(writer, 1);
-    }
-  });
-  return needs;
-}
-
-/// What brings tiles to LDS, then everything else as it is written; what waves compute and put into
-/// a ring ends a cluster in between. Legal for every algorithm.
-Clusters LoopEmitter::plainClusters() {
-  llvm::MapVector<StepOp, int64_t> levels;
-  for (StepOp step : loop.getBody().getOps<StepOp>()) {
-    bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
-    levels[step] = brings ? 0 : 1;
-  }
-  // No longer than the longest chain of steps.
-  for (size_t round = 0; round != levels.size(); ++round)
-    for (auto &[step, level] : levels)
-      for (auto [from, distance] : needsOf(step))
-        if (auto found = levels.find(from); found != levels.end())
-          level = std::max(level, found->second + distance);
-  Clusters clusters(2);
-  for (auto &[step, level] : levels) {
-    if (level >= static_cast<int64_t>(clusters.size()))
-      clusters.resize(level + 1);
-    clusters[level].push_back({step, 0});
-  }
-  return clusters;
-}
-
-/// Before iteration `firstIteration`: only the initial values of tile 0 exist.
-void LoopEmitter::start(int64_t firstIteration) {
-  versions.clear();
-  for (auto [carried, init] : llvm::zip_equal(loop.getCarried(), loop.getInits()))
-    versions[{carried, -firstIteration}] = init;
-}
-
-/// Whether a step that uses `version` is still to come, or the version is the newest of a result.
-bool LoopEmitter::isLive(const Version &version) {
-  auto [value, tile] = version;
-  int64_t lastUser = std::numeric_limits<int64_t>::max();
-  for (Operation *user : value.getUsers())
-    for (Operation *op = user; op && op != loop; op = op->getParentOp())
-      if (auto step = dyn_cast<StepOp>(op); step && step->getParentOp() == loop)
-        lastUser = std::min(lastUser, model.of(step.getSymName()).offset);
-  if (auto carried = dyn_cast<BlockArgument>(value)) {
-    auto producer = yield.getValues()[carried.getArgNumber() - 1].getDefiningOp<StepOp>();
-    lastUser = std::min(lastUser, model.of(producer.getSymName()).offset);
-  }
-  return tile >= lastUser;
-}
-
-/// On to the next iteration: every tile is one nearer.
-void LoopEmitter::advance(bool prune) {
-  Versions next;
-  for (auto &[version, value] : versions) {
-    Version moved = {version.first, version.second - 1};
-    if (!prune || isLive(moved))
-      next[moved] = value;
-  }
-  versions = std::move(next);
-}
-
-void LoopEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const Step &step,
-                              const Copy &copy) {
-  auto slotOf = [&](Value ring) -> Value {
-    int64_t depth = model.ringOf(ring)->depth;
-    if (depth == 1)
-      return constant(builder, 0);
-    if (std::optional<int64_t> known = copy.slot(step.offset, depth))
-      return constant(builder, *known);
-    return arith::RemUIOp::create(builder, copy.tile(builder, step.offset),
-                                  constant(builder, depth));
-  };
-  SmallVector<RingAccessOpInterface> accesses;
-  clone.walk([&](RingAccessOpInterface access) {
-    if (access.touchesSlot())
-      accesses.push_back(access);
-  });
-  for (RingAccessOpInterface access : accesses) {
-    builder.setInsertionPoint(clone);
-    access.setSlot(slotOf(access.getRing()));
-  }
-  builder.setInsertionPointAfter(clone);
-}
-
-/// Takes masks out of a copy of a step for a tile that they leave whole, since at least `before`
-/// tiles precede and `after` follow it.
-void LoopEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after) {
-  SmallVector<MaskOpInterface> idle;
-  clone.walk([&](MaskOpInterface mask) {
-    if (mask.getTile() == tile &&
-        loop.isWhole(mask.getTileBounds(), mask.getTileExtent(), before, after))
-      idle.push_back(mask);
-  });
-  for (MaskOpInterface mask : idle) {
-    mask->getResult(0).replaceAllUsesWith(mask.getMasked());
-    mask->erase();
-  }
-}
-
-void LoopEmitter::emitStep(ImplicitLocOpBuilder &builder, const Step &step, const Copy &copy) {
-  IRMapping mapping;
-  Value tile = copy.tile(builder, step.offset);
-  mapping.map(loop.getTile(), tile);
-  StepOp source = step.op;
-  source.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (auto found = versions.find({operand, step.offset}); found != versions.end())
-        mapping.map(operand, found->second);
-  });
-  auto clone = cast<StepOp>(builder.clone(*source, mapping));
-  assignSlots(builder, clone, step, copy);
-  dropIdleMasks(clone, tile, copy.tilesBefore(step.offset), copy.tilesAfter(step.offset));
-  for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
-    versions[{original, step.offset}] = result;
-    for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
-      if (yielded == original)
-        versions[{loop.getCarried()[index], step.offset + 1}] = result;
-  }
-}
-
-void LoopEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
-                                 int64_t cluster, const Copy &copy) {
-  // Waves that share no tile need not meet.
-  if (model.rings().empty() && model.groups() == 1)
-    return;
-  bool reads = llvm::any_of(clusters[cluster], [&](const Step &step) {
-    return copy.valid(step.offset) && hasAccess(step.op, [](RingAccessOpInterface access) {
-             return access.countsAsLdsAccess();
-           });
-  });
-  AllowedInFlight allowed = copy.allowed(cluster);
-  if (reads || allowed) {
-    SmallVector<Value> inFlight = allowed.value_or(SmallVector<Value>());
-    AwaitOp::create(builder, allowed.has_value(), inFlight, reads);
-  }
-  BarrierOp::create(builder, IntegerAttr());
-}
-
-/// Says what the schedule says of the cluster. Priorities change only where they differ from the
-/// cluster before, around the loop.
-void LoopEmitter::emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster) {
-  auto priority = [&](int64_t index) {
-    return model.cluster((index + model.clusters()) % model.clusters()).getPriority().value_or(0);
-  };
-  ClusterOp scheduled = model.cluster(cluster);
-  IntegerAttr change;
-  if (priority(cluster) != priority(cluster - 1))
-    change = builder.getI64IntegerAttr(priority(cluster));
-  EnterOp::create(builder, scheduled.getKind(), change, scheduled.getInterleaveAttr());
-}
-
-void LoopEmitter::emitIteration(ImplicitLocOpBuilder &builder, const Clusters &clusters,
-                                const Copy &copy, bool scheduled) {
-  for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
-    if (scheduled)
-      emitClusterBegin(builder, cluster);
-    // Steps of memory clusters issue as written: reads that take long first, say.
-    bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
-    bool first = true;
-    for (const Step &step : clusters[cluster]) {
-      if (!copy.valid(step.offset))
-        continue;
-      if (inOrder && !first)
-        FenceOp::create(builder);
-      emitStep(builder, step, copy);
-      first = false;
-    }
-    emitClusterEnd(builder, clusters, cluster, copy);
-  }
-}
 
 /// One loop, tile by tile, with nothing in flight from one to the next.
 SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
@@ -357,12 +114,12 @@ SmallVector<Value> LoopEmitter::emitAtMostOne(ImplicitLocOpBuilder &builder) {
 SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
                                               ValueRange carriedIn) {
   bool scheduled = model.stages() == 0;
-  Clusters clusters = scheduled ? scheduledClusters() : plainClusters();
-  versions.clear();
+  Clusters clusters = scheduled ? scheduledClusters(model) : plainClusters(loop);
+  iterations.versions.clear();
   for (auto [carried, value] : llvm::zip_equal(loop.getCarried(), carriedIn))
-    versions[{carried, 0}] = value;
+    iterations.versions[{carried, 0}] = value;
 
-  Copy copy;
+  IterationCopy copy;
   copy.tile = [&](ImplicitLocOpBuilder &, int64_t) { return number; };
   copy.slot = [](int64_t, int64_t) { return std::optional<int64_t>(0); };
   copy.valid = [](int64_t) { return true; };
@@ -372,17 +129,17 @@ SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Val
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
     return cluster == 0 && model.fetches() ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
   };
-  emitIteration(builder, clusters, copy, scheduled);
+  iterations.emit(builder, clusters, copy, scheduled);
   SmallVector<Value> next;
   for (Value carried : loop.getCarried())
-    next.push_back(versions.find({carried, 1})->second);
+    next.push_back(iterations.versions.find({carried, 1})->second);
   return next;
 }
 
 void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
-  Clusters clusters = scheduledClusters();
+  Clusters clusters = scheduledClusters(model);
   for (int64_t iteration = -model.lastOffset(); iteration < -model.firstOffset(); ++iteration) {
-    Copy copy;
+    IterationCopy copy;
     copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
       return constant(b, iteration + offset);
     };
@@ -397,8 +154,8 @@ void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(/*tiles=*/model.minimumTiles(), iteration, cluster);
     };
-    emitIteration(builder, clusters, copy);
-    advance(/*prune=*/true);
+    iterations.emit(builder, clusters, copy);
+    iterations.advance(/*prune=*/true);
   }
 }
 
@@ -419,10 +176,10 @@ AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
 /// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
 /// the first steady one.
 void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll) {
-  Clusters clusters = scheduledClusters();
+  Clusters clusters = scheduledClusters(model);
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex - model.firstOffset();
-    Copy copy;
+    IterationCopy copy;
     copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
       return addConstant(b, induction, base + offset);
     };
@@ -437,8 +194,8 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return model.lastOffset() - offset + unroll - 1 - copyIndex;
     };
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
-    emitIteration(builder, clusters, copy);
-    advance(/*prune=*/true);
+    iterations.emit(builder, clusters, copy);
+    iterations.advance(/*prune=*/true);
   }
 }
 
@@ -447,7 +204,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
 void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
   SmallVector<Version> carried;
   SmallVector<Value> inits = {constant(builder, 0)};
-  for (auto &[version, value] : versions) {
+  for (auto &[version, value] : iterations.versions) {
     carried.push_back(version);
     inits.push_back(value);
   }
@@ -458,18 +215,18 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t u
   Block *body = builder.createBlock(&whileOp.getBefore(), {}, types, locations);
   Value induction = body->getArgument(0);
   for (auto [version, value] : llvm::zip_equal(carried, body->getArguments().drop_front()))
-    versions[version] = value;
+    iterations.versions[version] = value;
   emitSteadyCopies(builder, induction, unroll);
   SmallVector<Value> next = {addConstant(builder, induction, unroll)};
   for (const Version &version : carried)
-    next.push_back(versions.find(version)->second);
+    next.push_back(iterations.versions.find(version)->second);
   Value more = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.front(), end);
   scf::ConditionOp::create(builder, more, next);
   Block *forward = builder.createBlock(&whileOp.getAfter(), {}, types, locations);
   scf::YieldOp::create(builder, forward->getArguments());
-  versions.clear();
+  iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, whileOp.getResults().drop_front()))
-    versions[version] = value;
+    iterations.versions[version] = value;
 }
 
 /// Goes on in a block of a loop or branch; those without results come with terminators.
@@ -479,26 +236,49 @@ static void enter(ImplicitLocOpBuilder &builder, Block *block) {
   builder.setInsertionPointToEnd(block);
 }
 
+/// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
+/// to overlap, so that no more of them take the loop without overlap than must.
+void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
+  SmallVector<Version> carried;
+  SmallVector<Value> inits;
+  for (auto &[version, value] : iterations.versions) {
+    carried.push_back(version);
+    inits.push_back(value);
+  }
+  OpBuilder::InsertionGuard guard(builder);
+  Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, end, constant(builder, 0));
+  auto branch =
+      scf::IfOp::create(builder, ValueRange(inits).getTypes(), any, /*withElse=*/true);
+  enter(builder, branch.elseBlock());
+  yieldVersions(builder, carried);
+  enter(builder, branch.thenBlock());
+  emitSteady(builder, end, unroll);
+  yieldVersions(builder, carried);
+  iterations.versions.clear();
+  for (auto [version, value] : llvm::zip_equal(carried, branch.getResults()))
+    iterations.versions[version] = value;
+}
+
 /// Iterations `first` to `end`, possibly none, one at a time.
 void LoopEmitter::emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end) {
   SmallVector<Version> carried;
   SmallVector<Value> inits;
-  for (auto &[version, value] : versions) {
+  for (auto &[version, value] : iterations.versions) {
     carried.push_back(version);
     inits.push_back(value);
   }
   OpBuilder::InsertionGuard guard(builder);
   Operation *emitted = model.unroll() == 2 ? emitLastOfPair(builder, first, end, carried, inits)
                                            : emitRest(builder, first, end, carried, inits);
-  versions.clear();
+  iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, emitted->getResults()))
-    versions[version] = value;
+    iterations.versions[version] = value;
 }
 
 void LoopEmitter::yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried) {
   SmallVector<Value> next;
   for (const Version &version : carried)
-    next.push_back(versions.find(version)->second);
+    next.push_back(iterations.versions.find(version)->second);
   scf::YieldOp::create(builder, next);
 }
 
@@ -521,18 +301,18 @@ Operation *LoopEmitter::emitRest(ImplicitLocOpBuilder &builder, Value first, Val
   auto loop = scf::ForOp::create(builder, first, end, constant(builder, 1), inits);
   enter(builder, loop.getBody());
   for (auto [version, value] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
-    versions[version] = value;
+    iterations.versions[version] = value;
   emitSteadyCopies(builder, loop.getInductionVar(), /*unroll=*/1);
   yieldVersions(builder, carried);
   return loop;
 }
 
 void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
-  Clusters clusters = scheduledClusters();
+  Clusters clusters = scheduledClusters(model);
   // Counted from the number of tiles; any large number serves to compute waits.
   int64_t tiles = model.stages() + model.minimumTiles() + 1;
   for (int64_t ahead = -model.lastOffset(); ahead < -model.firstOffset(); ++ahead) {
-    Copy copy;
+    IterationCopy copy;
     copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
       return addConstant(b, loop.getCount(), ahead + offset);
     };
@@ -543,32 +323,42 @@ void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
     copy.allowed = [&](int64_t cluster) {
       return model.allowedInFlight(tiles, tiles + ahead, cluster);
     };
-    emitIteration(builder, clusters, copy);
-    advance(/*prune=*/false);
+    iterations.emit(builder, clusters, copy);
+    iterations.advance(/*prune=*/false);
   }
 }
 
 SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
-  start(-model.lastOffset());
+  iterations.start(-model.lastOffset());
   if (model.groups() == 2)
     BarrierOp::create(builder, builder.getI64IntegerAttr(1));
   emitPrologue(builder);
-  Value iterations = addConstant(builder, loop.getCount(), -model.stages());
-  Value unrolled = iterations;
+  Value turns = addConstant(builder, loop.getCount(), -model.stages());
+  Value unrolled = turns;
   if (model.unroll() > 1) {
-    Value rest = arith::RemUIOp::create(builder, iterations, constant(builder, model.unroll()));
-    unrolled = arith::SubIOp::create(builder, iterations, rest);
+    Value rest = arith::RemUIOp::create(builder, turns, constant(builder, model.unroll()));
+    unrolled = arith::SubIOp::create(builder, turns, rest);
   }
-  emitSteady(builder, unrolled, model.unroll());
-  if (model.unroll() > 1)
-    emitRemainder(builder, unrolled, iterations);
+  if (model.unroll() > 1) {
+    emitSteadyIfAny(builder, unrolled, model.unroll());
+    emitRemainder(builder, unrolled, turns);
+  } else {
+    emitSteady(builder, unrolled, /*unroll=*/1);
+  }
   emitEpilogue(builder);
   if (model.groups() == 2)
     BarrierOp::create(builder, builder.getI64IntegerAttr(0));
   SmallVector<Value> results;
   for (Value carried : loop.getCarried())
-    results.push_back(versions.find({carried, model.firstOffset()})->second);
+    results.push_back(iterations.versions.find({carried, model.firstOffset()})->second);
   return results;
+}
+
+/// What too few tiles to overlap take.
+SmallVector<Value> LoopEmitter::emitFewTiles(ImplicitLocOpBuilder &builder) {
+  if (model.minimumTiles() <= 1)
+    return loop.getInits();
+  return model.minimumTiles() == 2 ? emitAtMostOne(builder) : emitPlain(builder);
 }
 
 void LoopEmitter::emit() {
@@ -594,8 +384,7 @@ void LoopEmitter::emit() {
     SmallVector<Value> overlapped = emitOverlapped(builder);
     scf::YieldOp::create(builder, overlapped);
     builder.setInsertionPointToStart(branch.elseBlock());
-    SmallVector<Value> plain =
-        model.minimumTiles() <= 2 ? emitAtMostOne(builder) : emitPlain(builder);
+    SmallVector<Value> plain = emitFewTiles(builder);
     scf::YieldOp::create(builder, plain);
     results = llvm::to_vector_of<Value>(branch.getResults());
   }

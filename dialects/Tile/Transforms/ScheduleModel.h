@@ -63,8 +63,9 @@ public:
   int64_t lastOffset() const { return maxOffset; }
   /// Iterations before all steps have a tile, and after the first step has run out of them.
   int64_t stages() const { return maxOffset - minOffset; }
-  /// The smallest number of tiles for which the overlapped form holds: the steady loop runs once.
-  int64_t minimumTiles() const { return stages() + unroll(); }
+  /// The smallest number of tiles for which the overlapped form holds: those that prologue and
+  /// epilogue need, and one for a loop that has no remainder and runs at least once.
+  int64_t minimumTiles() const { return stages() + (unroll() == 1 ? 1 : 0); }
 
   llvm::ArrayRef<Placement> places() const { return placements; }
   llvm::ArrayRef<RingUse> rings() const { return ringUses; }

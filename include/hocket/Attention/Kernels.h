@@ -142,8 +142,6 @@ struct KernelChoice {
 
   /// A table for people, one line a kernel.
   std::string explain(const ForwardProblem &problem) const;
-  /// The same as a JSON object.
-  std::string toJson(const ForwardProblem &problem) const;
 };
 
 class KernelRegistry {

@@ -46,12 +46,25 @@ struct Compilation {
   std::vector<std::pair<std::string, double>> seconds; ///< by stage, in order
 };
 
+/// What is said of a place in a text.
+struct CompileDiagnostic {
+  std::string file;              ///< as the text is called, or a schedule's; "" without a place
+  unsigned line = 0, column = 0; ///< from 1
+  std::string message;
+  std::vector<CompileDiagnostic> notes;
+};
+
+/// Where a compilation failed, and what dialects and passes had to say.
+struct CompileFailure {
+  std::optional<Stage> stage; ///< empty: refused before any stage
+  std::vector<CompileDiagnostic> errors;
+};
+
 /// Compiles `text`; `name` is what messages call it. An error's message carries all diagnostics,
-/// each with its place, and the stage that failed, which `failed` gets, too, if it is not null;
-/// what is refused before any stage leaves it empty. The work is done on a thread of its own with a
-/// large stack, `onStage` is called there too; the caller waits.
+/// each with its place, and the stage that failed; `failure`, if it is not null, gets them as data.
+/// The work is done on a thread of its own with a large stack, `onStage` is called there too; the
+/// caller waits.
 Result<Compilation> compile(std::string_view text, std::string_view name,
-                            const CompileOptions &options = {},
-                            std::optional<Stage> *failed = nullptr);
+                            const CompileOptions &options = {}, CompileFailure *failure = nullptr);
 
 } // namespace hocket

@@ -211,27 +211,26 @@ static Type several(Type element, int64_t count) {
   return count == 1 ? element : Type(VectorType::get({count}, element));
 }
 
-/// `value`, one or several elements of a view, as `element`: wider or the same.
-Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
+/// `value`, one or several elements, as `element`, by the one of two ops that floats or integers
+/// take.
+template <class FloatOp, class IntegerOp>
+static Value convertElements(Emitter &emit, Value value, Type element) {
+  if (getElementTypeOrSelf(value.getType()) == element)
     return value;
   auto vector = dyn_cast<VectorType>(value.getType());
   Type type = several(element, vector ? vector.getNumElements() : 1);
   if (isa<FloatType>(element))
-    return LLVM::FPExtOp::create(emit, type, value);
-  return LLVM::SExtOp::create(emit, type, value);
+    return FloatOp::create(emit, type, value);
+  return IntegerOp::create(emit, type, value);
+}
+
+/// Elements of a view as `element`: wider or the same.
+Value hocket::lowering::widenElements(Emitter &emit, Value value, Type element) {
+  return convertElements<LLVM::FPExtOp, LLVM::SExtOp>(emit, value, element);
 }
 
 Value hocket::lowering::narrowElements(Emitter &emit, Value value, Type element) {
-  Type from = getElementTypeOrSelf(value.getType());
-  if (from == element)
-    return value;
-  auto vector = dyn_cast<VectorType>(value.getType());
-  Type type = several(element, vector ? vector.getNumElements() : 1);
-  if (isa<FloatType>(element))
-    return LLVM::FPTruncOp::create(emit, type, value);
-  return LLVM::TruncOp::create(emit, type, value);
+  return convertElements<LLVM::FPTruncOp, LLVM::TruncOp>(emit, value, element);
 }
 
 Value hocket::lowering::loadElements(Emitter &emit, Type element, int64_t count, Value resource,
@@ -249,6 +248,13 @@ void hocket::lowering::storeElements(Emitter &emit, Value value, Value resource,
   Type words = wordsType(emit, count * bytesOf(getElementTypeOrSelf(value.getType())));
   if (words != value.getType())
     value = LLVM::BitcastOp::create(emit, words, value);
+  // LLVM 22 keeps the next instruction from overwriting the data of a wide store only where the
+  // scalar offset is constant (docs/Hardware.md, section 3).
+  constexpr int64_t widestWithStep = 8;
+  if (count * bytesOf(getElementTypeOrSelf(value.getType())) > widestWithStep) {
+    offset = emit.add(offset, step);
+    step = emit.i32(0);
+  }
   ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0), ArrayAttr(),
                                      ArrayAttr(), ArrayAttr());
 }

@@ -1,9 +1,9 @@
 // Elementary functions in f32.
 //
-// exp, log, log2, sqrt and rounding are LLVM's, which expands them in place; exp2, rsqrt and rcp are
-// the hardware's. tanh, erf, sin and cos are composed here, of minimax polynomials whose
-// coefficients were fitted for this file (Remez exchange in float64, rounded to f32), in forms that
-// lose nothing to cancellation.
+// exp, log, log2, log10, sqrt and rounding are LLVM's, which expands them in place; exp2, rsqrt and
+// rcp are the hardware's. tanh, erf, sin and cos are composed here, of minimax polynomials whose
+// coefficients were fitted for this file (Remez exchange in float64, rounded to f32), expm1 of its
+// series and log1p of log, in forms that lose nothing to cancellation. Power.cpp has powf.
 #include "Elementary.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -55,6 +55,8 @@ public:
 
   Value tanh(Value x);
   Value erf(Value x);
+  Value log1p(Value x);
+  Value expm1(Value x);
   /// sin(x + quarters * pi / 2), for 0 and 1 quarters.
   Value sine(Value x, int quarters);
 
@@ -108,6 +110,48 @@ Value Math::erf(Value x) {
   return select(isBelow(size, kSmall), small, copySign(large, x));
 }
 
+/// log(1 + x), corrected by what the sum has lost.
+Value Math::log1p(Value x) {
+  Type type = x.getType();
+  Value one = constant(1.0f, type), zero = constant(0.0f, type);
+  Value sum = add(x, one);
+  Value lost = arith::SubFOp::create(emit, x, arith::SubFOp::create(emit, sum, one));
+  Value logarithm = LLVM::LogOp::create(emit, sum);
+  Value corrected = fma(lost, reciprocal(sum), logarithm);
+  // At the ends, where the correction is no number.
+  Value isFinite = arith::CmpFOp::create(
+      emit, arith::CmpFPredicate::OLT, sum,
+      constant(std::numeric_limits<float>::infinity(), type));
+  Value isPositive = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, sum, zero);
+  return select(arith::AndIOp::create(emit, isFinite, isPositive), corrected, logarithm);
+}
+
+/// With n the whole number next to x / ln 2 and r = x - n ln 2: 2^n (exp(r) - 1) + (2^n - 1), in
+/// halves, so that the largest results need no 2^128.
+Value Math::expm1(Value x) {
+  constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;
+  Type type = x.getType();
+  auto bounded = [&](Value value, arith::CmpFPredicate beyond, float bound) {
+    Value limit = constant(bound, type); // a NaN is not beyond it
+    return select(arith::CmpFOp::create(emit, beyond, value, limit), limit, value);
+  };
+  Value within = bounded(x, arith::CmpFPredicate::OGT, 88.8f);
+  within = bounded(within, arith::CmpFPredicate::OLT, -30.0f);
+  Value n = LLVM::RoundEvenOp::create(emit, mul(within, std::numbers::log2e_v<float>));
+  Value rest = fma(n, -kLn2Low, fma(n, -kLn2High, within));
+  // (exp(r) - 1 - r) / r^2 for |r| <= 0.35: the first terms of its series.
+  Value series = polynomial(rest, {1.0f / 2, 1.0f / 6, 1.0f / 24, 1.0f / 120, 1.0f / 720,
+                                   1.0f / 5040, 1.0f / 40320});
+  Value small = fma(mul(rest, rest), series, rest);
+  auto vector = dyn_cast<VectorType>(type);
+  Type i32 = vector ? Type(VectorType::get(vector.getShape(), emit.getI32Type())) : emit.getI32Type();
+  Value exponent = emit.intrinsic("llvm.fptosi.sat", i32, add(n, constant(-1.0f, type)));
+  Value half = emit.intrinsic("llvm.ldexp", type, {constant(1.0f, type), exponent});
+  Value halved = fma(half, small, add(half, constant(-0.5f, type)));
+  Value isZero = arith::CmpFOp::create(emit, arith::CmpFPredicate::OEQ, n, constant(0.0f, type));
+  return select(isZero, small, mul(halved, 2.0f));
+}
+
 /// With n the whole number next to x / pi + quarters / 2, the sine of what is left of x, negated if
 /// n is odd. pi stands in three parts, and products with n are exact as long as n is.
 Value Math::sine(Value x, int quarters) {
@@ -152,6 +196,11 @@ Value hocket::lowering::elementary(Emitter &emit, Operation *op, ValueRange oper
       .Case([&](math::RoundEvenOp) { return LLVM::RoundEvenOp::create(emit, x).getResult(); })
       .Case([&](math::ExpOp) { return LLVM::ExpOp::create(emit, x).getResult(); })
       .Case([&](math::LogOp) { return LLVM::LogOp::create(emit, x).getResult(); })
+      .Case([&](math::Log10Op) { return LLVM::Log10Op::create(emit, x).getResult(); })
+      .Case([&](math::Log1pOp) { return math.log1p(x); })
+      .Case([&](math::ExpM1Op) { return math.expm1(x); })
+      .Case([&](math::PowFOp) { return power(emit, x, operands[1]); })
+      .Case([&](math::RoundOp) { return LLVM::RoundOp::create(emit, x).getResult(); })
       .Case([&](math::Log2Op) { return LLVM::Log2Op::create(emit, x).getResult(); })
       .Case([&](math::SqrtOp) { return LLVM::SqrtOp::create(emit, x).getResult(); })
       .Case([&](math::Exp2Op) { return math.exp2(x); })

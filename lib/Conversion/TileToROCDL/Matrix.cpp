@@ -2,8 +2,7 @@
 //
 // Rows beyond a matrix are out of its descriptor's bounds, as everywhere. Columns beyond it are
 // not, since the next row begins there: the blocks that they cut are stored element by element.
-#include "LineStores.h"
-#include "Lowering.h"
+#include "Access.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -90,8 +89,7 @@ struct StoreBlockPattern : TilePattern<tile::StoreBlockOp> {
 
   /// `step` is the same in all lanes.
   static void storeWord(Emitter &emit, Value value, Value resource, Value offset, Value step) {
-    ROCDL::RawPtrBufferStoreOp::create(emit, value, resource, offset, step, emit.i32(0),
-                                       ArrayAttr(), ArrayAttr(), ArrayAttr());
+    lowering::storeElements(emit, value, resource, offset, step);
   }
 
   /// 16 bytes of a lane at once, and lanes side by side up to a line.

@@ -181,9 +181,8 @@ struct StoreHeadRowsPattern : TilePattern<tile::StoreOp> {
       int64_t byte = store.column * elementBytes;
       Value offset = emit.add(lane.offset, emit.i32(byte));
       offset = bounds.within(emit, offset, lane.byte, reach, byte);
-      ROCDL::RawPtrBufferStoreOp::create(emit, store.words, resource, offset,
-                                         emit.mul(rowStride, emit.i32(store.row)), emit.i32(0),
-                                         ArrayAttr(), ArrayAttr(), ArrayAttr());
+      storeElements(emit, store.words, resource, offset,
+                    emit.mul(rowStride, emit.i32(store.row)));
     });
     rewriter.eraseOp(op);
     return success();

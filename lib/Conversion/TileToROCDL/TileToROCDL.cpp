@@ -90,9 +90,9 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
           "first");
       return WalkResult::interrupt();
     }
-    auto waves = dyn_cast<tile::ReduceWavesOp>(op);
-    if (waves && !waves.getLdsOffset()) {
-      waves.emitOpError("has no place in LDS; run 'tile-allocate-lds' first");
+    auto scratch = dyn_cast<tile::LdsScratchOpInterface>(op);
+    if (scratch && scratch.getScratchBytes() != 0 && !scratch.getLdsOffset()) {
+      scratch.emitOpError("has no place in LDS; run 'tile-allocate-lds' first");
       return WalkResult::interrupt();
     }
     auto access = dyn_cast<tile::RingAccessOpInterface>(op);
@@ -153,6 +153,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateMapPatterns(converter, patterns, state);
     populateReducePatterns(converter, patterns, state);
     populateReduceWavesPatterns(converter, patterns, state);
+    populateConvertLayoutPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,

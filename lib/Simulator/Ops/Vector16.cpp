@@ -5,6 +5,7 @@
 // destination; the three-operand ones of gfx9 keep it.
 #include "Families.h"
 #include "FloatMath.h"
+#include "Median.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
@@ -145,19 +146,9 @@ static void registerIntegerLogic(OpTable &table) {
   table.add("v_min_i16", lanes<[](i16 a, i16 b) { return a < b ? a : b; }>);
   table.add("v_max_i16", lanes<[](i16 a, i16 b) { return a > b ? a : b; }>);
   auto three = [&]<class T>(T, const char *min, const char *max, const char *median) {
-    table.add(min, lanesKeepHalf<[](T a, T b, T c) {
-                T m = a < b ? a : b;
-                return m < c ? m : c;
-              }>);
-    table.add(max, lanesKeepHalf<[](T a, T b, T c) {
-                T m = a > b ? a : b;
-                return m > c ? m : c;
-              }>);
-    table.add(median, lanesKeepHalf<[](T a, T b, T c) {
-                T low = a < b ? a : b, high = a < b ? b : a;
-                T inner = high < c ? high : c;
-                return low > inner ? low : inner;
-              }>);
+    table.add(min, lanesKeepHalf<leastOf3<T>>);
+    table.add(max, lanesKeepHalf<greatestOf3<T>>);
+    table.add(median, lanesKeepHalf<medianOf3<T>>);
   };
   three(i16(), "v_min3_i16", "v_max3_i16", "v_med3_i16");
   three(u16(), "v_min3_u16", "v_max3_u16", "v_med3_u16");

@@ -1,6 +1,6 @@
 // Integer arithmetic, logic and bit fields on 32 and 64 bits (CDNA3 ISA 12.7 to 12.10).
 #include "Families.h"
-#include "Lanes.h"
+#include "Median.h"
 
 namespace hocket::sim::HOCKET_SIM_ISA {
 
@@ -173,19 +173,9 @@ static void registerMinMax(OpTable &table) {
   table.add("v_min_u32", lanes<[](u32 a, u32 b) { return a < b ? a : b; }>);
   table.add("v_max_u32", lanes<[](u32 a, u32 b) { return a > b ? a : b; }>);
   auto three = [&]<class T>(T, const char *min, const char *max, const char *median) {
-    table.add(min, lanes<[](T a, T b, T c) {
-                T m = a < b ? a : b;
-                return m < c ? m : c;
-              }>);
-    table.add(max, lanes<[](T a, T b, T c) {
-                T m = a > b ? a : b;
-                return m > c ? m : c;
-              }>);
-    table.add(median, lanes<[](T a, T b, T c) {
-                T low = a < b ? a : b, high = a < b ? b : a;
-                T inner = high < c ? high : c;
-                return low > inner ? low : inner;
-              }>);
+    table.add(min, lanes<leastOf3<T>>);
+    table.add(max, lanes<greatestOf3<T>>);
+    table.add(median, lanes<medianOf3<T>>);
   };
   three(i32(), "v_min3_i32", "v_max3_i32", "v_med3_i32");
   three(u32(), "v_min3_u32", "v_max3_u32", "v_med3_u32");

@@ -28,33 +28,26 @@ std::string sim::toText(const GridTime &grid) {
   return text;
 }
 
-std::string sim::toJson(const GridTime &grid) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("prediction", true);
-    out.attribute("workgroups", int64_t(grid.workgroups));
-    out.attribute("resident_workgroups", grid.resident);
-    out.attribute("order", grid.order);
-    out.attribute("cycles", grid.cycles);
-    out.attribute("busy_share", grid.busyShare);
-    out.attribute("clock_ghz", grid.clock);
-    out.attribute("execute_us", grid.executeMicroseconds);
-    out.attribute("memory_us", grid.memoryMicroseconds);
-    out.attribute("l2_hits", grid.l2Hits);
-    out.attribute("us", grid.microseconds);
-    out.attributeArray("kinds", [&] {
-      for (const WorkgroupKind &kind : grid.kinds)
-        out.object([&] {
-          out.attribute("instructions", int64_t(kind.instructions));
-          out.attribute("count", int64_t(kind.count));
-          out.attribute("first_cycles", kind.firstCycles);
-          out.attribute("cycles", kind.cycles);
-          out.attribute("timed", kind.timed);
-        });
-    });
+void sim::writeMembers(json::OStream &out, const GridTime &grid) {
+  out.attribute("prediction", true);
+  out.attribute("workgroups", int64_t(grid.workgroups));
+  out.attribute("resident_workgroups", grid.resident);
+  out.attribute("order", grid.order);
+  out.attribute("cycles", grid.cycles);
+  out.attribute("busy_share", grid.busyShare);
+  out.attribute("clock_ghz", grid.clock);
+  out.attribute("execute_us", grid.executeMicroseconds);
+  out.attribute("memory_us", grid.memoryMicroseconds);
+  out.attribute("l2_hits", grid.l2Hits);
+  out.attribute("us", grid.microseconds);
+  out.attributeArray("kinds", [&] {
+    for (const WorkgroupKind &kind : grid.kinds)
+      out.object([&] {
+        out.attribute("instructions", int64_t(kind.instructions));
+        out.attribute("count", int64_t(kind.count));
+        out.attribute("first_cycles", kind.firstCycles);
+        out.attribute("cycles", kind.cycles);
+        out.attribute("timed", kind.timed);
+      });
   });
-  stream << '\n';
-  return text;
 }

@@ -141,37 +141,30 @@ static void writeSteady(json::OStream &out, const TimedRun &run, const SteadyTim
   });
 }
 
-std::string sim::toJson(const TimedRun &run, const TimingSummary &summary) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  json::OStream out(stream, 2);
-  out.object([&] {
-    out.attribute("prediction", true);
-    out.attribute("kernel", run.kernel);
-    out.attribute("cycles", int64_t(run.cycles));
-    out.attribute("instructions", int64_t(run.instructions));
-    out.attribute("complete", run.complete);
-    out.attribute("resident_workgroups", run.resident);
-    out.attribute("lds_conflict_cycles", int64_t(run.ldsConflicts));
-    out.attribute("memory_bytes", int64_t(run.memoryBytes));
-    out.attribute("host_seconds", run.hostSeconds);
-    writeBusy(out, summary.busy);
-    out.attributeArray("workgroups", [&] {
-      for (const TimedGroup &group : run.groups)
-        out.object([&] {
-          out.attribute("workgroup", int64_t(group.workgroup));
-          out.attribute("begin", int64_t(group.begin));
-          out.attribute("end", int64_t(group.end));
-          out.attribute("instructions", int64_t(group.instructions));
-        });
-    });
-    out.attributeArray("waves", [&] {
-      for (const WaveTime &wave : summary.waves)
-        out.object([&] { writeWave(out, wave); });
-    });
-    if (summary.hasSteady)
-      out.attributeObject("steady_state", [&] { writeSteady(out, run, summary.steady); });
+void sim::writeMembers(json::OStream &out, const TimedRun &run, const TimingSummary &summary) {
+  out.attribute("prediction", true);
+  out.attribute("kernel", run.kernel);
+  out.attribute("cycles", int64_t(run.cycles));
+  out.attribute("instructions", int64_t(run.instructions));
+  out.attribute("complete", run.complete);
+  out.attribute("resident_workgroups", run.resident);
+  out.attribute("lds_conflict_cycles", int64_t(run.ldsConflicts));
+  out.attribute("memory_bytes", int64_t(run.memoryBytes));
+  out.attribute("host_seconds", run.hostSeconds);
+  writeBusy(out, summary.busy);
+  out.attributeArray("workgroups", [&] {
+    for (const TimedGroup &group : run.groups)
+      out.object([&] {
+        out.attribute("workgroup", int64_t(group.workgroup));
+        out.attribute("begin", int64_t(group.begin));
+        out.attribute("end", int64_t(group.end));
+        out.attribute("instructions", int64_t(group.instructions));
+      });
   });
-  stream << '\n';
-  return text;
+  out.attributeArray("waves", [&] {
+    for (const WaveTime &wave : summary.waves)
+      out.object([&] { writeWave(out, wave); });
+  });
+  if (summary.hasSteady)
+    out.attributeObject("steady_state", [&] { writeSteady(out, run, summary.steady); });
 }

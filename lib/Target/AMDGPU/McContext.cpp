@@ -82,22 +82,24 @@ Result<std::shared_ptr<const McTarget>> McTarget::create(llvm::StringRef cpu) {
   return std::shared_ptr<const McTarget>(std::move(made));
 }
 
-/// Appends LLVM's diagnostics of error kind to the `std::string` behind `context`.
+/// Appends LLVM's diagnostics of error kind to the `std::string` behind `context`; those after the
+/// first say what they are.
 static void collectDiagnostic(const llvm::SMDiagnostic &diagnostic, void *context) {
   if (diagnostic.getKind() != llvm::SourceMgr::DK_Error)
     return;
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  stream << diagnostic.getFilename();
+  std::string place = diagnostic.getFilename().str();
   if (diagnostic.getLineNo() > 0)
-    stream << ':' << diagnostic.getLineNo() << ':' << diagnostic.getColumnNo() + 1;
-  stream << ": error: " << diagnostic.getMessage();
+    place += ":" + std::to_string(diagnostic.getLineNo()) + ":" +
+             std::to_string(diagnostic.getColumnNo() + 1);
+  std::string message = diagnostic.getMessage().str();
   if (diagnostic.getMessage().starts_with("Could not find inc"))
-    stream << "; assembly is read from one text, put the file's content in place of the directive";
-  // Layout repeats itself.
+    message += "; assembly is read from one text, put the file's content in place of the directive";
   auto &text = *static_cast<std::string *>(context);
-  if (!llvm::StringRef(text).contains(message))
-    text += (text.empty() ? "" : "\n") + message;
+  std::string first = place + ": " + message, further = place + ": error: " + message;
+  // Layout repeats itself.
+  if (llvm::StringRef(text).starts_with(first) || llvm::StringRef(text).contains("\n" + further))
+    return;
+  text += text.empty() ? first : "\n" + further;
 }
 
 static constexpr uint64_t kMostSpace = uint64_t(256) << 20;
@@ -163,7 +165,7 @@ Result<llvm::SmallVector<char, 0>> assemble(const McTarget &target, llvm::String
     auto &objects = static_cast<llvm::MCObjectStreamer &>(*streamer);
     if (spaceOf(objects.getAssembler()) > kMostSpace)
       return invalidInput(name.str() +
-                          ": error: directives for space and alignment make more than " +
+                          ": directives for space and alignment make more than " +
                           std::to_string(kMostSpace >> 20) + " MiB, ask for less");
     streamer->getTargetStreamer()->emitConstantPools();
     streamer->finish(parser->getLexer().getLoc());

@@ -110,8 +110,8 @@ static verify::ReportBody bodyOf(const ForwardReport &report) {
           [&](llvm::raw_ostream &out) { writeErrorLines(out, report); }};
 }
 
-std::string attention::toJson(const ForwardReport &report) {
-  return verify::reportJson(report, bodyOf(report));
+std::string attention::toJson(const ForwardReport &report, const verify::JsonMembers &more) {
+  return verify::reportJson(report, bodyOf(report), more);
 }
 
 std::string attention::toText(const ForwardReport &report) {

@@ -9,6 +9,7 @@
 #include "Verify/Attention/Reference.h"
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
+#include "Verify/JsonMembers.h"
 #include "Verify/KernelRun.h"
 
 #include <cstddef>
@@ -47,8 +48,9 @@ Result<ForwardReport> runForward(runtime::Device &device, std::span<const std::b
                                  const manifest::Manifest &manifest, const ForwardProblem &problem,
                                  const ForwardOptions &options = {});
 
-/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields).
-std::string toJson(const ForwardReport &report);
+/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields);
+/// `more` writes members of the caller's at its end.
+std::string toJson(const ForwardReport &report, const verify::JsonMembers &more = verify::noMembers);
 /// The report as a short table for people.
 std::string toText(const ForwardReport &report);
 

@@ -56,8 +56,8 @@ static verify::ReportBody bodyOf(const GemmReport &report) {
           [&](llvm::raw_ostream &out) { writeErrorLines(out, report.errors); }};
 }
 
-std::string gemm::toJson(const GemmReport &report) {
-  return verify::reportJson(report, bodyOf(report));
+std::string gemm::toJson(const GemmReport &report, const verify::JsonMembers &more) {
+  return verify::reportJson(report, bodyOf(report), more);
 }
 
 std::string gemm::toText(const GemmReport &report) {

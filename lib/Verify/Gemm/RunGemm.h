@@ -5,6 +5,7 @@
 #include "Verify/Gemm/GemmReference.h"
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
+#include "Verify/JsonMembers.h"
 #include "Verify/KernelRun.h"
 
 #include <cstddef>
@@ -29,8 +30,9 @@ Result<GemmReport> runGemm(runtime::Device &device, std::span<const std::byte> c
                            const manifest::Manifest &manifest, const GemmProblem &problem,
                            const GemmOptions &options = {});
 
-/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields).
-std::string toJson(const GemmReport &report);
+/// The report as JSON text, one object, with a final newline (docs/HocketRun.md has the fields);
+/// `more` writes members of the caller's at its end.
+std::string toJson(const GemmReport &report, const verify::JsonMembers &more = verify::noMembers);
 /// The report as a short table for people.
 std::string toText(const GemmReport &report);
 

@@ -133,7 +133,7 @@ tile.kernel @where(%n: i32) target("gfx950") waves(1) {
 // CHECK: %[[WITHIN:.*]] = arith.cmpi ult
 // CHECK: arith.select %[[WITHIN]], %{{.*}}, %{{.*}} : i32
 // CHECK: rocdl.raw.ptr.buffer.load
-// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: llvm.fpext %{{.*}} : bf16 to f32
 tile.kernel @looks_up(%v: !tile.view<?x?xbf16>, %head: i32) target("gfx950") waves(1) {
   %i = tile.map() at(%r, %c) -> !tile.frag<32x32xi32, acc> {
     %d = arith.subi %r, %c : i32

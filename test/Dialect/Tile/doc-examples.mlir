@@ -97,3 +97,17 @@ tile.kernel @across_waves() target("gfx950") waves(8) {
   %zero = tile.fill 0.0 : !tile.rows<64xf32>
   %row_sums = tile.reduce_waves sum %zero along(%j) : !tile.rows<64xf32>
 }
+
+// CHECK: tile.kernel @square
+// CHECK: %[[LHS:.*]] = tile.convert_layout %{{.*}} : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, lhs>
+// CHECK: tile.convert_layout %{{.*}} : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>
+tile.kernel @square(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xf32>) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %x = tile.load %a[%zero, %zero] : !tile.view<?x?xbf16> -> !tile.frag<32x32xbf16, lines>
+  %lhs = tile.convert_layout %x : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, lhs>
+  %rhs = tile.convert_layout %x : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, rhs>
+  %none = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %product = tile.mma %lhs, %rhs, %none : !tile.frag<32x32xbf16, lhs>, !tile.frag<32x32xbf16, rhs>, !tile.frag<32x32xf32, acc>
+  %rows = tile.convert_layout %product : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>
+  tile.store %rows, %c[%zero, %zero] : !tile.frag<32x32xf32, lines>, !tile.view<?x?xf32>
+}

@@ -348,7 +348,9 @@ tile.kernel @gathers_numbers(%v: !tile.view<?xf32>, %n: i32) target("gfx950") wa
 // -----
 
 tile.kernel @gathers_few(%v: !tile.view<?x?xf32>) target("gfx950") waves(1) {
-  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
+    tile.yield %r : i32
+  }
   // expected-error @below {{has 1 indices for a view of rank 2, expected one for each dimension}}
   %y = tile.gather %v[%i] : <?x?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
 }
@@ -364,7 +366,9 @@ tile.kernel @gathers_floats(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
 // -----
 
 tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
-  %i = tile.fill 1.0 : !tile.rows<32xi32>
+  %i = tile.map() at(%r, %c) -> !tile.rows<32xi32> {
+    tile.yield %r : i32
+  }
   // expected-error @below {{looks up 'i32' in a view of 'f32', expected the view's element type, f32 for bf16 and f16, or i32 for i8}}
   %y = tile.gather %v[%i] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xi32>
 }
@@ -374,4 +378,36 @@ tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
 tile.kernel @jumps_along_columns(%v: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(1) {
   // expected-error @below {{jumps over tiles, which rings of a view's rows alone can}}
   %r = tile.ring %v[%n] jump(%n after %n) by_columns : <?x?xbf16> -> <64x64xbf16>
+}
+
+// -----
+
+tile.kernel @converted_numbers() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{converts numbers of 'f32' to 'bf16', but moves them only; convert them with 'tile.map'}}
+  %y = tile.convert_layout %x : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xbf16, lhs>
+}
+
+// -----
+
+tile.kernel @converted_to_another_size() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  // expected-error @below {{converts 32 memory rows and 64 columns to 64 memory rows and 32 columns, expected the same; rows and columns are those of memory}}
+  %y = tile.convert_layout %x : !tile.frag<64x32xf32, acc> -> !tile.frag<64x32xf32, lhs>
+}
+
+// -----
+
+tile.kernel @converted_rows_to_columns() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.rows<32xf32>
+  // expected-error @below {{converts 32 row values to 32 column values, expected the same}}
+  %y = tile.convert_layout %x : !tile.rows<32xf32> -> !tile.columns<32xf32, acc>
+}
+
+// -----
+
+tile.kernel @converted_in_too_little() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{at(0 by 4096), expected multiples of 16, from 0 and by 4608 or more}}
+  %y = tile.convert_layout %x at(0 by 4096) : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lhs>
 }

@@ -23,19 +23,19 @@ TEST(Stages, UnknownNamesListTheKnownOnes) {
 }
 
 TEST(Stages, TheOneThatFailedIsSaid) {
-  std::optional<Stage> failed;
-  Result<Compilation> malformed = compile("attn.", "text", {}, &failed);
+  CompileFailure failure;
+  Result<Compilation> malformed = compile("attn.", "text", {}, &failure);
   ASSERT_FALSE(malformed);
-  EXPECT_EQ(failed, Stage::Attn);
+  EXPECT_EQ(failure.stage, Stage::Attn);
   EXPECT_TRUE(malformed.error().message.ends_with("\nnote: in stage 'attn'"));
   CompileOptions options;
   options.kvTile = 32;
   options.schedule = "dual_wave";
   Result<Compilation> narrow =
-      compile("attn.forward @k element_type(bf16) head_dim(12)", "text", options, &failed);
+      compile("attn.forward @k element_type(bf16) head_dim(12)", "text", options, &failure);
   ASSERT_FALSE(narrow);
-  EXPECT_EQ(failed, Stage::Tile) << narrow.error().message;
+  EXPECT_EQ(failure.stage, Stage::Tile) << narrow.error().message;
   options.target = "gfx1";
-  ASSERT_FALSE(compile("attn.", "text", options, &failed));
-  EXPECT_EQ(failed, std::nullopt) << "refused before any stage";
+  ASSERT_FALSE(compile("attn.", "text", options, &failure));
+  EXPECT_EQ(failure.stage, std::nullopt) << "refused before any stage";
 }

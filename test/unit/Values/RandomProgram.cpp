@@ -232,6 +232,7 @@ Element Generator::floatOp(ElementType type) {
     Element x = operand(type);
     std::string op = pick<std::string>(
         {"arith.negf", "math.absf", "math.floor", "math.ceil", "math.trunc", "math.roundeven",
+         "math.round", "math.log10", "math.log1p", "math.expm1",
          "math.exp", "math.exp2", "math.tanh", "math.erf", "math.sin", "math.cos", "math.log",
          "math.log2", "math.sqrt", "math.rsqrt"});
     return emit(op, x.name, name, type);
@@ -243,7 +244,8 @@ Element Generator::floatOp(ElementType type) {
   }
   std::string op = pick<std::string>(
       {"arith.addf", "arith.subf", "arith.mulf", "arith.addf", "arith.mulf", "arith.divf",
-       "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "math.copysign"});
+       "arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf", "math.copysign",
+       "math.powf"});
   return emit(op, a.name + ", " + b.name, name, type);
 }
 

@@ -143,3 +143,22 @@ tile.kernel @exchanges_too_much() target("gfx950") waves(16) {
   // expected-note @below {{this exchange takes 262144 bytes; combine fewer numbers at once}}
   %x = tile.reduce_waves sum %c : !tile.columns<4096xf32, lines(4x64)>
 }
+
+// -----
+
+// expected-error @below {{needs 1056768 bytes of LDS, gfx950 has 163840}}
+tile.kernel @conversions_too_large() target("gfx950") waves(16) {
+  %x = tile.fill 0.0 : !tile.frag<512x32xf32, acc>
+  // expected-note @below {{this exchange takes 1056768 bytes; convert smaller fragments, or have fewer waves}}
+  %y = tile.convert_layout %x : !tile.frag<512x32xf32, acc> -> !tile.frag<32x512xf32, lines(8)>
+}
+
+// -----
+
+tile.kernel @conversions_overlap() target("gfx950") waves(2) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-note @below {{the other op is here}}
+  %y = tile.convert_layout %x at(0 by 4608) : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lhs>
+  // expected-error @below {{at(0) lies in another op, which ends at 9216; move it, or leave 'at' out}}
+  %z = tile.convert_layout %x at(0 by 4624) : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>
+}

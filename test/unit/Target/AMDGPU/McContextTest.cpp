@@ -24,7 +24,7 @@ TEST(Assemble, NamesLineAndColumnOfEveryError) {
   ASSERT_FALSE(object.ok());
   EXPECT_EQ(object.error().kind, ErrorKind::InvalidInput);
   EXPECT_EQ(object.error().message,
-            "in.s:2:3: error: invalid instruction\nin.s:4:1: error: invalid instruction");
+            "in.s:2:3: invalid instruction\nin.s:4:1: error: invalid instruction");
 }
 
 TEST(Assemble, RefusesInstructionsOfOtherChips) {

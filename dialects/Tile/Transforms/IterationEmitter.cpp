@@ -1,0 +1,211 @@
+// The copies of steps; IterationEmitter.h says what an iteration is.
+#include "IterationEmitter.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace hocket::tile;
+
+/// Whether the step holds an access to a ring of this kind.
+static bool hasAccess(StepOp step, function_ref<bool(RingAccessOpInterface)> wanted) {
+  return step
+      .walk([&](RingAccessOpInterface access) {
+        return wanted(access) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Clusters hocket::tile::scheduledClusters(const ScheduleModel &model) {
+  Clusters clusters(model.clusters());
+  for (const Placement &place : model.places())
+    clusters[place.clusterIndex].push_back({place.step, place.offset});
+  return clusters;
+}
+
+/// Steps of the same tile that `step` needs, and by how many clusters they must be earlier: 1 for
+/// those that bring into a ring what it reads, 0 for those that make what it uses.
+static SmallVector<std::pair<StepOp, int64_t>> needsOf(StepOp step) {
+  SmallVector<std::pair<StepOp, int64_t>> needs;
+  step.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto from = operand.getDefiningOp<StepOp>(); from && from != step)
+        needs.emplace_back(from, 0);
+    auto read = dyn_cast<RingAccessOpInterface>(op);
+    if (!read || !read.readsSlot())
+      return;
+    for (Operation *user : read.getRing().getUsers()) {
+      auto access = dyn_cast<RingAccessOpInterface>(user);
+      auto writer = user->getParentOfType<StepOp>();
+      if (access && access.writesSlot() && writer && writer->getParentOp() == step->getParentOp())
+        needs.emplace_back(writer, 1);
+    }
+  });
+  return needs;
+}
+
+Clusters hocket::tile::plainClusters(ForTilesOp loop) {
+  llvm::MapVector<StepOp, int64_t> levels;
+  for (StepOp step : loop.getBody().getOps<StepOp>()) {
+    bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
+    levels[step] = brings ? 0 : 1;
+  }
+  // No longer than the longest chain of steps.
+  for (size_t round = 0; round != levels.size(); ++round)
+    for (auto &[step, level] : levels)
+      for (auto [from, distance] : needsOf(step))
+        if (auto found = levels.find(from); found != levels.end())
+          level = std::max(level, found->second + distance);
+  Clusters clusters(2);
+  for (auto &[step, level] : levels) {
+    if (level >= static_cast<int64_t>(clusters.size()))
+      clusters.resize(level + 1);
+    clusters[level].push_back({step, 0});
+  }
+  return clusters;
+}
+
+Value IterationEmitter::constant(ImplicitLocOpBuilder &builder, int64_t value) {
+  return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+}
+
+void IterationEmitter::start(int64_t firstIteration) {
+  versions.clear();
+  for (auto [carried, init] : llvm::zip_equal(loop.getCarried(), loop.getInits()))
+    versions[{carried, -firstIteration}] = init;
+}
+
+/// Whether a step that uses `version` is still to come, or the version is the newest of a result.
+bool IterationEmitter::isLive(const Version &version) {
+  auto [value, tile] = version;
+  int64_t lastUser = std::numeric_limits<int64_t>::max();
+  for (Operation *user : value.getUsers())
+    for (Operation *op = user; op && op != loop; op = op->getParentOp())
+      if (auto step = dyn_cast<StepOp>(op); step && step->getParentOp() == loop)
+        lastUser = std::min(lastUser, model.of(step.getSymName()).offset);
+  if (auto carried = dyn_cast<BlockArgument>(value)) {
+    auto producer = yield.getValues()[carried.getArgNumber() - 1].getDefiningOp<StepOp>();
+    lastUser = std::min(lastUser, model.of(producer.getSymName()).offset);
+  }
+  return tile >= lastUser;
+}
+
+void IterationEmitter::advance(bool prune) {
+  Versions next;
+  for (auto &[version, value] : versions) {
+    Version moved = {version.first, version.second - 1};
+    if (!prune || isLive(moved))
+      next[moved] = value;
+  }
+  versions = std::move(next);
+}
+
+void IterationEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
+                              const IterationCopy &copy) {
+  auto slotOf = [&](Value ring) -> Value {
+    int64_t depth = model.ringOf(ring)->depth;
+    if (depth == 1)
+      return constant(builder, 0);
+    if (std::optional<int64_t> known = copy.slot(step.offset, depth))
+      return constant(builder, *known);
+    return arith::RemUIOp::create(builder, copy.tile(builder, step.offset),
+                                  constant(builder, depth));
+  };
+  SmallVector<RingAccessOpInterface> accesses;
+  clone.walk([&](RingAccessOpInterface access) {
+    if (access.touchesSlot())
+      accesses.push_back(access);
+  });
+  for (RingAccessOpInterface access : accesses) {
+    builder.setInsertionPoint(clone);
+    access.setSlot(slotOf(access.getRing()));
+  }
+  builder.setInsertionPointAfter(clone);
+}
+
+/// Takes masks out of a copy of a step for a tile that they leave whole, since at least `before`
+/// tiles precede and `after` follow it.
+void IterationEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after) {
+  SmallVector<MaskOpInterface> idle;
+  clone.walk([&](MaskOpInterface mask) {
+    if (mask.getTile() == tile &&
+        loop.isWhole(mask.getTileBounds(), mask.getTileExtent(), before, after))
+      idle.push_back(mask);
+  });
+  for (MaskOpInterface mask : idle) {
+    mask->getResult(0).replaceAllUsesWith(mask.getMasked());
+    mask->erase();
+  }
+}
+
+void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy) {
+  IRMapping mapping;
+  Value tile = copy.tile(builder, step.offset);
+  mapping.map(loop.getTile(), tile);
+  StepOp source = step.op;
+  source.walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto found = versions.find({operand, step.offset}); found != versions.end())
+        mapping.map(operand, found->second);
+  });
+  auto clone = cast<StepOp>(builder.clone(*source, mapping));
+  assignSlots(builder, clone, step, copy);
+  dropIdleMasks(clone, tile, copy.tilesBefore(step.offset), copy.tilesAfter(step.offset));
+  for (auto [original, result] : llvm::zip_equal(source.getResults(), clone.getResults())) {
+    versions[{original, step.offset}] = result;
+    for (auto [index, yielded] : llvm::enumerate(yield.getValues()))
+      if (yielded == original)
+        versions[{loop.getCarried()[index], step.offset + 1}] = result;
+  }
+}
+
+void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
+                                 int64_t cluster, const IterationCopy &copy) {
+  // Waves that share no tile need not meet.
+  if (model.rings().empty() && model.groups() == 1)
+    return;
+  bool reads = llvm::any_of(clusters[cluster], [&](const PlacedStep &step) {
+    return copy.valid(step.offset) && hasAccess(step.op, [](RingAccessOpInterface access) {
+             return access.countsAsLdsAccess();
+           });
+  });
+  AllowedInFlight allowed = copy.allowed(cluster);
+  if (reads || allowed) {
+    SmallVector<Value> inFlight = allowed.value_or(SmallVector<Value>());
+    AwaitOp::create(builder, allowed.has_value(), inFlight, reads);
+  }
+  BarrierOp::create(builder, IntegerAttr());
+}
+
+/// Says what the schedule says of the cluster. Priorities change only where they differ from the
+/// cluster before, around the loop.
+void IterationEmitter::emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster) {
+  auto priority = [&](int64_t index) {
+    return model.cluster((index + model.clusters()) % model.clusters()).getPriority().value_or(0);
+  };
+  ClusterOp scheduled = model.cluster(cluster);
+  IntegerAttr change;
+  if (priority(cluster) != priority(cluster - 1))
+    change = builder.getI64IntegerAttr(priority(cluster));
+  EnterOp::create(builder, scheduled.getKind(), change, scheduled.getInterleaveAttr());
+}
+
+void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clusters,
+                                const IterationCopy &copy, bool scheduled) {
+  for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
+    if (scheduled)
+      emitClusterBegin(builder, cluster);
+    // Steps of memory clusters issue as written: reads that take long first, say.
+    bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
+    bool first = true;
+    for (const PlacedStep &step : clusters[cluster]) {
+      if (!copy.valid(step.offset))
+        continue;
+      if (inOrder && !first)
+        FenceOp::create(builder);
+      emitStep(builder, step, copy);
+      first = false;
+    }
+    emitClusterEnd(builder, clusters, cluster, copy);
+  }
+}
