@@ -21,7 +21,7 @@ packages=(
   # tests of the VS Code extension
   nodejs
   # tests of the Python package, and what installs it; those with torch (python3-torch, 610 MB) are skipped without it
-  python3-numpy python3-pip
+  python3-numpy python3-pip python3-venv
 )
 
 if ! command -v dpkg-query >/dev/null; then
