@@ -137,6 +137,7 @@ class _Modifications:
         """The tensors' memory by their names, and their extents."""
         views, extents = {}, {}
         for name, argument, tensor, shape in self.tensors:
+            _tensors.refuse_gradient(tensor, argument)
             view = _tensors.read(tensor, argument, None, stream)
             if view.device != first.device:
                 raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
