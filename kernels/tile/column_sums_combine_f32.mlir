@@ -5,9 +5,8 @@ tile.kernel @column_sums_combine_f32(
     target("gfx950") waves(4) attributes {
     tile.requires = [
       ["max(m, n) <= 1073741824", "m and n may be at most 1073741824"],
-      ["n % 1024 == 0", "n must be a multiple of 1024, which the four waves of a workgroup have side by side"],
       ["ceildiv(m, 256) <= 65535", "m may be at most 16776960"]]} {
-  %block, %unused_y, %unused_z = tile.workgroup_id ["n / 1024"]
+  %block, %unused_y, %unused_z = tile.workgroup_id ["ceildiv(n, 1024)"]
   %columns_of_block = arith.constant 1024 : i32
   %first_column = arith.muli %block, %columns_of_block : i32
   %column = tile.wave_row %first_column rows(256)

@@ -2,8 +2,8 @@
 // own. A is m x k, B n x k, D and residual m x n, bias n numbers, any sizes.
 //
 // The product is that of gemm_bf16.mlir. What follows it is a map: columns of the bias are broadcast
-// down the rows, and the residual comes in the accumulator's layout. For SiLU replace the region's
-// gelu by x / (1 + exp(-x)).
+// down the rows, and the residual comes in the accumulator's layout. For SiLU write
+// `math.tanh %half_x` in place of `math.erf %scaled`: x / (1 + exp(-x)) = x/2 + x/2 tanh(x/2).
 tile.kernel @gemm_bias_gelu_bf16(
     %a: !tile.view<?x?xbf16> {tile.bind = "a", tile.sizes = ["m", "k"], tile.strides = ["a_stride"]},
     %b: !tile.view<?x?xbf16> {tile.bind = "b", tile.sizes = ["n", "k"], tile.strides = ["b_stride"]},
@@ -92,11 +92,11 @@ tile.kernel @gemm_bias_gelu_bf16(
       %r = %residual_0 : !tile.frag<32x64xbf16, acc>) -> !tile.frag<32x64xf32, acc> {
     %wide_bias = arith.extf %b : bf16 to f32
     %x = arith.addf %s, %wide_bias : f32
+    %half = arith.constant 0.5 : f32
+    %half_x = arith.mulf %x, %half : f32
     %one_over_sqrt_2 = arith.constant 0.70710678 : f32
     %scaled = arith.mulf %x, %one_over_sqrt_2 : f32
     %error = math.erf %scaled : f32
-    %half = arith.constant 0.5 : f32
-    %half_x = arith.mulf %x, %half : f32
     %gelu = math.fma %half_x, %error, %half_x : f32
     %wide_residual = arith.extf %r : bf16 to f32
     %d = arith.addf %gelu, %wide_residual : f32
@@ -113,11 +113,11 @@ tile.kernel @gemm_bias_gelu_bf16(
       %r = %residual_1 : !tile.frag<32x64xbf16, acc>) -> !tile.frag<32x64xf32, acc> {
     %wide_bias = arith.extf %b : bf16 to f32
     %x = arith.addf %s, %wide_bias : f32
+    %half = arith.constant 0.5 : f32
+    %half_x = arith.mulf %x, %half : f32
     %one_over_sqrt_2 = arith.constant 0.70710678 : f32
     %scaled = arith.mulf %x, %one_over_sqrt_2 : f32
     %error = math.erf %scaled : f32
-    %half = arith.constant 0.5 : f32
-    %half_x = arith.mulf %x, %half : f32
     %gelu = math.fma %half_x, %error, %half_x : f32
     %wide_residual = arith.extf %r : bf16 to f32
     %d = arith.addf %gelu, %wide_residual : f32
@@ -134,11 +134,11 @@ tile.kernel @gemm_bias_gelu_bf16(
       %r = %residual_2 : !tile.frag<32x64xbf16, acc>) -> !tile.frag<32x64xf32, acc> {
     %wide_bias = arith.extf %b : bf16 to f32
     %x = arith.addf %s, %wide_bias : f32
+    %half = arith.constant 0.5 : f32
+    %half_x = arith.mulf %x, %half : f32
     %one_over_sqrt_2 = arith.constant 0.70710678 : f32
     %scaled = arith.mulf %x, %one_over_sqrt_2 : f32
     %error = math.erf %scaled : f32
-    %half = arith.constant 0.5 : f32
-    %half_x = arith.mulf %x, %half : f32
     %gelu = math.fma %half_x, %error, %half_x : f32
     %wide_residual = arith.extf %r : bf16 to f32
     %d = arith.addf %gelu, %wide_residual : f32
@@ -155,11 +155,11 @@ tile.kernel @gemm_bias_gelu_bf16(
       %r = %residual_3 : !tile.frag<32x64xbf16, acc>) -> !tile.frag<32x64xf32, acc> {
     %wide_bias = arith.extf %b : bf16 to f32
     %x = arith.addf %s, %wide_bias : f32
+    %half = arith.constant 0.5 : f32
+    %half_x = arith.mulf %x, %half : f32
     %one_over_sqrt_2 = arith.constant 0.70710678 : f32
     %scaled = arith.mulf %x, %one_over_sqrt_2 : f32
     %error = math.erf %scaled : f32
-    %half = arith.constant 0.5 : f32
-    %half_x = arith.mulf %x, %half : f32
     %gelu = math.fma %half_x, %error, %half_x : f32
     %wide_residual = arith.extf %r : bf16 to f32
     %d = arith.addf %gelu, %wide_residual : f32

@@ -14,6 +14,9 @@ using manifest::Value;
 
 /// Extents stay far below what 64-bit offsets hold.
 static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxHeadDim = 1 << 16;
+/// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
+/// rounded.
+static constexpr double kMaxScale = 4.65e7;
 /// Rows that a kernel may treat as one tile.
 static constexpr int64_t kTileRows = 256;
 
@@ -223,6 +226,12 @@ static Status checkExtents(const ForwardProblem &problem) {
                         "); every KV head serves the same number of query heads");
   if (problem.scale && !std::isfinite(*problem.scale))
     return invalidInput("scale is not a finite number; leave it out to take 1 / sqrt(head-dim)");
+  if (std::fabs(problem.effectiveScale()) > kMaxScale)
+    return invalidInput("scale is " + shortest(problem.effectiveScale()) + ", at most " +
+                        shortest(kMaxScale) +
+                        " in size is possible: scaled scores beyond 2^26 in log2 units have no "
+                        "weights in f32; multiply Q by a power of two, which loses nothing, and "
+                        "divide the scale by it");
   if (problem.tuning.numSplits < 0 || problem.tuning.numSplits > mostSplits)
     return invalidInput("num-splits is " + std::to_string(problem.tuning.numSplits) +
                         ", it must be 0 to " + std::to_string(mostSplits) +

@@ -185,7 +185,7 @@ private:
   hsaco::Emitted emitted;
   llvm::SmallVector<char, 0> codeObject;
   std::optional<manifest::Manifest> kernelManifest;
-  std::string tiles; ///< what kernels are cut into, for the report
+  std::vector<KernelTiles> tiles; ///< what kernels are cut into, for the report
   Compilation result;
 };
 } // namespace
@@ -444,8 +444,14 @@ Status Compiler::checkCodeObject() {
     return status;
   llvm::raw_string_ostream table(result.report);
   hsaco::printReport(*report, table);
-  table << tiles;
-  result.reportJson = llvm::formatv("{0:2}", hsaco::toJson(*report)).str() + "\n";
+  llvm::json::Value json = hsaco::toJson(*report);
+  for (const KernelTiles &kernel : tiles) {
+    table << toText(kernel);
+    for (llvm::json::Value &entry : *json.getAsObject()->getArray("kernels"))
+      if (entry.getAsObject()->getString("name") == kernel.kernel)
+        addTo(*entry.getAsObject(), kernel);
+  }
+  result.reportJson = llvm::formatv("{0:2}", json).str() + "\n";
   finishManifest(*report);
   return Status::success();
 }
@@ -454,7 +460,7 @@ Status Compiler::readManifest() {
   SmallVector<tile::KernelOp> kernels(module->getOps<tile::KernelOp>());
   tiles.clear();
   for (tile::KernelOp kernel : kernels)
-    tiles += describeTiles(kernel);
+    tiles.push_back(readTiles(kernel));
   if (kernels.size() != 1) {
     result.noManifest =
         "the input has " + std::to_string(kernels.size()) + " kernels, a manifest describes one";

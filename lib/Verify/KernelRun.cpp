@@ -59,8 +59,32 @@ Status KernelRun::bind(const manifest::Variables &problem) {
   return Status::success();
 }
 
+sim::ClusterNumbers verify::clustersOf(const manifest::Manifest &manifest) {
+  const manifest::Clusters &clusters = manifest.clusters;
+  return {manifest.kernel, static_cast<unsigned>(clusters.kinds.size()), clusters.unroll,
+          clusters.barriersBefore};
+}
+
 std::string KernelRun::launchName(uint64_t seed) const {
   return device.kind() == "sim" ? " (interleaving seed " + std::to_string(seed) + ")" : "";
+}
+
+/// Says which cluster of `manifest`'s schedule the sites of findings are in.
+static void nameClusters(std::vector<runtime::Finding> &findings,
+                         const manifest::Manifest &manifest, const runtime::LaunchShape &shape) {
+  constexpr uint32_t lanes = 64;
+  const sim::ClusterNumbers clusters = verify::clustersOf(manifest);
+  const uint32_t waves = (shape.block.x * shape.block.y * shape.block.z + lanes - 1) / lanes;
+  auto name = [&](runtime::FindingSite &site) {
+    if (site.epoch)
+      if (std::optional<unsigned> cluster = clusters.at(site.wave, waves, *site.epoch))
+        site.cluster = *cluster;
+  };
+  for (runtime::Finding &finding : findings) {
+    name(finding.at);
+    if (finding.other)
+      name(*finding.other);
+  }
 }
 
 Status KernelRun::launch(uint64_t seed) {
@@ -78,6 +102,7 @@ Status KernelRun::launch(uint64_t seed) {
         device.launch(*kernel.kernel, kernel.binding.shape, kernel.binding.kernarg);
     if (!launched.ok())
       return Error{launched.error().kind, launched.error().message + launchName(seed)};
+    nameClusters(launched->findings, *kernel.manifest, kernel.binding.shape);
     mergeFindings(report.findings, launched->findings);
     launch.kernels.push_back(*std::move(launched));
     const std::string &fault = launch.kernels.back().fault;

@@ -7,6 +7,7 @@
 
 #include "hocket/Manifest/Manifest.h"
 #include "hocket/Runtime/Device.h"
+#include "Simulator/Clusters.h"
 #include "Verify/DeviceTensor.h"
 #include "Verify/Parallel.h"
 
@@ -70,6 +71,9 @@ struct RunReport {
   /// Fills in which device it is about.
   void describe(const runtime::Device &used);
 };
+
+/// What the checks, the cycle model and `steady-state` want to know of a kernel's schedule.
+sim::ClusterNumbers clustersOf(const manifest::Manifest &manifest);
 
 /// A kernel on a device, and its arguments once they are bound.
 struct LoadedKernel {

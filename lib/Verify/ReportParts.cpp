@@ -102,6 +102,8 @@ static void writeSite(json::OStream &out, StringRef key, const FindingSite &site
       out.attribute("lane", site.lane);
     if (site.epoch)
       out.attribute("barriers", *site.epoch);
+    if (site.cluster)
+      out.attribute("cluster", *site.cluster);
     if (site.barrier)
       out.attributeObject("last_barrier", [&] { writeCode(out, *site.barrier); });
   });

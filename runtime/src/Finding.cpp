@@ -58,9 +58,10 @@ static std::string showBarriers(const FindingSite &site) {
     return ", before any barrier";
   std::string text =
       ", after " + std::to_string(*site.epoch) + (*site.epoch == 1 ? " barrier" : " barriers");
-  if (!site.barrier)
-    return text;
-  return text + (*site.epoch == 1 ? " at " : ", the last at ") + position(*site.barrier);
+  if (site.barrier)
+    text += (*site.epoch == 1 ? " at " : ", the last at ") + position(*site.barrier);
+  return site.cluster ? text + ", in cluster " + std::to_string(*site.cluster) + " if in the loop"
+                      : text;
 }
 
 static std::string showWorkgroup(const FindingSite &site) {

@@ -15,12 +15,6 @@ using namespace hocket;
 using namespace hocket::run;
 using llvm::StringRef;
 
-sim::ClusterNumbers run::clustersOf(const manifest::Manifest &manifest) {
-  const manifest::Clusters &clusters = manifest.clusters;
-  return {manifest.kernel, static_cast<unsigned>(clusters.kinds.size()), clusters.unroll,
-          clusters.barriersBefore};
-}
-
 Result<TimeRequest> TimeRequest::read(const Options &options, const TimeOptionIds &ids,
                                       bool always) {
   TimeRequest request;

@@ -5,11 +5,9 @@
 
 #include "hocket/Manifest/Manifest.h"
 #include "Simulator/GridTime.h"
+#include "Verify/KernelRun.h"
 
 namespace hocket::run {
-
-/// What the cycle model and `steady-state` want to know of a kernel's schedule.
-sim::ClusterNumbers clustersOf(const manifest::Manifest &manifest);
 
 /// The options' numbers in the subcommand's own table.
 struct TimeOptionIds {
@@ -25,7 +23,9 @@ public:
 
   bool wanted() const { return enabled; }
   /// `manifest`'s kernel follows the schedule that it speaks of.
-  void setClusters(const manifest::Manifest &manifest) { options.clusters = clustersOf(manifest); }
+  void setClusters(const manifest::Manifest &manifest) { 
+    options.clusters = verify::clustersOf(manifest);
+  }
   /// Whether every workgroup is timed, so that the launch's results are there afterwards.
   bool timesAll() const { return all; }
   /// Whether the whole grid is to be predicted.

@@ -61,7 +61,7 @@ static Result<Side> runSide(KernelFinder &finder, const std::string &choice,
   options.verifyInspected = time.timesAll();
   options.inspect = [&](runtime::Kernel &launched, const manifest::Binding &binding) -> Status {
     sim::TimingOptions timing = time.timing(binding.shape.grid);
-    timing.clusters = clustersOf(found->kernel->manifest);
+    timing.clusters = verify::clustersOf(found->kernel->manifest);
     Result<sim::TimedRun> run =
         sim::timeWorkgroups(device, launched, binding.shape, binding.kernarg, timing);
     if (!run.ok())

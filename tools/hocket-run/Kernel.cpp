@@ -136,13 +136,21 @@ static Status checkTypes(const manifest::Manifest &manifest,
   return Status::success();
 }
 
+static std::string describeStrides(const KernelTensor &tensor) {
+  std::string text;
+  for (int64_t stride : tensor.strides)
+    text += (text.empty() ? " strides " : "x") + std::to_string(stride);
+  return text;
+}
+
 static void print(llvm::raw_ostream &out, const NamedReport &report,
                   const std::vector<KernelTensor> &tensors, bool checked) {
   verify::deviceLine(out, report);
   verify::kernelLines(out, report);
   for (const KernelTensor &tensor : tensors)
     verify::line(out, "tensor",
-                 tensor.name + ": " + describe(tensor.initial) + ", " + tensor.source);
+                 tensor.name + ": " + describe(tensor.initial) + describeStrides(tensor) + ", " +
+                     tensor.source);
   verify::launchLines(out, report);
   for (const Verdict &verdict : report.verdicts) {
     const KernelTensor &tensor = tensors[verdict.tensor];
@@ -186,6 +194,11 @@ static void writeTensor(json::OStream &out, const KernelTensor &tensor, const Ve
     for (int64_t extent : tensor.initial.shape)
       out.value(extent);
   });
+  if (!tensor.strides.empty())
+    out.attributeArray("strides", [&] {
+      for (int64_t stride : tensor.strides)
+        out.value(stride);
+    });
   out.attribute("source", tensor.source);
   out.attributeArray("saved", [&] {
     for (const std::string &file : tensor.saveTo)
@@ -245,7 +258,8 @@ static Result<int> runKernel(const Options &options) {
   if (!scalars.ok())
     return scalars.error();
   Result<std::vector<KernelTensor>> tensors = readTensors(
-      {options.strings(OPT_tensor), options.strings(OPT_random), options.strings(OPT_save),
+      {options.strings(OPT_tensor), options.strings(OPT_random), options.strings(OPT_strides),
+       options.strings(OPT_save),
        options.strings(OPT_expect), options.strings(OPT_tolerance), runOptions->seed});
   if (!tensors.ok())
     return tensors.error();

@@ -4,6 +4,7 @@ include "TimeOptions.td"
 
 defm tensor : Value<"tensor", "NAME=FILE", "Tensor NAME from a .npy file, FILE:TYPE to read its numbers as TYPE (bf16 from 16-bit integers); NAME=FILE,SHAPE,TYPE (o=out.npy,128x64,bf16) is zero at first and saved to FILE">;
 defm random : Value<"random", "NAME=SHAPE,TYPE[,SEED]", "Random tensor NAME: normally distributed, integers from -8 to 8">;
+defm strides : Value<"strides", "NAME=STRIDES", "Distances of tensor NAME's elements in memory, in elements, for each dimension (x=4096x1; default: dense, in C order)">;
 defm scalar : Value<"scalar", "NAME=NUMBER", "A number that the kernel takes">;
 defm save : Value<"save", "NAME=FILE", "Save tensor NAME to a .npy file after the first launch">;
 defm expect : Value<"expect", "NAME=FILE", "Compare tensor NAME with this .npy file after the first launch">;

@@ -129,6 +129,81 @@ static Result<KernelTensor *> findTensor(std::vector<KernelTensor> &tensors, Str
                       "', which is not given; give it with --tensor or --random");
 }
 
+/// Whether no two elements share a place: each dimension steps over all that the ones of smaller
+/// strides reach.
+static bool areApart(const std::vector<int64_t> &shape, const std::vector<int64_t> &strides) {
+  std::vector<std::pair<int64_t, int64_t>> steps;
+  for (auto [extent, stride] : llvm::zip_equal(shape, strides))
+    if (extent > 1)
+      steps.emplace_back(stride, extent);
+  llvm::sort(steps);
+  int64_t reach = 0;
+  for (auto [stride, extent] : steps) {
+    if (stride <= reach)
+      return false;
+    reach += stride * (extent - 1);
+  }
+  return true;
+}
+
+static Status addStrides(std::vector<KernelTensor> &tensors, const TensorTexts &texts) {
+  constexpr int64_t largest = int64_t(1) << 36; // bytes from the first element to the last
+  for (const std::string &value : texts.strides) {
+    auto [name, text] = StringRef(value).split('=');
+    std::optional<std::vector<int64_t>> strides = parseShape(text);
+    if (name.empty() || !strides)
+      return badOption("strides", value, "'NAME=STRIDES' as in 'x=4096x1'");
+    Result<KernelTensor *> found = findTensor(tensors, "strides", name);
+    if (!found.ok())
+      return found.error();
+    KernelTensor &tensor = **found;
+    const std::vector<int64_t> &shape = tensor.initial.shape;
+    auto refuse = [&](const std::string &why) {
+      return invalidInput("strides " + text.str() + " of tensor '" + tensor.name + "', which is " +
+                          describe(tensor.initial) + ", " + why);
+    };
+    if (!tensor.strides.empty())
+      return invalidInput("option '--strides' is given twice for tensor '" + tensor.name + "'");
+    if (strides->size() != shape.size())
+      return refuse("are " + std::to_string(strides->size()) + ", one for each dimension is wanted");
+    const int64_t bytes = manifest::sizeInBytes(tensor.initial.dtype);
+    int64_t reach = 0;
+    for (auto [extent, stride] : llvm::zip_equal(shape, *strides)) {
+      if (stride > largest / std::max<int64_t>(extent, 1))
+        return refuse("reach beyond 64 GiB; use smaller ones");
+      reach += stride * (extent - 1) * bytes;
+      if (stride * bytes % 2 != 0 && stride != 1)
+        return refuse("put elements of one byte at odd distances; use even ones");
+    }
+    if (reach > largest)
+      return refuse("reach beyond 64 GiB; use smaller ones");
+    if (!areApart(shape, *strides))
+      return refuse("let elements share places; give strides that keep them apart");
+    tensor.strides = *std::move(strides);
+  }
+  return Status::success();
+}
+
+TensorRows run::rowsOf(const KernelTensor &tensor) {
+  const std::vector<int64_t> &shape = tensor.initial.shape;
+  const uint64_t elementBytes = manifest::sizeInBytes(tensor.initial.dtype);
+  TensorRows rows = {{0}, tensor.initial.data.size()};
+  if (tensor.strides.empty() || shape.empty())
+    return rows;
+  // Elements that are side by side, along the last dimension, are a row.
+  const bool isDense = tensor.strides.back() == 1 || shape.back() == 1;
+  rows.rowBytes = elementBytes * (isDense ? shape.back() : 1);
+  const size_t dimensions = shape.size() - (isDense ? 1 : 0);
+  for (size_t i = 0; i != dimensions; ++i) {
+    std::vector<uint64_t> next;
+    for (uint64_t offset : rows.offsets)
+      for (int64_t index = 0; index != shape[i]; ++index)
+        next.push_back(offset + index * tensor.strides[i] * elementBytes);
+    rows.offsets = std::move(next);
+  }
+  return rows;
+}
+
 static Status addSaves(std::vector<KernelTensor> &tensors, const TensorTexts &texts) {
   for (const std::string &value : texts.saves) {
     auto [name, file] = StringRef(value).split('=');
@@ -237,7 +312,7 @@ Result<std::vector<KernelTensor>> run::readTensors(const TensorTexts &texts) {
   for (const std::string &value : texts.randoms)
     if (Status status = add(readRandom(value, texts.seed)); !status.ok())
       return status.error();
-  for (auto step : {addSaves, addExpectations, addTolerances})
+  for (auto step : {addStrides, addSaves, addExpectations, addTolerances})
     if (Status status = step(tensors, texts); !status.ok())
       return status.error();
   return std::move(tensors);

@@ -13,6 +13,7 @@ namespace hocket::run {
 struct KernelTensor {
   std::string name;
   Array initial;
+  std::vector<int64_t> strides;    ///< in memory, in elements; empty: dense
   std::string source;              ///< for reports: a file, "random, seed 3", "zero"
   bool isOutput = false;           ///< made for the kernel to write
   std::vector<std::string> saveTo; ///< files
@@ -26,12 +27,19 @@ struct KernelTensor {
 
 /// What the options say, in the order of the command line.
 struct TensorTexts {
-  std::vector<std::string> tensors, randoms, saves, expectations, tolerances;
+  std::vector<std::string> tensors, randoms, strides, saves, expectations, tolerances;
   uint64_t seed = 0; ///< of random tensors without one
 };
 
 /// Reads everything, files included, and checks that it fits together. Errors name the option.
 Result<std::vector<KernelTensor>> readTensors(const TensorTexts &texts);
+
+/// How a tensor lies in memory: rows of `rowBytes` bytes, as they follow in C order, at `offsets`.
+struct TensorRows {
+  std::vector<uint64_t> offsets;
+  uint64_t rowBytes = 0;
+};
+TensorRows rowsOf(const KernelTensor &tensor);
 
 /// "128x64 bf16".
 std::string describe(const Array &array);

@@ -19,12 +19,12 @@ public:
     arguments.scalars = scalars;
     for (const KernelTensor &tensor : tensors)
       arguments.tensors.push_back(
-          {tensor.name, 0, tensor.initial.dtype, tensor.initial.shape, /*strides=*/{}});
+          {tensor.name, 0, tensor.initial.dtype, tensor.initial.shape, tensor.strides});
   }
   Result<NamedReport> run(std::span<const std::byte> codeObject);
 
 private:
-  Result<std::unique_ptr<DeviceTensor>> allocate(const std::string &name, uint64_t bytes);
+  Result<std::unique_ptr<DeviceTensor>> allocate(const std::string &name, TensorRows rows);
   Status place(uint64_t workspaceBytes);
   Status upload();
   Status launchOnce(uint64_t seed, bool first);
@@ -41,24 +41,23 @@ private:
 };
 } // namespace
 
-/// As one row. Under checked execution nothing stands behind it, so that reads beyond are found
-/// too.
-Result<std::unique_ptr<DeviceTensor>> NamedRun::allocate(const std::string &name, uint64_t bytes) {
-  return DeviceTensor::create(device, name, {0}, bytes, options.alignment,
-                              options.check ? 0 : verify::guardBytes);
+/// Under checked execution nothing stands behind the last row, so that reads beyond are found too.
+Result<std::unique_ptr<DeviceTensor>> NamedRun::allocate(const std::string &name, TensorRows rows) {
+  return DeviceTensor::create(device, name, std::move(rows.offsets), rows.rowBytes,
+                              options.alignment, options.check ? 0 : verify::guardBytes);
 }
 
 Status NamedRun::place(uint64_t workspaceBytes) {
   for (size_t i = 0; i != tensors.size(); ++i) {
     Result<std::unique_ptr<DeviceTensor>> tensor =
-        allocate(tensors[i].name, tensors[i].initial.data.size());
+        allocate(tensors[i].name, rowsOf(tensors[i]));
     if (!tensor.ok())
       return tensor.error();
     arguments.tensors[i].address = (*tensor)->address();
     placed.push_back(*std::move(tensor));
   }
   if (workspaceBytes != 0) {
-    Result<std::unique_ptr<DeviceTensor>> made = allocate("workspace", workspaceBytes);
+    Result<std::unique_ptr<DeviceTensor>> made = allocate("workspace", {{0}, workspaceBytes});
     if (!made.ok())
       return made.error();
     workspace = *std::move(made);

@@ -166,7 +166,7 @@ static Result<Steady> count(const CompiledKernel &kernel, double perRow,
         continue;
       const sim::WaveTrace &trace = traces[wave];
       Result<SteadyState> state = sim::countSteadyState(
-          trace, code, report->cpu, clustersOf(kernel.manifest), unsigned(traces.size()));
+          trace, code, report->cpu, verify::clustersOf(kernel.manifest), unsigned(traces.size()));
       if (!state.ok())
         return state.error();
       steady.waves.push_back(*std::move(state));

@@ -4,7 +4,9 @@
  - relative links in Markdown files lead to files that exist;
  - sections of docs/Hardware.md that sources and pages cite ("docs/Hardware.md 2.3") exist;
  - no file names a path of some developer's machine;
- - no page has a place left that was to be filled in ("@@" + word + "@@").
+ - no page has a place left that was to be filled in ("@@" + word + "@@");
+ - lines of Markdown have at most 120 columns, but for tables, code and addresses;
+ - guides (docs/*.md) have at most 150 lines, but for those that LONG names with a reason.
 
 Prints one line for each finding and exits 1 if there are any.
 """
@@ -18,6 +20,13 @@ CITATION = re.compile(r"docs/Hardware\.md (\d+(?:\.\d+)?)")
 HEADING = re.compile(r"^#+ (\d+(?:\.\d+)?)\.? ", re.MULTILINE)
 # Assembled, so that this file does not find itself.
 PRIVATE = re.compile("|".join("/" + name + "/" for name in ("work", "home", "root")))
+COLUMNS, LINES = 120, 150
+# Not held to a width: made by commands, or by others.
+UNSHAPED = ("docs/generated/", "docs/published/", "docs/measurements/")
+LONG = {
+    "docs/Hardware.md": "a table of facts, cited by section",
+    "docs/WritingASchedule.md": "a tutorial whose steps build on each other and are run as one",
+}
 PLACEHOLDER = re.compile(r"@@\w+@@")
 TEXT = {".md", ".h", ".cpp", ".td", ".mlir", ".py", ".sh", ".txt", ".cmake", ".json", ".test", ".in", ".c", ".s"}
 
@@ -30,10 +39,30 @@ def tracked_files(root):
     return [path for path in root.rglob("*") if not path.relative_to(root).parts[0].startswith("build")]
 
 
+def wide_lines(text):
+    """Numbers of the lines of Markdown that are too long."""
+    in_code = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif len(line) > COLUMNS and not in_code and not line.startswith("|") and "://" not in line:
+            yield number, len(line)
+
+
+def check_shape(name, text):
+    for number, width in wide_lines(text):
+        yield f"{name}:{number}: {width} columns, at most {COLUMNS} are wanted"
+    lines = text.count("\n")
+    if re.fullmatch(r"docs/[^/]+\.md", name) and lines > LINES and name not in LONG:
+        yield f"{name}: {lines} lines, a guide has at most {LINES}; divide it"
+
+
 def check_file(path, root, sections):
     text = path.read_text(encoding="utf-8", errors="replace")
     name = path.relative_to(root)
     if path.suffix == ".md":
+        if not name.as_posix().startswith(UNSHAPED):
+            yield from check_shape(name.as_posix(), text)
         for target in LINK.findall(text):
             if "://" not in target and not (path.parent / target).exists():
                 yield f"{name}: link to '{target}', which does not exist"

@@ -59,7 +59,7 @@ typedef struct hocket_forward_problem {
   int64_t head_dim_v;    /* of V and O, elements [128] */
   int causal;            /* 0 or 1 [0] */
   int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
-  double scale;          /* factor on Q K^T, used if has_scale */
+  double scale;          /* factor on Q K^T, used if has_scale; at most 4.65e7 in size */
   int want_lse;          /* also compute the log-sum-exp [0] */
   int fast_scale; /* Q may be scaled and rounded before the product: faster, less accurate [0] */
   int64_t num_splits; /* slices of the keys: 0 as the heuristic says, 1 none; a plan that is split

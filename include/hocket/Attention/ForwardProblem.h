@@ -126,7 +126,7 @@ struct ForwardProblem : ForwardSemantics, DenseGeometry {
 TensorStrides stridesOf(const manifest::TensorSpec &tensor);
 
 /// Checks what no kernel takes: an extent below 1, a head ratio that is not whole, a scale that is
-/// not finite, a number of splits out of range, strides of what is no tensor, and what
+/// not finite or beyond 4.65e7 in size (docs/Accuracy.md), a number of splits out of range, strides of what is no tensor, and what
 /// `manifest::validate` refuses of a tensor. InvalidInput; the message names the field as
 /// hocket-run spells it, without dashes.
 Status validate(const ForwardProblem &problem);

@@ -70,6 +70,14 @@ TEST(ForwardProblem, RefusesExtentsByName) {
               testing::HasSubstr("heads (8) is not a multiple of kv-heads (3)"));
   EXPECT_THAT(errorWith([](auto &p) { p.scale = INFINITY; }),
               testing::HasSubstr("scale is not a finite number"));
+  // The range of scores (docs/Accuracy.md), of either sign; its end is in it.
+  for (double scale : {1e8, -4.66e7, 1e300})
+    EXPECT_THAT(errorWith([&](auto &p) { p.scale = scale; }),
+                testing::ContainsRegex("^scale is .*, at most 46500000 in size is possible: scaled "
+                                       "scores beyond 2.26 in log2 units"));
+  ForwardProblem large;
+  for (double scale : {4.65e7, -4.65e7, 0.0})
+    EXPECT_TRUE((large.scale = scale, validate(large)));
   EXPECT_THAT(errorWith([](auto &p) { p.batch = p.seqQ = p.seqKv = int64_t(1) << 31; }),
               testing::HasSubstr("tensor 'q' has more than"));
 }

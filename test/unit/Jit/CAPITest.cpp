@@ -66,6 +66,10 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   problem.heads = -1;
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("heads is -1"));
   hocket_forward_problem_init(&problem);
+  problem.has_scale = 1;
+  problem.scale = 1e8;
+  EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("at most 46500000 in size"));
+  hocket_forward_problem_init(&problem);
   problem.head_dim = problem.head_dim_v = 44;
   EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 44"));
 }

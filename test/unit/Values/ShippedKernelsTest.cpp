@@ -77,7 +77,8 @@ TEST(ShippedKernels, rmsNorm) {
   }
 }
 
-TEST(ShippedKernels, gemmBiasGelu) {
+/// `activation` of a product and a bias, plus a residual.
+static void checkEndOfProduct(double (*activation)(double), const std::optional<Edit> &edit) {
   struct Size {
     int64_t m, n, k;
   };
@@ -89,7 +90,8 @@ TEST(ShippedKernels, gemmBiasGelu) {
     Tensor residual = makeTensor(ElementType::BF16, m, width, -2, 2, 7), d = unwritten(ElementType::BF16, m, width);
     Status status = runShippedKernel(
         "gemm_bias_gelu_bf16", {{"a", &a}, {"b", &b}, {"bias", &bias}, {"residual", &residual}, {"d", &d}},
-        {{"m", m}, {"n", n}, {"k", k}, {"a_stride", k}, {"b_stride", k}, {"residual_stride", width}, {"d_stride", width}});
+        {{"m", m}, {"n", n}, {"k", k}, {"a_stride", k}, {"b_stride", k}, {"residual_stride", width}, {"d_stride", width}},
+        "gfx950", edit);
     ASSERT_TRUE(status) << status.error().message;
     for (int64_t i = 0; i != m; ++i)
       for (int64_t j = 0; j != n; ++j) {
@@ -99,16 +101,29 @@ TEST(ShippedKernels, gemmBiasGelu) {
           sizes += std::fabs(a.numbers[i * k + l] * b.numbers[j * k + l]);
         }
         double x = sum + bias.numbers[j];
-        double expected = 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))) + residual.numbers[i * width + j];
+        double expected = activation(x) + residual.numbers[i * width + j];
         double bound = 2 * (static_cast<double>(k) + 8) * 0x1p-24 * (sizes + 4) + std::fabs(expected) * kHalfUlp;
         ASSERT_NEAR(d.numbers[i * width + j], expected, bound) << "row " << i << ", column " << j;
       }
   }
 }
 
+TEST(ShippedKernels, gemmBiasGelu) {
+  checkEndOfProduct([](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); }, std::nullopt);
+}
+
+/// As the kernel's page says.
+TEST(ShippedKernels, gemmBiasSilu) {
+  checkEndOfProduct([](double x) { return x / (1 + std::exp(-x)); },
+                    Edit{"math.erf %scaled", "math.tanh %half_x"});
+}
+
 TEST(ShippedKernels, columnSums) {
-  for (int64_t m : {5, 600}) {
-    constexpr int64_t n = 1024;
+  struct Size {
+    int64_t m, n;
+  };
+  // Columns that fill the lanes of no wave, those of one, of some, and of all.
+  for (auto [m, n] : {Size{5, 1024}, Size{600, 1024}, Size{20, 1}, Size{300, 258}, Size{17, 2501}}) {
     int64_t slices = (m + 255) / 256;
     Tensor x = makeTensor(ElementType::F32, m, n, -1, 1, 8), partial = unwritten(ElementType::F32, slices, n);
     Tensor sums = unwritten(ElementType::F32, 1, n);

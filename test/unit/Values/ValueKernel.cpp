@@ -205,11 +205,17 @@ Status hocket::test::runKernel(std::string_view text, std::string_view kernel, u
 
 Status hocket::test::runShippedKernel(const std::string &name,
                                       const std::vector<std::pair<std::string, Tensor *>> &tensors,
-                                      const Sizes &sizes, const std::string &target) {
+                                      const Sizes &sizes, const std::string &target,
+                                      const std::optional<Edit> &edit) {
   std::ifstream file(std::string(HOCKET_KERNELS) + "/tile/" + name + ".mlir");
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (text.empty())
     return invalidInput("no kernel '" + name + "'");
+  if (edit && text.find(edit->from) == std::string::npos)
+    return invalidInput("kernel '" + name + "' has no '" + edit->from + "'");
+  for (size_t at = 0; edit && (at = text.find(edit->from, at)) != std::string::npos;
+       at += edit->to.size())
+    text.replace(at, edit->from.size(), edit->to);
   Run run;
   if (Status status = run.load(text, name, target); !status)
     return status;

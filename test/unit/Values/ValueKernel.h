@@ -5,6 +5,7 @@
 #include "hocket/Support/Result.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,10 +32,16 @@ Status runKernel(std::string_view text, std::string_view kernel, unsigned waves,
 /// Variables of a manifest that are no pointers.
 using Sizes = std::map<std::string, std::variant<int64_t, double>>;
 
-/// Compiles kernels/tile/`name`.mlir and launches it as its manifest says: `tensors` are the
-/// variables that are pointers, by name, `sizes` all others.
+/// A change of a kernel's text: `to` in place of every `from`, which must be there.
+struct Edit {
+  std::string from, to;
+};
+
+/// Compiles kernels/tile/`name`.mlir, with `edit` if there is one, and launches it as its manifest
+/// says: `tensors` are the variables that are pointers, by name, `sizes` all others.
 Status runShippedKernel(const std::string &name,
                         const std::vector<std::pair<std::string, Tensor *>> &tensors,
-                        const Sizes &sizes, const std::string &target = "gfx950");
+                        const Sizes &sizes, const std::string &target = "gfx950",
+                        const std::optional<Edit> &edit = std::nullopt);
 
 } // namespace hocket::test

@@ -55,6 +55,9 @@ struct FindingSite : FindingCode {
   /// Absent between workgroups, which no barrier orders, and where it is not known.
   std::optional<uint64_t> epoch;
   std::optional<FindingCode> barrier; ///< the one that the wave had passed last
+  /// The cluster of the kernel's schedule that `epoch` stands for in its loop, where a manifest
+  /// says; code behind the loop has none.
+  std::optional<uint32_t> cluster;
 };
 
 /// An instruction that has a part in a finding.
