@@ -3,11 +3,13 @@
 Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm on the GPU. See docs/Python.md.
 """
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
-from .attention import flash_attn_func, scaled_dot_product_attention
+from .attention import flash_attn_func, flex_attention, scaled_dot_product_attention
+from .flex import BlockMask, and_masks, create_block_mask, or_masks
 from .kernel import Kernel, Schedule, compile
 from .partial import merge
 
 __all__ = [
+    "BlockMask",
     "Error",
     "ExecutionError",
     "HostError",
@@ -17,8 +19,12 @@ __all__ = [
     "NotFound",
     "Schedule",
     "Unsupported",
+    "and_masks",
     "compile",
+    "create_block_mask",
     "flash_attn_func",
+    "flex_attention",
     "merge",
+    "or_masks",
     "scaled_dot_product_attention",
 ]

@@ -62,3 +62,24 @@ def empty_like(tensor, name, shape, dtype):
         f"{type(tensor).__qualname__}' there is nothing to make the results with; "
         f"give out= (and lse= where it is wanted), or numpy's or torch's tensors"
     )
+
+
+#: What is captured by functions and masks: the types that kernels read, and which of them stands for another.
+_CAPTURED = {"float64": "float32", "int64": "int32", "int16": "int32", "uint8": "int32"}
+
+
+def capturable(tensor, name):
+    """`tensor` contiguous and of a type that kernels read; a copy where it is not."""
+    refuse_gradient(tensor, name)
+    torch = torch_of(tensor)
+    wanted = _CAPTURED.get(str(tensor.dtype).rpartition(".")[2])
+    if wanted == "int32" and tensor.size if torch is None else wanted == "int32" and tensor.numel():
+        if int(tensor.max()) >= 1 << 31 or int(tensor.min()) < -(1 << 31):
+            raise InvalidInput(f"argument '{name}' has numbers beyond 32 bits, which integers here have")
+    if torch is None:
+        numpy = sys.modules["numpy"]
+        return numpy.ascontiguousarray(tensor, dtype=getattr(numpy, wanted) if wanted else None)
+    tensor = tensor.detach()
+    if tensor.dtype == torch.bool:  # not all versions export it
+        return tensor.contiguous().view(torch.uint8)
+    return tensor.to(getattr(torch, wanted) if wanted else tensor.dtype).contiguous()

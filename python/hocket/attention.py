@@ -4,7 +4,7 @@ What the library cannot do is refused by an exception that names the argument; n
 """
 import math
 
-from . import _hocket, _tensors
+from . import _hocket, _tensors, flex
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
@@ -116,10 +116,42 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits):
     }
 
 
+class _Modifications:
+    """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
+
+    def __init__(self):
+        self.texts, self.numbers, self.tensors = [], {}, []
+
+    def add(self, name, **numbers):
+        self.texts.append((name, ""))
+        self.numbers.update(numbers)
+
+    def capture(self, name, argument, tensor, extents):
+        """`tensor`, given as `argument`, is what the modification calls `name`; `extents` may pad its shape."""
+        self.tensors.append((name, argument, tensor, tuple(extents)))
+
+    def add_text(self, text, argument):
+        self.texts.append((argument, text))
+
+    def read(self, first, stream):
+        """The tensors' memory by their names, and their extents."""
+        views, extents = {}, {}
+        for name, argument, tensor, shape in self.tensors:
+            _tensors.refuse_gradient(tensor, argument)
+            view = _tensors.read(tensor, argument, None, stream)
+            if view.device != first.device:
+                raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
+            if not view.is_contiguous:
+                raise InvalidInput(f"argument '{argument}' is not contiguous, which it has to be; give a copy")
+            views[name], extents[name] = view, list(shape)
+        return views, extents
+
+
 def _forward(
-    names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, fast_scale, arch, stream
+    names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, fast_scale, arch, stream,
+    modify=None,
 ):
-    """Reads, checks, computes. Returns out, or out and lse."""
+    """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem."""
     given = {names.q: q, names.k: k, names.v: v}
     for name, tensor in (*given.items(), ("out", out), ("lse", lse)):
         _tensors.refuse_gradient(tensor, name)
@@ -153,8 +185,87 @@ def _forward(
         _check_tensor(views["lse"], "f32", first.device, f"wanted one of f32 and '{names.q}'")
         if not views["lse"].is_contiguous:
             raise InvalidInput("argument 'lse' is not contiguous, which it has to be")
-    _hocket.forward(problem, views, arch, stream)
+    modifications = modify(problem) if modify else _Modifications()
+    captured, problem["extents"] = modifications.read(first, stream)
+    problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
+    _hocket.forward(problem, {**views, **captured}, arch, stream)
     return (out, lse) if return_lse else out
+
+
+def _window(window_size):
+    """(left, right), -1 for no limit."""
+    try:
+        left, right = (int(side) for side in window_size)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted two integers") from None
+    if min(left, right) < -1:
+        raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted numbers from 0, or -1 for no limit")
+    return left, right
+
+
+def _soft_cap(softcap):
+    cap = float(softcap)
+    if not (math.isfinite(cap) and cap >= 0):
+        raise InvalidInput(f"argument 'softcap' is {softcap!r}, wanted a positive number, or 0 for none")
+    return cap
+
+
+def _add_alibi(modifications, slopes, problem):
+    shape = tuple(getattr(slopes, "shape", ()))
+    heads, batch = problem["heads"], problem["batch"]
+    if shape not in ((heads,), (batch, heads)):
+        raise InvalidInput(f"argument 'alibi_slopes' has the shape {shape}, wanted ({heads},) or ({batch}, {heads})")
+    if _element_name(slopes) != "float32":
+        raise InvalidInput(f"argument 'alibi_slopes' has elements of {_element_name(slopes)}, wanted float32")
+    modifications.add("alibi")
+    modifications.capture("slopes", "alibi_slopes", slopes, (1,) * (2 - len(shape)) + shape)
+
+
+def _element_name(tensor):
+    return str(getattr(tensor, "dtype", type(tensor).__name__)).rpartition(".")[2]
+
+
+#: An elementwise mask: a bias, or what is seen.
+_BIAS = """attn.score_mod @attn_mask(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %attn_mask: tensor<?x?x?x?x{element}> {{attn.sizes = ["batch", "heads", "seq_q", "seq_kv"]}}) {{
+  %bias = attn.read %attn_mask[%batch, %head, %query, %key] : tensor<?x?x?x?x{element}> -> f32
+  %result = arith.addf %score, %bias : f32
+  attn.yield %result : f32
+}}
+"""
+_SEEN = """attn.mask_mod @attn_mask(%batch: i32, %head: i32, %query: i32, %key: i32,
+    %attn_mask: tensor<?x?x?x?xi1> {attn.sizes = ["batch", "heads", "seq_q", "seq_kv"]}) {
+  %seen = attn.read %attn_mask[%batch, %head, %query, %key] : tensor<?x?x?x?xi1> -> i1
+  attn.yield %seen : i1
+}
+"""
+
+
+def _add_mask(modifications, mask, problem):
+    """torch's attn_mask: booleans say what is seen, floats are added; broadcast from the left."""
+    texts = {"bool": _SEEN, "float32": _BIAS.format(element="f32"), "float16": _BIAS.format(element="f16"),
+             "bfloat16": _BIAS.format(element="bf16")}
+    text = texts.get(_element_name(mask))
+    if text is None:
+        raise InvalidInput(
+            f"argument 'attn_mask' has elements of {_element_name(mask)}, wanted bool, float32, float16 or bfloat16"
+        )
+    wanted = (problem["batch"], problem["heads"], problem["seq_q"], problem["seq_kv"])
+    shape = (1,) * (4 - len(mask.shape)) + tuple(mask.shape)
+    fits = len(shape) == 4 and shape[3] == wanted[3] and all(a in (1, b) for a, b in zip(shape, wanted))
+    if not fits:
+        raise InvalidInput(
+            f"argument 'attn_mask' has the shape {tuple(mask.shape)}, wanted one that broadcasts to {wanted} with all the keys"
+        )
+    modifications.add_text(text, "attn_mask")
+    modifications.capture("attn_mask", "attn_mask", _tensors.capturable(mask, "attn_mask"), shape)
+
+
+def _check_gqa(q, k, enable_gqa):
+    if not enable_gqa and len(getattr(q, "shape", ())) == len(getattr(k, "shape", ())) == 4 and q.shape[1] != k.shape[1]:
+        raise InvalidInput(
+            f"argument 'key' has {k.shape[1]} heads, 'query' has {q.shape[1]}; say enable_gqa=True to share them"
+        )
 
 
 def flash_attn_func(
@@ -181,15 +292,24 @@ def flash_attn_func(
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
     _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
-    _refuse(tuple(window_size), (-1, -1), "window_size", "leave it at (-1, -1)")
-    _refuse(float(softcap), 0.0, "softcap", "leave it at 0")
-    if alibi_slopes is not None:
-        raise Unsupported("argument 'alibi_slopes' is given, which no kernel does yet; leave it None")
+    window = _window(window_size)
+    cap = _soft_cap(softcap)
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
+
+    def modify(problem):
+        modifications = _Modifications()
+        if cap:
+            modifications.add("soft_cap", soft_cap=cap)
+        if alibi_slopes is not None:
+            _add_alibi(modifications, alibi_slopes, problem)
+        if window != (-1, -1):
+            modifications.add("window", window_left=window[0], window_right=window[1])
+        return modifications
+
     return _forward(
         _Names("q", "k", "v"), q, k, v, layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream,
+        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify,
     )
 
 
@@ -227,27 +347,28 @@ def scaled_dot_product_attention(
     stream=None,
 ):
     """Attention with torch's arguments; see the stub or docs/Python.md."""
-    if attn_mask is not None:
-        raise Unsupported("argument 'attn_mask' is given, which no kernel does yet; leave it None, or use is_causal")
+    if attn_mask is not None and is_causal:
+        raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
     _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
     dimensions = len(getattr(query, "shape", (0,) * 4))
     names = _Names("query", "key", "value")
     batches = [_as_batches(t, n) for t, n in ((query, "query"), (key, "key"), (value, "value"))]
-    q, k, _ = batches
-    if not enable_gqa and len(getattr(q, "shape", ())) == len(getattr(k, "shape", ())) == 4 and q.shape[1] != k.shape[1]:
-        raise InvalidInput(
-            f"argument 'key' has {k.shape[1]} heads, 'query' has {q.shape[1]}; say enable_gqa=True to share them"
-        )
-    if is_causal and len(getattr(k, "shape", ())) == 4 and q.shape[2] != k.shape[2]:
-        raise Unsupported(
-            f"argument 'is_causal' is True with {q.shape[2]} queries and {k.shape[2]} keys: torch's diagonal then begins "
-            f"at the top left, which no kernel does yet; flash_attn_func has the one that ends at the bottom right"
-        )
+    _check_gqa(batches[0], batches[1], enable_gqa)
+
+    def modify(problem):
+        modifications = _Modifications()
+        if is_causal and problem["seq_q"] != problem["seq_kv"]:
+            problem["mask"] = "none"  # torch's diagonal begins at the top left
+            modifications.add("causal_top_left")
+        if attn_mask is not None:
+            _add_mask(modifications, attn_mask, problem)
+        return modifications
+
     results = _forward(
         names, *batches, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"),
         dtype=dtype, out=None if out is None else _as_batches(out, "out"),
         lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse,
-        return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream,
+        return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify,
     )
     leading = (0,) * (4 - dimensions)
     made, made_lse = results if return_lse else (results, None)
@@ -255,3 +376,57 @@ def scaled_dot_product_attention(
     if not return_lse:
         return made
     return made, lse if lse is not None else made_lse[leading] if leading else made_lse
+
+
+def flex_attention(
+    query,
+    key,
+    value,
+    score_mod=None,
+    block_mask=None,
+    scale=None,
+    enable_gqa=False,
+    return_lse=False,
+    kernel_options=None,
+    *,
+    out=None,
+    lse=None,
+    dtype=None,
+    num_splits=0,
+    fast_scale=False,
+    arch="gfx950",
+    stream=None,
+):
+    """Attention with torch's arguments: `score_mod` and the `mask_mod` of `block_mask` are Python functions.
+
+    They are traced (hocket/flex.py says what may stand in them); what cannot be is an exception at the line that does it.
+    """
+    if kernel_options:
+        raise Unsupported("argument 'kernel_options' is given, which says nothing to these kernels; leave it None")
+    if block_mask is not None and not isinstance(block_mask, flex.BlockMask):
+        raise InvalidInput(
+            f"argument 'block_mask' is a '{type(block_mask).__name__}', wanted what hocket.create_block_mask gives"
+        )
+    _check_gqa(query, key, enable_gqa)
+
+    def modify(problem):
+        modifications = _Modifications()
+        sizes = {name: problem[name] for name in ("batch", "heads", "seq_kv", "seq_q")}
+        traced = []
+        if score_mod is not None:
+            traced.append(flex.trace(score_mod, "score_mod", False, sizes, "score_"))
+        if block_mask is not None:
+            block_mask.check(sizes)
+            traced.append(flex.trace(block_mask.mask_mod, "mask_mod", True, sizes, "mask_"))
+        for modification, name in zip(traced, ("score_mod", "mask_mod") if score_mod is not None else ("mask_mod",)):
+            modifications.add_text(modification.text, name)
+            for captured, tensor in modification.tensors.items():
+                where = f"{name} (a tensor that it captures)"
+                modifications.capture(captured, where, _tensors.capturable(tensor, where), tensor.shape)
+        return modifications
+
+    return _forward(
+        _Names("query", "key", "value"), query, key, value, layout="bhsd", mask="none", scale=_scale(scale, "scale"),
+        dtype=dtype, out=out, lse=lse, return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch,
+        stream=stream, modify=modify,
+    )

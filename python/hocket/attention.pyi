@@ -1,4 +1,6 @@
-from typing import Any, Literal, Optional, Tuple, TypeVar, Union, overload
+from typing import Any, Callable, Literal, Optional, Tuple, TypeVar, Union, overload
+
+from .flex import BlockMask
 
 # What has the buffer protocol or DLPack; results are of the library that the queries are of.
 _Tensor = TypeVar("_Tensor")
@@ -13,7 +15,7 @@ def flash_attn_func(
     causal: bool = False,
     window_size: Tuple[int, int] = (-1, -1),
     softcap: float = 0.0,
-    alibi_slopes: None = None,
+    alibi_slopes: Any = None,
     deterministic: bool = False,
     return_attn_probs: Literal[False] = False,
     *,
@@ -36,7 +38,7 @@ def flash_attn_func(
     causal: bool = False,
     window_size: Tuple[int, int] = (-1, -1),
     softcap: float = 0.0,
-    alibi_slopes: None = None,
+    alibi_slopes: Any = None,
     deterministic: bool = False,
     return_attn_probs: Literal[False] = False,
     *,
@@ -54,7 +56,7 @@ def scaled_dot_product_attention(
     query: _Tensor,
     key: Any,
     value: Any,
-    attn_mask: None = None,
+    attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
@@ -74,7 +76,7 @@ def scaled_dot_product_attention(
     query: _Tensor,
     key: Any,
     value: Any,
-    attn_mask: None = None,
+    attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
@@ -89,3 +91,22 @@ def scaled_dot_product_attention(
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
+def flex_attention(
+    query: _Tensor,
+    key: Any,
+    value: Any,
+    score_mod: Optional[Callable[..., Any]] = None,
+    block_mask: Optional[BlockMask] = None,
+    scale: Optional[float] = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: None = None,
+    *,
+    out: Optional[_Tensor] = None,
+    lse: Any = None,
+    dtype: Optional[str] = None,
+    num_splits: int = 0,
+    fast_scale: bool = False,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...

@@ -5,7 +5,10 @@
 #include "Devices.h"
 #include "WithoutLock.h"
 
+#include "hocket/Pipelines/Modifications.h"
 #include "hocket/Runtime/Hip.h"
+
+#include <pybind11/stl.h>
 
 #include <map>
 
@@ -103,6 +106,23 @@ Status Call::runOnGpu(int index) const {
   return stream ? Status::success() : (*queue)->synchronize();
 }
 
+/// Shipped ones have no text.
+static void addModifications(ForwardProblem &problem, const py::dict &what) {
+  for (const py::handle &entry : what["modifications"].cast<py::list>()) {
+    const auto [name, text] = entry.cast<std::pair<std::string, std::string>>();
+    if (text.empty()) {
+      problem.modifications.push_back(valueOf(shippedModification(name)));
+      continue;
+    }
+    for (attention::Modification &modification : valueOf(parseModifications(text, name)))
+      problem.modifications.push_back(std::move(modification));
+  }
+  for (const auto &[name, number] : what["numbers"].cast<py::dict>())
+    problem.numbers[name.cast<std::string>()] = number.cast<double>();
+  for (const auto &[name, extents] : what["extents"].cast<py::dict>())
+    problem.capturedExtents[name.cast<std::string>()] = extents.cast<std::vector<int64_t>>();
+}
+
 static ForwardProblem problemOf(const py::dict &what) {
   ForwardProblem problem;
   problem.dtype = valueOf(parseDataType(what["dtype"].cast<std::string>()));
@@ -119,6 +139,7 @@ static ForwardProblem problemOf(const py::dict &what) {
     problem.scale = what["scale"].cast<double>();
   problem.fastScale = what["fast_scale"].cast<bool>();
   problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
+  addModifications(problem, what);
   return problem;
 }
 
@@ -130,7 +151,7 @@ void python::forward(const py::dict &what, const py::dict &tensors,
     auto tensor = value.cast<std::shared_ptr<Tensor>>();
     if (name == "lse")
       call.problem.wantLse = true;
-    else
+    else if (!call.problem.capturedExtents.contains(name))
       call.problem.strides[name] = stridesOf(*tensor, call.problem.layout);
     call.tensors.emplace_back(std::move(name), std::move(tensor));
   }

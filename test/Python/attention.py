@@ -154,15 +154,11 @@ class Refusals(Case):
 
     def test_what_no_kernel_does(self):
         q, k, v = tensors()
-        for name, value in (("dropout_p", 0.1), ("window_size", (128, 0)), ("softcap", 30.0),
-                            ("alibi_slopes", numpy.ones(4)), ("return_attn_probs", True)):
+        for name, value in (("dropout_p", 0.1), ("return_attn_probs", True)):
             self.refused(Unsupported, f"argument '{name}'", flash_attn_func, q, k, v, **{name: value})
         square = swap(q)
-        for name, value in (("attn_mask", numpy.zeros((40, 40))), ("dropout_p", 0.5)):
-            self.refused(Unsupported, f"argument '{name}'", scaled_dot_product_attention, square, square, square,
-                         **{name: value})
-        self.refused(Unsupported, "argument 'is_causal' is True with 40 queries and 70 keys",
-                     scaled_dot_product_attention, swap(q), swap(k), swap(v), is_causal=True, enable_gqa=True)
+        self.refused(Unsupported, "argument 'dropout_p'", scaled_dot_product_attention, square, square, square,
+                     dropout_p=0.5)
         self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
         self.refused(Unsupported, "head-dim is 100", flash_attn_func, *tensors(dim=100))
 

@@ -6,7 +6,8 @@ import os
 import sys
 
 import numpy
-from reference import TOLERANCE, attention, check_lse, largest_error, random_tensor, swap
+from flex import attention
+from reference import TOLERANCE, check_lse, largest_error, random_tensor, swap
 
 import hocket
 
@@ -33,9 +34,37 @@ def draw(generator):
         "gap": int(pick(0, 0, 8, 64)),
     }
     call["dim_v"] = call["dim"] if call["dim"] in (40, 192) else pick(call["dim"], 64)
-    if torch_like and call["causal"]:
-        call["seq_q"] = call["seq_kv"]
+    # Modifications of scores and masks.
+    call["window"] = (int(generator.integers(-1, 90)), int(generator.integers(-1, 40))) if pick(0, 0, 1) else (-1, -1)
+    call["softcap"] = pick(0.0, 0.0, 0.0, 2.0)
+    call["alibi"] = bool(pick(0, 0, 0, 1))
+    call["mask"] = pick(None, None, None, "bool", "bias") if not call["causal"] else None
     return call
+
+
+def modified(call, slopes, mask):
+    """The call's functions of scores and of what is seen."""
+    shift = 0 if call["torch_like"] else call["seq_kv"] - call["seq_q"]
+    left, right = call["window"]
+
+    def score(s, b, h, i, j):
+        if call["torch_like"]:
+            return s + mask if call["mask"] == "bias" else s
+        if call["softcap"]:
+            s = call["softcap"] * numpy.tanh(s / call["softcap"])
+        return s - slopes[h] * abs(i + shift - j) if call["alibi"] else s
+
+    def seen(b, h, i, j):
+        result = j <= i + shift if call["causal"] else j >= 0
+        if call["torch_like"]:
+            return result & mask if call["mask"] == "bool" else result
+        if left >= 0:
+            result = result & (j >= i + shift - left)
+        if right >= 0:
+            result = result & (j <= i + shift + right)
+        return result
+
+    return score, seen
 
 
 def lay_out(values, order, gap):
@@ -57,19 +86,25 @@ def run(number, seed):
     k = make(call["seq_kv"], call["kv_heads"], call["dim"])
     v = make(call["seq_kv"], call["kv_heads"], call["dim_v"])
     out = make(call["seq_q"], call["heads"], call["dim_v"]) if call["out"] else None
+    slopes = generator.random(call["heads"]).astype(numpy.float32)
+    extents = (call["seq_q"], call["seq_kv"])
+    mask = generator.random(extents) < 0.7 if call["mask"] == "bool" else generator.random(extents, numpy.float32)
     options = {"return_lse": call["return_lse"]}
     if call["dtype"] == "bf16":
         options["dtype"] = "bf16"
     if call["torch_like"]:
         options.update(is_causal=call["causal"], scale=call["scale"], enable_gqa=call["heads"] != call["kv_heads"])
+        if call["mask"]:
+            options["attn_mask"] = mask
         result = hocket.scaled_dot_product_attention(
             swap(q), swap(k), swap(v), out=None if out is None else swap(out), **options)
     else:
-        options.update(causal=call["causal"], softmax_scale=call["scale"])
+        options.update(causal=call["causal"], softmax_scale=call["scale"], window_size=call["window"],
+                       softcap=call["softcap"], alibi_slopes=slopes if call["alibi"] else None)
         result = hocket.flash_attn_func(q, k, v, out=out, **options)
     found, lse = result if call["return_lse"] else (result, None)
     found = found if call["torch_like"] else swap(found)
-    wanted, wanted_lse = attention(swap(q), swap(k), swap(v), call["causal"], call["scale"])
+    wanted, wanted_lse = attention(swap(q), swap(k), swap(v), *modified(call, slopes, mask), call["scale"])
     error = largest_error(found, wanted)
     assert error < TOLERANCE[call["dtype"]], f"call {number} of seed {seed} is off by {error}: {call}"
     if lse is not None:

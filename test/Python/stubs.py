@@ -37,12 +37,14 @@ def check_function(where, stub, actual):
 
 def check_class(where, stub, actual):
     for member in stub.body:
-        if isinstance(member, ast.FunctionDef):
+        if isinstance(member, ast.FunctionDef) and member.name != "__getattr__":  # which says: anything
             assert hasattr(actual, member.name), f"{where}.{stub.name} has no {member.name}"
             function = inspect.getattr_static(actual, member.name)
             function = getattr(function, "__func__", function)
             if inspect.isfunction(function) and not isinstance(function, property):
                 check_function(f"{where}.{stub.name}", member, function)
+    if any(isinstance(m, ast.FunctionDef) and m.name == "__getattr__" for m in stub.body):
+        return
     public = {name for name in vars(actual) if not name.startswith("_")}
     said = {m.name for m in stub.body if isinstance(m, ast.FunctionDef)} | {
         m.target.id for m in stub.body if isinstance(m, ast.AnnAssign)}

@@ -106,6 +106,56 @@ tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gf
             flash_attn_func(q, k, v)
 
 
+class Modifications(unittest.TestCase):
+    """Functions that use torch's own functions and tensors; torch's masks."""
+
+    def check(self, score=None, seen=None):
+        q, k, v = (t.transpose(1, 2) for t in tensors(torch.bfloat16))
+        mask = hocket.create_block_mask(seen, None, None, 40, 70, device="cpu") if seen else None
+        out = hocket.flex_attention(q, k, v, score, mask, enable_gqa=True)
+        whole = [t.double() for t in (q, k.repeat_interleave(2, 1), v.repeat_interleave(2, 1))]
+        scores = whole[0] @ whole[1].transpose(2, 3) / 8
+        places = torch.meshgrid(*(torch.arange(n) for n in scores.shape), indexing="ij")
+        if score:
+            scores = score(scores, *places)
+        if seen:
+            scores = scores.masked_fill(~seen(*places), float("-inf"))
+        wanted = torch.softmax(scores, 3) @ whole[2]
+        self.assertLess((out.double() - wanted).abs().max().item(), TOLERANCE[torch.bfloat16])
+
+    def test_flex_attention(self):
+        torch.manual_seed(2)
+        bias = torch.randn(4, 40, 70)
+        half = torch.randn(4).bfloat16()
+        documents = torch.randint(0, 2, (2, 70))
+        hidden = torch.rand(70) < 0.2
+        documents[:, 0], hidden[0] = 0, False
+        self.check(lambda s, b, h, q, k: torch.tanh(s / 3) * 3 + bias[h, q, k])
+        self.check(lambda s, b, h, q, k: torch.where(q >= k, s, s - 0.5) * half[h])
+        self.check(lambda s, b, h, q, k: torch.maximum(s, -s) + torch.exp(-abs(s)))
+        self.check(seen=lambda b, h, q, k: (documents[b, k] == 0) | (k == 0))
+        self.check(seen=lambda b, h, q, k: torch.logical_or(~hidden[k], k < q))
+
+    def test_masks(self):
+        q, k, v = (t.transpose(1, 2) for t in tensors(torch.bfloat16))
+        boolean = torch.rand(40, 70) < 0.7
+        for mask in (boolean, torch.zeros(40, 70).masked_fill(~boolean, float("-inf")),
+                     torch.zeros(40, 70).masked_fill(~boolean, float("-inf")).bfloat16()):
+            out = scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+            scores = (q.double() @ k.double().repeat_interleave(2, 1).transpose(2, 3) / 8).masked_fill(
+                ~boolean, float("-inf"))
+            wanted = torch.softmax(scores, 3) @ v.double().repeat_interleave(2, 1)
+            self.assertLess((out.double() - wanted).abs().max().item(), TOLERANCE[torch.bfloat16])
+
+    def test_alibi(self):
+        q, k, v = tensors(torch.bfloat16)
+        slopes = torch.tensor([0.5, 0.25, 0.125, 0.0625])
+        out = flash_attn_func(q, k, v, alibi_slopes=slopes)
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'alibi_slopes' requires a gradient"):
+            flash_attn_func(q, k, v, alibi_slopes=slopes.clone().requires_grad_())
+        self.assertTrue(torch.isfinite(out.float()).all())
+
+
 class Operator(unittest.TestCase):
     def test_computes(self):
         q, k, v = tensors(torch.bfloat16)
