@@ -33,10 +33,11 @@ using PlanPointer = std::shared_ptr<const ForwardPlan>;
 
 static attention::TensorStrides stridesOf(const Tensor &tensor, attention::Layout layout) {
   std::vector<int64_t> s = tensor.strides;
-  // What a dimension of one element has for a stride says nothing, and may be anything.
+  // What a dimension of one element has for a stride says nothing, and may be anything. Kernels work on
+  // blocks of rows and tell those beyond the last by their places, so a row must have a length.
   for (size_t i = 0; i != s.size(); ++i)
     if (tensor.shape[i] == 1)
-      s[i] = 0;
+      s[i] = (tensor.shape[3] + 7) / 8 * 8;
   return layout == attention::Layout::BSHD ? attention::TensorStrides{s[0], s[1], s[2]}
                                            : attention::TensorStrides{s[0], s[2], s[1]};
 }
