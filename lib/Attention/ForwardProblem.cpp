@@ -118,6 +118,9 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     auto given = strides.find(name);
     TensorStrides at = given != strides.end() ? given->second
                                               : denseStrides(layout, sequence, perSequence, dim);
+    // Kernels work on blocks of rows: those behind the only one must not lie within it.
+    if (sequence == 1)
+      at.sequence = std::max(at.sequence, dim);
     std::string stride = std::string(name) + "_stride_";
     return TensorSpec{name, role, dtype, dim,
                       {{"batch", stride + "b", batch, at.batch},
