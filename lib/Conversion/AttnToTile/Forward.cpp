@@ -245,7 +245,8 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
 
 /// Everything in front of the loop; returns how many tiles it visits.
 Value ForwardExpansion::prepare(WorkPartition &work) {
-  work.place(builder, isSplit() ? o : q, visibility);
+  // Masks that give earlier rows more keys than later ones are not known to be in use.
+  work.place(builder, isSplit() ? o : q, visibility.laterRowsSeeMore() || !maskMods.empty());
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
   bool isModified = !scoreMods.empty() || !maskMods.empty();
   Value count;

@@ -4,13 +4,13 @@
 using namespace mlir;
 using namespace hocket;
 
-void WorkPartition::place(ExpansionBuilder &builder, Value view, const Visibility &visibility) {
+void WorkPartition::place(ExpansionBuilder &builder, Value view, bool laterRowsSeeMore) {
   bool heavyFirst = options.order == attn::BlockOrder::HeavyFirst;
   auto xcds =
       heavyFirst && options.xcds > 1 ? builder.getI64IntegerAttr(options.xcds) : IntegerAttr();
   auto block = tile::BlockIdOp::create(
       builder, view, blockRows(),
-      /*last_rows_first=*/heavyFirst && visibility.laterRowsSeeMore(), xcds);
+      /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds);
   batch = outputBatch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   if (isSplit()) {
     auto place = tile::DivModOp::create(builder, outputBatch, splits);

@@ -23,7 +23,8 @@ public:
 
   /// The workgroup's place in the grid, which `view` (batch, row, head) spans, and the wave's in
   /// it.
-  void place(ExpansionBuilder &builder, mlir::Value view, const Visibility &visibility);
+  /// `laterRowsSeeMore`: so that their workgroups start first.
+  void place(ExpansionBuilder &builder, mlir::Value view, bool laterRowsSeeMore);
   /// Leaves of K and V what this workgroup works on: of the `tiles` that hold a key which some row
   /// sees, from number `first` on (null: from 0), a slice's share; none has more than one tile more than
   /// another. Returns its first key.
