@@ -46,6 +46,8 @@ public:
       return status.error();
     if (Status status = requireSpans(); !status)
       return status.error();
+    if (Status status = requireGatherSpans(); !status)
+      return status.error();
     return result;
   }
 
@@ -292,6 +294,41 @@ private:
         status = require(condition, std::to_string(rows) + " rows of " +
                                         kernel.getBinding(argument.getArgNumber()).str() +
                                         " may span at most " + limit + " elements");
+    });
+    return status;
+  }
+
+  /// What the indices of a gather that vary reach, counted from where the others point.
+  Status requireGatherSpans() {
+    std::set<std::string> conditions;
+    Status status = Status::success();
+    kernel.walk([&](tile::GatherOp gather) {
+      tile::ViewType view = gather.getView().getType();
+      auto argument = dyn_cast<BlockArgument>(tile::wholeView(gather.getView()));
+      auto strides = argument ? viewStrides.find(argument) : viewStrides.end();
+      if (!status || strides == viewStrides.end())
+        return;
+      auto whole = cast<tile::ViewType>(argument.getType());
+      int64_t before = whole.getRank() - view.getRank();
+      std::string span;
+      for (auto [index, value] : llvm::enumerate(gather.getIndices())) {
+        int64_t dimension = before + static_cast<int64_t>(index);
+        if (value.getType().isInteger(32))
+          continue;
+        std::string extent = std::to_string(whole.getShape()[dimension]);
+        if (ShapedType::isDynamic(whole.getShape()[dimension]))
+          extent = viewSizes[argument][llvm::count_if(whole.getShape().take_front(dimension),
+                                                      ShapedType::isDynamic)];
+        bool isLast = dimension + 1 == whole.getRank();
+        span += (span.empty() ? "(" : " + (") + extent + " - 1) * (" +
+                (isLast ? "1" : strides->second[dimension]) + ")";
+      }
+      int64_t elementBytes = std::max(view.getElementType().getIntOrFloatBitWidth() / 8, 1u);
+      std::string limit = std::to_string(kMaxSpanBytes / elementBytes);
+      if (conditions.insert(span + " <= " + limit).second)
+        status = require(span + " <= " + limit,
+                         "what is looked up in " + kernel.getBinding(argument.getArgNumber()).str() +
+                             " may span at most " + limit + " elements");
     });
     return status;
   }

@@ -9,8 +9,6 @@ using namespace mlir;
 using namespace hocket;
 using arith::CmpIPredicate;
 
-/// As requirements of the kernel say: positions, and numbers that are captured.
-static constexpr int64_t kMaxPosition = int64_t(1) << 28;
 static constexpr int64_t kMin32 = std::numeric_limits<int32_t>::min();
 static constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
 /// Numbers of any size are cut to this when they bound keys: far beyond every key.

@@ -13,9 +13,6 @@
 using namespace mlir;
 using namespace hocket;
 
-/// Positions and captured numbers stay below this in size, so that sums of a few of them do not wrap.
-static constexpr int64_t kMaxPosition = int64_t(1) << 28;
-
 /// Both sides of a branch are computed, since neither has side effects, and selected from.
 static void removeBranches(Operation *op) {
   SmallVector<scf::IfOp> branches;
@@ -108,8 +105,9 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
     }
     frame.addTensor(type, bound);
   }
-  frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxPosition),
-                "seq_q and seq_kv may be at most " + Twine(kMaxPosition) + " with modifications");
+  frame.require("max(max(batch, heads), max(seq_q, seq_kv)) <= " + Twine(kMaxPosition),
+                "batch, heads, seq_q and seq_kv may be at most " + Twine(kMaxPosition) +
+                    " with modifications");
   return success();
 }
 

@@ -13,6 +13,10 @@
 
 namespace hocket {
 
+/// Positions, batches, heads and captured numbers are at most this in size, which kernels ask of problems: sums of a
+/// few of them do not wrap.
+inline constexpr int64_t kMaxPosition = int64_t(1) << 28;
+
 /// What a value differs with; each of two bits.
 enum class Span : unsigned { Uniform = 0, Rows = 1, Keys = 2, Both = 3 };
 inline Span operator|(Span a, Span b) {
