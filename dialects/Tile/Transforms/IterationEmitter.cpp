@@ -100,6 +100,13 @@ void IterationEmitter::advance(bool prune) {
   versions = std::move(next);
 }
 
+void IterationEmitter::rewind(int64_t count) {
+  Versions before;
+  for (auto &[version, value] : versions)
+    before[{version.first, version.second + count}] = value;
+  versions = std::move(before);
+}
+
 void IterationEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
                               const IterationCopy &copy) {
   auto slotOf = [&](Value ring) -> Value {
@@ -174,7 +181,10 @@ void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clust
     SmallVector<Value> inFlight = allowed.value_or(SmallVector<Value>());
     AwaitOp::create(builder, allowed.has_value(), inFlight, reads);
   }
-  BarrierOp::create(builder, IntegerAttr());
+  Meeting meeting = copy.meeting(cluster);
+  if (meeting != Meeting::Nobody)
+    BarrierOp::create(builder,
+                      meeting == Meeting::All ? IntegerAttr() : builder.getI64IntegerAttr(0));
 }
 
 /// Says what the schedule says of the cluster. Priorities change only where they differ from the
@@ -193,6 +203,8 @@ void IterationEmitter::emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t c
 void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                 const IterationCopy &copy, bool scheduled) {
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
+    if (!copy.has(cluster))
+      continue;
     if (scheduled)
       emitClusterBegin(builder, cluster);
     // Steps of memory clusters issue as written: reads that take long first, say.

@@ -30,6 +30,9 @@ struct PlacedStep {
 };
 using Clusters = SmallVector<SmallVector<PlacedStep>>;
 
+/// Who meets at the end of a cluster.
+enum class Meeting { All, FirstGroup, Nobody };
+
 /// How one copy of an iteration is written.
 struct IterationCopy {
   /// The tile of a step with this offset.
@@ -42,6 +45,9 @@ struct IterationCopy {
   std::function<int64_t(int64_t offset)> tilesBefore, tilesAfter;
   /// What may stay in flight at the end of a cluster.
   std::function<AllowedInFlight(int64_t cluster)> allowed;
+  /// Whether the copy has this cluster.
+  std::function<bool(int64_t cluster)> has = [](int64_t) { return true; };
+  std::function<Meeting(int64_t cluster)> meeting = [](int64_t) { return Meeting::All; };
 };
 
 /// Every step in the cluster, and with the offset, of the schedule.
@@ -61,10 +67,14 @@ public:
   void start(int64_t firstIteration);
   /// On to the next iteration: every tile is one nearer.
   void advance(bool prune);
+  /// Back by so many.
+  void rewind(int64_t count);
   /// Writes one; `scheduled` is whether the clusters are those of the schedule, with their
   /// priorities and order.
   void emit(ImplicitLocOpBuilder &builder, const Clusters &clusters, const IterationCopy &copy,
             bool scheduled = true);
+  /// Writes one step of it alone.
+  void emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy);
 
   static Value constant(ImplicitLocOpBuilder &builder, int64_t value);
 
@@ -72,7 +82,6 @@ public:
   Versions versions;
 
 private:
-  void emitStep(ImplicitLocOpBuilder &builder, const PlacedStep &step, const IterationCopy &copy);
   void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
                    const IterationCopy &copy);

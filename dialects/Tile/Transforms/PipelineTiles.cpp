@@ -4,14 +4,19 @@
 // The form depends on the schedule alone. If no step runs ahead and nothing is unrolled, it is one
 // loop. Otherwise, for loops with enough tiles:
 //
+//   entry       what brings the first tiles, with nothing between; one wait, one barrier
 //   prologue    iterations in which some steps have no tile yet; straight-line
 //   steady      the loop, unrolled; slots are constants where the unrolling allows
 //   remainder   the iterations that are left over from unrolling; a loop, or a branch where one is
 //               left at most; slots at run time
+//   last        the iteration in which the last tile is needed first; straight-line, in one branch
+//               with steady and remainder, since the prologue may have done it
 //   epilogue    iterations in which some steps have run out of tiles; straight-line
 //
-// and a plain loop without overlap, or a single tile, for shorter ones. One iteration of any of them
-// is written by IterationEmitter.
+// and a plain loop without overlap, or a single tile, for shorter ones. Steps that only bring tiles
+// run past the last of them, where there is nothing to bring. One iteration of any of them is
+// written by IterationEmitter, where the entry stands is decided by Entry.h.
+#include "Entry.h"
 #include "IterationEmitter.h"
 
 #include "Tile/IR/Tile.h"
@@ -39,7 +44,8 @@ namespace {
 class LoopEmitter {
 public:
   LoopEmitter(ForTilesOp loop, const ScheduleModel &model)
-      : loop(loop), model(model), iterations(loop, model) {}
+      : loop(loop), model(model), iterations(loop, model),
+        endsFreely(model.endsInOneWait() && endsLds(loop)) {}
 
   void emit();
 
@@ -50,6 +56,10 @@ private:
   SmallVector<Value> emitPlainTile(ImplicitLocOpBuilder &builder, Value number,
                                    ValueRange carriedIn);
   SmallVector<Value> emitOverlapped(ImplicitLocOpBuilder &builder);
+  void collectEntry();
+  void emitEarlyEntry();
+  void emitEntry(ImplicitLocOpBuilder &builder);
+  IterationCopy prologueCopy(int64_t iteration) const;
   void emitPrologue(ImplicitLocOpBuilder &builder);
   void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
   void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
@@ -60,10 +70,19 @@ private:
   Operation *emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
                       ArrayRef<Version> carried, ValueRange inits);
   void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
+  void emitBranch(
+      ImplicitLocOpBuilder &builder, Value condition, function_ref<void()> emitThen,
+      function_ref<bool(const Version &)> isNeeded = [](const Version &) { return true; });
+  void emitLongerLoop(ImplicitLocOpBuilder &builder);
+  void emitMiddle(ImplicitLocOpBuilder &builder);
+  SmallVector<Value> emitEither(ImplicitLocOpBuilder &builder);
+  SmallVector<int64_t> accesses(int64_t ahead) const;
+  IterationCopy endCopy(int64_t ahead, int64_t fewest) const;
+  void emitLast(ImplicitLocOpBuilder &builder);
   void emitEpilogue(ImplicitLocOpBuilder &builder);
 
-
   AllowedInFlight steadyAllowed(int64_t cluster) const;
+  AllowedInFlight endAllowed(int64_t ahead, int64_t cluster, int64_t fewest) const;
 
   static Value constant(ImplicitLocOpBuilder &builder, int64_t value) {
     return IterationEmitter::constant(builder, value);
@@ -72,9 +91,19 @@ private:
     return summand == 0 ? value : arith::AddIOp::create(builder, value, constant(builder, summand));
   }
 
+  /// A step of the entry, and the place in front of which it stands (null: at the loop).
+  struct EntryStep {
+    int64_t iteration;
+    PlacedStep step;
+    Operation *place = nullptr;
+  };
+
   ForTilesOp loop;
   const ScheduleModel &model;
   IterationEmitter iterations;
+  /// Whether in the epilogue nobody waits for fetches and nobody overwrites anything.
+  bool endsFreely;
+  SmallVector<EntryStep> entry;
 };
 } // namespace
 
@@ -136,41 +165,148 @@ SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Val
   return next;
 }
 
+IterationCopy LoopEmitter::prologueCopy(int64_t iteration) const {
+  IterationCopy copy;
+  copy.tile = [=](ImplicitLocOpBuilder &b, int64_t offset) {
+    return constant(b, iteration + offset);
+  };
+  copy.slot = [=](int64_t offset, int64_t depth) {
+    return std::optional((iteration + offset) % depth);
+  };
+  copy.valid = [=](int64_t offset) { return iteration + offset >= 0; };
+  copy.tilesBefore = [=](int64_t offset) { return iteration + offset; };
+  copy.tilesAfter = [=, this](int64_t offset) {
+    return model.minimumTiles() - 1 - (iteration + offset);
+  };
+  copy.allowed = [=, this](int64_t cluster) {
+    // Where there is nothing else, the epilogue follows.
+    bool isLast = iteration + 1 == model.firstSteady() && cluster + 1 == model.clusters();
+    int64_t tiles = model.stages() + 1;
+    AllowedInFlight allowed = model.allowedInFlight(tiles, iteration, cluster);
+    return isLast && endsFreely
+               ? strictest(allowed, model.allowedForGood(model.minimumTiles(), iteration))
+               : allowed;
+  };
+  copy.has = [=, this](int64_t cluster) {
+    return iteration * model.clusters() + cluster >= model.entryEnd();
+  };
+  return copy;
+}
+
+/// How many fetches a step issues that a wait for fetches completes.
+static size_t fetchesOf(StepOp step) {
+  size_t count = 0;
+  step.walk([&](RingAccessOpInterface access) {
+    count += access.writesSlot() && access.isAsynchronous();
+  });
+  return count;
+}
+
+static bool puts(StepOp step) {
+  return step
+      .walk([](RingAccessOpInterface access) {
+        return access.writesSlot() && !access.isAsynchronous() ? WalkResult::interrupt()
+                                                               : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Finds what stands before `entryEnd`, and where: what the loop waits for first in front of
+/// whatever the kernel loads before it, and behind that what may still be in flight then. Puts wait
+/// for what they put, so they stay at the loop.
+void LoopEmitter::collectEntry() {
+  Clusters clusters = scheduledClusters(model);
+  for (int64_t iteration = -model.lastOffset(); iteration < model.firstSteady(); ++iteration)
+    for (int64_t cluster = 0; cluster != model.clusters(); ++cluster)
+      for (const PlacedStep &step : clusters[cluster])
+        if (iteration * model.clusters() + cluster < model.entryEnd() &&
+            iteration + step.offset >= 0)
+          entry.push_back({iteration, step});
+  SmallVector<StepOp> steps;
+  for (const EntryStep &early : entry)
+    if (!puts(early.step.op))
+      steps.push_back(early.step.op);
+  EntryPlaces places = findEntryPlaces(loop, steps);
+  AllowedInFlight allowed = model.allowedAfterEntry();
+  size_t mayStay = allowed ? allowed->size() : 0;
+  for (EntryStep &early : llvm::reverse(entry)) {
+    if (puts(early.step.op))
+      continue;
+    size_t fetches = fetchesOf(early.step.op);
+    bool stays = fetches != 0 && fetches <= mayStay;
+    mayStay = stays ? mayStay - fetches : fetches ? 0 : mayStay;
+    early.place = stays ? places.behindLoads : places.beforeLoads;
+  }
+}
+
+/// What of the entry stands in front of the loop.
+void LoopEmitter::emitEarlyEntry() {
+  iterations.start(-model.lastOffset());
+  collectEntry();
+  int64_t iteration = -model.lastOffset();
+  for (const EntryStep &early : entry) {
+    for (; iteration != early.iteration; ++iteration)
+      iterations.advance(/*prune=*/false);
+    if (!early.place)
+      continue;
+    ImplicitLocOpBuilder builder(loop.getLoc(), early.place);
+    FenceOp::create(builder);
+    iterations.emitStep(builder, early.step, prologueCopy(iteration));
+    builder.setInsertionPoint(early.place);
+    FenceOp::create(builder);
+  }
+  iterations.rewind(iteration + model.lastOffset());
+}
+
+/// The rest of it, and where all waves meet behind it.
+void LoopEmitter::emitEntry(ImplicitLocOpBuilder &builder) {
+  if (entry.empty())
+    return;
+  bool anyPuts = false;
+  int64_t iteration = -model.lastOffset();
+  for (const EntryStep &late : entry) {
+    for (; iteration != late.iteration; ++iteration)
+      iterations.advance(/*prune=*/false);
+    anyPuts |= puts(late.step.op);
+    if (late.place)
+      continue;
+    FenceOp::create(builder);
+    iterations.emitStep(builder, late.step, prologueCopy(iteration));
+  }
+  iterations.rewind(iteration + model.lastOffset());
+  AllowedInFlight allowed = model.allowedAfterEntry();
+  if (allowed || anyPuts)
+    AwaitOp::create(builder, allowed.has_value(), allowed.value_or(SmallVector<Value>()), anyPuts);
+  BarrierOp::create(builder, IntegerAttr());
+}
+
 void LoopEmitter::emitPrologue(ImplicitLocOpBuilder &builder) {
   Clusters clusters = scheduledClusters(model);
-  for (int64_t iteration = -model.lastOffset(); iteration < -model.firstOffset(); ++iteration) {
-    IterationCopy copy;
-    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
-      return constant(b, iteration + offset);
-    };
-    copy.slot = [&](int64_t offset, int64_t depth) {
-      return std::optional((iteration + offset) % depth);
-    };
-    copy.valid = [&](int64_t offset) { return iteration + offset >= 0; };
-    copy.tilesBefore = [&](int64_t offset) { return iteration + offset; };
-    copy.tilesAfter = [&](int64_t offset) {
-      return model.minimumTiles() - 1 - (iteration + offset);
-    };
-    copy.allowed = [&](int64_t cluster) {
-      return model.allowedInFlight(/*tiles=*/model.minimumTiles(), iteration, cluster);
-    };
-    iterations.emit(builder, clusters, copy);
+  for (int64_t iteration = -model.lastOffset(); iteration < model.firstSteady(); ++iteration) {
+    iterations.emit(builder, clusters, prologueCopy(iteration));
     iterations.advance(/*prune=*/true);
   }
 }
 
 /// The same in all steady iterations; where the first ones differ, the strictest holds for all.
 AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
-  int64_t first = -model.firstOffset();
-  AllowedInFlight strictest;
+  int64_t first = model.firstSteady();
+  AllowedInFlight allowed;
   for (int64_t iteration = first; iteration <= first + model.stages() + model.unroll();
        ++iteration) {
-    int64_t tiles = iteration + model.lastOffset() + 1;
-    AllowedInFlight allowed = model.allowedInFlight(tiles, iteration, cluster);
-    if (allowed && (!strictest || allowed->size() < strictest->size()))
-      strictest = allowed;
+    int64_t tiles = iteration + model.endOffset() + 1;
+    allowed = strictest(allowed, model.allowedInFlight(tiles, iteration, cluster));
   }
-  return strictest;
+  return allowed;
+}
+
+/// The same in the iteration that stands at the number of tiles + `ahead`, for all numbers from
+/// `fewest` on.
+AllowedInFlight LoopEmitter::endAllowed(int64_t ahead, int64_t cluster, int64_t fewest) const {
+  AllowedInFlight allowed;
+  for (int64_t tiles = fewest; tiles <= fewest + 2 * model.stages() + 2; ++tiles)
+    allowed = strictest(allowed, model.allowedInFlight(tiles, tiles + ahead, cluster));
+  return allowed;
 }
 
 /// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
@@ -191,7 +327,7 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
     copy.valid = [](int64_t) { return true; };
     copy.tilesBefore = [&](int64_t offset) { return base + offset; };
     copy.tilesAfter = [&](int64_t offset) {
-      return model.lastOffset() - offset + unroll - 1 - copyIndex;
+      return model.endOffset() - offset + unroll - 1 - copyIndex;
     };
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     iterations.emit(builder, clusters, copy);
@@ -236,29 +372,39 @@ static void enter(ImplicitLocOpBuilder &builder, Block *block) {
   builder.setInsertionPointToEnd(block);
 }
 
-/// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
-/// to overlap, so that no more of them take the loop without overlap than must.
-void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end,
-                                  int64_t unroll) {
+/// What `emitThen` writes, in a branch; otherwise everything stays as it is. Of what there is, only
+/// what `isNeeded` is there behind it.
+void LoopEmitter::emitBranch(ImplicitLocOpBuilder &builder, Value condition,
+                             function_ref<void()> emitThen,
+                             function_ref<bool(const Version &)> isNeeded) {
   SmallVector<Version> carried;
   SmallVector<Value> inits;
   for (auto &[version, value] : iterations.versions) {
+    if (!isNeeded(version))
+      continue;
     carried.push_back(version);
     inits.push_back(value);
   }
   OpBuilder::InsertionGuard guard(builder);
-  Value any =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
   auto branch =
-      scf::IfOp::create(builder, ValueRange(inits).getTypes(), any, /*withElse=*/true);
+      scf::IfOp::create(builder, ValueRange(inits).getTypes(), condition, /*withElse=*/true);
   enter(builder, branch.elseBlock());
   yieldVersions(builder, carried);
   enter(builder, branch.thenBlock());
-  emitSteady(builder, end, unroll);
+  emitThen();
   yieldVersions(builder, carried);
   iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, branch.getResults()))
     iterations.versions[version] = value;
+}
+
+/// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
+/// to overlap, so that no more of them take the loop without overlap than must.
+void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end,
+                                  int64_t unroll) {
+  Value any =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
+  emitBranch(builder, any, [&] { emitSteady(builder, end, unroll); });
 }
 
 /// Iterations `first` to `end`, possibly none, one at a time.
@@ -309,47 +455,125 @@ Operation *LoopEmitter::emitRest(ImplicitLocOpBuilder &builder, Value first, Val
   return loop;
 }
 
-void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
-  Clusters clusters = scheduledClusters(model);
-  // Counted from the number of tiles; any large number serves to compute waits.
-  int64_t tiles = model.stages() + model.minimumTiles() + 1;
-  for (int64_t ahead = -model.lastOffset(); ahead < -model.firstOffset(); ++ahead) {
-    IterationCopy copy;
-    copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
-      return addConstant(b, loop.getCount(), ahead + offset);
-    };
-    copy.slot = [](int64_t, int64_t) { return std::nullopt; };
-    copy.valid = [&](int64_t offset) { return ahead + offset < 0; };
-    copy.tilesBefore = [&](int64_t offset) { return model.minimumTiles() + ahead + offset; };
-    copy.tilesAfter = [&](int64_t offset) { return -1 - (ahead + offset); };
-    copy.allowed = [&](int64_t cluster) {
-      return model.allowedInFlight(tiles, tiles + ahead, cluster);
-    };
-    iterations.emit(builder, clusters, copy);
-    iterations.advance(/*prune=*/false);
-  }
+/// One iteration that stands at the number of tiles + `ahead`, of which there are at least `fewest`.
+IterationCopy LoopEmitter::endCopy(int64_t ahead, int64_t fewest) const {
+  IterationCopy copy;
+  copy.tile = [=, this](ImplicitLocOpBuilder &b, int64_t offset) {
+    return addConstant(b, ForTilesOp(loop).getCount(), ahead + offset);
+  };
+  copy.slot = [](int64_t, int64_t) { return std::nullopt; };
+  copy.valid = [=](int64_t offset) { return ahead + offset < 0; };
+  copy.tilesBefore = [=](int64_t offset) { return fewest + ahead + offset; };
+  copy.tilesAfter = [=](int64_t offset) { return -1 - (ahead + offset); };
+  copy.allowed = [=, this](int64_t cluster) { return endAllowed(ahead, cluster, fewest); };
+  return copy;
 }
 
-SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
-  iterations.start(-model.lastOffset());
-  if (model.groups() == 2)
-    BarrierOp::create(builder, builder.getI64IntegerAttr(1));
-  emitPrologue(builder);
-  Value turns = addConstant(builder, loop.getCount(), -model.stages());
+/// The iteration in which the last tile is needed first.
+void LoopEmitter::emitLast(ImplicitLocOpBuilder &builder) {
+  int64_t ahead = -model.endOffset(), fewest = model.minimumTiles() + 1;
+  IterationCopy copy = endCopy(ahead, fewest);
+  if (endsFreely)
+    copy.allowed = [=, this](int64_t cluster) {
+      AllowedInFlight allowed = endAllowed(ahead, cluster, fewest);
+      for (int64_t tiles = fewest;
+           cluster + 1 == model.clusters() && tiles <= fewest + 2 * model.stages() + 2; ++tiles)
+        allowed = strictest(allowed, model.allowedForGood(tiles, tiles + ahead));
+      return allowed;
+    };
+  // Without an epilogue nobody waits for anybody behind its last access.
+  if (model.minimumTiles() == 0 && model.groups() == 1 && endsLds(loop))
+    copy.meeting = [last = accesses(ahead)](int64_t cluster) {
+      return last.empty() || cluster >= last.back() ? Meeting::Nobody : Meeting::All;
+    };
+  iterations.emit(builder, scheduledClusters(model), copy);
+  iterations.advance(/*prune=*/false);
+}
+
+/// The clusters of an iteration that stands at the number of tiles + `ahead` in which slots are
+/// touched, in order.
+SmallVector<int64_t> LoopEmitter::accesses(int64_t ahead) const {
+  SmallVector<int64_t> clusters;
+  for (const Placement &place : model.places()) {
+    bool touches = StepOp(place.step)
+                       .walk([](RingAccessOpInterface access) {
+                         return access.touchesSlot() ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+                       })
+                       .wasInterrupted();
+    if (touches && ahead + place.offset < 0)
+      clusters.push_back(place.clusterIndex);
+  }
+  llvm::sort(clusters);
+  return clusters;
+}
+
+/// Iterations in which some steps have run out of tiles. Where all tiles are in LDS when they begin,
+/// nobody waits for anybody in them, but that the first of two groups must not read before the second,
+/// which is one barrier late, has waited for what it fetched.
+void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
+  Clusters clusters = scheduledClusters(model);
+  bool isOwed = model.groups() == 2;
+  for (int64_t ahead = -model.lastNeeded(); ahead < model.firstSteady(); ++ahead) {
+    IterationCopy copy = endCopy(ahead, model.minimumTiles());
+    SmallVector<int64_t> touching = accesses(ahead);
+    if (endsFreely) {
+      copy.allowed = [](int64_t) { return std::nullopt; };
+      copy.meeting = [&](int64_t cluster) {
+        bool meets = isOwed && !touching.empty() && cluster + 1 == touching.front();
+        return meets ? Meeting::FirstGroup : Meeting::Nobody;
+      };
+      if (isOwed && !touching.empty() && touching.front() == 0)
+        BarrierOp::create(builder, builder.getI64IntegerAttr(0));
+    }
+    iterations.emit(builder, clusters, copy);
+    iterations.advance(/*prune=*/false);
+    isOwed &= !endsFreely || touching.empty();
+  }
+  if (model.leavesFetches())
+    AwaitOp::create(builder, /*fetches=*/true, ValueRange(), /*reads=*/false);
+  if (isOwed)
+    BarrierOp::create(builder, builder.getI64IntegerAttr(0));
+  else if (model.leavesFetches() && !endsLds(loop))
+    BarrierOp::create(builder, IntegerAttr());
+}
+
+/// What more tiles than prologue and epilogue need take: steady loop, remainder and the iteration in
+/// which the last tile is needed first. Behind it everything is as if the prologue had done it.
+void LoopEmitter::emitLongerLoop(ImplicitLocOpBuilder &builder) {
+  Value turns = addConstant(builder, loop.getCount(), -model.endOffset() - model.firstSteady());
   Value unrolled = turns;
   if (model.unroll() > 1) {
     Value rest = arith::RemUIOp::create(builder, turns, constant(builder, model.unroll()));
     unrolled = arith::SubIOp::create(builder, turns, rest);
   }
-  if (model.unroll() > 1) {
-    emitSteadyIfAny(builder, turns, unrolled, model.unroll());
+  emitSteadyIfAny(builder, turns, unrolled, model.unroll());
+  if (model.unroll() > 1)
     emitRemainder(builder, unrolled, turns);
-  } else {
-    emitSteady(builder, unrolled, /*unroll=*/1);
-  }
-  emitEpilogue(builder);
+  if (model.endOffset() != model.lastNeeded())
+    emitLast(builder);
+}
+
+void LoopEmitter::emitMiddle(ImplicitLocOpBuilder &builder) {
+  if (model.endOffset() == model.lastNeeded())
+    return emitLongerLoop(builder);
+  // Tiles behind the last, to which steps that move tiles may have come, nobody needs.
+  auto isNeeded = [&](const Version &version) {
+    auto step = version.first.getDefiningOp<StepOp>();
+    return !step || version.second < model.lastNeeded() || !model.of(step.getSymName()).moves;
+  };
+  Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, loop.getCount(),
+                                         constant(builder, model.minimumTiles()));
+  emitBranch(builder, isLonger, [&] { emitLongerLoop(builder); }, isNeeded);
+}
+
+SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
+  emitEntry(builder);
   if (model.groups() == 2)
-    BarrierOp::create(builder, builder.getI64IntegerAttr(0));
+    BarrierOp::create(builder, builder.getI64IntegerAttr(1));
+  emitPrologue(builder);
+  emitMiddle(builder);
+  emitEpilogue(builder);
   SmallVector<Value> results;
   for (Value carried : loop.getCarried())
     results.push_back(iterations.versions.find({carried, model.firstOffset()})->second);
@@ -358,6 +582,10 @@ SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
 
 /// What too few tiles to overlap take.
 SmallVector<Value> LoopEmitter::emitFewTiles(ImplicitLocOpBuilder &builder) {
+  bool isUnderWay = llvm::any_of(
+      entry, [](const EntryStep &early) { return early.place && fetchesOf(early.step.op); });
+  if (isUnderWay)
+    AwaitOp::create(builder, /*fetches=*/true, ValueRange(), /*reads=*/false);
   if (model.minimumTiles() <= 1)
     return loop.getInits();
   return model.minimumTiles() == 2 ? emitAtMostOne(builder) : emitPlain(builder);
@@ -374,24 +602,27 @@ void LoopEmitter::emit() {
   if (model.stages() == 0 && model.unroll() == 1 && model.groups() == 1) {
     results = emitPlain(builder);
   } else {
-    Value enough = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, loop.getCount(),
-                                         constant(builder, model.minimumTiles()));
-    auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
-    OpBuilder::InsertionGuard guard(builder);
-    // A branch without results comes with its yields.
-    for (Block *block : {branch.thenBlock(), branch.elseBlock()})
-      if (!block->empty())
-        block->back().erase();
-    builder.setInsertionPointToStart(branch.thenBlock());
-    SmallVector<Value> overlapped = emitOverlapped(builder);
-    scf::YieldOp::create(builder, overlapped);
-    builder.setInsertionPointToStart(branch.elseBlock());
-    SmallVector<Value> plain = emitFewTiles(builder);
-    scf::YieldOp::create(builder, plain);
-    results = llvm::to_vector_of<Value>(branch.getResults());
+    emitEarlyEntry();
+    results = model.minimumTiles() == 0 ? emitOverlapped(builder) : emitEither(builder);
   }
   loop.replaceAllUsesWith(results);
   loop.erase();
+}
+
+SmallVector<Value> LoopEmitter::emitEither(ImplicitLocOpBuilder &builder) {
+  Value enough = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, loop.getCount(),
+                                       constant(builder, model.minimumTiles()));
+  auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  enter(builder, branch.thenBlock());
+  Versions beforeLoop = iterations.versions;
+  SmallVector<Value> overlapped = emitOverlapped(builder);
+  scf::YieldOp::create(builder, overlapped);
+  enter(builder, branch.elseBlock());
+  iterations.versions = std::move(beforeLoop);
+  SmallVector<Value> plain = emitFewTiles(builder);
+  scf::YieldOp::create(builder, plain);
+  return llvm::to_vector_of<Value>(branch.getResults());
 }
 
 static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {

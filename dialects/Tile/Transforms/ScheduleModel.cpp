@@ -24,6 +24,7 @@ FailureOr<ScheduleModel> ScheduleModel::create(ForTilesOp loop, ScheduleOp sched
   if (failed(model.place(loop, schedule)) || failed(model.verifyValues(loop)) ||
       failed(model.collectRings()))
     return failure();
+  model.findMoves(loop);
   return model;
 }
 
@@ -291,33 +292,161 @@ bool ScheduleModel::readsRings(int64_t cluster) const {
   });
 }
 
-AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
-                                               int64_t cluster) const {
-  // All fetches of one wave up to here, in order.
-  SmallVector<std::pair<const RingUse *, int64_t>> fetches;
-  for (int64_t i = -maxOffset; i <= iteration; ++i) {
-    for (const Placement &place : placements) {
-      int64_t tile = i + place.offset;
-      if (tile < 0 || tile >= tiles || (i == iteration && place.clusterIndex > cluster))
-        continue;
-      for (const RingUse &use : ringUses)
-        if (use.fetch == &place && !use.put)
-          fetches.emplace_back(&use, tile);
-    }
-  }
-  // Complete at the end of this position: whatever is read up to lag + 1 positions later.
-  int64_t horizon = iteration * clusterCount + cluster + 1 + lag();
+AllowedInFlight hocket::tile::strictest(const AllowedInFlight &a, const AllowedInFlight &b) {
+  if (!a || !b)
+    return a ? a : b;
+  // Of different rings nobody knows here which takes more instructions.
+  size_t common = 0;
+  while (common < std::min(a->size(), b->size()) && a->rbegin()[common] == b->rbegin()[common])
+    ++common;
+  return SmallVector<Value>(ArrayRef(*a).take_back(common));
+}
+
+/// All fetches of one wave up to the end of a cluster, in order.
+std::vector<ScheduleModel::Fetched> ScheduleModel::fetchesUpTo(int64_t tiles, int64_t iteration,
+                                                               int64_t cluster) const {
+  std::vector<Fetched> fetches;
+  for (int64_t i = -maxOffset; i <= iteration; ++i)
+    for (const Placement &place : placements)
+      if (runs(place, i, tiles) && (i < iteration || place.clusterIndex <= cluster))
+        for (const RingUse &use : ringUses)
+          if (use.fetch == &place && !use.put)
+            fetches.emplace_back(&use, i + place.offset);
+  return fetches;
+}
+
+/// What may stay in flight so that tiles that are read at positions `readsAt` are complete.
+AllowedInFlight ScheduleModel::newerThanRead(ArrayRef<Fetched> fetches,
+                                             function_ref<bool(int64_t)> readsAt) const {
   SmallVector<Value> newer;
-  bool needed = false;
   for (auto [use, tile] : llvm::reverse(fetches)) {
-    needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
-      return position(*read, tile) == horizon;
+    bool needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
+      return readsAt(position(*read, tile));
     });
     if (needed)
-      break;
+      return SmallVector<Value>(llvm::reverse(newer));
     newer.push_back(use->ring);
   }
-  if (!needed)
-    return std::nullopt;
-  return SmallVector<Value>(llvm::reverse(newer));
+  return std::nullopt;
+}
+
+AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
+                                               int64_t cluster) const {
+  // Complete at the end of this position: whatever is read up to lag + 1 positions later.
+  int64_t horizon = iteration * clusterCount + cluster + 1 + lag();
+  return newerThanRead(fetchesUpTo(tiles, iteration, cluster),
+                       [&](int64_t read) { return read == horizon; });
+}
+
+int64_t ScheduleModel::entryEnd() const {
+  int64_t end = firstSteady() * clusterCount;
+  for (const Placement &place : placements)
+    if (!place.brings)
+      end = std::min(end, position(place, 0));
+  return end;
+}
+
+/// All waves meet at the end of the entry, and only then does the second group wait for one barrier
+/// more: what the first `lag` + 1 positions read must be complete.
+AllowedInFlight ScheduleModel::allowedAfterEntry() const {
+  int64_t end = entryEnd(), iteration = llvm::divideFloorSigned(end - 1, clusterCount);
+  return newerThanRead(
+      fetchesUpTo(/*tiles=*/stages() + 1, iteration, end - 1 - iteration * clusterCount),
+      [&](int64_t read) { return read <= end + lag(); });
+}
+
+AllowedInFlight ScheduleModel::allowedForGood(int64_t tiles, int64_t iteration) const {
+  // Iterations behind it read no tile that does not exist.
+  std::vector<Fetched> fetches = fetchesUpTo(tiles, iteration, clusterCount);
+  size_t behind = 0;
+  while (behind != fetches.size() && fetches[fetches.size() - 1 - behind].second >= tiles)
+    ++behind;
+  AllowedInFlight allowed =
+      newerThanRead(ArrayRef(fetches).drop_back(behind),
+                    [&](int64_t read) { return read >= (iteration + 1) * clusterCount; });
+  if (allowed)
+    for (const auto &[use, tile] : ArrayRef(fetches).take_back(behind))
+      allowed->push_back(use->ring);
+  return allowed;
+}
+
+bool ScheduleModel::endsInOneWait() const {
+  // Iterations that stand at the number of tiles + `ahead`: those of the epilogue.
+  for (const Placement &place : placements)
+    for (int64_t ahead = -neededOffset; ahead < firstSteady(); ++ahead)
+      for (const RingUse &use : ringUses)
+        if (use.fetch == &place && ahead + place.offset < 0)
+          return false;
+  return endOffset() > neededOffset && minimumTiles() != 0;
+}
+
+bool ScheduleModel::leavesFetches() const {
+  for (int64_t tiles = minimumTiles(); tiles <= minimumTiles() + stages() + 2; ++tiles) {
+    std::vector<Fetched> all = fetchesUpTo(tiles, tiles + firstSteady(), clusterCount);
+    // Waits are for what is read, and complete whatever is older.
+    if (!all.empty() && llvm::none_of(all.back().first->reads, [&](const Placement *read) {
+          return runs(*read, all.back().second - read->offset, tiles);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// Whether `step` holds only accesses to rings and what they need, with at least one.
+static bool onlyAccessesRings(StepOp step) {
+  bool any = false;
+  for (Operation &op : step.getBody().front().without_terminator()) {
+    bool accesses = isa<RingAccessOpInterface>(op);
+    any |= accesses;
+    if (!accesses && !isMemoryEffectFree(&op))
+      return false;
+  }
+  return any;
+}
+
+/// Finds the steps whose only purpose is to have tiles somewhere when others need them: of nothing
+/// but steps of their kind, and with nothing that the loop carries.
+void ScheduleModel::findMoves(ForTilesOp loop) {
+  Block *body = &loop.getBody().front();
+  auto yield = cast<YieldOp>(body->getTerminator());
+  auto brings = [](StepOp step) {
+    return !step
+                .walk([](RingAccessOpInterface access) {
+                  return access.bringsTile() ? WalkResult::advance() : WalkResult::interrupt();
+                })
+                .wasInterrupted();
+  };
+  // A chain of them begins with one that needs no other, so this many rounds reach its end.
+  for (size_t round = 0; round != placements.size(); ++round)
+    for (Placement &place : placements) {
+      StepOp step = place.step;
+      bool isUseful = brings(step) || !step->use_empty();
+      bool isYielded = llvm::any_of(yield.getValues(), [&](Value value) {
+        return value.getDefiningOp() == step.getOperation();
+      });
+      WalkResult walk = step.walk([&](Operation *op) {
+        for (Value operand : op->getOperands()) {
+          auto argument = dyn_cast<BlockArgument>(operand);
+          auto producer = operand.getDefiningOp<StepOp>();
+          if ((argument && argument.getOwner() == body && argument != loop.getTile()) ||
+              (producer && producer->getParentOp() == loop && !of(producer.getSymName()).moves))
+            return WalkResult::interrupt();
+        }
+        auto access = dyn_cast<RingAccessOpInterface>(op);
+        if (!access || !access.readsSlot())
+          return WalkResult::advance();
+        // What is read past the end must have been brought past the end.
+        const RingUse *use = ringOf(access.getRing());
+        return use && use->fetch->moves ? WalkResult::advance() : WalkResult::interrupt();
+      });
+      place.moves = isUseful && !isYielded && onlyAccessesRings(step) && !walk.wasInterrupted();
+      place.brings = place.moves && brings(step);
+    }
+  neededOffset = std::numeric_limits<int64_t>::min();
+  for (const Placement &place : placements)
+    if (!place.moves)
+      neededOffset = std::max(neededOffset, place.offset);
+  if (neededOffset == std::numeric_limits<int64_t>::min())
+    neededOffset = maxOffset;
+  neededOffset = std::max(neededOffset, minOffset);
 }

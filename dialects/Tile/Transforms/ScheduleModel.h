@@ -31,6 +31,10 @@ struct Placement {
   int64_t clusterIndex = 0;
   int64_t offset = 0; ///< tiles ahead
   int64_t order = 0;  ///< among all places of the schedule, as written
+  /// Whether it only moves tiles, for others to use: a tile that does not exist does no harm then.
+  bool moves = false;
+  /// Whether it does nothing but bring tiles nearer, and so needs nobody.
+  bool brings = false;
 };
 
 /// A ring's users: one step fetches into it (or puts), others read it.
@@ -45,6 +49,9 @@ struct RingUse {
 /// What may stay in flight at the end of a cluster: the rings of the newest fetches, oldest first;
 /// or nothing, if nothing has to be waited for.
 using AllowedInFlight = std::optional<llvm::SmallVector<mlir::Value>>;
+
+/// What both allow.
+AllowedInFlight strictest(const AllowedInFlight &a, const AllowedInFlight &b);
 
 class ScheduleModel {
 public:
@@ -63,9 +70,25 @@ public:
   int64_t lastOffset() const { return maxOffset; }
   /// Iterations before all steps have a tile, and after the first step has run out of them.
   int64_t stages() const { return maxOffset - minOffset; }
-  /// The smallest number of tiles for which the overlapped form holds: those that prologue and
-  /// epilogue need, and one for a loop that has no remainder and runs at least once.
-  int64_t minimumTiles() const { return stages() + (unroll() == 1 ? 1 : 0); }
+  /// The largest offset of a step that must have a tile: others may run past the last.
+  int64_t lastNeeded() const { return neededOffset; }
+  /// Steady iterations stand at most so far in front of the number of tiles that a step of this
+  /// offset has one. One behind the needed ones: the last tile then stands in a copy of its own,
+  /// which alone has the masks that cut it, and at most what is fetched furthest ahead runs past it.
+  int64_t endOffset() const { return std::min(neededOffset + 1, maxOffset); }
+  /// The smallest number of tiles for which the overlapped form holds.
+  int64_t minimumTiles() const { return neededOffset - minOffset; }
+  /// The first iteration that is no prologue.
+  int64_t firstSteady() const { return -minOffset; }
+  /// Whether a step runs in an iteration, where there are so many tiles.
+  bool runs(const Placement &place, int64_t iteration, int64_t tiles) const {
+    int64_t tile = iteration + place.offset;
+    bool mayPass = iteration < firstSteady() || iteration < tiles - endOffset();
+    return tile >= 0 && (tile < tiles || (place.moves && mayPass));
+  }
+  /// The first position (iteration * clusters + cluster) at which something else than `brings` runs,
+  /// or of the steady loop: what stands before it is the entry, in which nobody waits for anybody.
+  int64_t entryEnd() const;
 
   llvm::ArrayRef<Placement> places() const { return placements; }
   llvm::ArrayRef<RingUse> rings() const { return ringUses; }
@@ -76,6 +99,15 @@ public:
   /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop
   /// over `tiles` tiles, from a simulation of one wave's fetches in order.
   AllowedInFlight allowedInFlight(int64_t tiles, int64_t iteration, int64_t cluster) const;
+  /// The same at the end of the entry.
+  AllowedInFlight allowedAfterEntry() const;
+  /// The same at the end of iteration `iteration`, if behind it nobody waits for fetches any more.
+  AllowedInFlight allowedForGood(int64_t tiles, int64_t iteration) const;
+  /// Whether all fetches that are read behind the last steady iterations are issued in them, so that
+  /// one wait at their end completes them.
+  bool endsInOneWait() const;
+  /// Whether a loop over any number of tiles ends with fetches that nothing has waited for.
+  bool leavesFetches() const;
   /// Whether the loop fetches: there are waits for it.
   bool fetches() const {
     return llvm::any_of(ringUses, [](const RingUse &use) { return use.fetch && !use.put; });
@@ -84,6 +116,11 @@ public:
   bool readsRings(int64_t cluster) const;
 
 private:
+  using Fetched = std::pair<const RingUse *, int64_t>;
+  void findMoves(ForTilesOp loop);
+  std::vector<Fetched> fetchesUpTo(int64_t tiles, int64_t iteration, int64_t cluster) const;
+  AllowedInFlight newerThanRead(llvm::ArrayRef<Fetched> fetches,
+                                llvm::function_ref<bool(int64_t)> readsAt) const;
   mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
   int64_t latestPut(StepOp step) const;
   void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
@@ -101,6 +138,7 @@ private:
   llvm::SmallVector<RingUse> ringUses;
   bool skipRingHazards = false;
   int64_t clusterCount = 0, unrollFactor = 1, waveGroups = 1, minOffset = 0, maxOffset = 0;
+  int64_t neededOffset = 0;
 };
 
 /// What a ring is called in messages: the binding of its view.

@@ -38,12 +38,16 @@ struct Cluster {
 };
 } // namespace
 
-/// The cluster that begins at `mark`; it ends at the next barrier, where the next one begins (in
-/// loops whose waves share nothing), or with the block.
+static bool holdsBarrier(Operation *op) {
+  return op->walk([](ROCDL::SBarrierOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// The cluster that begins at `mark`; it ends at the next barrier, be it of one wave group alone,
+/// where the next one begins (nobody need meet there), or with the block.
 static Cluster collect(ROCDL::SchedBarrier mark) {
   Cluster cluster{mark, {}};
   for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
-    if (isa<ROCDL::SBarrierOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+    if (holdsBarrier(op) || op->hasTrait<OpTrait::IsTerminator>() ||
         op->hasAttr(kClusterMark))
       break;
     cluster.ops.push_back(op);
@@ -155,11 +159,12 @@ static Operation *endOf(const Cluster &cluster) {
 static void scheduleCluster(const Cluster &cluster) {
   if (!cluster.isCompute() || cluster.pattern() == "none")
     return;
-  bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
-  if (!mfmas)
+  if (cluster.ops.empty())
     return;
+  bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   Operation *end = endOf(cluster);
-  scheduleStretches(cluster, end);
+  if (mfmas)
+    scheduleStretches(cluster, end);
   pinResults(cluster, end);
 }
 

@@ -88,9 +88,13 @@ struct NegatePattern : TilePattern<tile::NegateOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     bool wide = op.getSource().getType().getLayout() == tile::FragLayout::Acc;
-    int64_t sign = wide ? int32_t(0x80000000) : int32_t(0x80008000);
-    Value flip =
-        arith::SelectOp::create(emit, adaptor.getCondition().front(), emit.i32(sign), emit.i32(0));
+    Value flip = emit.i32(wide ? int32_t(0x80000000) : int32_t(0x80008000));
+    // A branch, the same for all lanes: who does not negate need not even wait for what is loaded.
+    auto branch = scf::IfOp::create(emit, adaptor.getSource().getTypes(),
+                                    adaptor.getCondition().front(), /*withElseRegion=*/true);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(emit, adaptor.getSource());
+    emit.setInsertionPointToStart(branch.thenBlock());
     SmallVector<Value> results;
     for (Value part : adaptor.getSource()) {
       auto type = cast<VectorType>(part.getType());
@@ -100,7 +104,8 @@ struct NegatePattern : TilePattern<tile::NegateOp> {
       Value flipped = arith::XOrIOp::create(emit, bits, emit.splat(flip, wordsType));
       results.push_back(LLVM::BitcastOp::create(emit, type, flipped));
     }
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    scf::YieldOp::create(emit, results);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{branch.getResults()});
     return success();
   }
 };

@@ -100,6 +100,29 @@ static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, int64_t waves) {
   func.setPassthroughAttr(emit.getArrayAttr({noAgprs}));
 }
 
+/// Whether a kernel's argument is only where results go: that is asked for when they are there.
+static bool isOnlyStoredTo(BlockArgument argument) {
+  return llvm::all_of(argument.getUsers(), [](Operation *user) {
+    return mlir::hasEffect<MemoryEffects::Write>(user) &&
+           !mlir::hasEffect<MemoryEffects::Read>(user);
+  });
+}
+
+/// Makes everything else come in one round of scalar loads: LLVM would place some of them behind
+/// waits for others, and behind barriers. An empty statement that reads them all.
+static void loadAtOnce(Emitter &emit, ArrayRef<Value> arguments) {
+  if (arguments.empty())
+    return;
+  std::string constraints;
+  for (size_t i = 0; i != arguments.size(); ++i)
+    constraints += i == 0 ? "s" : ",s";
+  LLVM::InlineAsmOp::create(
+      emit, TypeRange(), arguments, /*asm_string=*/"", constraints, /*has_side_effects=*/true,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
+}
+
 namespace {
 struct KernelPattern : TilePattern<tile::KernelOp> {
   using TilePattern::TilePattern;
@@ -116,10 +139,21 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
                                             llvm::to_vector(signature.getConvertedTypes()));
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
     setAttributes(emit, func, kernel.getWaves());
+    SmallVector<unsigned> wanted;
+    for (BlockArgument argument : kernel.getArguments())
+      if (!isOnlyStoredTo(argument)) {
+        auto converted = *signature.getInputMapping(argument.getArgNumber());
+        for (size_t i = 0; i != converted.size; ++i)
+          wanted.push_back(converted.inputNo + i);
+      }
     rewriter.inlineRegionBefore(kernel.getBody(), func.getBody(), func.end());
     Block *entry =
         rewriter.applySignatureConversion(&func.getBody().front(), signature, getTypeConverter());
     emit.setInsertionPointToStart(entry);
+    SmallVector<Value> arguments;
+    for (unsigned index : wanted)
+      arguments.push_back(entry->getArgument(index));
+    loadAtOnce(emit, arguments);
     KernelValues values = entryValues(emit, lds, kernel.getWaves());
     values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
     values.exchanges = exchanges;

@@ -11,7 +11,8 @@ static Value zeroExtended(Emitter &emit, Value value) {
 
 /// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
 /// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
-/// one's, and the stride of tiles (a tile spans less than 2 GiB).
+/// one's, and the stride of tiles (a tile spans less than 2 GiB). Of no rows the last tile is -1: a
+/// kernel asks for tiles before it knows whether there are any.
 static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
                              int64_t rowBytes, Value stride) {
   auto bytesOf = [&](Value count) {
@@ -19,8 +20,9 @@ static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, 
     return emit.add(before, emit.i32(rowBytes));
   };
   Value perTile = emit.i32(rows);
-  Value last =
-      arith::DivUIOp::create(emit, arith::SubIOp::create(emit, ring.rows, emit.i32(1)), perTile);
+  Value begun =
+      arith::DivUIOp::create(emit, emit.add(ring.rows, emit.i32(rows - 1)), perTile);
+  Value last = arith::SubIOp::create(emit, begun, emit.i32(1));
   Value whole = bytesOf(perTile);
   Value rest = bytesOf(arith::SubIOp::create(emit, ring.rows, emit.mul(last, perTile)));
   Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
