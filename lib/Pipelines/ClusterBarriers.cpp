@@ -1,8 +1,9 @@
 // Finds the clusters of a kernel in its form at the stage `clusters`.
 //
-// Machine code says nothing of clusters, and LLVM may begin a loop anywhere. But each cluster ends
-// in one barrier, prologues are whole iterations, and barriers are executed in order: how many a
-// wave has passed says where it is in the schedule, once it is known how many come before.
+// Machine code says nothing of clusters, and LLVM may begin a loop anywhere. But from the first
+// cluster behind the entry to the last in front of the epilogue each ends in one barrier, and
+// barriers are executed in order: how many a wave has passed says where it is in the schedule, once
+// it is known how many come before, and which cluster is the first.
 #include "KernelManifest.h"
 
 using namespace mlir;
@@ -26,6 +27,24 @@ static std::optional<std::vector<uint32_t>> barriersBefore(Operation *first, Ker
   return passed;
 }
 
+/// The number of the schedule's cluster that `enter` begins: that of the first step in it.
+static std::optional<uint32_t> clusterOf(EnterOp enter, ScheduleOp schedule) {
+  for (Operation *op = enter->getNextNode(); op && !isa<BarrierOp>(op); op = op->getNextNode()) {
+    auto step = dyn_cast<StepOp>(op);
+    if (!step)
+      continue;
+    uint32_t number = 0;
+    for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+      for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
+        if (place.getStep().getValue() == step.getSymName())
+          return number;
+      ++number;
+    }
+    return std::nullopt;
+  }
+  return 0;
+}
+
 manifest::Clusters hocket::readClusters(KernelOp kernel, ModuleOp module) {
   auto schedules = llvm::to_vector(module.getOps<ScheduleOp>());
   EnterOp first;
@@ -36,12 +55,17 @@ manifest::Clusters hocket::readClusters(KernelOp kernel, ModuleOp module) {
   if (schedules.size() != 1 || !first)
     return {};
   std::optional<std::vector<uint32_t>> before = barriersBefore(first, kernel);
-  if (!before)
+  std::optional<uint32_t> number = clusterOf(first, schedules.front());
+  if (!before || !number)
     return {};
   manifest::Clusters clusters;
   for (ClusterOp cluster : schedules.front().getBody().getOps<ClusterOp>())
     clusters.kinds.push_back(stringifyClusterKind(cluster.getKind()).str());
   clusters.unroll = static_cast<uint32_t>(schedules.front().getUnroll());
+  // Those before a cluster 0: the next, where the first is another.
+  uint32_t count = clusters.kinds.size();
+  for (uint32_t &barriers : *before)
+    barriers += (count - *number) % count;
   clusters.barriersBefore = *std::move(before);
   return clusters;
 }

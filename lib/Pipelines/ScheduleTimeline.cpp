@@ -38,8 +38,12 @@ private:
   KernelOp kernel;
   ScheduleOp schedule;
   const RingInfos &rings;
+  /// Where the schedule has a step: its cluster, and the tile offset.
+  struct Place {
+    int64_t cluster, offset;
+  };
   SmallVector<ClusterKind> kinds;
-  int64_t lastOffset = std::numeric_limits<int64_t>::min();
+  llvm::StringMap<Place> places;
   bool hasWhile = false;
   bool open = false; ///< a cluster has begun and not met its barrier
   int64_t epoch[2] = {0, 0};
@@ -66,10 +70,11 @@ void TimelineReader::readSchedule() {
   timeline.kernel = kernel.getSymName().str();
   timeline.schedule = schedule.getSymName().str();
   for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
+      places[place.getStep().getValue()] = {static_cast<int64_t>(kinds.size()),
+                                            place.getOffset()};
     kinds.push_back(cluster.getKind());
     timeline.scheduleText.push_back(clusterText(cluster));
-    for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
-      lastOffset = std::max(lastOffset, place.getOffset());
   }
   for (const auto &[op, info] : rings)
     timeline.rings.push_back({info.name, info.depth});
@@ -93,16 +98,21 @@ Phase TimelineReader::phaseOf(Operation *op) const {
   return afterSteady ? Phase::Epilogue : Phase::Prologue;
 }
 
+/// What lies between two barriers. It is called after its first step: in the entry and the epilogue,
+/// where waves need not meet, several clusters follow one another.
 void TimelineReader::startCluster(Operation *op) {
   if (open)
     return;
   open = true;
-  int64_t position = timeline.clusters.size(), count = kinds.size();
   TimelineCluster cluster;
   cluster.phase = phaseOf(op);
-  cluster.kind = kinds[position % count];
-  cluster.cluster = position % count;
-  cluster.iteration = position / count - lastOffset;
+  if (!timeline.clusters.empty()) {
+    const TimelineCluster &before = timeline.clusters.back();
+    int64_t next = before.cluster + 1, count = kinds.size();
+    cluster.cluster = next % count;
+    cluster.iteration = before.iteration + next / count;
+  }
+  cluster.kind = kinds[cluster.cluster];
   cluster.epoch[0] = epoch[0], cluster.epoch[1] = epoch[1];
   timeline.clusters.push_back(cluster);
 }
@@ -112,7 +122,13 @@ void TimelineReader::step(StepOp op) {
   TimelineStep step;
   step.name = op.getSymName().str();
   step.tile = runs[op.getSymName()]++;
-  step.offset = step.tile - current().iteration;
+  auto place = places.find(op.getSymName());
+  if (place != places.end() && current().steps.empty()) {
+    current().cluster = place->second.cluster;
+    current().iteration = step.tile - place->second.offset;
+    current().kind = kinds[current().cluster];
+  }
+  step.offset = place != places.end() ? place->second.offset : step.tile - current().iteration;
   current().steps.push_back(step);
 }
 
@@ -123,7 +139,7 @@ void TimelineReader::access(const ClusterEvent &event) {
   if (!current().steps.empty()) {
     TimelineStep &step = current().steps.back();
     step.ring = ring, step.fetches = fetches;
-    step.tile = event.tile, step.offset = event.tile - current().iteration;
+    step.tile = event.tile;
   }
   size_t here = timeline.clusters.size() - 1;
   if (fetches) {

@@ -181,8 +181,7 @@ IterationCopy LoopEmitter::prologueCopy(int64_t iteration) const {
   copy.allowed = [=, this](int64_t cluster) {
     // Where there is nothing else, the epilogue follows.
     bool isLast = iteration + 1 == model.firstSteady() && cluster + 1 == model.clusters();
-    int64_t tiles = model.stages() + 1;
-    AllowedInFlight allowed = model.allowedInFlight(tiles, iteration, cluster);
+    AllowedInFlight allowed = model.allowedInFlight(model.manyTiles(), iteration, cluster);
     return isLast && endsFreely
                ? strictest(allowed, model.allowedForGood(model.minimumTiles(), iteration))
                : allowed;
@@ -294,7 +293,7 @@ AllowedInFlight LoopEmitter::steadyAllowed(int64_t cluster) const {
   AllowedInFlight allowed;
   for (int64_t iteration = first; iteration <= first + model.stages() + model.unroll();
        ++iteration) {
-    int64_t tiles = iteration + model.endOffset() + 1;
+    int64_t tiles = iteration + model.manyTiles();
     allowed = strictest(allowed, model.allowedInFlight(tiles, iteration, cluster));
   }
   return allowed;

@@ -315,13 +315,14 @@ std::vector<ScheduleModel::Fetched> ScheduleModel::fetchesUpTo(int64_t tiles, in
   return fetches;
 }
 
-/// What may stay in flight so that tiles that are read at positions `readsAt` are complete.
-AllowedInFlight ScheduleModel::newerThanRead(ArrayRef<Fetched> fetches,
+/// What may stay in flight so that tiles that are read at positions `readsAt` are complete, of so
+/// many tiles.
+AllowedInFlight ScheduleModel::newerThanRead(ArrayRef<Fetched> fetches, int64_t tiles,
                                              function_ref<bool(int64_t)> readsAt) const {
   SmallVector<Value> newer;
   for (auto [use, tile] : llvm::reverse(fetches)) {
     bool needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
-      return readsAt(position(*read, tile));
+      return readsAt(position(*read, tile)) && runs(*read, tile - read->offset, tiles);
     });
     if (needed)
       return SmallVector<Value>(llvm::reverse(newer));
@@ -334,7 +335,7 @@ AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
                                                int64_t cluster) const {
   // Complete at the end of this position: whatever is read up to lag + 1 positions later.
   int64_t horizon = iteration * clusterCount + cluster + 1 + lag();
-  return newerThanRead(fetchesUpTo(tiles, iteration, cluster),
+  return newerThanRead(fetchesUpTo(tiles, iteration, cluster), tiles,
                        [&](int64_t read) { return read == horizon; });
 }
 
@@ -351,23 +352,14 @@ int64_t ScheduleModel::entryEnd() const {
 AllowedInFlight ScheduleModel::allowedAfterEntry() const {
   int64_t end = entryEnd(), iteration = llvm::divideFloorSigned(end - 1, clusterCount);
   return newerThanRead(
-      fetchesUpTo(/*tiles=*/stages() + 1, iteration, end - 1 - iteration * clusterCount),
+      fetchesUpTo(manyTiles(), iteration, end - 1 - iteration * clusterCount), manyTiles(),
       [&](int64_t read) { return read <= end + lag(); });
 }
 
 AllowedInFlight ScheduleModel::allowedForGood(int64_t tiles, int64_t iteration) const {
-  // Iterations behind it read no tile that does not exist.
-  std::vector<Fetched> fetches = fetchesUpTo(tiles, iteration, clusterCount);
-  size_t behind = 0;
-  while (behind != fetches.size() && fetches[fetches.size() - 1 - behind].second >= tiles)
-    ++behind;
-  AllowedInFlight allowed =
-      newerThanRead(ArrayRef(fetches).drop_back(behind),
-                    [&](int64_t read) { return read >= (iteration + 1) * clusterCount; });
-  if (allowed)
-    for (const auto &[use, tile] : ArrayRef(fetches).take_back(behind))
-      allowed->push_back(use->ring);
-  return allowed;
+  return newerThanRead(
+      fetchesUpTo(tiles, iteration, clusterCount), tiles,
+      [&](int64_t read) { return read >= (iteration + 1) * clusterCount; });
 }
 
 bool ScheduleModel::endsInOneWait() const {
@@ -383,10 +375,16 @@ bool ScheduleModel::endsInOneWait() const {
 bool ScheduleModel::leavesFetches() const {
   for (int64_t tiles = minimumTiles(); tiles <= minimumTiles() + stages() + 2; ++tiles) {
     std::vector<Fetched> all = fetchesUpTo(tiles, tiles + firstSteady(), clusterCount);
-    // Waits are for what is read, and complete whatever is older.
-    if (!all.empty() && llvm::none_of(all.back().first->reads, [&](const Placement *read) {
-          return runs(*read, all.back().second - read->offset, tiles);
-        }))
+    if (all.empty())
+      continue;
+    // Waits are for what is read, or for all of the entry, and complete whatever is older.
+    auto [use, tile] = all.back();
+    AllowedInFlight early = allowedAfterEntry();
+    bool isEarly = early && early->empty() && position(*use->fetch, tile) < entryEnd();
+    bool isRead = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
+      return runs(*read, tile - read->offset, tiles);
+    });
+    if (!isRead && !isEarly)
       return true;
   }
   return false;

@@ -78,6 +78,8 @@ public:
   int64_t endOffset() const { return std::min(neededOffset + 1, maxOffset); }
   /// The smallest number of tiles for which the overlapped form holds.
   int64_t minimumTiles() const { return neededOffset - minOffset; }
+  /// As many tiles as let every iteration up to the second steady one have all that it can have.
+  int64_t manyTiles() const { return 2 * stages() + 2 * unroll() + 4; }
   /// The first iteration that is no prologue.
   int64_t firstSteady() const { return -minOffset; }
   /// Whether a step runs in an iteration, where there are so many tiles.
@@ -119,7 +121,7 @@ private:
   using Fetched = std::pair<const RingUse *, int64_t>;
   void findMoves(ForTilesOp loop);
   std::vector<Fetched> fetchesUpTo(int64_t tiles, int64_t iteration, int64_t cluster) const;
-  AllowedInFlight newerThanRead(llvm::ArrayRef<Fetched> fetches,
+  AllowedInFlight newerThanRead(llvm::ArrayRef<Fetched> fetches, int64_t tiles,
                                 llvm::function_ref<bool(int64_t)> readsAt) const;
   mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
   int64_t latestPut(StepOp step) const;

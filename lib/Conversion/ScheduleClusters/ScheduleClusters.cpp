@@ -119,8 +119,23 @@ static bool fillsRegisters(Type type) {
   return bits % 32 == 0;
 }
 
-/// Makes the results of vector instructions that are used after the cluster inputs of an empty
-/// instruction that LLVM cannot move, and its result what is used.
+/// Makes `result` the input of an empty instruction at `end` that LLVM cannot move, and its result
+/// what those uses take.
+static void pin(Value result, Operation *end, function_ref<bool(OpOperand &)> isUse) {
+  if (!fillsRegisters(result.getType()) || llvm::none_of(result.getUses(), isUse))
+    return;
+  ImplicitLocOpBuilder builder(result.getLoc(), end);
+  auto pin = LLVM::InlineAsmOp::create(
+      builder, TypeRange{result.getType()}, ValueRange{result}, /*asm_string=*/"",
+      /*constraints=*/"=v,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+  result.replaceUsesWithIf(
+      pin.getResult(0), [&](OpOperand &use) { return use.getOwner() != pin && isUse(use); });
+}
+
+/// Keeps the vector instructions whose results are used after the cluster in it.
 static void pinResults(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   auto leaves = [&](OpOperand &use) {
@@ -133,18 +148,29 @@ static void pinResults(const Cluster &cluster, Operation *end) {
     if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
         issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>())
       continue;
+    for (Value result : op->getResults())
+      pin(result, end, leaves);
+  }
+}
+
+/// Keeps what is read from LDS in the cluster where only a branch behind it uses that: LLVM knows of
+/// no reason why it should not be read there, but another wave may have overwritten it by then. The
+/// cluster waits for its reads, so this costs nothing.
+static void pinReadsForBranches(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Value> read;
+  for (Operation *op : cluster.ops) {
+    bool isRead = issueKind(op) == IssueKind::Read;
+    bool isOfRead = issueKind(op) == IssueKind::Free &&
+                    llvm::any_of(op->getOperands(), [&](Value v) { return read.contains(v); });
+    if (!isRead && !isOfRead)
+      continue;
     for (Value result : op->getResults()) {
-      if (!fillsRegisters(result.getType()) || llvm::none_of(result.getUses(), leaves))
-        continue;
-      ImplicitLocOpBuilder builder(op->getLoc(), end);
-      auto pin = LLVM::InlineAsmOp::create(
-          builder, TypeRange{result.getType()}, ValueRange{result}, /*asm_string=*/"",
-          /*constraints=*/"=v,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
-          LLVM::TailCallKind::None,
-          LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
-          /*operand_attrs=*/ArrayAttr());
-      result.replaceUsesWithIf(
-          pin.getResult(0), [&](OpOperand &use) { return use.getOwner() != pin && leaves(use); });
+      read.insert(result);
+      pin(result, end, [&](OpOperand &use) {
+        Operation *user = use.getOwner();
+        Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+        return !here || (here != user && !here->isBeforeInBlock(end));
+      });
     }
   }
 }
@@ -157,15 +183,16 @@ static Operation *endOf(const Cluster &cluster) {
 }
 
 static void scheduleCluster(const Cluster &cluster) {
-  if (!cluster.isCompute() || cluster.pattern() == "none")
-    return;
   if (cluster.ops.empty())
     return;
-  bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   Operation *end = endOf(cluster);
-  if (mfmas)
+  bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
+  bool isOurs = cluster.isCompute() && cluster.pattern() != "none";
+  if (isOurs && mfmas)
     scheduleStretches(cluster, end);
-  pinResults(cluster, end);
+  pinReadsForBranches(cluster, end);
+  if (isOurs)
+    pinResults(cluster, end);
 }
 
 namespace {

@@ -139,9 +139,21 @@ static bool dropBarrier(Operation *op) {
   return true;
 }
 
+/// What is left over from unrolling, a branch beside that of the steady loop, may bring a tile behind
+/// the last, which nobody reads, whichever it is.
+static bool mayBringForNobody(RingAccessOpInterface access) {
+  auto branch = access->getParentOfType<scf::IfOp>();
+  if (!access.writesSlot() || !branch)
+    return false;
+  return llvm::any_of(branch->getBlock()->getOps<scf::IfOp>(), [&](scf::IfOp other) {
+    return other != branch && other->isBeforeInBlock(branch) &&
+           other.walk([](scf::WhileOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  });
+}
+
 static bool takeAnotherTile(Operation *op) {
   auto access = dyn_cast<RingAccessOpInterface>(op);
-  if (!access || !access.touchesSlot())
+  if (!access || !access.touchesSlot() || mayBringForNobody(access))
     return false;
   OpBuilder builder(op);
   Value one = arith::ConstantOp::create(builder, op->getLoc(), builder.getI32IntegerAttr(1));

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Spoils one op of a pipeline at the clusters stage: spoil.py WHERE WHAT INDEX [EDIT] < in > out
 
-WHERE  prologue, steady or epilogue: before, in or behind the steady loop ('scf.while'). The
-       remainder, a branch of its own, is part of none of them
+WHERE  prologue, steady or epilogue: before, in or behind the steady loop ('scf.while'); the last copy of an
+       iteration belongs to the epilogue. The remainder, a branch of its own, is part of none of them
 WHAT   wait, barrier, group-barrier, or the name of a step
 INDEX  the how-manieth of them, from 0
 EDIT   'old=new' replaces text in it, --other-slot takes the other one of two slots, --behind-barrier
@@ -26,14 +26,21 @@ def end_of(lines, first):
 
 def sections(lines):
     loop = next(i for i, line in enumerate(lines) if "scf.while" in line)
-    # The loop stands in a branch of its own, that in the one with enough tiles to overlap.
+    # The loop stands in a branch of its own, that in the one with more tiles than prologue and epilogue need, that in
+    # the one with any; the entry stands in front of all.
     guard = max(i for i in range(loop) if "scf.if" in lines[i])
-    start = max(i for i in range(guard) if "scf.if" in lines[i] and indent(lines[i]) < indent(lines[guard]))
+
+    def around(inner):
+        return max(i for i in range(inner) if "scf.if" in lines[i] and indent(lines[i]) < indent(lines[inner]))
+
+    longer = around(guard)
+    any_tiles = around(longer)
     steady_end = end_of(lines, guard)
     rest = next(i for i in range(steady_end, len(lines)) if "scf.if" in lines[i])
     rest_end = end_of(lines, rest)
-    other = next(i for i in range(rest_end, len(lines)) if "} else {" in lines[i])
-    return {"prologue": (start, guard), "steady": (loop, steady_end), "epilogue": (rest_end, other)}
+    other = next(i for i in range(rest_end, len(lines))
+                 if "} else {" in lines[i] and indent(lines[i]) == indent(lines[any_tiles]))
+    return {"prologue": (0, longer), "steady": (loop, steady_end), "epilogue": (rest_end, other)}
 
 
 def find(lines, where, what, index):
