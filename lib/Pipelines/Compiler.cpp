@@ -271,7 +271,8 @@ Status Compiler::overrideProblems() {
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
-  if (problems.empty())
+  SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
+  if (problems.empty() && (parts.empty() || options.fastScale))
     return invalidInput(("'" + name +
                          "' has no 'attn.forward' for waves, kv-tile, block-order or fast-scale to "
                          "act on; a kernel in the tile dialect says these itself")
@@ -283,6 +284,14 @@ Status Compiler::overrideProblems() {
     if (!order)
       return invalidInput("block order '" + *options.blockOrder +
                           "' is unknown, use heavy_first or linear");
+  }
+  for (attn::BackwardOp part : parts) {
+    if (options.waves)
+      part.setWaves(*options.waves);
+    if (options.kvTile)
+      part.setLoopTile(*options.kvTile);
+    if (order)
+      part.setBlockOrder(*order);
   }
   for (attn::ForwardOp problem : problems) {
     if (options.waves)
