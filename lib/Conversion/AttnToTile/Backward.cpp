@@ -35,9 +35,6 @@ using namespace hocket;
 using attn::BackwardPart;
 using tile::FragLayout;
 
-/// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
-static constexpr float kMinScale = 0x1p-100f;
-
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.
 struct Operand {
@@ -61,7 +58,6 @@ private:
   void findMasks();
   FailureOr<tile::KernelOp> createFrame();
   void place();
-  void prepareScale();
   void hold();
   void preparePositions(Value firstQuery, Value firstKey);
   Value tilesUpTo(Value end);
@@ -71,7 +67,7 @@ private:
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
-  Value mask(Value scores, Value t);
+  Value exponents(Value raw, Value logSum, Value t);
   ValueRange rowStep(Value t);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
   Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
@@ -91,7 +87,7 @@ private:
 
   BackwardFrame problem;
   Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
-  Value log2Scale, isNegative;
+  Value log2Scale;
   Value heldDelta, heldLogSum;
   ScorePlace first; ///< where the wave's scores of tile 0 stand
   Value lastQuery, lastKey, noScores;
@@ -182,28 +178,16 @@ void BackwardLoop::place() {
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
 }
 
-/// Scores are scaled in f32, in log2 units. A negative scale moves its sign into what is held, so that a hidden score,
-/// -inf, stays hidden.
-void BackwardLoop::prepareScale() {
-  Value scale = problem.kernelFrame().argument("scale");
-  isNegative = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, scale,
-                                     builder.constant(0.0f));
-  Value opposite = arith::NegFOp::create(builder, scale);
-  Value magnitude = arith::SelectOp::create(builder, isNegative, opposite, scale);
-  Value inLog2 =
-      arith::MulFOp::create(builder, magnitude, builder.constant(std::numbers::log2e_v<float>));
-  log2Scale = arith::MaxNumFOp::create(builder, inLog2, builder.constant(kMinScale));
-}
-
 void BackwardLoop::hold() {
+  log2Scale = arith::MulFOp::create(builder, problem.kernelFrame().argument("scale"),
+                                    builder.constant(std::numbers::log2e_v<float>));
   Value heldHead = holdsKeys() ? kvHead : head;
-  for (int i : {0, 1}) {
-    if (!held[i].view)
+  for (Operand &operand : held) {
+    if (!operand.view)
       continue;
-    Type type = builder.frag(held[i].depth, kWaveRows, element, FragLayout::Rhs);
-    Value loaded = tile::LoadOp::create(builder, type, held[i].view, batch, row, heldHead);
-    Value needed = withoutPadding(builder, loaded, held[i].dim);
-    held[i].value = i == 0 ? tile::NegateOp::create(builder, needed, isNegative) : needed;
+    Type type = builder.frag(operand.depth, kWaveRows, element, FragLayout::Rhs);
+    Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
+    operand.value = withoutPadding(builder, loaded, operand.dim);
   }
 }
 
@@ -328,8 +312,13 @@ Value BackwardLoop::mapScores(ValueRange inputs, function_ref<Value(ValueRange)>
   return map.getResult(0);
 }
 
-/// The scores of tile `t`, -inf where a query does not see a key.
-Value BackwardLoop::mask(Value scores, Value t) {
+/// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
+/// and LSE is subtracted, so that the scale may have any sign.
+Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
+  Value scores = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
+    Value below = arith::NegFOp::create(builder, e[2]);
+    return math::FmaOp::create(builder, e[0], e[1], below);
+  });
   if (!holdsKeys())
     scores = visibility.mask(builder, scores, t);
   if (masks.empty())
@@ -401,11 +390,11 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
   }
   Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
   Value raw = product(passing[0], held[0], t, "qk");
-  Value scores = builder.step("mask", [&] { return SmallVector<Value>{mask(raw, t)}; })[0];
+  Value scores =
+      builder.step("mask", [&] { return SmallVector<Value>{exponents(raw, logSum, t)}; })[0];
   ValueRange weights = builder.step("p", [&] {
-    Value p = mapScores({scores, log2Scale, logSum}, [&](ValueRange e) -> Value {
-      Value below = arith::NegFOp::create(builder, e[2]);
-      return math::Exp2Op::create(builder, math::FmaOp::create(builder, e[0], e[1], below));
+    Value p = mapScores(scores, [&](ValueRange e) -> Value {
+      return math::Exp2Op::create(builder, e[0]);
     });
     SmallVector<Value> results;
     if (wantsFirst())
@@ -451,7 +440,6 @@ FailureOr<tile::KernelOp> BackwardLoop::build() {
   if (failed(kernel))
     return failure();
   place();
-  prepareScale();
   hold();
   holdsKeys() ? loopOverQueries() : loopOverKeys();
   return kernel;

@@ -38,7 +38,7 @@ static void removeBranches(Operation *op) {
 
 ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
                                          Orientation orientation)
-    : op(op), copy(op->clone()), scores(scores), orientation(orientation) {
+    : copy(op->clone()), scores(scores), orientation(orientation) {
   removeBranches(copy.get());
   body = &copy.get()->getRegion(0).front();
   bool isScore = isa<attn::ScoreModOp>(op);
@@ -75,7 +75,7 @@ static Type storedType(Type element) {
 }
 
 LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
-  MLIRContext *context = op->getContext();
+  MLIRContext *context = (*copy)->getContext();
   auto function = cast<FunctionOpInterface>(copy.get());
   for (const Capture &capture : captures) {
     StringRef name = capture.name.getValue();
@@ -85,7 +85,7 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
       type = tile::ViewType::get(context, tensor.getShape(), storedType(tensor.getElementType()));
     if (Type asked = frame.typeOf(name)) {
       if (asked != type)
-        return op->emitOpError() << "captures '" << name << "' as " << type
+        return (*copy)->emitOpError() << "captures '" << name << "' as " << type
                                  << ", which is captured as " << asked << ", too";
       continue;
     }

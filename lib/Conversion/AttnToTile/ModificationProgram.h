@@ -41,7 +41,6 @@ public:
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
-  mlir::Operation *operation() const { return op; }
   /// Asks for what the region captures. An error where another one asked for something else by the
   /// same name.
   mlir::LogicalResult addArguments(KernelFrame &frame);
@@ -84,8 +83,7 @@ private:
                   mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
                   const ScorePlace &place);
 
-  mlir::Operation *op;
-  mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
+  mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch
   tile::FragType scores;
