@@ -22,6 +22,7 @@
 #include "RingSteps.h"
 #include "Visibility.h"
 
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
 
@@ -40,7 +41,10 @@ namespace {
 struct Operand {
   StringRef name;
   int64_t dim, depth; ///< as they are, and in whole blocks
-  Value view, value;  ///< the argument; the ring, or what is held in registers
+  Value view;  ///< the kernel's argument
+  Value value; ///< the ring, or what is held in registers
+  /// The ring that is read transposed: the same, where one layout in LDS serves both reads.
+  Value turned;
 };
 
 class BackwardLoop {
@@ -59,15 +63,17 @@ private:
   FailureOr<tile::KernelOp> createFrame();
   void place();
   void hold();
-  void preparePositions(Value firstQuery, Value firstKey);
+  void preparePositions(Value query, Value key);
   Value tilesUpTo(Value end);
-  Value firstVisitedQuery();
+  void measureQueries();
+  SmallVector<tile::TileCut> queryCuts();
   void loopOverKeys();
   void loopOverQueries();
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
   Value exponents(Value raw, Value logSum, Value t);
+  Value statistic(int64_t number);
   ValueRange rowStep(Value t);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
   Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
@@ -83,14 +89,18 @@ private:
   tile::FragType scoresType;
   SmallVector<std::unique_ptr<ModificationProgram>> masks;
   SmallVector<MaskBounds> maskBounds;
-  Visibility visibility; ///< where queries are held; where keys are, all masks are modifications
+  Visibility visibility; ///< where queries are held
 
   BackwardFrame problem;
   Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
   Value log2Scale;
-  Value heldDelta, heldLogSum;
+  Value heldDelta, heldLogSum; ///< where queries are held
+  Value deltas, logSums;       ///< where they pass: views
   ScorePlace first; ///< where the wave's scores of tile 0 stand
   Value lastQuery, lastKey, noScores;
+  // Where queries pass: the first visited, how many are, and, from the first on, from where on (up to where) a wave's
+  // first key is seen; null: from (to) any.
+  Value firstQuery, queryCount, above, diagonal;
 };
 } // namespace
 
@@ -101,7 +111,7 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
       problem(op) {
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
   auto operand = [](StringRef name, int64_t elements) {
-    return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), Value(), Value()};
+    return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
   };
   Operand queries[] = {operand("q", dim), operand("do", dimV)};
   Operand keys[] = {operand("k", dim), operand("v", dimV)};
@@ -112,7 +122,7 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
   scoresType = builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
 }
 
-/// Where queries are held a causal mask is the forward's; everything else is a modification.
+/// Where queries are held a causal mask is the forward's and a window is a modification.
 void BackwardLoop::findMasks() {
   auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
   auto add = [&](Operation *mask) {
@@ -122,15 +132,14 @@ void BackwardLoop::findMasks() {
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
       add(SymbolTable::lookupNearestSymbolFrom(op, symbol));
   attn::VisibilityAttr window = op.getKeyVisibility();
-  if (!window.isAll() && (holdsKeys() || !window.isCausal())) {
+  if (!holdsKeys() && !window.isAll() && !window.isCausal()) {
     OpBuilder atModule(op);
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
     add(mask);
     mask.erase();
-    if (!holdsKeys())
-      visibility = Visibility(attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt),
-                              shape.waves * kWaveRows);
+    visibility = Visibility(attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt),
+                            shape.waves * kWaveRows);
   }
   for (const auto &program : masks)
     maskBounds.emplace_back(*program);
@@ -156,11 +165,17 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
+  // What gradients are written by would else take a quarter of the scalar registers of the loop.
+  kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
     operand->view = frame.argument(operand->name);
   for (const auto &program : masks)
     program->bindArguments(frame);
   return kernel;
+}
+
+static Value loadFrom(ExpansionBuilder &builder, Value view, Type type, Value query) {
+  return tile::LoadOp::create(builder, type, view, ValueRange(query), IntegerAttr());
 }
 
 /// The rows of what is held. Those with most to do start first: under a causal mask the last queries, and the first
@@ -196,31 +211,46 @@ Value BackwardLoop::tilesUpTo(Value end) {
   return arith::DivUIOp::create(builder, roundedUp, builder.constant(shape.kvTile));
 }
 
-/// The first query, at the beginning of a tile, that sees a key of the workgroup, if there are that many.
-Value BackwardLoop::firstVisitedQuery() {
+/// Which queries see keys of the workgroup, where `window` says it: those from the first, at the beginning of a tile,
+/// to the last. What a wave's keys are hidden from counts from the first.
+void BackwardLoop::measureQueries() {
+  attn::VisibilityAttr window = op.getKeyVisibility();
   Value zero = builder.constant(int64_t(0));
-  std::optional<int64_t> right = op.getKeyVisibility().getRight();
-  if (!right)
-    return zero;
   Value queries = tile::DimOp::create(builder, passing[0].view, 1);
+  firstQuery = zero, queryCount = queries;
+  if (window.isAll())
+    return;
+  // Query i stands beside key i + shift.
   Value keys = tile::DimOp::create(builder, held[0].view, 1);
   Value shift = arith::SubIOp::create(builder, keys, queries);
-  if (*right != 0)
-    shift = arith::AddIOp::create(builder, shift, builder.constant(*right));
-  Value query = arith::SubIOp::create(builder, blockRow, shift);
-  Value begin = arith::MaxSIOp::create(builder, query, zero);
-  Value size = builder.constant(shape.kvTile);
-  return arith::MulIOp::create(builder, arith::DivUIOp::create(builder, begin, size), size);
+  auto beside = [&](Value key, int64_t further) -> Value {
+    Value query = arith::SubIOp::create(builder, key, shift);
+    return arith::AddIOp::create(builder, query, builder.constant(further));
+  };
+  if (std::optional<int64_t> right = window.getRight()) {
+    Value first = arith::MaxSIOp::create(builder, beside(blockRow, -*right), zero);
+    Value size = builder.constant(shape.kvTile);
+    firstQuery = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, first, size), size);
+    above = arith::SubIOp::create(builder, beside(row, -*right), firstQuery);
+  }
+  Value last = queries;
+  if (std::optional<int64_t> left = window.getLeft()) {
+    Value end = beside(blockRow, shape.waves * kWaveRows + *left);
+    last = arith::MinSIOp::create(builder, end, queries);
+    diagonal = arith::SubIOp::create(builder, beside(row, *left), firstQuery);
+  }
+  Value count = arith::SubIOp::create(builder, last, firstQuery);
+  queryCount = arith::MaxSIOp::create(builder, count, zero);
 }
 
 /// What the last positions are, for masks, and where the first scores stand.
-void BackwardLoop::preparePositions(Value firstQuery, Value firstKey) {
+void BackwardLoop::preparePositions(Value query, Value key) {
   Value one = builder.constant(int64_t(1));
-  Value queries = tile::DimOp::create(builder, (holdsKeys() ? passing : held)[0].view, 1);
-  Value keys = tile::DimOp::create(builder, (holdsKeys() ? held : passing)[0].view, 1);
+  Value queries = tile::DimOp::create(builder, problem.kernelFrame().argument("q"), 1);
+  Value keys = tile::DimOp::create(builder, problem.kernelFrame().argument("k"), 1);
   lastQuery = arith::SubIOp::create(builder, queries, one);
   lastKey = arith::SubIOp::create(builder, keys, one);
-  first = {batch, head, firstQuery, firstKey};
+  first = {batch, head, query, key};
   for (const auto &program : masks)
     program->prepare(builder, first);
   for (MaskBounds &bounds : maskBounds)
@@ -233,12 +263,8 @@ void BackwardLoop::loopOverKeys() {
   visibility.measure(builder, held[0].view, passing[0].view);
   Value first = builder.constant(int64_t(0));
   preparePositions(row, first);
-  SmallVector<Value> place = {batch, head, row};
-  auto load = [&](StringRef name) {
-    return tile::LoadOp::create(builder, builder.rows(), problem.kernelFrame().argument(name),
-                                place, IntegerAttr());
-  };
-  heldLogSum = load(BackwardFrame::kLogSum), heldDelta = load(BackwardFrame::kDelta);
+  heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
+  heldDelta = loadFrom(builder, statistic(BackwardFrame::kDelta), builder.rows(), row);
   visibility.prepareMasks(builder, row);
   Value count = tilesUpTo(visibility.end(builder, blockRow));
   Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
@@ -248,12 +274,11 @@ void BackwardLoop::loopOverKeys() {
 
 /// dK and dV: for each query head that shares the keys, the tiles of queries from the first that sees one on.
 void BackwardLoop::loopOverQueries() {
-  Value firstQuery = firstVisitedQuery();
-  Value queries = tile::DimOp::create(builder, passing[0].view, 1);
-  for (Operand &operand : passing)
-    operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queries);
-  Value left = tile::DimOp::create(builder, passing[0].view, 1);
-  Value count = tilesUpTo(left);
+  measureQueries();
+  if (!op.getKeyVisibility().isAll())
+    for (Operand &operand : passing)
+      operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
+  Value count = tilesUpTo(queryCount);
   Value heads = tile::DimOp::create(builder, passing[0].view, 2);
   Value kvHeads = tile::DimOp::create(builder, held[0].view, 2);
   auto group = tile::DivModOp::create(builder, heads, kvHeads);
@@ -273,6 +298,7 @@ void BackwardLoop::loopOverQueries() {
     builder.setInsertionPointToEnd(body);
     head = arith::AddIOp::create(builder, firstHead, loop.getInductionVar());
     preparePositions(firstQuery, row);
+    logSums = statistic(BackwardFrame::kLogSum), deltas = statistic(BackwardFrame::kDelta);
     tile::ForTilesOp tiles = loopOverTiles(count, loop.getRegionIterArgs());
     scf::YieldOp::create(builder, tiles.getResults());
   }
@@ -283,11 +309,19 @@ tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
   Value passingHead = holdsKeys() ? head : kvHead;
   for (Operand &operand : passing) {
     Type type = tile::RingType::get(op.getContext(), {shape.kvTile, operand.depth}, element);
-    operand.value = tile::RingOp::create(builder, type, operand.view, ValueRange({batch, passingHead}),
-                                         IntegerAttr(), IntegerAttr(), nullptr);
+    auto ring = [&] {
+      return tile::RingOp::create(builder, type, operand.view, ValueRange({batch, passingHead}),
+                                  IntegerAttr(), IntegerAttr(), nullptr);
+    };
+    // Tiles that pass through registers are stored as they are read, one way or the other.
+    bool isFirst = operand.name == passing[0].name;
+    bool isRead = isFirst || wantsFirst(), isTurned = isFirst ? wantsFirst() : wantsSecond();
+    operand.value = operand.turned = ring();
+    if (isRead && isTurned && !arch.hasLdsDma(tile::kDmaBytes))
+      operand.turned = ring();
   }
   noScores = builder.fill(scoresType, 0.0f);
-  SmallVector<tile::TileCut> cuts = holdsKeys() ? SmallVector<tile::TileCut>() : visibility.cuts();
+  SmallVector<tile::TileCut> cuts = holdsKeys() ? queryCuts() : visibility.cuts();
   auto loop = tile::ForTilesOp::create(builder, count, sums, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
@@ -297,6 +331,17 @@ tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
   tile::YieldOp::create(builder, iterate(t, body.getArguments().drop_front()));
   builder.setInsertionPointAfter(loop);
   return loop;
+}
+
+/// What is known of the tiles of queries: they are counted to the last, and begin with the tile of the first that sees a
+/// key of the workgroup, whose last one is seen as many queries later as it has keys, less one.
+SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
+  SmallVector<tile::TileCut> cuts;
+  if (above || diagonal)
+    cuts.push_back({{queryCount, tile::TileSide::Right}, /*within=*/0});
+  if (above)
+    cuts.push_back({{above, tile::TileSide::Left}, shape.waves * kWaveRows - 1});
+  return cuts;
 }
 
 /// A function of the elements of `inputs`, for each score.
@@ -321,6 +366,8 @@ Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   });
   if (!holdsKeys())
     scores = visibility.mask(builder, scores, t);
+  else if (above || diagonal)
+    scores = tile::MaskOp::create(builder, scores, t, queryCount, diagonal, above);
   if (masks.empty())
     return scores;
   Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
@@ -340,17 +387,24 @@ Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   return scores;
 }
 
+/// One of the row statistics of the head's queries, as a view.
+Value BackwardLoop::statistic(int64_t number) {
+  SmallVector<Value> place = {batch, head, builder.constant(number)};
+  Type view =
+      tile::ViewType::get(op.getContext(), {ShapedType::kDynamic}, builder.getF32Type());
+  return tile::SelectOp::create(
+      builder, view, problem.kernelFrame().argument(BackwardFrame::kStatistics), place);
+}
+
 /// LSE and delta of the queries of tile `t`, where queries pass.
 ValueRange BackwardLoop::rowStep(Value t) {
   return builder.step("load_rows", [&]() -> SmallVector<Value> {
     Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
-    SmallVector<Value> place = {batch, head, arith::AddIOp::create(builder, first.row, before)};
+    Value query = arith::AddIOp::create(builder, first.row, before);
     Type type = tile::columnsOf(scoresType, builder.getF32Type());
-    SmallVector<Value> loaded;
-    for (StringRef name : {BackwardFrame::kLogSum, BackwardFrame::kDelta})
-      if (name == BackwardFrame::kLogSum || wantsFirst())
-        loaded.push_back(tile::LoadOp::create(builder, type, problem.kernelFrame().argument(name),
-                                              place, IntegerAttr()));
+    SmallVector<Value> loaded = {loadFrom(builder, logSums, type, query)};
+    if (wantsFirst())
+      loaded.push_back(loadFrom(builder, deltas, type, query));
     return loaded;
   });
 }
@@ -372,7 +426,7 @@ Value BackwardLoop::addProduct(const Operand &tiles, Value t, Value factor, Valu
                                StringRef name) {
   Value operand = builder.step(("turn_" + tiles.name).str(), [&]() -> SmallVector<Value> {
     Type type = builder.frag(tiles.depth, shape.kvTile, element, FragLayout::LhsAcc);
-    return {tile::ReadTransposedOp::create(builder, type, tiles.value, t, Value())};
+    return {tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value())};
   })[0];
   return builder.step(name, [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, operand, factor, sum)};
@@ -381,8 +435,13 @@ Value BackwardLoop::addProduct(const Operand &tiles, Value t, Value factor, Valu
 
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
 SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
-  fetchSteps(builder, arch, shape.waves,
-             {{passing[0].name, passing[0].value}, {passing[1].name, passing[1].value}}, t);
+  SmallVector<NamedRings, 2> tiles;
+  for (const Operand &operand : passing) {
+    tiles.push_back({operand.name, {operand.value}});
+    if (operand.turned != operand.value)
+      tiles.back().rings.push_back(operand.turned);
+  }
+  fetchSteps(builder, arch, shape.waves, tiles, t);
   Value logSum = heldLogSum, delta = heldDelta;
   if (holdsKeys()) {
     ValueRange loaded = rowStep(t);

@@ -7,8 +7,7 @@ using namespace hocket;
 /// Row numbers and their sums stay within 32 bits.
 static constexpr int64_t kMaxSequence = int64_t(1) << 30;
 static constexpr int64_t kDynamic = ShapedType::kDynamic;
-static constexpr llvm::StringLiteral kLogSumAddress = "workspace + 4 * batch * heads * seq_q",
-                                     kBytes = "8 * batch * heads * seq_q";
+static constexpr llvm::StringLiteral kBytes = "8 * batch * heads * seq_q";
 
 /// The name of `tensor`'s stride along a dimension, "dk_stride_s", which lives as long as the context.
 static StringRef strideName(MLIRContext *context, StringRef tensor, StringRef dimension) {
@@ -31,20 +30,19 @@ void BackwardFrame::addTensors(ArrayRef<StringRef> names) {
   }
 }
 
-static Tensor rowTensor(StringRef name, StringRef address = {}) {
-  return {name, {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}, address};
+void BackwardFrame::addLse() {
+  Type view = tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, kDynamic},
+                                  Float32Type::get(op.getContext()));
+  frame.addTensor(view, {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}});
 }
-
-static Type rowView(MLIRContext *context) {
-  return tile::ViewType::get(context, {kDynamic, kDynamic, kDynamic}, Float32Type::get(context));
-}
-
-void BackwardFrame::addLse() { frame.addTensor(rowView(op.getContext()), rowTensor("lse")); }
 
 void BackwardFrame::addRowStatistics() {
-  Type view = rowView(op.getContext());
-  frame.addTensor(view, rowTensor(kDelta, "workspace"));
-  frame.addTensor(view, rowTensor(kLogSum, kLogSumAddress));
+  Type view = tile::ViewType::get(op.getContext(), {kDynamic, kDynamic, 2, kDynamic},
+                                  Float32Type::get(op.getContext()));
+  frame.addTensor(view, {kStatistics,
+                         {"heads * 2 * seq_q", "2 * seq_q", "seq_q"},
+                         {"batch", "heads", "seq_q"},
+                         "workspace"});
   frame.setWorkspace(kBytes);
 }
 

@@ -1,7 +1,7 @@
 // What the kernels of a backward have in common: their tensors, and where the workspace lies.
 //
-// The workspace holds two numbers for each row, f32 (batch, heads, seq_q) each: delta = rowsum(dO * O), and LSE in log2
-// units, +inf of rows that saw nothing, so that all their weights are zero.
+// The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q): LSE in log2 units, +inf of rows that saw
+// nothing, so that all their weights are zero, and delta = rowsum(dO * O).
 #pragma once
 
 #include "KernelFrame.h"
@@ -23,8 +23,9 @@ public:
   void addRowStatistics();
   /// What all parts ask of a problem.
   void addRequirements();
-  /// "delta", "log_sum": names of the row statistics.
-  static constexpr llvm::StringLiteral kDelta = "delta", kLogSum = "log_sum";
+  /// What they are called, and where each is along their third dimension.
+  static constexpr llvm::StringLiteral kStatistics = "row_statistics";
+  static constexpr int64_t kLogSum = 0, kDelta = 1;
 
   KernelFrame &kernelFrame() { return frame; }
 

@@ -91,10 +91,12 @@ FailureOr<tile::KernelOp> hocket::buildBackwardRows(attn::BackwardOp op, const A
   Value delta = tile::ReduceOp::create(builder, ofRows, tile::Reduction::Sum,
                                        products(builder, outputs, gradients),
                                        tile::Dimension::Columns);
-  tile::StoreOp::create(builder, delta, frame.argument(BackwardFrame::kDelta), place,
-                        IntegerAttr());
-  tile::StoreOp::create(builder, inLog2(builder, lse), frame.argument(BackwardFrame::kLogSum),
-                        place, IntegerAttr());
+  for (auto [number, values] : {std::pair(BackwardFrame::kLogSum, inLog2(builder, lse)),
+                                std::pair(BackwardFrame::kDelta, delta)}) {
+    SmallVector<Value> there = {block.getBatch(), block.getHead(), builder.constant(number), row};
+    tile::StoreOp::create(builder, values, frame.argument(BackwardFrame::kStatistics), there,
+                          IntegerAttr());
+  }
   tile::ReturnOp::create(builder);
   return kernel;
 }

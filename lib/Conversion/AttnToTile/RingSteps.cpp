@@ -10,26 +10,32 @@ using namespace hocket;
 static constexpr int64_t kDepthStep = 16;
 
 void hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
-                        ArrayRef<NamedRing> rings, Value t) {
+                        ArrayRef<NamedRings> tiles, Value t) {
   if (arch.hasLdsDma(tile::kDmaBytes)) {
-    for (const NamedRing &entry : rings)
+    for (const NamedRings &entry : tiles)
       builder.step(("fetch_" + entry.name).str(), [&] {
-        tile::FetchOp::create(builder, entry.ring, t, Value());
+        for (Value ring : entry.rings)
+          tile::FetchOp::create(builder, ring, t, Value());
         return SmallVector<Value>();
       });
     return;
   }
-  SmallVector<Value> parts;
-  for (const NamedRing &entry : rings)
-    parts.push_back(builder.step(("fetch_" + entry.name).str(), [&]() -> SmallVector<Value> {
-      auto type = cast<tile::RingType>(entry.ring.getType());
-      Type part = tile::PartType::get(builder.getContext(), type.getShape(),
-                                      type.getElementType(), waves);
-      return {tile::LoadPartOp::create(builder, part, entry.ring, t)};
-    })[0]);
-  for (auto [part, entry] : llvm::zip_equal(parts, rings))
-    builder.step(("put_" + entry.name).str(), [&, part = part, ring = entry.ring] {
-      tile::PutOp::create(builder, ring, t, Value(), part);
+  SmallVector<ValueRange> parts;
+  for (const NamedRings &entry : tiles)
+    parts.push_back(builder.step(("fetch_" + entry.name).str(), [&] {
+      SmallVector<Value> loaded;
+      for (Value ring : entry.rings) {
+        auto type = cast<tile::RingType>(ring.getType());
+        Type part = tile::PartType::get(builder.getContext(), type.getShape(),
+                                        type.getElementType(), waves);
+        loaded.push_back(tile::LoadPartOp::create(builder, part, ring, t));
+      }
+      return loaded;
+    }));
+  for (auto [loaded, entry] : llvm::zip_equal(parts, tiles))
+    builder.step(("put_" + entry.name).str(), [&, loaded = loaded, &rings = entry.rings] {
+      for (auto [part, ring] : llvm::zip_equal(loaded, rings))
+        tile::PutOp::create(builder, ring, t, Value(), part);
       return SmallVector<Value>();
     });
 }

@@ -7,16 +7,16 @@
 
 namespace hocket {
 
-/// A ring, and what its steps are called after.
-struct NamedRing {
+/// Rings of the same tiles, and what their steps are called after.
+struct NamedRings {
   llvm::StringRef name;
-  mlir::Value ring;
+  llvm::SmallVector<mlir::Value, 2> rings;
 };
 
-/// Tile `t` of each ring to LDS: in one step each, `fetch_NAME`, where a load can write there, else a step that loads
+/// Tile `t` of all rings to LDS: in one step each, `fetch_NAME`, where a load can write there, else a step that loads
 /// parts into registers and one that puts them, `put_NAME`.
 void fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
-                llvm::ArrayRef<NamedRing> rings, mlir::Value t);
+                llvm::ArrayRef<NamedRings> rings, mlir::Value t);
 
 /// `operand` without the steps of the depth in which all of a head's `headDim` columns are padding: neither read nor
 /// multiplied, since what they would add is zero.

@@ -12,8 +12,8 @@ static Value zeroExtended(Emitter &emit, Value value) {
 /// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
 /// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
 /// one's, and the stride of tiles (a tile spans less than 2 GiB).
-static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                             int64_t rowBytes, Value stride) {
+static Value rowTileBytesFromLast(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                                  int64_t rowBytes, Value stride) {
   auto bytesOf = [&](Value count) {
     Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
     return emit.add(before, emit.i32(rowBytes));
@@ -26,12 +26,27 @@ static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, 
   Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
   Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
   Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+  return arith::SelectOp::create(emit, isWhole, whole, partial);
+}
 
-  Value tileStride = emit.mul(stride, perTile);
+static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                             Value bytes, Value stride) {
+  Value tileStride = emit.mul(stride, emit.i32(rows));
   Value start =
       emit.offset(ring.pointer, emit.mul(zeroExtended(emit, tile), zeroExtended(emit, tileStride)));
   return emit.bufferResource(start, zeroExtended(emit, bytes));
+}
+
+/// Bytes of a tile of a ring that a loop makes anew. What is the same in all turns LLVM takes out of the loop, into one
+/// block, where it would make a subtraction with overflow of comparisons with the last tile and what they subtract;
+/// scalar registers do not have that, and the descriptor would be taken for one that differs between lanes.
+static Value rowTileBytes(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                          int64_t rowBytes, Value stride) {
+  Value left = arith::SubIOp::create(emit, ring.rows, emit.mul(tile, emit.i32(rows)));
+  Value existing = arith::MinSIOp::create(emit, left, emit.i32(rows));
+  Value before = emit.mul(arith::SubIOp::create(emit, existing, emit.i32(1)), stride);
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, left, emit.i32(0));
+  return arith::SelectOp::create(emit, any, emit.add(before, emit.i32(rowBytes)), emit.i32(0));
 }
 
 /// Tiles that follow one another along columns: the descriptor begins with the tile's first column
@@ -93,8 +108,12 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
     }
     RowBounds bounds(source.getSourceType());
-    Value resource =
-        rowTileResource(emit, values, tile, source.getTileStep(), bounds.rowBytes, stride);
+    bool isMadeAnew = isa<LoopLikeOpInterface>(source->getParentOp());
+    int64_t rows = source.getTileStep();
+    Value bytes =
+        isMadeAnew ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
+                   : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
+    Value resource = rowTileResource(emit, values, tile, rows, bytes, stride);
     return {resource, stride, bounds};
   }
   case tile::TileAdvance::Columns: {
