@@ -13,6 +13,7 @@
 #include "Hardening/LargeStack.h"
 #include "Hardening/RecursionCheck.h"
 #include "Pipelines/DrawSchedule.h"
+#include "Pipelines/PadHazards.h"
 #include "Pipelines/Schedules.h"
 #include "Registration/Registration.h"
 #include "Target/AMDGPU/HazardCheck.h"
@@ -422,10 +423,16 @@ Status Compiler::toAsm() {
   if (!result)
     return result.error();
   emitted = *std::move(result);
+  auto linked = padHazards(emitted, options.target);
+  if (!linked)
+    return linked.error();
+  codeObject = *std::move(linked);
   return Status::success();
 }
 
 Status Compiler::toHsaco() {
+  if (!codeObject.empty())
+    return checkCodeObject();
   Result<llvm::SmallVector<char, 0>> linked =
       hsaco::link(StringRef(emitted.object.data(), emitted.object.size()));
   if (!linked)

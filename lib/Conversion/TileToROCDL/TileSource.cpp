@@ -71,6 +71,19 @@ static Value columnTileResource(Emitter &emit, const RingValues &ring, Value til
   return emit.bufferResource(start, zeroExtended(emit, bytes));
 }
 
+/// Whether a loop around the loop over tiles makes the ring anew in each turn.
+static bool isMadeAnew(Operation *ring) { return isa<LoopLikeOpInterface>(ring->getParentOp()); }
+
+/// `value`, of which LLVM knows nothing. What follows from it stays in the turn of the loop that it is in: taken out,
+/// all that a pipeline's parts need would be in scalar registers at once.
+static Value opaque(Emitter &emit, Value value) {
+  return LLVM::InlineAsmOp::create(
+             emit, TypeRange(value.getType()), ValueRange(value), /*asm_string=*/"", "=s,0",
+             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
+      .getResult(0);
+}
+
 SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring,
                                                 const ViewValues &view, ArrayRef<Value> indices,
                                                 Value lds) {
@@ -92,6 +105,9 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
   Value stride = emit.mul(view.stride(rows), emit.i64(view.elementBytes()));
   Value count = arith::SubIOp::create(emit, view.extent(emit, rows), first);
   Value place = emit.offset(lds, emit.i32(*ring.getLdsOffset()));
+  if (isMadeAnew(ring))
+    for (Value *value : {&pointer, &stride, &count, &place})
+      *value = opaque(emit, *value);
   return {pointer, stride, count, place,
           emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
 }
@@ -108,11 +124,10 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
     }
     RowBounds bounds(source.getSourceType());
-    bool isMadeAnew = isa<LoopLikeOpInterface>(source->getParentOp());
     int64_t rows = source.getTileStep();
     Value bytes =
-        isMadeAnew ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
-                   : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
+        isMadeAnew(source) ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
+                           : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
     Value resource = rowTileResource(emit, values, tile, rows, bytes, stride);
     return {resource, stride, bounds};
   }
