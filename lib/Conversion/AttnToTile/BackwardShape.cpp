@@ -1,7 +1,8 @@
 // How many waves a workgroup of a backward has and how many rows a tile of what passes, where nobody says.
 //
-// Tiles of 32 rows, or 64 where there is room: from the registers of a lane that one iteration takes. Eight waves, two
-// on a SIMD, if they have the registers, else four.
+// Tiles of 32 rows, or 64 where there is ample room: from the registers of a lane that one iteration takes. How much is
+// ample was seen: where both files of registers are needed, LLVM spills long before they are full. Eight waves, two on a
+// SIMD, if they have the registers, else four.
 #include "Backward.h"
 
 #include "ExpansionBuilder.h"
@@ -42,7 +43,10 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
 TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
   auto fits = [&](int64_t waves, int64_t rows) {
     int64_t perSimd = llvm::divideCeil(waves, arch.waves.simdsPerCu);
-    return registersOf(op, rows) <= int64_t(maxVgprsFor(arch, perSimd));
+    int64_t registers = maxVgprsFor(arch, perSimd);
+    if (rows == kManyRows)
+      registers = op.getPart() == BackwardPart::Dq ? registers * 3 / 4 : registers * 5 / 6;
+    return registersOf(op, rows) <= registers;
   };
   bool passesLds = arch.hasLdsDma(tile::kDmaBytes);
   TileShape shape{kFewWaves, kFewRows};
