@@ -40,6 +40,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   text += clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "");
   if (semantics.sink)
     text += " sink";
+  if (semantics.dropout)
+    text += " dropout";
   text += references(semantics, /*isMask=*/false) + references(semantics, /*isMask=*/true) + "\n";
   for (const attention::Modification &modification : semantics.modifications)
     text += modification.text + "\n";

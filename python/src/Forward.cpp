@@ -139,6 +139,11 @@ static ForwardProblem problemOf(const py::dict &what) {
     problem.scale = what["scale"].cast<double>();
   problem.fastScale = what["fast_scale"].cast<bool>();
   problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
+  if (!what["dropout"].is_none()) {
+    const auto [probability, seed, offset] = what["dropout"].cast<std::tuple<double, int64_t, int64_t>>();
+    problem.dropout = true;
+    problem.dropping = {.probability = probability, .seed = seed, .offset = offset};
+  }
   addModifications(problem, what);
   return problem;
 }
@@ -151,6 +156,8 @@ void python::forward(const py::dict &what, const py::dict &tensors,
     auto tensor = value.cast<std::shared_ptr<Tensor>>();
     if (name == "lse")
       call.problem.wantLse = true;
+    else if (name == "sink")
+      call.problem.sink = true;
     else if (!call.problem.capturedExtents.contains(name))
       call.problem.strides[name] = stridesOf(*tensor, call.problem.layout);
     call.tensors.emplace_back(std::move(name), std::move(tensor));

@@ -13,6 +13,7 @@
 #include "Forward.h"
 
 #include "Combine.h"
+#include "Dropout.h"
 #include "KernelFrame.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
@@ -56,6 +57,8 @@ private:
   Value prepare(WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
+  Value numberOf(Value t);
+  Value firstKeyOf(Value number);
   SmallVector<Value> maskStep(Value raw, Value t);
   Value ring(Value view, int64_t columns, ValueRange indices);
   void fetchSteps(Value t);
@@ -79,6 +82,7 @@ private:
 
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
+  std::optional<Dropout> dropout;
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
@@ -118,13 +122,6 @@ void ForwardExpansion::findModifications() {
     maskBounds.emplace_back(*program);
 }
 
-static void requireWindow(KernelFrame &frame, attn::VisibilityAttr window) {
-  int64_t left = window.getLeft().value_or(-1), right = window.getRight().value_or(-1);
-  frame.require("mask_left == " + Twine(left) + " && mask_right == " + Twine(right),
-                "the kernel's mask is a window of " + Twine(left) + " keys before and " + Twine(right) +
-                    " behind the diagonal (-1: no limit)");
-}
-
 FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   auto viewOf = [&](int64_t dim, Type type) -> Type {
@@ -153,6 +150,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.addScalar(f32, "scale");
   if (isSplit())
     frame.addScalar(builder.getI32Type(), "num_splits");
+  if (op.getDropout())
+    addDropoutArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
   for (const auto *programs : {&scoreMods, &maskMods})
@@ -162,11 +161,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
 
   frame.require("head_dim == " + Twine(headDim), "head_dim must be " + Twine(headDim));
   frame.require("head_dim_v == " + Twine(headDimV), "head_dim_v must be " + Twine(headDimV));
-  attn::VisibilityAttr window = op.getKeyVisibility();
-  if (window == withoutWindow(op))
-    visibility.addRequirements(frame);
-  else
-    requireWindow(frame, window);
+  Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
@@ -179,6 +174,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   lse = frame.argument(isSplit() ? "partial_lse" : "lse");
   scale = frame.argument("scale"), splits = frame.argument("num_splits");
   sink = frame.argument("sink");
+  if (op.getDropout())
+    dropout.emplace(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -217,6 +214,8 @@ PositionBox ForwardExpansion::box(Value firstRow, int64_t rows, Value firstKey, 
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
+  if (dropout)
+    dropout->prepare(builder, q, work.batch, work.head);
   place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
   lastQuery = arith::SubIOp::create(builder, tile::DimOp::create(builder, q, 1), one);
@@ -248,7 +247,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
   work.place(builder, isSplit() ? o : q, visibility.laterRowsSeeMore() || !maskMods.empty());
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
-  bool isModified = !scoreMods.empty() || !maskMods.empty();
+  bool isModified = dropout || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
     count = visitModified(work);
@@ -298,21 +297,29 @@ void ForwardExpansion::fetchSteps(Value t) {
     });
 }
 
+/// How many tiles lie before that which is visited as number `t`.
+Value ForwardExpansion::numberOf(Value t) {
+  if (!visited.jump)
+    return t;
+  Value isBehind = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
+  Value none = builder.constant(int64_t(0));
+  return arith::AddIOp::create(
+      builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
+}
+
+/// The first key of the tile before which there are `number`.
+Value ForwardExpansion::firstKeyOf(Value number) {
+  Value before = arith::MulIOp::create(builder, number, builder.constant(shape.kvTile));
+  return arith::AddIOp::create(builder, place.key, before);
+}
+
 /// The scores of tile `t`, modified, and masked last.
 SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
   if (scoreMods.empty() && maskMods.empty())
     return {visibility.mask(builder, raw, t)};
-  Value number = t;
-  if (visited.jump) {
-    Value isBehind =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
-    Value none = builder.constant(int64_t(0));
-    number = arith::AddIOp::create(
-        builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
-  }
-  Value before = arith::MulIOp::create(builder, number, builder.constant(shape.kvTile));
+  Value number = numberOf(t);
   ScorePlace here = place;
-  here.key = arith::AddIOp::create(builder, place.key, before);
+  here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
   for (const auto &program : scoreMods) {
     scores = program->modify(builder, scores, factor, here);
@@ -343,7 +350,12 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   Value scores = builder.step("mask", [&] { return maskStep(raw, t); })[0];
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
-  Softmax::Weights weights = softmax->weightSteps(builder, settled);
+  auto drop = [&](Value weights, int64_t firstKey) {
+    Value key = arith::AddIOp::create(builder, firstKeyOf(numberOf(t)), builder.constant(firstKey));
+    return dropout->keep(builder, weights, place.row, key);
+  };
+  Softmax::Weights weights =
+      softmax->weightSteps(builder, settled, dropout ? Softmax::Drop(drop) : Softmax::Drop());
   Value rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
     return {tile::RescaleOp::create(builder, TypeRange(output.getType()), ValueRange(output),
                                     settled.factor, settled.moved)
@@ -391,7 +403,9 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
                                   IntegerAttr());
     sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
   }
-  Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
+  // Of all weights; LSE is theirs, too.
+  Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
+  Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
   tile::StoreOp::create(builder, output, o, work.outputBatch, work.row, work.head);
   if (lse)
     tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum, ofSink), lse,

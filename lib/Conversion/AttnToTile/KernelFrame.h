@@ -21,6 +21,7 @@ class KernelFrame {
 public:
   explicit KernelFrame(mlir::MLIRContext *context) : builder(context) {}
 
+  mlir::MLIRContext *context() const { return builder.getContext(); }
   void addTensor(mlir::Type view, Tensor tensor) { tensors.push_back({view, std::move(tensor)}); }
   /// A number; arguments stand in this order, tensors first.
   void addScalar(mlir::Type type, llvm::StringRef binding) { scalars.push_back({type, binding}); }

@@ -111,6 +111,8 @@ void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateReduceWavesPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateRandomBytesPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateConvertLayoutPatterns(const mlir::TypeConverter &converter,
                                    mlir::RewritePatternSet &patterns, LoweringState &state);
 
@@ -196,6 +198,11 @@ mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
 /// a branch that reads it. Real s_nop: LLVM 22 looks for hazards backwards block by block, each
 /// once, and would leave out those of the way around the branch if the way through it looked short.
 void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
+
+/// The attribute of a kernel whose arguments that are used only behind its last loop are read there.
+inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
+/// Does that to `func`, of one block, whose arguments are the argument block.
+void readArgumentsLate(mlir::LLVM::LLVMFuncOp func);
 
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;
