@@ -26,6 +26,7 @@ namespace {
 struct Cluster {
   ROCDL::SchedBarrier mark;
   SmallVector<Operation *> ops; ///< from the mark to the barrier, both excluded
+  bool allMeet = false;         ///< at a barrier of all waves behind it
 
   bool isCompute() const {
     auto kind = mark->getAttrOfType<StringAttr>(kClusterMark);
@@ -48,8 +49,10 @@ static Cluster collect(ROCDL::SchedBarrier mark) {
   Cluster cluster{mark, {}};
   for (Operation *op = mark->getNextNode(); op; op = op->getNextNode()) {
     if (holdsBarrier(op) || op->hasTrait<OpTrait::IsTerminator>() ||
-        op->hasAttr(kClusterMark))
+        op->hasAttr(kClusterMark)) {
+      cluster.allMeet = isa<ROCDL::SBarrierOp>(op);
       break;
+    }
     cluster.ops.push_back(op);
   }
   return cluster;
@@ -135,8 +138,9 @@ static void pin(Value result, Operation *end, function_ref<bool(OpOperand &)> is
       pin.getResult(0), [&](OpOperand &use) { return use.getOwner() != pin && isUse(use); });
 }
 
-/// Keeps the vector instructions whose results are used after the cluster in it.
-static void pinResults(const Cluster &cluster, Operation *end) {
+/// Keeps the vector instructions whose results are used after the cluster in it; `all`: also what is
+/// only another name of registers.
+static void pinResults(const Cluster &cluster, Operation *end, bool all) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   auto leaves = [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -146,7 +150,8 @@ static void pinResults(const Cluster &cluster, Operation *end) {
   };
   for (Operation *op : cluster.ops) {
     if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
-        issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>())
+        issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>() ||
+        (!all && issueKind(op) == IssueKind::Free))
       continue;
     for (Value result : op->getResults())
       pin(result, end, leaves);
@@ -154,24 +159,31 @@ static void pinResults(const Cluster &cluster, Operation *end) {
 }
 
 /// Keeps what is read from LDS in the cluster where only a branch behind it uses that: LLVM knows of
-/// no reason why it should not be read there, but another wave may have overwritten it by then. The
-/// cluster waits for its reads, so this costs nothing.
-static void pinReadsForBranches(const Cluster &cluster, Operation *end) {
+/// no reason why it should not be read there, but another wave may have overwritten it by then. An
+/// empty statement that may write to any memory is one.
+static void keepReadsForBranches(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Value> read;
+  auto isForBranch = [&](Operation *op) {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
+      return !here || (here != user && !here->isBeforeInBlock(end));
+    });
+  };
   for (Operation *op : cluster.ops) {
     bool isRead = issueKind(op) == IssueKind::Read;
     bool isOfRead = issueKind(op) == IssueKind::Free &&
                     llvm::any_of(op->getOperands(), [&](Value v) { return read.contains(v); });
     if (!isRead && !isOfRead)
       continue;
-    for (Value result : op->getResults()) {
-      read.insert(result);
-      pin(result, end, [&](OpOperand &use) {
-        Operation *user = use.getOwner();
-        Operation *here = op->getBlock()->findAncestorOpInBlock(*user);
-        return !here || (here != user && !here->isBeforeInBlock(end));
-      });
-    }
+    read.insert(op->getResults().begin(), op->getResults().end());
+    if (!isForBranch(op))
+      continue;
+    ImplicitLocOpBuilder builder(op->getLoc(), end);
+    LLVM::InlineAsmOp::create(
+        builder, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+        /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+        LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+    return;
   }
 }
 
@@ -190,9 +202,10 @@ static void scheduleCluster(const Cluster &cluster) {
   bool isOurs = cluster.isCompute() && cluster.pattern() != "none";
   if (isOurs && mfmas)
     scheduleStretches(cluster, end);
-  pinReadsForBranches(cluster, end);
-  if (isOurs)
-    pinResults(cluster, end);
+  // Without products, beneath which to put them, only where other waves compute at the same time.
+  if (isOurs && (mfmas || !cluster.allMeet))
+    pinResults(cluster, end, /*all=*/mfmas);
+  keepReadsForBranches(cluster, end);
 }
 
 namespace {

@@ -63,7 +63,7 @@ tile.kernel @order(%n: i32) target("gfx950") waves(1) {
 
 // A step ahead takes an entry, which brings the first tile and is waited for once, a steady loop, a copy of its own
 // for the last tile, behind which nobody need meet, and a second slot. There may be no tile: what the entry brings is
-// waited for all the same.
+// waited for in any case.
 tile.schedule @ahead {
   tile.cluster compute { fetch(+1) read(0) }
 }
@@ -84,10 +84,9 @@ tile.schedule @ahead {
 // CHECK: tile.enter compute
 // CHECK-NOT: tile.step @fetch
 // CHECK: tile.step @read
+// CHECK: tile.await reads
 // CHECK-NOT: tile.barrier
-// CHECK: }
-// CHECK: tile.await fetches
-// CHECK-NOT: tile.barrier
+// CHECK-LABEL: tile.kernel @far
 tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   tile.for_tiles %t = 0 to %n schedule(@ahead) {
@@ -104,7 +103,6 @@ tile.kernel @overlap(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") w
 tile.schedule @far_ahead {
   tile.cluster compute { fetch(+2) read(0) }
 }
-// CHECK-LABEL: tile.kernel @far
 // CHECK: tile.ring %{{.*}} depth(3)
 // CHECK: tile.step @fetch
 // CHECK: tile.step @fetch
