@@ -382,8 +382,9 @@ Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   int64_t keys = holdsKeys() ? kWaveRows : shape.kvTile;
   PositionBox box = {here.row, upTo(here.row, queries, lastQuery), here.key,
                      upTo(here.key, keys, lastKey)};
+  // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
   for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scores = program->hide(builder, scores, bounds.isCut(builder, box), here);
+    scores = program->hide(builder, scores, holdsKeys() ? Value() : bounds.isCut(builder, box), here);
   return scores;
 }
 
