@@ -35,6 +35,7 @@ Result<std::shared_ptr<const BackwardPlan>> planFor(const BackwardProblem &probl
     options.target = target;
     if (!kernel.tuning.schedule.empty())
       options.schedule = kernel.tuning.schedule;
+    options.allowSpills = kernel.tuning.allowSpills;
     Result<CompiledKernel> compiled =
         compileKernel(describeBackward(semantics, kernel.part), kernel.name, options);
     if (!compiled.ok())
