@@ -12,6 +12,7 @@
 // where the result goes differ. What folds the slices is in Combine.cpp.
 #include "Forward.h"
 
+#include "BlockLists.h"
 #include "Combine.h"
 #include "Dropout.h"
 #include "KernelFrame.h"
@@ -57,13 +58,14 @@ private:
   Value prepare(WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
+  Value nextNumber(Value t);
   Value numberOf(Value t);
   Value firstKeyOf(Value number);
-  SmallVector<Value> maskStep(Value raw, Value t);
+  Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
-  void fetchSteps(Value t);
+  SmallVector<Value> fetchSteps(Value t, ValueRange numbers);
   tile::ForTilesOp createLoop(Value count);
-  SmallVector<Value> iterate(Value t, Value output, ValueRange state);
+  SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange numbers);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
 
   attn::ForwardOp op;
@@ -83,6 +85,7 @@ private:
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
   std::optional<Dropout> dropout;
+  std::optional<BlockLists> lists;
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
@@ -159,6 +162,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     frame.addScalar(builder.getI32Type(), "num_splits");
   if (op.getDropout())
     addDropoutArguments(frame);
+  if (op.getKeyBlock())
+    lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile).addArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
   for (const auto *programs : {&scoreMods, &maskMods})
@@ -187,6 +192,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   sink = frame.argument("sink");
   if (op.getDropout())
     dropout.emplace(frame);
+  if (lists)
+    lists->bindArguments(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -234,6 +241,11 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->prepare(builder, place);
+  if (lists) {
+    for (MaskBounds &bounds : maskBounds)
+      bounds.prepare(builder, place);
+    return lists->prepare(builder, work.batch, work.head, work.blockRow);
+  }
   SmallVector<KeyBounds, 2> ranges = {{Value(), visibility.end(builder, work.blockRow)}};
   PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
   for (MaskBounds &bounds : maskBounds) {
@@ -258,7 +270,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
   work.place(builder, isSplit() ? o : q, visibility.laterRowsSeeMore() || !maskMods.empty());
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
-  bool isModified = dropout || !scoreMods.empty() || !maskMods.empty();
+  bool isModified = dropout || lists || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
     count = visitModified(work);
@@ -282,30 +294,46 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
-/// parts into registers and one that puts them.
-void ForwardExpansion::fetchSteps(Value t) {
-  const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
-  if (arch.hasLdsDma(tile::kDmaBytes)) {
-    for (auto [tensor, ring] : rings)
-      builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
-        tile::FetchOp::create(builder, ring, t, Value());
-        return SmallVector<Value>();
-      });
-    return;
+/// parts into registers and one that puts them. With lists `numbers` says which tile of K and of V number `t` is, and
+/// the result which the next ones are: they are looked up a tile ahead.
+SmallVector<Value> ForwardExpansion::fetchSteps(Value t, ValueRange numbers) {
+  struct Source {
+    StringRef tensor;
+    Value ring, number;
+  };
+  Value none;
+  const Source sources[] = {{"k", keys, numbers.empty() ? none : numbers[0]},
+                            {"v", values, numbers.empty() ? none : numbers[1]}};
+  SmallVector<Value> parts, next;
+  for (const Source &source : sources) {
+    ValueRange results = builder.step(("fetch_" + source.tensor).str(), [&] {
+      SmallVector<Value> made;
+      if (arch.hasLdsDma(tile::kDmaBytes)) {
+        tile::FetchOp::create(builder, source.ring, t, source.number, Value());
+      } else {
+        auto type = cast<tile::RingType>(source.ring.getType());
+        Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
+        made.push_back(tile::LoadPartOp::create(builder, part, source.ring, t, source.number));
+      }
+      if (lists)
+        made.push_back(nextNumber(t));
+      return made;
+    });
+    if (lists)
+      next.push_back(results.back());
+    if (!arch.hasLdsDma(tile::kDmaBytes))
+      parts.push_back(results.front());
   }
-  SmallVector<Value> parts;
-  for (auto [tensor, ring] : rings)
-    parts.push_back(
-        builder.step(("fetch_" + tensor).str(), [&, ring = ring]() -> SmallVector<Value> {
-          auto type = cast<tile::RingType>(ring.getType());
-          Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
-          return {tile::LoadPartOp::create(builder, part, ring, t)};
-        })[0]);
-  for (auto [part, entry] : llvm::zip_equal(parts, rings))
-    builder.step(("put_" + entry.first).str(), [&, part = part, ring = entry.second] {
+  for (auto [part, source] : llvm::zip(parts, sources))
+    builder.step(("put_" + source.tensor).str(), [&, part = part, ring = source.ring] {
       tile::PutOp::create(builder, ring, t, Value(), part);
       return SmallVector<Value>();
     });
+  return next;
+}
+
+Value ForwardExpansion::nextNumber(Value t) {
+  return lists->number(builder, arith::AddIOp::create(builder, t, builder.constant(int64_t(1))));
 }
 
 /// How many tiles lie before that which is visited as number `t`.
@@ -324,11 +352,10 @@ Value ForwardExpansion::firstKeyOf(Value number) {
   return arith::AddIOp::create(builder, place.key, before);
 }
 
-/// The scores of tile `t`, modified, and masked last.
-SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
+/// The scores of tile `t`, which is the view's tile `number`, modified, and masked last.
+Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
   if (scoreMods.empty() && maskMods.empty())
-    return {visibility.mask(builder, raw, t)};
-  Value number = numberOf(t);
+    return visibility.mask(builder, raw, number);
   ScorePlace here = place;
   here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
@@ -338,19 +365,25 @@ SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
   }
   scores = visibility.mask(builder, scores, number);
   if (maskMods.empty())
-    return {scores};
+    return scores;
   Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
   PositionBox tile =
       box(place.row, kWaveRows, here.key, arith::MinSIOp::create(builder, last, lastKey));
-  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds))
-    scores = program->hide(builder, scores, bounds.isCut(builder, tile), here);
-  return {scores};
+  Value isPartial = lists ? lists->isPartial(builder, t) : Value();
+  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
+    Value isCut = bounds.isCut(builder, tile);
+    if (isPartial)
+      isCut = arith::AndIOp::create(builder, isPartial, isCut);
+    scores = program->hide(builder, scores, isCut, here);
+  }
+  return scores;
 }
 
 /// One tile of keys: S = K Q^T, P = exp2(S - reference), O = O shrunk + V^T P. Returns the next
-/// output and state.
-SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state) {
-  fetchSteps(t);
+/// output and state. `numbers`, with lists, says which tile that is: of K, of V, and of the scores.
+SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state,
+                                             ValueRange numbers) {
+  SmallVector<Value> nextNumbers = fetchSteps(t, numbers);
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
@@ -359,10 +392,19 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Value first = softmax->firstScores(builder, state);
     return {tile::MmaOp::create(builder, keyTile, query, first)};
   })[0];
-  Value scores = builder.step("mask", [&] { return maskStep(raw, t); })[0];
+  ValueRange masked = builder.step("mask", [&] {
+    SmallVector<Value> results = {maskStep(raw, t, lists ? numbers[2] : numberOf(t))};
+    if (lists)
+      results.push_back(nextNumber(t));
+    return results;
+  });
+  Value scores = masked[0];
+  if (lists)
+    nextNumbers.push_back(masked[1]);
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
   auto drop = [&](Value weights, int64_t firstKey) {
-    Value key = arith::AddIOp::create(builder, firstKeyOf(numberOf(t)), builder.constant(firstKey));
+    Value number = lists ? numbers[2] : numberOf(t);
+    Value key = arith::AddIOp::create(builder, firstKeyOf(number), builder.constant(firstKey));
     return dropout->keep(builder, weights, place.row, key);
   };
   Softmax::Weights weights =
@@ -381,6 +423,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   SmallVector<Value> carried = {next, settled.reference, settled.bound};
   llvm::append_range(carried, weights.sums);
+  llvm::append_range(carried, nextNumbers);
   return carried;
 }
 
@@ -390,9 +433,12 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax->initialState(builder, zero));
+  size_t numbers = lists ? 3 : 0;
+  if (lists)
+    inits.append(numbers, lists->number(builder, builder.constant(int64_t(0))));
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
-      visited.jump ? SmallVector<tile::TileCut>() : visibility.cuts();
+      visited.jump || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
   auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
@@ -400,13 +446,14 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
     body.addArgument(init.getType(), op.getLoc());
   builder.setInsertionPointToStart(&body);
   ValueRange carried = body.getArguments().drop_front();
-  tile::YieldOp::create(builder, iterate(t, carried.front(), carried.drop_front()));
+  ValueRange state = carried.drop_front().drop_back(numbers);
+  tile::YieldOp::create(builder, iterate(t, carried.front(), state, carried.take_back(numbers)));
   builder.setInsertionPointAfter(loop);
   return loop;
 }
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
-  ValueRange state = loop.getResults().drop_front();
+  ValueRange state = loop.getResults().drop_front().drop_back(lists ? 3 : 0);
   Value sum = softmax->total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {

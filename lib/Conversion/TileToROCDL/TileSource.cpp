@@ -12,7 +12,8 @@ static Value zeroExtended(Emitter &emit, Value value) {
 /// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
 /// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
 /// one's, and the stride of tiles (a tile spans less than 2 GiB).
-static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+/// `exists` (i1): whether there is such a tile; null: there is, or it is behind the last.
+static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, Value exists, int64_t rows,
                              int64_t rowBytes, Value stride) {
   auto bytesOf = [&](Value count) {
     Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
@@ -27,6 +28,8 @@ static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, 
   Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
   Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
   Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+  if (exists)
+    bytes = arith::SelectOp::create(emit, exists, bytes, emit.i32(0));
 
   Value tileStride = emit.mul(stride, perTile);
   Value start =
@@ -82,7 +85,7 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
 }
 
 SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingValues &values,
-                                        Value tile) {
+                                        Value tile, Value from) {
   auto source = ring.getDefiningOp<tile::TileSourceOpInterface>();
   auto type = cast<tile::RingType>(ring.getType());
   Value stride = emit.toI32(values.rowStride);
@@ -92,9 +95,18 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, tile, values.jumpAfter);
       tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
     }
+    Value exists;
+    if (from) {
+      // As unsigned: a negative number is beyond the last tile, too.
+      Value perTile = emit.i32(source.getTileStep() - 1);
+      Value count = arith::DivUIOp::create(emit, emit.add(values.rows, perTile),
+                                           emit.i32(source.getTileStep()));
+      exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, from, count);
+      tile = arith::SelectOp::create(emit, exists, from, emit.i32(0));
+    }
     RowBounds bounds(source.getSourceType());
     Value resource =
-        rowTileResource(emit, values, tile, source.getTileStep(), bounds.rowBytes, stride);
+        rowTileResource(emit, values, tile, exists, source.getTileStep(), bounds.rowBytes, stride);
     return {resource, stride, bounds};
   }
   case tile::TileAdvance::Columns: {
