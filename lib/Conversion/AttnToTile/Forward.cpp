@@ -58,14 +58,13 @@ private:
   Value prepare(WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
-  Value nextNumber(Value t);
   Value numberOf(Value t);
   Value firstKeyOf(Value number);
   Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
-  SmallVector<Value> fetchSteps(Value t, ValueRange numbers);
+  Value fetchSteps(Value t, Value number);
   tile::ForTilesOp createLoop(Value count);
-  SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange numbers);
+  SmallVector<Value> iterate(Value t, Value output, ValueRange state, Value listed);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
 
   attn::ForwardOp op;
@@ -81,6 +80,9 @@ private:
   std::unique_ptr<Softmax> softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
+  /// With lists: `mask`, or where keys end, which hides in full blocks, too.
+  std::optional<ModificationProgram> ownMask;
+  std::optional<MaskBounds> ownBounds;
 
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
@@ -123,6 +125,16 @@ void ForwardExpansion::findModifications() {
   }
   for (const auto &program : maskMods)
     maskBounds.emplace_back(*program);
+  if (!op.getKeyBlock())
+    return;
+  // Which tiles of a list the mask cuts is not known from their numbers.
+  OpBuilder atModule(op);
+  attn::MaskModOp own = withoutWindow(op).isCausal()
+                            ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
+                            : createEnd(atModule, op.getLoc());
+  ownMask.emplace(own, scores);
+  ownBounds.emplace(*ownMask);
+  own.erase();
 }
 
 static void requireWindow(KernelFrame &frame, attn::VisibilityAttr window) {
@@ -166,6 +178,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile).addArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
+  if (ownMask && failed(ownMask->addArguments(frame)))
+    return failure();
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       if (failed(program->addArguments(frame)))
@@ -194,6 +208,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     dropout.emplace(frame);
   if (lists)
     lists->bindArguments(frame);
+  if (ownMask)
+    ownMask->bindArguments(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -242,6 +258,8 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
     for (const auto &program : *programs)
       program->prepare(builder, place);
   if (lists) {
+    ownMask->prepare(builder, place);
+    ownBounds->prepare(builder, place);
     for (MaskBounds &bounds : maskBounds)
       bounds.prepare(builder, place);
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
@@ -294,46 +312,42 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
-/// parts into registers and one that puts them. With lists `numbers` says which tile of K and of V number `t` is, and
-/// the result which the next ones are: they are looked up a tile ahead.
-SmallVector<Value> ForwardExpansion::fetchSteps(Value t, ValueRange numbers) {
-  struct Source {
-    StringRef tensor;
-    Value ring, number;
-  };
-  Value none;
-  const Source sources[] = {{"k", keys, numbers.empty() ? none : numbers[0]},
-                            {"v", values, numbers.empty() ? none : numbers[1]}};
-  SmallVector<Value> parts, next;
-  for (const Source &source : sources) {
-    ValueRange results = builder.step(("fetch_" + source.tensor).str(), [&] {
+/// parts into registers and one that puts them. With lists tile `t` is the views' tile `number`; which the next one is
+/// is looked up with the fetch of K, a tile ahead, and returned.
+Value ForwardExpansion::fetchSteps(Value t, Value number) {
+  const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
+  bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
+  SmallVector<Value> parts;
+  Value next;
+  for (auto [tensor, ring] : rings) {
+    bool looksUp = lists && tensor == "k";
+    ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
       SmallVector<Value> made;
-      if (arch.hasLdsDma(tile::kDmaBytes)) {
-        tile::FetchOp::create(builder, source.ring, t, source.number, Value());
+      if (hasDma) {
+        tile::FetchOp::create(builder, ring, t, number, Value());
       } else {
-        auto type = cast<tile::RingType>(source.ring.getType());
+        auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
-        made.push_back(tile::LoadPartOp::create(builder, part, source.ring, t, source.number));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, number));
       }
-      if (lists)
-        made.push_back(nextNumber(t));
+      if (looksUp)
+        made.push_back(lists->number(
+            builder, arith::AddIOp::create(builder, t, builder.constant(int64_t(1)))));
       return made;
     });
-    if (lists)
-      next.push_back(results.back());
-    if (!arch.hasLdsDma(tile::kDmaBytes))
+    if (looksUp)
+      next = results.back();
+    if (!hasDma)
       parts.push_back(results.front());
   }
-  for (auto [part, source] : llvm::zip(parts, sources))
-    builder.step(("put_" + source.tensor).str(), [&, part = part, ring = source.ring] {
+  if (hasDma)
+    return next;
+  for (auto [part, entry] : llvm::zip_equal(parts, rings))
+    builder.step(("put_" + entry.first).str(), [&, part = part, ring = entry.second] {
       tile::PutOp::create(builder, ring, t, Value(), part);
       return SmallVector<Value>();
     });
   return next;
-}
-
-Value ForwardExpansion::nextNumber(Value t) {
-  return lists->number(builder, arith::AddIOp::create(builder, t, builder.constant(int64_t(1))));
 }
 
 /// How many tiles lie before that which is visited as number `t`.
@@ -354,7 +368,7 @@ Value ForwardExpansion::firstKeyOf(Value number) {
 
 /// The scores of tile `t`, which is the view's tile `number`, modified, and masked last.
 Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
-  if (scoreMods.empty() && maskMods.empty())
+  if (scoreMods.empty() && maskMods.empty() && !lists)
     return visibility.mask(builder, raw, number);
   ScorePlace here = place;
   here.key = firstKeyOf(number);
@@ -363,10 +377,15 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
     scores = program->modify(builder, scores, factor, here);
     factor = Value();
   }
-  scores = visibility.mask(builder, scores, number);
-  if (maskMods.empty())
+  if (!lists)
+    scores = visibility.mask(builder, scores, number);
+  if (maskMods.empty() && !lists)
     return scores;
   Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  if (lists) {
+    PositionBox whole = box(place.row, kWaveRows, here.key, last);
+    scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, whole), here);
+  }
   PositionBox tile =
       box(place.row, kWaveRows, here.key, arith::MinSIOp::create(builder, last, lastKey));
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
@@ -380,10 +399,10 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
 }
 
 /// One tile of keys: S = K Q^T, P = exp2(S - reference), O = O shrunk + V^T P. Returns the next
-/// output and state. `numbers`, with lists, says which tile that is: of K, of V, and of the scores.
-SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state,
-                                             ValueRange numbers) {
-  SmallVector<Value> nextNumbers = fetchSteps(t, numbers);
+/// output and state. With lists that is the views' tile `listed`, else null.
+SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, Value listed) {
+  Value nextListed = fetchSteps(t, listed);
+  auto number = [&] { return listed ? listed : numberOf(t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
@@ -392,19 +411,12 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Value first = softmax->firstScores(builder, state);
     return {tile::MmaOp::create(builder, keyTile, query, first)};
   })[0];
-  ValueRange masked = builder.step("mask", [&] {
-    SmallVector<Value> results = {maskStep(raw, t, lists ? numbers[2] : numberOf(t))};
-    if (lists)
-      results.push_back(nextNumber(t));
-    return results;
-  });
-  Value scores = masked[0];
-  if (lists)
-    nextNumbers.push_back(masked[1]);
+  Value scores = builder.step("mask", [&]() -> SmallVector<Value> {
+    return {maskStep(raw, t, number())};
+  })[0];
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
   auto drop = [&](Value weights, int64_t firstKey) {
-    Value number = lists ? numbers[2] : numberOf(t);
-    Value key = arith::AddIOp::create(builder, firstKeyOf(number), builder.constant(firstKey));
+    Value key = arith::AddIOp::create(builder, firstKeyOf(number()), builder.constant(firstKey));
     return dropout->keep(builder, weights, place.row, key);
   };
   Softmax::Weights weights =
@@ -423,7 +435,8 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   SmallVector<Value> carried = {next, settled.reference, settled.bound};
   llvm::append_range(carried, weights.sums);
-  llvm::append_range(carried, nextNumbers);
+  if (nextListed)
+    carried.push_back(nextListed);
   return carried;
 }
 
@@ -433,9 +446,8 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax->initialState(builder, zero));
-  size_t numbers = lists ? 3 : 0;
   if (lists)
-    inits.append(numbers, lists->number(builder, builder.constant(int64_t(0))));
+    inits.push_back(lists->number(builder, builder.constant(int64_t(0))));
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
       visited.jump || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
@@ -446,14 +458,15 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
     body.addArgument(init.getType(), op.getLoc());
   builder.setInsertionPointToStart(&body);
   ValueRange carried = body.getArguments().drop_front();
-  ValueRange state = carried.drop_front().drop_back(numbers);
-  tile::YieldOp::create(builder, iterate(t, carried.front(), state, carried.take_back(numbers)));
+  ValueRange state = carried.drop_front().drop_back(lists ? 1 : 0);
+  tile::YieldOp::create(builder,
+                        iterate(t, carried.front(), state, lists ? carried.back() : Value()));
   builder.setInsertionPointAfter(loop);
   return loop;
 }
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
-  ValueRange state = loop.getResults().drop_front().drop_back(lists ? 3 : 0);
+  ValueRange state = loop.getResults().drop_front().drop_back(lists ? 1 : 0);
   Value sum = softmax->total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {

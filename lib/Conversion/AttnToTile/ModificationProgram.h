@@ -37,7 +37,6 @@ public:
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
-  mlir::Operation *operation() const { return op; }
   /// Asks for what the region captures. An error where another one asked for something else by the
   /// same name.
   mlir::LogicalResult addArguments(KernelFrame &frame);
@@ -77,7 +76,6 @@ private:
                   mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
                   const ScorePlace &place);
 
-  mlir::Operation *op;
   mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch
@@ -92,5 +90,8 @@ private:
 /// end. In the module of `at`.
 attn::MaskModOp createWindow(mlir::OpBuilder &builder, mlir::Location loc,
                              std::optional<int64_t> left, std::optional<int64_t> right);
+
+/// The mask of the keys that there are.
+attn::MaskModOp createEnd(mlir::OpBuilder &builder, mlir::Location loc);
 
 } // namespace hocket
