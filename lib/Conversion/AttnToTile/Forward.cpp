@@ -137,13 +137,6 @@ void ForwardExpansion::findModifications() {
   own.erase();
 }
 
-static void requireWindow(KernelFrame &frame, attn::VisibilityAttr window) {
-  int64_t left = window.getLeft().value_or(-1), right = window.getRight().value_or(-1);
-  frame.require("mask_left == " + Twine(left) + " && mask_right == " + Twine(right),
-                "the kernel's mask is a window of " + Twine(left) + " keys before and " + Twine(right) +
-                    " behind the diagonal (-1: no limit)");
-}
-
 FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   auto viewOf = [&](int64_t dim, Type type) -> Type {
@@ -187,11 +180,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
 
   frame.require("head_dim == " + Twine(headDim), "head_dim must be " + Twine(headDim));
   frame.require("head_dim_v == " + Twine(headDimV), "head_dim_v must be " + Twine(headDimV));
-  attn::VisibilityAttr window = op.getKeyVisibility();
-  if (window == withoutWindow(op))
-    visibility.addRequirements(frame);
-  else
-    requireWindow(frame, window);
+  Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));

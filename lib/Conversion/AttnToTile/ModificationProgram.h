@@ -18,7 +18,7 @@ namespace hocket {
 inline constexpr int64_t kMaxPosition = int64_t(1) << 28;
 
 /// What a value differs with; each of two bits.
-enum class Span : unsigned { Uniform = 0, Rows = 1, Keys = 2, Both = 3 };
+enum class Span : unsigned { Uniform = 0, Queries = 1, Keys = 2, Both = 3 };
 inline Span operator|(Span a, Span b) {
   return static_cast<Span>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -26,14 +26,18 @@ inline Span operator|(Span a, Span b) {
 /// Where the elements of a wave's scores stand (i32).
 struct ScorePlace {
   mlir::Value batch, head;
-  mlir::Value row; ///< the wave's first query
-  mlir::Value key; ///< the tile's first key
+  mlir::Value row; ///< the first query
+  mlir::Value key; ///< the first key
 };
+
+/// Which of the scores' memory rows and columns are queries.
+enum class Orientation { QueriesInRows, KeysInRows };
 
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
-  ModificationProgram(mlir::Operation *op, tile::FragType scores);
+  ModificationProgram(mlir::Operation *op, tile::FragType scores,
+                      Orientation orientation = Orientation::QueriesInRows);
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
@@ -69,6 +73,9 @@ private:
     mlir::Type type;
   };
 
+  bool queriesInRows() const { return orientation == Orientation::QueriesInRows; }
+  /// What differs between the rows of the scores: it is the same for all tiles.
+  Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
   mlir::Type typeFor(Span span, mlir::Type element) const;
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
@@ -76,10 +83,11 @@ private:
                   mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
                   const ScorePlace &place);
 
-  mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
+  mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch
   tile::FragType scores;
+  Orientation orientation;
   llvm::SmallVector<Capture> captures;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments; ///< of the region, as the kernel's
   llvm::DenseMap<mlir::Value, Span> spans;
