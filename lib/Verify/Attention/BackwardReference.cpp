@@ -190,7 +190,8 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
             continue;
           }
           weight = std::exp(weight - lse[row]);
-          double size = std::abs(scale) * weight * (std::abs(gradient) + outputSizes[row]);
+          double difference = std::abs(gradient) + outputSizes[row];
+          double size = std::abs(scale) * weight * difference;
           gradient = scale * weight * (gradient - delta[row]);
           dqBounds.sizes[row] += size * keySizes[column];
           dkBounds.sizes[column] += size * querySizes[row];
@@ -198,6 +199,9 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
           dqBounds.factors[row] += std::abs(scale) * keySizes[column];
           dkBounds.factors[column] += std::abs(scale) * querySizes[row];
           dvBounds.factors[column] += gradientSizes[row];
+          dqBounds.weightFactors[row] += std::abs(scale) * difference * keySizes[column];
+          dkBounds.weightFactors[column] += std::abs(scale) * difference * querySizes[row];
+          dvBounds.weightFactors[column] += gradientSizes[row];
         }
       Tile turnedP = transposed(p), turnedDs = transposed(ds);
       multiplyAccumulate(kBlock, k.padded, kBlock, ds.data(), kBlock, k.at(key), k.padded,
@@ -225,21 +229,21 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
   Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
   GroupGradients result;
   std::vector<double> dk(k.rows.size()), dv(v.rows.size());
-  for (RowBounds *bounds : {&result.dkBounds, &result.dvBounds})
-    bounds->sizes.resize(keys), bounds->factors.resize(keys);
+  result.dkBounds.resize(keys), result.dvBounds.resize(keys);
   for (int64_t h = 0; h != heads; ++h) {
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
                       Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV));
     worker.forward();
     std::vector<double> dq(worker.q.rows.size());
-    RowBounds bounds{std::vector<double>(queries), std::vector<double>(queries)};
+    RowBounds bounds;
+    bounds.resize(queries);
     worker.backward(dq, bounds, dk, result.dkBounds, dv, result.dvBounds);
     append(result.dq, dq, queries, dim);
     append(result.o, worker.o, queries, dimV);
-    RowBounds &all = result.dqBounds;
-    all.sizes.insert(all.sizes.end(), bounds.sizes.begin(), bounds.sizes.end());
-    all.factors.insert(all.factors.end(), bounds.factors.begin(), bounds.factors.end());
+    for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+      (result.dqBounds.*sums)
+          .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
   }
   append(result.dk, dk, keys, dim);

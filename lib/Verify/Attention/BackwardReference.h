@@ -22,10 +22,15 @@ struct GroupTensors {
   std::vector<double> q, k, v, dO;
 };
 
-/// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up, and that
-/// of what a weight, or a gradient of a score, is multiplied by, which meets what is lost below the smallest numbers.
+/// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up; of what
+/// a number of 16 bits, a weight or a gradient of a score, is multiplied by; and of what a weight in f32 is. The last two
+/// meet what is lost below the smallest numbers.
 struct RowBounds {
-  std::vector<double> sizes, factors;
+  std::vector<double> sizes, factors, weightFactors;
+  void resize(int64_t rows) {
+    for (std::vector<double> *sums : {&sizes, &factors, &weightFactors})
+      sums->resize(rows);
+  }
 };
 
 /// Gradients of a group. `o` and `lse` are the forward's.

@@ -20,9 +20,10 @@ static constexpr double kToleranceBf16 = 4e-3, kToleranceFp16 = 6e-4;
 /// A summand goes through three roundings, of O or P, of dS, and of the result: 3 x 2^-9 of its size in bf16.
 static constexpr double kRowFactor = 1.5;
 
-/// What is lost at most of a weight that is too small: half of what the smallest numbers of fp16 are apart; in bf16,
-/// which reaches further down than exp2 (docs/Values.md), all of a weight below 2^-126.
-static double lostOf(DataType type) { return type == DataType::BF16 ? 0x1p-126 : 0x1p-25; }
+/// What is lost at most of a number that is too small: half of what the smallest numbers of the type are apart; and of a
+/// weight before it is rounded, what exp2 may leave out (docs/Values.md).
+static double lostOf(DataType type) { return type == DataType::BF16 ? 0x1p-134 : 0x1p-25; }
+static constexpr double kLostWeight = 0x1p-126;
 
 static std::string number(double value) {
   char text[32];
@@ -68,7 +69,8 @@ static GradientErrors compareGradient(DataType type, std::string name, double to
       }
       squaredError += rowError;
       const RowBounds &bounds = gradients.*of.bounds;
-      double lost = lostOf(type) * (bounds.factors[r] + std::sqrt(double(of.dim)));
+      double lost = lostOf(type) * (bounds.factors[r] + std::sqrt(double(of.dim))) +
+                    kLostWeight * bounds.weightFactors[r];
       double allowed = kRowFactor * tolerance * bounds.sizes[r] + lost;
       double ratio = rowError == 0 ? 0 : std::sqrt(rowError) / allowed;
       // Written so that a NaN counts as the worst.
