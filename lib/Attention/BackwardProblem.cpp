@@ -78,6 +78,8 @@ Status attention::validate(const BackwardProblem &problem) {
     return unsupported("the backward of a sink is not there yet; leave the sink out");
   if (forward.dropout)
     return unsupported("the backward of dropout is not there yet; leave dropout out");
+  if (forward.blocks.any())
+    return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();
   for (const auto &[name, strides] : problem.gradientStrides) {
     bool isKnown = name == "do" || name == "dq" || name == "dk" || name == "dv";

@@ -22,6 +22,8 @@ def alibi : Switch<"alibi", "ALiBi: scores fall by a slope of the head's for eac
 defm bias : Value<"bias", "B|1,H|1[,Q|1]", "Add a tensor to the scores, of the problem's type; 1 where batch, heads or queries share it">;
 defm prefix : Value<"prefix", "N", "Every query sees the first N keys, beside those up to the diagonal">;
 def documents : Switch<"documents", "Queries see the keys of their own document, by number">;
+defm block_mask : Value<"block-mask", "random:DENSITY|masks|FILE", "Visit the blocks of lists: random ones, what the masks leave, or the kinds in a .npy file (docs/Modifications.md)">;
+defm block_size : Value<"block-size", "Q,K", "Queries and keys of a block of --block-mask (default: 128,128)">;
 defm mod : Value<"mod", "NAME|FILE", "Apply a shipped modification (kernels/mods), or those in a file; may be repeated (docs/Modifications.md)">;
 defm number : Value<"number", "NAME=X", "A number that modifications take; may be repeated">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
@@ -43,5 +45,5 @@ defm code_object : Value<"code-object", "FILE", "Run this code object instead of
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;
 defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; with another chip than gfx950 its simulator)">;
-defm launch : Value<"launch", "N", "Which kernel to mutate, of split KV: 1 the producer, 2 the one that combines (default: 1)">, Visibility<[MutateVis]>;
+defm launch : Value<"launch", "N", "Which kernel to mutate: of split KV 1 the producer, 2 the one that combines; of a backward its launches in order (default: 1)">, Visibility<[MutateVis]>;
 include "RunOptions.td"

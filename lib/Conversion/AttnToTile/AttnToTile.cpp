@@ -8,6 +8,7 @@
 
 #include "Backward.h"
 #include "Combine.h"
+#include "ExpansionBuilder.h"
 #include "Forward.h"
 #include "TileShape.h"
 
@@ -48,6 +49,10 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has a sink and is split, which would count the sink in each slice; "
                                "compute it with one slice";
+  if (op.getKeyBlock() && op.getSplit())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has block lists and is split, but slices are cut of ranges of keys; compute it "
+                               "with one slice";
   return verifyHeads(op);
 }
 
@@ -58,13 +63,32 @@ static LogicalResult verifyExpandable(attn::BackwardOp op) {
   return verifyHeads(op);
 }
 
+/// Blocks of lists are whole tiles, and have all rows of a workgroup.
+static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {
+  if (!op.getKeyBlock())
+    return success();
+  int64_t rows = shape.waves * kWaveRows, queries = *op.getQueryBlock(), keys = *op.getKeyBlock();
+  if (queries < 1 || queries % rows != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << queries
+                            << " queries, expected a multiple of the " << rows << " of a workgroup of "
+                            << shape.waves << " waves; use fewer waves, or larger blocks";
+  if (keys < 1 || keys % shape.kvTile != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << keys
+                            << " keys, expected a multiple of the " << shape.kvTile
+                            << " of a tile; use smaller tiles, or larger blocks";
+  return success();
+}
+
+/// There are no lists in the backward pass yet.
+static LogicalResult verifyBlocks(attn::BackwardOp, TileShape) { return success(); }
+
 template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
     return op.emitOpError() << "'" << op.getSymName() << "' has " << shape.waves
                             << " waves, expected 1 to " << kMaxWaves;
   int64_t keys = shape.kvTile;
   if (keys >= kMinKeys && keys <= kMaxKeys && llvm::isPowerOf2_64(keys))
-    return success();
+    return verifyBlocks(op, shape);
   return op.emitOpError() << "'" << op.getSymName() << "' has tiles of " << keys
                           << (isa<attn::ForwardOp>(op) ? " keys" : " rows") << ", expected " << kMinKeys << ", 64, 128 or " << kMaxKeys;
 }

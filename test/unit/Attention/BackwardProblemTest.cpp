@@ -57,4 +57,8 @@ TEST(BackwardProblem, Refused) {
   problem.forward.sink = true;
   EXPECT_EQ(validate(problem).error().message,
             "the backward of a sink is not there yet; leave the sink out");
+  problem = example();
+  problem.forward.blocks = {128, 128};
+  EXPECT_EQ(validate(problem).error().message,
+            "the backward of block lists is not there yet; say the mask as a modification");
 }

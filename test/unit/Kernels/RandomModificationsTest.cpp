@@ -153,6 +153,16 @@ ForwardProblem drawProblem(Draw &draw) {
                         .seed = draw.between(-1000, int64_t(1) << 40),
                         .offset = draw.between(0, int64_t(1) << 34),
                         .inMemory = draw.oneIn(2)};
+  if (!problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
+    problem.blocks = {draw.of<int64_t>({256, 512}), draw.of<int64_t>({64, 128, 192})};
+    problem.fullBlocks = draw.oneIn(2);
+    if (draw.oneIn(2)) {
+      int64_t rows = (problem.seqQ + problem.blocks.queries - 1) / problem.blocks.queries;
+      int64_t columns = (problem.seqKv + problem.blocks.keys - 1) / problem.blocks.keys;
+      problem.capturedExtents["kv_num_blocks"] = problem.capturedExtents["full_kv_num_blocks"] = {1, problem.heads, rows};
+      problem.capturedExtents["kv_indices"] = problem.capturedExtents["full_kv_indices"] = {1, problem.heads, rows, columns};
+    }
+  }
   if (draw.oneIn(4))
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
   if (!problem.sink && draw.oneIn(6))
@@ -160,14 +170,14 @@ ForwardProblem drawProblem(Draw &draw) {
   return problem;
 }
 
-/// What is drawn runs as the registry would have it, or with a schedule that is drawn as well.
-void runOne(uint64_t seed) {
+/// What is drawn runs as the registry would have it, or with a schedule that is drawn as well. Whether there is a kernel.
+bool runOne(uint64_t seed) {
   Draw draw(seed);
   ForwardProblem problem = drawProblem(draw);
   addScores(problem, draw);
   addMasks(problem, draw);
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
-  ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
   std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
   if (problem.tuning.isSplit())
     problem.tuning.numSplits = 1; // two launches are RunForward's own test
@@ -184,12 +194,19 @@ void runOne(uint64_t seed) {
     if (!kernel.ok())
       kernel = compileForward(problem, options);
   }
-  options.waves = 4;
   options.kvTile = 32;
   options.schedule = "sequential";
+  for (int waves : {4, 2}) {
+    options.waves = waves;
+    if (!kernel.ok())
+      kernel = compileForward(problem, options);
+  }
+  // Everything at once can need more scalar registers than there are, which is a refusal (docs/Modifications.md).
+  if (!kernel.ok() && problem.dropout && kernel.error().message.find("spills 0 vector") != std::string::npos)
+    return false;
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
   if (!kernel.ok())
-    kernel = compileForward(problem, options);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    return true;
   ForwardOptions run;
   run.interleavings = 2;
   run.check = true;
@@ -199,8 +216,10 @@ void runOne(uint64_t seed) {
   std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
   Result<ForwardReport> report = runForward(
       *device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, run);
-  ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_TRUE(report->passed()) << toText(*report);
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  if (report.ok())
+    EXPECT_TRUE(report->passed()) << toText(*report);
+  return true;
 }
 } // namespace
 
@@ -208,6 +227,8 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_MODIFICATIONS", kDefaultCount);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   RecordProperty("seed", std::to_string(first));
+  uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    runOne(first + i);
+    refused += runOne(first + i) ? 0 : 1;
+  EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }
