@@ -38,6 +38,7 @@ public:
     for (const ForwardFlag &flag : forwardFlags())
       checkFlag(flag);
     checkModifications();
+    checkLists();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
@@ -100,6 +101,15 @@ private:
     problem.modifications.clear();
     problem.numbers.clear();
     problem.capturedExtents.clear();
+  }
+
+  /// Slices are of sequences that are all alike.
+  void checkLists() {
+    if (!problem.lists.any() || entry.role == KernelRole::Whole)
+      return;
+    repairable = false;
+    fail("num-splits", std::to_string(problem.tuning.numSplits),
+         "1 with sequences that have lengths of their own");
   }
 
   /// Whole kernels split nothing, the others nothing else.

@@ -286,6 +286,10 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
     selected.split.reason = "not split: what modifications leave of the keys is not known";
     return selected;
   }
+  if (problem.lists.any()) {
+    selected.split.reason = "not split: the lengths of sequences are not known";
+    return selected;
+  }
   ForwardProblem split = problem;
   split.tuning.numSplits = 2;
   Result<SelectedKernels> other = selectSplit(registry, split, architecture);

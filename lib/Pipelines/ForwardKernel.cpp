@@ -40,6 +40,9 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   text += clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "");
   if (semantics.sink)
     text += " sink";
+  for (const attention::SequenceList &list : attention::sequenceLists())
+    if (semantics.lists.*list.value)
+      text += " " + std::string(list.clause);
   text += references(semantics, /*isMask=*/false) + references(semantics, /*isMask=*/true) + "\n";
   for (const attention::Modification &modification : semantics.modifications)
     text += modification.text + "\n";

@@ -73,6 +73,18 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     With `sink` a number for each head, `sink` (f32, (heads)), is one more score of each of its rows, without a
     value: it is in the denominator, and in LSE. A row that sees no key then gives O = 0 and LSE = sink.
 
+    *Sequences of lengths of their own* (docs/PackedAndPaged.md). With `packed_queries` Q and O are (total_q, heads,
+    head dimension) and LSE is (heads, total_q): sequence b has the rows from `cu_seqlens_q[b]` to behind
+    `cu_seqlens_q[b + 1]` (i32, (batch + 1), device memory). With `packed_keys` K and V are (total_kv, kv_heads, head
+    dimension), and `cu_seqlens_k` says whose rows are whose. `query_lengths` and `key_lengths` say that sequence b uses
+    only the first `seqused_q[b]`, `seqused_k[b]` (i32, (batch)) of its rows; they go with dense tensors, too. Masks and
+    modifications count from each sequence's own lengths; `seq_q` and `seq_kv` of the problem are the largest that are
+    possible, and what `attn.sizes` of captured tensors mean. No kernel depends on lengths.
+
+    ```mlir
+    attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
+    ```
+
     ```mlir
     attn.forward @capped element_type(bf16) head_dim(128) mask(causal) lse score_mod(@cap)
     attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
@@ -87,13 +99,16 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$sink, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$key_lengths, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink
+      | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
+      | `key_lengths` $key_lengths
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
   }];

@@ -16,6 +16,7 @@
 #include "KernelFrame.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
+#include "SequenceViews.h"
 #include "Sink.h"
 #include "Softmax.h"
 #include "Visibility.h"
@@ -41,7 +42,7 @@ public:
       : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
         element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
         depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)),
-        visibility(withoutWindow(op), shape.waves * kWaveRows),
+        visibility(withoutWindow(op), shape.waves * kWaveRows), sequences(op), frame(op.getContext()),
         softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse(),
                                                     op.getScoreMods().has_value()})) {}
 
@@ -53,7 +54,9 @@ private:
   void findModifications();
   FailureOr<tile::KernelOp> createFrame();
   Value withoutPadding(Value operand);
+  void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
+  Value endOfKeys(const WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
   SmallVector<Value> maskStep(Value raw, Value t);
@@ -73,6 +76,8 @@ private:
   /// elements that do not exist are zero.
   int64_t headDim, headDimV, depth, depthV;
   Visibility visibility;
+  SequenceViews sequences;
+  KernelFrame frame;
   std::unique_ptr<Softmax> softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
@@ -102,7 +107,7 @@ void ForwardExpansion::findModifications() {
     if (symbols)
       for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
         programs.push_back(std::make_unique<ModificationProgram>(
-            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores));
+            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, sequences.hasOwnLengths()));
   };
   find(op.getScoreMods(), scoreMods);
   find(op.getMaskMods(), maskMods);
@@ -111,7 +116,8 @@ void ForwardExpansion::findModifications() {
     OpBuilder atModule(op);
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
-    maskMods.push_back(std::make_unique<ModificationProgram>(mask, scores));
+    maskMods.push_back(
+        std::make_unique<ModificationProgram>(mask, scores, sequences.hasOwnLengths()));
     mask.erase();
   }
   for (const auto &program : maskMods)
@@ -132,29 +138,24 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   };
   Type f32 = builder.getF32Type();
   Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
-  KernelFrame frame(op.getContext());
-  frame.addTensor(viewOf(headDim, element),
-                  {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}});
-  frame.addTensor(
-      viewOf(headDim, element),
-      {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}});
-  frame.addTensor(
-      viewOf(headDimV, element),
-      {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}});
+  frame.addTensor(viewOf(headDim, element), sequences.tensor("q"));
+  frame.addTensor(viewOf(headDim, element), sequences.tensor("k"));
+  frame.addTensor(viewOf(headDimV, element), sequences.tensor("v"));
   if (isSplit()) {
     frame.addTensor(viewOf(headDimV, f32), partialTensor());
     frame.addTensor(rows, partialLseTensor());
     frame.setWorkspace(kPartialBytes);
   } else {
-    frame.addTensor(viewOf(headDimV, element), outputTensor());
+    frame.addTensor(viewOf(headDimV, element), sequences.tensor("o"));
     if (op.getLse())
-      frame.addTensor(rows, lseTensor());
+      frame.addTensor(rows, sequences.lse());
   }
   frame.addScalar(f32, "scale");
   if (isSplit())
     frame.addScalar(builder.getI32Type(), "num_splits");
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
+  sequences.addArguments(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       if (failed(program->addArguments(frame)))
@@ -170,8 +171,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
-  for (StringRef tensor : {"q", "k", "v", "o"})
-    frame.requireWideStrides(tensor);
+  sequences.requireWideStrides(frame);
 
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   q = frame.argument("q"), k = frame.argument("k"), v = frame.argument("v");
@@ -214,17 +214,27 @@ PositionBox ForwardExpansion::box(Value firstRow, int64_t rows, Value firstKey, 
   return {firstRow, arith::MinSIOp::create(builder, lastRow, lastQuery), firstKey, last};
 }
 
+/// Behind the last key that some row of the workgroup sees; 0 where its sequence has no such rows.
+Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
+  Value end = visibility.end(builder, work.blockRow);
+  if (!sequences.hasOwnLengths())
+    return end;
+  return work.unlessBehind(builder, tile::DimOp::create(builder, q, 1), end);
+}
+
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
   place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
+  if (sequences.hasOwnLengths())
+    place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
   lastQuery = arith::SubIOp::create(builder, tile::DimOp::create(builder, q, 1), one);
   lastKey = arith::SubIOp::create(builder, keyCount, one);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->prepare(builder, place);
-  SmallVector<KeyBounds, 2> ranges = {{Value(), visibility.end(builder, work.blockRow)}};
+  SmallVector<KeyBounds, 2> ranges = {{Value(), endOfKeys(work)}};
   PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
   for (MaskBounds &bounds : maskBounds) {
     bounds.prepare(builder, place);
@@ -243,10 +253,26 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   return visited.count;
 }
 
+/// From here on tensors are those of the workgroup's sequence.
+void ForwardExpansion::enterSequence(WorkPartition &work) {
+  if (!sequences.hasOwnLengths())
+    return;
+  sequences.enter(builder, frame, work.batch);
+  q = sequences.ofQueries(builder, q);
+  k = sequences.ofKeys(builder, k), v = sequences.ofKeys(builder, v);
+  if (isSplit())
+    return;
+  o = sequences.ofQueries(builder, o);
+  if (lse)
+    lse = sequences.ofQueries(builder, lse, /*along=*/2);
+}
+
 /// Everything in front of the loop; returns how many tiles it visits.
 Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
-  work.place(builder, isSplit() ? o : q, visibility.laterRowsSeeMore() || !maskMods.empty());
+  work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
+             visibility.laterRowsSeeMore() || !maskMods.empty());
+  enterSequence(work);
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
   bool isModified = !scoreMods.empty() || !maskMods.empty();
   Value count;
@@ -255,7 +281,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   } else if (isSplit()) {
     visibility.measure(builder, q, k);
     work.takeSlice(builder, visibility, Value(),
-                   work.tilesUpTo(builder, visibility.end(builder, work.blockRow)), k, v);
+                   work.tilesUpTo(builder, endOfKeys(work)), k, v);
   }
   SmallVector<Value> indices = {work.batch, kvHead};
   keys = ring(k, depth, indices);
@@ -268,7 +294,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   if (!isSplit() && !isModified)
     visibility.measure(builder, q, k);
   visibility.prepareMasks(builder, work.row);
-  return isModified ? count : work.tilesUpTo(builder, visibility.end(builder, work.blockRow));
+  return isModified ? count : work.tilesUpTo(builder, endOfKeys(work));
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads

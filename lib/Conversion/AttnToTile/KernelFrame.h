@@ -21,6 +21,7 @@ class KernelFrame {
 public:
   explicit KernelFrame(mlir::MLIRContext *context) : builder(context) {}
 
+  mlir::MLIRContext *context() const { return builder.getContext(); }
   void addTensor(mlir::Type view, Tensor tensor) { tensors.push_back({view, std::move(tensor)}); }
   /// A number; arguments stand in this order, tensors first.
   void addScalar(mlir::Type type, llvm::StringRef binding) { scalars.push_back({type, binding}); }
@@ -29,7 +30,7 @@ public:
   /// What a problem must fulfil: a manifest expression, and what to say where it is not.
   void require(const llvm::Twine &condition, const llvm::Twine &message);
   /// Loads and stores are 16 bytes wide: the strides of `tensor` are multiples of 8 elements.
-  void requireWideStrides(llvm::StringRef tensor);
+  void requireWideStrides(llvm::StringRef tensor, bool hasBatch = true);
   /// Bytes of device memory that the launch needs, a manifest expression.
   void setWorkspace(llvm::StringRef bytes) { workspace = bytes; }
 

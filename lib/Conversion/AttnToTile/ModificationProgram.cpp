@@ -36,8 +36,8 @@ static void removeBranches(Operation *op) {
   }
 }
 
-ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores)
-    : op(op), copy(op->clone()), scores(scores) {
+ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, bool ownLengths)
+    : op(op), ownLengths(ownLengths), copy(op->clone()), scores(scores) {
   removeBranches(copy.get());
   body = &copy.get()->getRegion(0).front();
   bool isScore = isa<attn::ScoreModOp>(op);
@@ -47,7 +47,7 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores)
   for (unsigned index = own; index != body->getNumArguments(); ++index) {
     Type type = body->getArgument(index).getType();
     StringRef key = isa<RankedTensorType>(type) ? "attn.bind" : "attn.value";
-    captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type});
+    captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type, nullptr});
   }
   for (BlockArgument argument : body->getArguments())
     spans[argument] = Span::Uniform;
@@ -76,10 +76,22 @@ static Type storedType(Type element) {
 LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
   MLIRContext *context = op->getContext();
   auto function = cast<FunctionOpInterface>(copy.get());
-  for (const Capture &capture : captures) {
+  for (Capture &capture : captures) {
     StringRef name = capture.name.getValue();
     auto tensor = dyn_cast<RankedTensorType>(capture.type);
     Type type = capture.type;
+    if (!tensor && ownLengths && LengthExpression::isNeededFor(name)) {
+      Result<LengthExpression> expression = LengthExpression::parse(name);
+      if (!expression.ok() || !type.isInteger(32))
+        return op->emitOpError() << "'" << cast<FunctionOpInterface>(op).getName() << "': "
+                                 << (expression.ok() ? "the number '" + name.str() +
+                                                           "' depends on lengths, which each sequence has for "
+                                                           "itself here, and so is an i32; take it as one"
+                                                     : expression.error().message);
+      expression->addArguments(frame, kMaxPosition);
+      capture.ofLengths = std::make_shared<LengthExpression>(*std::move(expression));
+      continue;
+    }
     if (tensor)
       type = tile::ViewType::get(context, tensor.getShape(), storedType(tensor.getElementType()));
     if (Type asked = frame.typeOf(name)) {
@@ -112,8 +124,12 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
 }
 
 void ModificationProgram::bindArguments(const KernelFrame &frame) {
-  for (const Capture &capture : captures)
-    arguments[body->getArgument(capture.argument)] = frame.argument(capture.name.getValue());
+  for (const Capture &capture : captures) {
+    if (capture.ofLengths)
+      capture.ofLengths->bindArguments(frame);
+    else
+      arguments[body->getArgument(capture.argument)] = frame.argument(capture.name.getValue());
+  }
 }
 
 Type ModificationProgram::typeFor(Span span, Type element) const {
@@ -192,6 +208,10 @@ Value ModificationProgram::number(ExpansionBuilder &builder, Value value, const 
 }
 
 void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &place) {
+  for (const Capture &capture : captures)
+    if (capture.ofLengths)
+      arguments[body->getArgument(capture.argument)] =
+          capture.ofLengths->emit(builder, place.seqQ, place.seqKv);
   for (auto op : body->getOps<attn::ReadOp>()) {
     Span span = spanOf(op.getResult());
     if (span == Span::Uniform || span == Span::Rows)

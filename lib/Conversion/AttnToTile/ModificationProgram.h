@@ -8,6 +8,7 @@
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
+#include "LengthExpression.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -28,12 +29,15 @@ struct ScorePlace {
   mlir::Value batch, head;
   mlir::Value row; ///< the wave's first query
   mlir::Value key; ///< the tile's first key
+  /// The sequence's lengths where they are its own; null: those of the problem.
+  mlir::Value seqQ = {}, seqKv = {};
 };
 
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
-  ModificationProgram(mlir::Operation *op, tile::FragType scores);
+  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given.
+  ModificationProgram(mlir::Operation *op, tile::FragType scores, bool ownLengths);
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
@@ -68,6 +72,8 @@ private:
     unsigned argument;
     mlir::StringAttr name; ///< of the tensor, or the expression that a number is
     mlir::Type type;
+    /// Of a number that follows from a sequence's lengths, computed in the kernel; null: it is an argument.
+    std::shared_ptr<LengthExpression> ofLengths;
   };
 
   mlir::Type typeFor(Span span, mlir::Type element) const;
@@ -78,6 +84,7 @@ private:
                   const ScorePlace &place);
 
   mlir::Operation *op;
+  bool ownLengths; ///< of each sequence
   mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch

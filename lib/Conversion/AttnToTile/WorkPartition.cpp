@@ -4,13 +4,14 @@
 using namespace mlir;
 using namespace hocket;
 
-void WorkPartition::place(ExpansionBuilder &builder, Value view, bool laterRowsSeeMore) {
+void WorkPartition::place(ExpansionBuilder &builder, Value view, Value rowCount,
+                          bool laterRowsSeeMore) {
   bool heavyFirst = options.order == attn::BlockOrder::HeavyFirst;
   auto xcds =
       heavyFirst && options.xcds > 1 ? builder.getI64IntegerAttr(options.xcds) : IntegerAttr();
   auto block = tile::BlockIdOp::create(
       builder, view, blockRows(),
-      /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds);
+      /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds, rowCount);
   batch = outputBatch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   if (isSplit()) {
     auto place = tile::DivModOp::create(builder, outputBatch, splits);
@@ -22,6 +23,11 @@ void WorkPartition::place(ExpansionBuilder &builder, Value view, bool laterRowsS
 Value WorkPartition::tilesUpTo(ExpansionBuilder &builder, Value end) const {
   Value roundedUp = arith::AddIOp::create(builder, end, builder.constant(options.kvTile - 1));
   return arith::DivUIOp::create(builder, roundedUp, builder.constant(options.kvTile));
+}
+
+Value WorkPartition::unlessBehind(ExpansionBuilder &builder, Value rows, Value end) const {
+  Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, blockRow, rows);
+  return arith::SelectOp::create(builder, exists, end, builder.constant(int64_t(0)));
 }
 
 Value WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility, Value first,

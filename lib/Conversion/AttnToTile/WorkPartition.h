@@ -23,8 +23,10 @@ public:
 
   /// The workgroup's place in the grid, which `view` (batch, row, head) spans, and the wave's in
   /// it.
-  /// `laterRowsSeeMore`: so that their workgroups start first.
-  void place(ExpansionBuilder &builder, mlir::Value view, bool laterRowsSeeMore);
+  /// `rowCount`: rows of each batch in the grid; null: those of `view`. `laterRowsSeeMore`: so that
+  /// their workgroups start first.
+  void place(ExpansionBuilder &builder, mlir::Value view, mlir::Value rowCount,
+             bool laterRowsSeeMore);
   /// Leaves of K and V what this workgroup works on: of the `tiles` that hold a key which some row
   /// sees, from number `first` on (null: from 0), a slice's share; none has more than one tile more than
   /// another. Returns its first key.
@@ -32,6 +34,8 @@ public:
                         mlir::Value tiles, mlir::Value &k, mlir::Value &v);
   /// How many tiles hold the keys up to `end`.
   mlir::Value tilesUpTo(ExpansionBuilder &builder, mlir::Value end) const;
+  /// `end`, or 0 where the workgroup's rows lie behind the last of the `rows` that there are.
+  mlir::Value unlessBehind(ExpansionBuilder &builder, mlir::Value rows, mlir::Value end) const;
 
   mlir::Value batch, head;
   /// The batch of what is written: with split KV there is one for each slice of each batch.

@@ -4,10 +4,12 @@
 // in the report, so that one run tells everything there is to tell.
 #include "Verify/Attention/RunForward.h"
 
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 using namespace hocket;
@@ -25,18 +27,22 @@ double secondsSince(Clock::time_point start) {
 class Runner : verify::TensorRun {
 public:
   Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
-      : TensorRun(device, options, report, "tensor", problem.tensors()), problem(problem),
-        options(options) {}
+      : TensorRun(device, options, report, "tensor", tensorsOf(problem)), problem(problem),
+        options(options), numbers(problem) {}
   Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
+  static std::vector<manifest::TensorSpec> tensorsOf(const ForwardProblem &problem);
+  Status checkKnown() const;
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
+  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override;
   Status makeRules();
   void verify();
 
   const ForwardProblem &problem;
   const ForwardOptions &options;
+  const RowNumbers numbers;
 
   ForwardInputs inputs;
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
@@ -45,11 +51,37 @@ private:
 };
 } // namespace
 
+/// With lengths of their own, sequences have parts of LSE's rows: these are numbers, one by one.
+std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
+  std::vector<manifest::TensorSpec> specs = problem.tensors();
+  if (problem.lists.any())
+    for (manifest::TensorSpec &spec : specs)
+      if (spec.name == "lse")
+        spec.rowElements = 1;
+  return specs;
+}
+
+std::vector<uint64_t> Runner::rowOffsets(const manifest::TensorSpec &spec) const {
+  constexpr std::string_view ofSequences[] = {"q", "k", "v", "o", "lse"};
+  bool isOfSequences = std::find(std::begin(ofSequences), std::end(ofSequences), spec.name) !=
+                       std::end(ofSequences);
+  return problem.lists.any() && isOfSequences ? numbers.offsets(spec) : spec.rowOffsets();
+}
+
+/// What is run here is also judged, and so must be known.
+Status Runner::checkKnown() const {
+  for (const SequenceList &list : sequenceLists())
+    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
+      return invalidInput("the content of '" + std::string(list.tensor) +
+                          "' is not known, and so not what would be right; say it in 'known'");
+  return Status::success();
+}
+
 verify::Contents Runner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  room.o.resize(static_cast<size_t>(problem.tensor("o").elements()));
+  room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
-    room.lse.resize(static_cast<size_t>(problem.tensor("lse").elements()));
+    room.lse.resize(static_cast<size_t>(numbers.queries()));
   return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
 }
 
@@ -128,6 +160,8 @@ static Status checkHostMemory(const ForwardProblem &problem) {
 
 Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkKnown(); !status.ok())
     return status.error();
   if (Status status = checkHostMemory(problem); !status.ok())
     return status.error();
