@@ -356,7 +356,8 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
     if (numbers[i] < numbers[i - 1])
       return invalidInput(which + ", behind " + std::to_string(numbers[i - 1]) +
                           ": the first rows of sequences cannot descend");
-    if (numbers[i] - numbers[i - 1] > most)
+    bool hasLengths = ofQ ? problem.lists.usedQ : problem.lists.usedKv;
+    if (!hasLengths && numbers[i] - int64_t(numbers[i - 1]) > most)
       return invalidInput("'" + name + "' gives sequence " + std::to_string(i - 1) + " " +
                           std::to_string(numbers[i] - numbers[i - 1]) +
                           " rows, sequences have at most " + std::to_string(most) + " (seq-" +

@@ -3,7 +3,7 @@
 Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm on the GPU. See docs/Python.md.
 """
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
-from .attention import flash_attn_func, flex_attention, scaled_dot_product_attention
+from .attention import flash_attn_func, flash_attn_varlen_func, flex_attention, scaled_dot_product_attention
 from .flex import BlockMask, and_masks, create_block_mask, or_masks
 from .kernel import Kernel, Schedule, compile
 from .partial import merge
@@ -23,6 +23,7 @@ __all__ = [
     "compile",
     "create_block_mask",
     "flash_attn_func",
+    "flash_attn_varlen_func",
     "flex_attention",
     "merge",
     "or_masks",

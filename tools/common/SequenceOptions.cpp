@@ -80,7 +80,7 @@ static Status setPacked(ForwardProblem &problem, const std::vector<Rows> &list, 
     if (total > kMostRows)
       return invalidInput("the lengths of --seqlens-" + std::string(ofQ ? "q" : "kv") +
                           " add up to more than " + std::to_string(kMostRows) + " rows");
-    longest = std::max(longest, rows.room);
+    longest = std::max(longest, rows.used);
     starts.push_back(static_cast<int32_t>(total));
     used.push_back(static_cast<int32_t>(rows.used));
     isPadded |= rows.used != rows.room;

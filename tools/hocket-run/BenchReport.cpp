@@ -30,8 +30,8 @@ struct Errors {
 static constexpr double kLongRow = 100; // us
 
 double run::tflops(const attention::ForwardProblem &problem, double microseconds) {
-  double pairs = 0;
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+  double pairs = problem.lists.any() ? 0 : double(problem.batch) * double(problem.seqQ) * double(problem.seqKv);
+  for (int64_t sequence = 0; problem.lists.any() && sequence != problem.batch; ++sequence) {
     attention::Lengths lengths = problem.lengthsOf(sequence);
     pairs += double(lengths.q) * double(lengths.kv);
   }

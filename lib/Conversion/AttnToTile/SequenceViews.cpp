@@ -55,8 +55,8 @@ Value SequenceViews::Rows::of(ExpansionBuilder &builder, Value view,
                                    along ? builder.getI64IntegerAttr(*along) : IntegerAttr());
 }
 
-/// `most` rows at most (null: any number), so that nothing behind a workgroup's share is written
-/// whatever the lists say.
+/// `most` rows at most (null: any number), and none before row 0: whatever the lists say, nothing outside of
+/// the tensors is accessed, and nothing written that another workgroup writes for the same sequence.
 SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts, Value lengths,
                                         Value batch, Value most) {
   if (!starts && !lengths)
@@ -67,7 +67,8 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
   };
   Rows rows{builder.constant(int64_t(0)), {}};
   if (starts) {
-    rows.first = load(starts, batch);
+    Value zero = builder.constant(int64_t(0));
+    rows.first = arith::MaxSIOp::create(builder, load(starts, batch), zero);
     Value next = arith::AddIOp::create(builder, batch, builder.constant(int64_t(1)));
     rows.size = arith::SubIOp::create(builder, load(starts, next), rows.first);
   }

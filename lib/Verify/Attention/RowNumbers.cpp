@@ -7,8 +7,10 @@ using namespace hocket;
 using namespace hocket::attention;
 
 RowNumbers::RowNumbers(const ForwardProblem &problem)
-    : firstQueries{0}, firstKeys{0}, lists(problem.lists), heads(problem.heads),
-      kvHeads(problem.kvHeads) {
+    : lists(problem.lists), common(problem.lengths()), batch(problem.batch), heads(problem.heads),
+      kvHeads(problem.kvHeads), firstQueries{0}, firstKeys{0} {
+  if (isDense())
+    return;
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
     Lengths own = problem.lengthsOf(sequence);
     lengths.push_back(own);
@@ -19,6 +21,10 @@ RowNumbers::RowNumbers(const ForwardProblem &problem)
 }
 
 RowNumbers::Place RowNumbers::query(int64_t row) const {
+  if (isDense()) {
+    int64_t group = row / common.q;
+    return {group / heads, group % heads, row % common.q};
+  }
   // The last sequence that begins at or before it: those without rows begin where the next one does.
   auto behind = std::upper_bound(firstQueries.begin(), firstQueries.end(), row);
   int64_t sequence = behind - firstQueries.begin() - 1;
@@ -35,13 +41,13 @@ std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) co
         return known.stride;
     return isLse && dimension == "sequence" ? 1 : 0;
   };
-  int64_t batch = strideOf("batch"), head = strideOf("head"), row = strideOf("sequence");
+  int64_t ofBatch = strideOf("batch"), head = strideOf("head"), row = strideOf("sequence");
   std::vector<uint64_t> result;
   result.reserve(static_cast<size_t>(ofKeys ? keys() : queries()));
   for (int64_t sequence = 0; sequence != sequences(); ++sequence) {
     int64_t first = ofKeys ? firstRows[sequence].kv : firstRows[sequence].q;
-    int64_t count = ofKeys ? lengths[sequence].kv : lengths[sequence].q;
-    int64_t begin = isPacked ? first * row : sequence * batch;
+    int64_t count = ofKeys ? of(sequence).kv : of(sequence).q;
+    int64_t begin = isPacked ? first * row : sequence * ofBatch;
     for (int64_t h = 0; h != (ofKeys ? kvHeads : heads); ++h)
       for (int64_t position = 0; position != count; ++position)
         result.push_back(static_cast<uint64_t>(begin + h * head + position * row) *

@@ -20,28 +20,38 @@ public:
     int64_t sequence, head, position;
   };
   /// Rows of Q, O and LSE, and of K and V.
-  int64_t queries() const { return firstQueries.back(); }
-  int64_t keys() const { return firstKeys.back(); }
+  int64_t queries() const { return firstQueryOf(sequences()); }
+  int64_t keys() const { return firstKeyOf(sequences()); }
   /// Where row `row` of Q stands.
   Place query(int64_t row) const;
   int64_t firstQuery(int64_t sequence, int64_t head) const {
-    return firstQueries[sequence] + head * lengths[sequence].q;
+    return firstQueryOf(sequence) + head * of(sequence).q;
   }
   int64_t firstKey(int64_t sequence, int64_t kvHead) const {
-    return firstKeys[sequence] + kvHead * lengths[sequence].kv;
+    return firstKeyOf(sequence) + kvHead * of(sequence).kv;
   }
-  const Lengths &of(int64_t sequence) const { return lengths[sequence]; }
-  int64_t sequences() const { return static_cast<int64_t>(lengths.size()); }
+  const Lengths &of(int64_t sequence) const { return isDense() ? common : lengths[sequence]; }
+  int64_t sequences() const { return batch; }
 
   /// Byte offsets of the rows of `tensor` ("q", "k", "v", "o", or "lse", whose rows are one number each),
   /// in the order of their numbers.
   std::vector<uint64_t> offsets(const manifest::TensorSpec &tensor) const;
 
 private:
-  std::vector<Lengths> lengths, firstRows; ///< of each sequence; in packed tensors
-  std::vector<int64_t> firstQueries, firstKeys; ///< numbers of each sequence's first row, and the end
+  bool isDense() const { return !lists.any(); }
+  /// The number of a sequence's first row; of the number of sequences, the end.
+  int64_t firstQueryOf(int64_t sequence) const {
+    return isDense() ? sequence * heads * common.q : firstQueries[sequence];
+  }
+  int64_t firstKeyOf(int64_t sequence) const {
+    return isDense() ? sequence * kvHeads * common.kv : firstKeys[sequence];
+  }
+
   SequenceLists lists;
-  int64_t heads, kvHeads;
+  Lengths common; ///< of dense tensors, which need no table
+  int64_t batch, heads, kvHeads;
+  std::vector<Lengths> lengths, firstRows; ///< of each sequence; in packed tensors
+  std::vector<int64_t> firstQueries, firstKeys;
 };
 
 } // namespace hocket::attention

@@ -143,10 +143,17 @@ void Runner::verify() {
 
 /// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:
 /// a problem that cannot fit is refused before anything is allocated.
-static Status checkHostMemory(const ForwardProblem &problem) {
+static Status checkHostMemory(const ForwardProblem &problem, const RowNumbers &numbers) {
+  auto elementsOf = [&](const manifest::TensorSpec &tensor) {
+    if (tensor.name == "q" || tensor.name == "o")
+      return double(numbers.queries()) * double(tensor.rowElements);
+    if (tensor.name == "k" || tensor.name == "v")
+      return double(numbers.keys()) * double(tensor.rowElements);
+    return tensor.name == "lse" ? double(numbers.queries()) : double(tensor.elements());
+  };
   double elements = 0;
   for (const manifest::TensorSpec &tensor : problem.tensors())
-    elements += tensor.wanted ? static_cast<double>(tensor.elements()) : 0;
+    elements += tensor.wanted ? elementsOf(tensor) : 0;
   constexpr double bytesPerElement = 6, gib = double(1 << 30);
   double needed = elements * bytesPerElement;
   double available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -163,7 +170,7 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
     return status.error();
   if (Status status = checkKnown(); !status.ok())
     return status.error();
-  if (Status status = checkHostMemory(problem); !status.ok())
+  if (Status status = checkHostMemory(problem, numbers); !status.ok())
     return status.error();
   for (const PlannedLaunch &launch : launches)
     if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
