@@ -20,6 +20,10 @@ static constexpr int64_t kMaxRowNumber = INT32_MAX;
 /// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
 /// rounded.
 static constexpr double kMaxScale = 4.65e7;
+/// Of the random bytes of dropout.
+static constexpr int64_t kLargestByte = 255;
+/// Halves of a seed and of an offset.
+static constexpr int64_t kDropoutWords = 4;
 /// Rows that a kernel may treat as one tile.
 static constexpr int64_t kTileRows = 256;
 
@@ -49,6 +53,8 @@ std::string ForwardSemantics::kernelSuffix() const {
   for (const SequenceList &list : kLists)
     if (lists.*list.value)
       text += "_" + std::string(list.clause);
+  if (dropout)
+    text += "_dropout";
   for (const Modification &modification : modifications)
     text += "_" + modification.name;
   return text;
@@ -64,6 +70,10 @@ Result<Layout> attention::parseLayout(std::string_view text) {
   if (text == "bhsd")
     return Layout::BHSD;
   return invalidInput("layout '" + std::string(text) + "' is not known; use bshd or bhsd");
+}
+
+int64_t Dropout::threshold() const {
+  return static_cast<int64_t>(std::floor((1 - probability) * kLargestByte));
 }
 
 double ForwardProblem::effectiveScale() const {
@@ -198,6 +208,9 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
                       saturatingAdd(batch, isStarts), {}, true, /*strided=*/false});
     }
+  if (dropout)
+    list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
+                    /*strided=*/false});
   addCaptured(*this, list);
   return list;
 }
@@ -257,6 +270,9 @@ std::string ForwardProblem::describe() const {
       text += " " + std::string(flag.option);
   if (sink)
     text += " sink";
+  if (dropout)
+    text += " dropout=" + shortest(dropping.probability) + "," + std::to_string(dropping.seed) + "," +
+            std::to_string(dropping.offset) + (dropping.inMemory ? "+memory" : "");
   for (const Modification &modification : modifications)
     text += " " + modification.name;
   for (const auto &[name, value] : numbers)
@@ -303,6 +319,9 @@ static Status checkExtents(const ForwardProblem &problem) {
                         " in size is possible: scaled scores beyond 2^26 in log2 units have no "
                         "weights in f32; multiply Q by a power of two, which loses nothing, and "
                         "divide the scale by it");
+  if (problem.dropout && !(problem.dropping.probability >= 0 && problem.dropping.probability < 1))
+    return invalidInput("dropout is " + shortest(problem.dropping.probability) +
+                        ", expected a probability from 0 to less than 1");
   if (problem.tuning.numSplits < 0 || problem.tuning.numSplits > mostSplits)
     return invalidInput("num-splits is " + std::to_string(problem.tuning.numSplits) +
                         ", it must be 0 to " + std::to_string(mostSplits) +
@@ -490,6 +509,11 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
+      {"dropout_threshold", Value::integer(problem.dropping.threshold())},
+      {"dropout_keep", Value::real(1 - problem.dropping.probability)},
+      {"dropout_seed", Value::integer(problem.dropping.seed)},
+      {"dropout_offset", Value::integer(problem.dropping.offset)},
+      {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
   if (problem.lists.packedQ)

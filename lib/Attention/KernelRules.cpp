@@ -97,7 +97,7 @@ private:
     if (!problem.isModified() || entry.modifications || entry.role == KernelRole::Combine)
       return;
     fail("modifications", "there", "none");
-    problem.sink = false;
+    problem.sink = problem.dropout = false;
     problem.modifications.clear();
     problem.numbers.clear();
     problem.capturedExtents.clear();

@@ -43,6 +43,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   for (const attention::SequenceList &list : attention::sequenceLists())
     if (semantics.lists.*list.value)
       text += " " + std::string(list.clause);
+  if (semantics.dropout)
+    text += " dropout";
   text += references(semantics, /*isMask=*/false) + references(semantics, /*isMask=*/true) + "\n";
   for (const attention::Modification &modification : semantics.modifications)
     text += modification.text + "\n";

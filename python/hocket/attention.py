@@ -3,6 +3,7 @@
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
 import math
+import random
 
 from . import _hocket, _tensors, flex
 from ._errors import InvalidInput, Unsupported
@@ -122,11 +123,38 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences=Non
     }
 
 
+def _dropout(probability, rng_state, query):
+    """(probability, seed, offset), or None where nothing is dropped."""
+    probability = float(probability)
+    if not 0 <= probability < 1:
+        raise InvalidInput(f"argument 'dropout_p' is {probability}, wanted a probability from 0 to less than 1")
+    if rng_state is None:
+        if probability == 0:
+            return None
+        return probability, _drawn_seed(query), 0
+    try:
+        seed, offset = (int(number) for number in rng_state)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"argument 'rng_state' is {rng_state!r}, wanted two integers, a seed and an offset") from None
+    if not all(-(2**63) <= number < 2**63 for number in (seed, offset)):
+        raise InvalidInput(f"argument 'rng_state' is {rng_state!r}, wanted integers of 64 bits")
+    return (probability, seed, offset) if probability else None
+
+
+def _drawn_seed(query):
+    """From the generator that the caller seeds: torch's own for its tensors, else Python's."""
+    if type(query).__module__.partition(".")[0] == "torch":
+        import torch
+
+        return int(torch.randint(2**62, (1,)))
+    return random.getrandbits(62)
+
+
 class _Modifications:
     """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
 
     def __init__(self):
-        self.texts, self.numbers, self.tensors = [], {}, []
+        self.texts, self.numbers, self.tensors, self.sink = [], {}, [], None
 
     def add(self, name, **numbers):
         self.texts.append((name, ""))
@@ -142,20 +170,23 @@ class _Modifications:
     def read(self, first, stream):
         """The tensors' memory by their names, and their extents."""
         views, extents = {}, {}
-        for name, argument, tensor, shape in self.tensors:
+        own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
+        for name, argument, tensor, shape in self.tensors + own:
             _tensors.refuse_gradient(tensor, argument)
             view = _tensors.read(tensor, argument, None, stream)
             if view.device != first.device:
                 raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
             if not view.is_contiguous:
                 raise InvalidInput(f"argument '{argument}' is not contiguous, which it has to be; give a copy")
-            views[name], extents[name] = view, list(shape)
+            views[name] = view
+            if shape:
+                extents[name] = list(shape)
         return views, extents
 
 
 def _forward(
     names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, fast_scale, arch, stream,
-    modify=None, sequences=None,
+    modify=None, dropout=None, sequences=None,
 ):
     """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem.
 
@@ -179,6 +210,7 @@ def _forward(
     lists, known = sequences(first, stream) if sequences else ({}, None)
     problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, fast_scale, num_splits, known)
 
+    problem["dropout"] = dropout
     shape = (*first.shape[:-1], views["v"].shape[-1])
     if out is None:
         out = _tensors.empty_like(q, names.q, shape, first.dtype)
@@ -233,6 +265,15 @@ def _add_alibi(modifications, slopes, problem):
     modifications.capture("slopes", "alibi_slopes", slopes, (1,) * (2 - len(shape)) + shape)
 
 
+def _add_sink(modifications, sink, problem):
+    wanted = (problem["heads"],)
+    if tuple(getattr(sink, "shape", ())) != wanted:
+        raise InvalidInput(f"argument 'sink' has the shape {tuple(getattr(sink, 'shape', ()))}, wanted {wanted}")
+    if _element_name(sink) != "float32":
+        raise InvalidInput(f"argument 'sink' has elements of {_element_name(sink)}, wanted float32")
+    modifications.sink = sink
+
+
 def _element_name(tensor):
     return str(getattr(tensor, "dtype", type(tensor).__name__)).rpartition(".")[2]
 
@@ -280,13 +321,15 @@ def _check_gqa(q, k, enable_gqa):
         )
 
 
-def _flash_modifications(window, cap, alibi_slopes):
+def _flash_modifications(window, cap, alibi_slopes, sink=None):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
         modifications = _Modifications()
         if cap:
             modifications.add("soft_cap", soft_cap=cap)
+        if sink is not None:
+            _add_sink(modifications, sink, problem)
         if alibi_slopes is not None:
             _add_alibi(modifications, alibi_slopes, problem)
         if window != (-1, -1):
@@ -309,6 +352,8 @@ def flash_attn_func(
     deterministic=False,
     return_attn_probs=False,
     *,
+    rng_state=None,
+    sink=None,
     return_lse=False,
     out=None,
     lse=None,
@@ -319,7 +364,7 @@ def flash_attn_func(
     stream=None,
 ):
     """Attention with flash-attn 2's arguments; see the stub or docs/Python.md."""
-    _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
+    dropout = _dropout(dropout_p, rng_state, q)
     window = _window(window_size)
     cap = _soft_cap(softcap)
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
@@ -328,7 +373,7 @@ def flash_attn_func(
         _Names("q", "k", "v"), q, k, v, layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
         num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream,
-        modify=_flash_modifications(window, cap, alibi_slopes),
+        modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
 
 
@@ -432,6 +477,7 @@ def scaled_dot_product_attention(
     scale=None,
     enable_gqa=False,
     *,
+    rng_state=None,
     return_lse=False,
     out=None,
     lse=None,
@@ -444,7 +490,7 @@ def scaled_dot_product_attention(
     """Attention with torch's arguments; see the stub or docs/Python.md."""
     if attn_mask is not None and is_causal:
         raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
-    _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
+    dropout = _dropout(dropout_p, rng_state, query)
     dimensions = len(getattr(query, "shape", (0,) * 4))
     names = _Names("query", "key", "value")
     batches = [_as_batches(t, n) for t, n in ((query, "query"), (key, "key"), (value, "value"))]
@@ -464,6 +510,7 @@ def scaled_dot_product_attention(
         dtype=dtype, out=None if out is None else _as_batches(out, "out"),
         lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse,
         return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify,
+        dropout=dropout,
     )
     leading = (0,) * (4 - dimensions)
     made, made_lse = results if return_lse else (results, None)

@@ -147,6 +147,11 @@ static ForwardProblem problemOf(const py::dict &what) {
     problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));
   problem.totalQ = what["total_q"].cast<int64_t>();
   problem.totalKv = what["total_kv"].cast<int64_t>();
+  if (!what["dropout"].is_none()) {
+    const auto [probability, seed, offset] = what["dropout"].cast<std::tuple<double, int64_t, int64_t>>();
+    problem.dropout = true;
+    problem.dropping = {.probability = probability, .seed = seed, .offset = offset};
+  }
   addModifications(problem, what);
   return problem;
 }
@@ -159,6 +164,8 @@ void python::forward(const py::dict &what, const py::dict &tensors,
     auto tensor = value.cast<std::shared_ptr<Tensor>>();
     if (name == "lse")
       call.problem.wantLse = true;
+    else if (name == "sink")
+      call.problem.sink = true;
     else if (tensor->shape.size() > 2 && !call.problem.capturedExtents.contains(name))
       call.problem.strides[name] = stridesOf(*tensor, call.problem.layout);
     call.tensors.emplace_back(std::move(name), std::move(tensor));

@@ -1,5 +1,6 @@
 """The functions of attention: every argument, every refusal, and where results are written."""
 import mmap
+import random
 import unittest
 
 import numpy
@@ -143,6 +144,69 @@ class ScaledDotProduct(Case):
         self.assert_right(scaled_dot_product_attention(q, k, v, dtype="bf16"), attention(q, k, v)[0], "bf16")
 
 
+def philox(counter, key):
+    """Philox 4x32, 7 rounds, on arrays."""
+    low = numpy.uint64(0xFFFFFFFF)
+    counter, key = [numpy.uint64(word) for word in counter], [numpy.uint64(word) for word in key]
+    for _ in range(7):
+        a, b = counter[0] * numpy.uint64(0xD2511F53), counter[2] * numpy.uint64(0xCD9E8D57)
+        shift = numpy.uint64(32)
+        counter = [(b >> shift) ^ counter[1] ^ key[0], b & low, (a >> shift) ^ counter[3] ^ key[1], a & low]
+        key = [(key[0] + numpy.uint64(0x9E3779B9)) & low, (key[1] + numpy.uint64(0xBB67AE85)) & low]
+    return numpy.stack(numpy.broadcast_arrays(*counter))
+
+
+def dropout_bytes(shape, seed, offset):
+    """[batch, heads, seq_q, seq_kv], as docs/Modifications.md defines them."""
+    b, h, i, j = numpy.ogrid[tuple(slice(extent) for extent in shape)]
+    place = (offset + 64 * (b * shape[1] + h) + 32 * (i // 8 % 2) + j % 32).astype(numpy.uint64)
+    low = numpy.uint64(0xFFFFFFFF)
+    words = philox((place & low, place >> numpy.uint64(32), i // 32 + 0 * j, j // 32 + 0 * i), (seed & int(low), seed >> 32))
+    byte = 8 * (i // 16 % 2) + i % 8
+    word = numpy.take_along_axis(words, (byte // 4 + 0 * place.astype(int))[None], 0)[0]
+    return (word >> (8 * (byte % 4)).astype(numpy.uint64)) & numpy.uint64(255)
+
+
+class Dropout(Case):
+    def test_is_what_the_definition_says(self):
+        q, k, v = tensors()
+        seed, offset, p = 0x123456789AB, 77, 0.3
+        out, lse = flash_attn_func(q, k, v, p, rng_state=(seed, offset), return_lse=True)
+        plain, plain_lse = flash_attn_func(q, k, v, return_lse=True)
+        numpy.testing.assert_array_equal(lse, plain_lse)
+        heads = [t.astype(numpy.float64).swapaxes(1, 2) for t in (q, k, v)]
+        group = heads[0].shape[1] // heads[1].shape[1]
+        key, value = (t.repeat(group, 1) for t in heads[1:])
+        scores = heads[0] @ key.swapaxes(2, 3) / q.shape[3] ** 0.5
+        weights = numpy.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        kept = dropout_bytes(weights.shape, seed, offset) <= int((1 - p) * 255)
+        self.assert_right(out, (weights * kept / (1 - p) @ value).swapaxes(1, 2))
+        again = scaled_dot_product_attention(*(swap(t) for t in (q, k, v)), None, p, enable_gqa=True,
+                                             rng_state=(seed, offset))
+        numpy.testing.assert_array_equal(swap(again), out)
+
+    def test_seeds_come_from_the_generator(self):
+        q, k, v = tensors()
+        random.seed(5)
+        first, second = (flash_attn_func(q, k, v, 0.5) for _ in range(2))
+        self.assertTrue((first != second).any())
+        random.seed(5)
+        numpy.testing.assert_array_equal(flash_attn_func(q, k, v, 0.5), first)
+
+
+class Sink(Case):
+    def test_is_in_the_denominator(self):
+        q, k, v = tensors()
+        plain, lse = flash_attn_func(q, k, v, return_lse=True)
+        sink = numpy.linspace(-2, 3, q.shape[2]).astype(numpy.float32)
+        out, with_sink = flash_attn_func(q, k, v, sink=sink, return_lse=True)
+        expected = numpy.logaddexp(lse, sink[None, :, None])
+        numpy.testing.assert_allclose(with_sink, expected, atol=1e-4)
+        share = numpy.exp(lse - expected).swapaxes(1, 2)[..., None]
+        self.assert_right(out, plain.astype(numpy.float64) * share)
+
+
 class Refusals(Case):
     """Each is an exception that names the argument, and the way out where there is one."""
 
@@ -154,11 +218,15 @@ class Refusals(Case):
 
     def test_what_no_kernel_does(self):
         q, k, v = tensors()
-        for name, value in (("dropout_p", 0.1), ("return_attn_probs", True)):
-            self.refused(Unsupported, f"argument '{name}'", flash_attn_func, q, k, v, **{name: value})
-        square = swap(q)
-        self.refused(Unsupported, "argument 'dropout_p'", scaled_dot_product_attention, square, square, square,
-                     dropout_p=0.5)
+        self.refused(Unsupported, "argument 'return_attn_probs'", flash_attn_func, q, k, v, return_attn_probs=True)
+        for wrong in (1.0, -0.1, float("nan")):
+            self.refused(InvalidInput, "argument 'dropout_p'", flash_attn_func, q, k, v, dropout_p=wrong)
+        for wrong in (5, (1,), (1, 2, 3), "ab", (2**63, 0)):
+            self.refused(InvalidInput, "argument 'rng_state'", flash_attn_func, q, k, v, 0.1, rng_state=wrong)
+        self.refused(InvalidInput, "argument 'sink' has the shape (3,), wanted (4,)", flash_attn_func, q, k, v,
+                     sink=numpy.zeros(3, numpy.float32))
+        self.refused(InvalidInput, "argument 'sink' has elements of float64", flash_attn_func, q, k, v,
+                     sink=numpy.zeros(4))
         self.refused(InvalidInput, "say enable_gqa=True", scaled_dot_product_attention, swap(q), swap(k), swap(v))
         self.refused(Unsupported, "head-dim is 100", flash_attn_func, *tensors(dim=100))
 

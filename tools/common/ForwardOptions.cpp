@@ -183,6 +183,26 @@ static Status readSoftCap(const Options &options, ForwardProblem &problem) {
   return addShipped(problem, "soft_cap");
 }
 
+/// --dropout and --dropout-seed.
+static Status readDropout(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_dropout))
+    return options.has(OPT_dropout_seed)
+               ? Status(invalidInput("--dropout-seed says what is dropped; give --dropout P too"))
+               : Status::success();
+  Result<double> probability = options.real(OPT_dropout);
+  if (!probability.ok())
+    return probability.error();
+  problem.dropping.probability = *probability;
+  problem.dropout = *probability != 0;
+  if (!options.has(OPT_dropout_seed))
+    return Status::success();
+  Result<llvm::SmallVector<int64_t>> numbers = readList(options, OPT_dropout_seed, "dropout-seed", 2, 2);
+  if (!numbers.ok())
+    return numbers.error();
+  problem.dropping.seed = (*numbers)[0], problem.dropping.offset = (*numbers)[1];
+  return Status::success();
+}
+
 static Status readBias(const Options &options, ForwardProblem &problem) {
   if (!options.has(OPT_bias))
     return Status::success();
@@ -229,6 +249,8 @@ static Status readOwn(const Options &options, ForwardProblem &problem) {
 /// Score modifications in the order in which others apply them: cap, then what is added.
 static Status readModifications(const Options &options, ForwardProblem &problem) {
   problem.sink = options.has(OPT_sink);
+  if (Status status = readDropout(options, problem); !status.ok())
+    return status;
   if (Status status = readSoftCap(options, problem); !status.ok())
     return status;
   if (options.has(OPT_alibi))

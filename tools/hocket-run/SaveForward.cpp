@@ -3,6 +3,8 @@
 
 #include "Npy.h"
 
+#include "Verify/Attention/Dropout.h"
+
 #include "hocket/Runtime/File.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -54,6 +56,21 @@ static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::b
   return array;
 }
 
+/// The random byte of every element, whether it is seen or not.
+static Array dropoutBytes(const ForwardProblem &problem, const ForwardInputs &inputs) {
+  auto state = inputs.captured.find("dropout_state");
+  Array array{ElementType::U8, {problem.batch, problem.heads, problem.seqQ, problem.seqKv}, {}};
+  for (int64_t batch = 0; batch != problem.batch; ++batch)
+    for (int64_t head = 0; head != problem.heads; ++head) {
+      DropoutBytes bytes(problem, state == inputs.captured.end() ? std::span<const double>() : state->second,
+                         batch, head);
+      for (int64_t query = 0; query != problem.seqQ; ++query)
+        for (int64_t key = 0; key != problem.seqKv; ++key)
+          array.data.push_back(std::byte(bytes.at(query, key)));
+    }
+  return array;
+}
+
 static std::string describe(const ForwardProblem &problem) {
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -65,6 +82,12 @@ static std::string describe(const ForwardProblem &problem) {
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);
     out.attribute("sink", problem.sink);
+    if (problem.dropout)
+      out.attributeObject("dropout", [&] {
+        out.attribute("probability", problem.dropping.probability);
+        out.attribute("seed", problem.dropping.seed);
+        out.attribute("offset", problem.dropping.offset);
+      });
     out.attributeArray("modifications", [&] {
       for (const Modification &modification : problem.modifications)
         out.object([&] {
@@ -100,6 +123,9 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   }
   for (const auto &[name, bytes] : inputs.capturedBytes)
     if (Status status = write(name, asItLies(problem.tensor(name), bytes)); !status.ok())
+      return status;
+  if (problem.dropout)
+    if (Status status = write("dropout_bytes", dropoutBytes(problem, inputs)); !status.ok())
       return status;
   std::string text = describe(problem);
   return runtime::writeFile(directory + "/problem.json", std::as_bytes(std::span(text)));

@@ -7,7 +7,7 @@ namespace hocket::run {
 
 /// Writes every input and output of `problem` to `directory`, which is made if need be: q.npy, k.npy, v.npy, o.npy as
 /// [batch, sequence, heads, dim] whatever the layout, lse.npy as [batch, heads, sequence], what is captured with its own
-/// extents; bf16 as the 16-bit integers of its bits; and problem.json, which says the rest.
+/// extents, dropout_bytes.npy as [batch, heads, query, key]; bf16 as the 16-bit integers of its bits; and problem.json, which says the rest.
 Status saveForward(const std::string &directory, const attention::ForwardProblem &problem,
                    const attention::ForwardInputs &inputs,
                    const attention::ForwardOutputs &outputs);

@@ -85,6 +85,11 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
     ```
 
+    With `dropout` weights are dropped before they are multiplied with V: kept are those whose random byte
+    (`tile.random_bytes`) is at most `dropout_threshold`, and O is divided by `dropout_keep`. LSE is that of all
+    weights. `dropout_seed` and `dropout_offset` (64 bits) are added to what the tensor `dropout_state` has (i32,
+    (4): the two in halves, lower ones first), which may be empty.
+
     ```mlir
     attn.forward @capped element_type(bf16) head_dim(128) mask(causal) lse score_mod(@cap)
     attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
@@ -100,13 +105,13 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$key_lengths, UnitAttr:$dropout, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
-      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)

@@ -86,8 +86,10 @@ int64_t LayoutConversion::waveBytes() const {
   return static_cast<int64_t>(llvm::alignTo(block.row * rowPitch(), kScratchAlignment));
 }
 
+int64_t ConvertLayoutOp::getLeastWaveBytes() { return LayoutConversion(*this).waveBytes(); }
+
 int64_t ConvertLayoutOp::getScratchBytes() {
-  int64_t needed = LayoutConversion(*this).waveBytes();
+  int64_t needed = getLeastWaveBytes();
   int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
   return needed == 0 ? 0 : waves * static_cast<int64_t>(getWaveBytes().value_or(needed));
 }

@@ -109,6 +109,10 @@ def Tile_LdsScratchOpInterface : OpInterface<"LdsScratchOpInterface"> {
       Whether each wave uses a part of its own, so that ops of this kind, which follow one another in every wave, can
       have the same place.
     }], "bool", "keepsToWave", (ins), "", [{ return false; }]>,
+    InterfaceMethod<"What a wave's part must have at least, of ops that keep to their wave.", "int64_t",
+      "getLeastWaveBytes", (ins), "", [{ return 0; }]>,
+    InterfaceMethod<"Says how far apart the parts of two waves are, to ops that keep to their wave.", "void",
+      "setWaveBytesAttr", (ins "::mlir::IntegerAttr":$bytes), "", [{ (void)bytes; }]>,
     InterfaceMethod<"Its first byte; nothing before it has a place.", "std::optional<uint64_t>", "getLdsOffset">,
     InterfaceMethod<"Gives it a place.", "void", "setLdsOffsetAttr", (ins "::mlir::IntegerAttr":$offset)>,
   ];

@@ -161,6 +161,7 @@ void ReduceWavesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void ConvertLayoutOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "converted");
 }
+void RandomBytesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "bytes"); }
 void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }

@@ -190,6 +190,42 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     int64_t getScratchBytes();
+    int64_t getLeastWaveBytes();
+    bool keepsToWave() { return true; }
+  }];
+}
+
+def Tile_RandomBytesOp : Tile_Op<"random_bytes", [NamedResults, Pure, Tile_LdsScratchOpInterface]> {
+  let summary = "the random bytes of dropout at the places of a fragment";
+  let description = [{
+    A byte for each element, a function of the two numbers and of where it stands alone: `row` and `column` are the
+    memory row and column of the fragment's first element, multiples of 32. They are those of Composable Kernel's
+    dropout, so that what drops elements by them agrees with it bit for bit (docs/Modifications.md has the
+    definition): Philox 4x32 with 7 rounds, keyed by `seed`, gives 16 bytes for 16 rows of a column in a block of
+    32 x 32, and `offset`, with 64 added for each head before, tells heads apart.
+
+    Each lane computes once for a block; the bytes pass through LDS, of each wave through a part of its own, as
+    those of `tile.convert_layout` do.
+
+    ```mlir
+    tile.kernel @bytes(%seed: i64, %offset: i64, %out: !tile.view<?x?xi8>) target("gfx950") waves(1) {
+      %zero = arith.constant 0 : i32
+      %bytes = tile.random_bytes %seed, %offset at_element(%zero, %zero) : !tile.frag<64x32xi8, acc>
+      tile.store %bytes, %out[%zero, %zero] : !tile.frag<64x32xi8, acc>, !tile.view<?x?xi8>
+    }
+    ```
+  }];
+  let arguments = (ins I64:$seed, I64:$offset, I32:$row, I32:$column,
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $seed `,` $offset `at_element` `(` $row `,` $column `)` (`at` `(` $lds_offset^ `by` $wave_bytes `)`)?
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getScratchBytes();
+    int64_t getLeastWaveBytes();
     bool keepsToWave() { return true; }
   }];
 }

@@ -5,7 +5,6 @@
 // accesses hit with the fewest bank conflicts.
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentPut.h"
-#include "Tile/IR/LayoutConversion.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WaveExchange.h"
@@ -127,12 +126,14 @@ static LogicalResult verifyDisjoint(SmallVector<Extent> extents) {
 /// Ops whose waves keep to parts of their own get parts of the same size, or none.
 static void agreeOnParts(KernelOp kernel) {
   int64_t largest = 0;
-  auto unplaced = [](ConvertLayoutOp op) { return !op.getLdsOffset() && op.getScratchBytes() != 0; };
-  kernel.walk([&](ConvertLayoutOp op) {
+  auto unplaced = [](LdsScratchOpInterface op) {
+    return op.keepsToWave() && !op.getLdsOffset() && op.getScratchBytes() != 0;
+  };
+  kernel.walk([&](LdsScratchOpInterface op) {
     if (unplaced(op))
-      largest = std::max(largest, LayoutConversion(op).waveBytes());
+      largest = std::max(largest, op.getLeastWaveBytes());
   });
-  kernel.walk([&](ConvertLayoutOp op) {
+  kernel.walk([&](LdsScratchOpInterface op) {
     if (unplaced(op))
       op.setWaveBytesAttr(Builder(kernel.getContext()).getI64IntegerAttr(largest));
   });
@@ -213,7 +214,7 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     if (auto op = dyn_cast<LdsScratchOpInterface>(extent.owner))
       diagnostic.attachNote(op.getLoc())
           << "this exchange takes " << op.getScratchBytes() << " bytes; "
-          << (op.keepsToWave() ? "convert smaller fragments, or have fewer waves"
+          << (op.keepsToWave() ? "use smaller fragments, or fewer waves"
                                : "combine fewer numbers at once");
   return diagnostic;
 }

@@ -61,11 +61,13 @@ struct ForwardSemantics {
   bool fastScale = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
+  /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).
+  bool dropout = false;
   /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
   std::vector<Modification> modifications;
   SequenceLists lists;
 
-  bool isModified() const { return sink || !modifications.empty(); }
+  bool isModified() const { return sink || dropout || !modifications.empty(); }
   /// "d128_bf16_causal", "d192x128_fp16_none_alibi": how kernels for it are called.
   std::string kernelSuffix() const;
   bool operator==(const ForwardSemantics &) const = default;
@@ -130,7 +132,21 @@ struct ForwardTuning {
   bool operator==(const ForwardTuning &) const = default;
 };
 
+/// What is dropped, of a problem with `dropout`. A weight is kept if the byte of its place (docs/Modifications.md) is at
+/// most `threshold()`, and O divided by 1 - `probability`: Composable Kernel's dropout, bit for bit.
+struct Dropout {
+  double probability = 0; ///< of dropping, from 0 to less than 1
+  int64_t seed = 0, offset = 0;
+  /// What is in the tensor "dropout_state", int32 [4], the halves of a seed and of an offset, lower ones first, is
+  /// added to the two above: so that one launch serves many calls.
+  bool inMemory = false;
+
+  int64_t threshold() const;
+  bool operator==(const Dropout &) const = default;
+};
+
 struct ForwardProblem : ForwardSemantics, Geometry {
+  Dropout dropping; ///< what `dropout` asks for
   std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
   /// Variables that modifications name: "soft_cap". Whole numbers can be captured as integers.
   std::map<std::string, double, std::less<>> numbers;
@@ -141,8 +157,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
 
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and
-  /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", lists of sequences, and what
-  /// modifications capture, if there are any.
+  /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", lists of sequences,
+  /// and what modifications capture, if there are any.
   std::vector<manifest::TensorSpec> tensors() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;

@@ -86,7 +86,7 @@ struct KernelEntry {
   int64_t headDimMultiple = 0, headDimMax = 0;
   std::vector<Visibility> masks;
   FlagChoices flags;
-  bool modifications = false;  ///< whether it takes them, and a sink; its variants have none
+  bool modifications = false;  ///< whether it takes them, a sink and dropout; its variants have none
   int64_t maxSequence = 0;     ///< of seqQ and of seqKv
   int64_t strideMultiple = 1;  ///< every stride must be a multiple of it, elements
   KernelTuning tuning;         ///< how it is made

@@ -13,6 +13,7 @@
 #include "Forward.h"
 
 #include "Combine.h"
+#include "Dropout.h"
 #include "KernelFrame.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
@@ -59,6 +60,8 @@ private:
   Value endOfKeys(const WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
+  Value numberOf(Value t);
+  Value firstKeyOf(Value number);
   SmallVector<Value> maskStep(Value raw, Value t);
   Value ring(Value view, int64_t columns, ValueRange indices);
   void fetchSteps(Value t);
@@ -84,6 +87,7 @@ private:
 
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
+  std::optional<Dropout> dropout;
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
@@ -153,6 +157,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.addScalar(f32, "scale");
   if (isSplit())
     frame.addScalar(builder.getI32Type(), "num_splits");
+  if (op.getDropout())
+    addDropoutArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
   sequences.addArguments(frame);
@@ -179,6 +185,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   lse = frame.argument(isSplit() ? "partial_lse" : "lse");
   scale = frame.argument("scale"), splits = frame.argument("num_splits");
   sink = frame.argument("sink");
+  if (op.getDropout())
+    dropout.emplace(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -225,6 +233,8 @@ Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
+  if (dropout)
+    dropout->prepare(builder, q, work.batch, work.head);
   place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
   if (sequences.hasOwnLengths())
     place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
@@ -274,7 +284,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
              visibility.laterRowsSeeMore() || !maskMods.empty());
   enterSequence(work);
   Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
-  bool isModified = !scoreMods.empty() || !maskMods.empty();
+  bool isModified = dropout || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
     count = visitModified(work);
@@ -324,21 +334,29 @@ void ForwardExpansion::fetchSteps(Value t) {
     });
 }
 
+/// How many tiles lie before that which is visited as number `t`.
+Value ForwardExpansion::numberOf(Value t) {
+  if (!visited.jump)
+    return t;
+  Value isBehind = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
+  Value none = builder.constant(int64_t(0));
+  return arith::AddIOp::create(
+      builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
+}
+
+/// The first key of the tile before which there are `number`.
+Value ForwardExpansion::firstKeyOf(Value number) {
+  Value before = arith::MulIOp::create(builder, number, builder.constant(shape.kvTile));
+  return arith::AddIOp::create(builder, place.key, before);
+}
+
 /// The scores of tile `t`, modified, and masked last.
 SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
   if (scoreMods.empty() && maskMods.empty())
     return {visibility.mask(builder, raw, t)};
-  Value number = t;
-  if (visited.jump) {
-    Value isBehind =
-        arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
-    Value none = builder.constant(int64_t(0));
-    number = arith::AddIOp::create(
-        builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
-  }
-  Value before = arith::MulIOp::create(builder, number, builder.constant(shape.kvTile));
+  Value number = numberOf(t);
   ScorePlace here = place;
-  here.key = arith::AddIOp::create(builder, place.key, before);
+  here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
   for (const auto &program : scoreMods) {
     scores = program->modify(builder, scores, factor, here);
@@ -369,7 +387,12 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   Value scores = builder.step("mask", [&] { return maskStep(raw, t); })[0];
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
-  Softmax::Weights weights = softmax->weightSteps(builder, settled);
+  auto drop = [&](Value weights, int64_t firstKey) {
+    Value key = arith::AddIOp::create(builder, firstKeyOf(numberOf(t)), builder.constant(firstKey));
+    return dropout->keep(builder, weights, place.row, key);
+  };
+  Softmax::Weights weights =
+      softmax->weightSteps(builder, settled, dropout ? Softmax::Drop(drop) : Softmax::Drop());
   Value rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
     return {tile::RescaleOp::create(builder, TypeRange(output.getType()), ValueRange(output),
                                     settled.factor, settled.moved)
@@ -417,7 +440,9 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
                                   IntegerAttr());
     sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
   }
-  Value output = tile::NormalizeOp::create(builder, loop.getResult(0), sum);
+  // Of all weights; LSE is theirs, too.
+  Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
+  Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
   tile::StoreOp::create(builder, output, o, work.outputBatch, work.row, work.head);
   if (lse)
     tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum, ofSink), lse,

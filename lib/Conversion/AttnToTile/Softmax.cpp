@@ -158,7 +158,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
 
 /// The weights of `rows` keys of a tile, packed, and their sums.
 SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64_t firstRow,
-                                  int64_t rows, Value reference, ValueRange sumsBefore) {
+                                  int64_t rows, Value reference, ValueRange sumsBefore, Drop drop) {
   Type part = builder.frag(rows, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Type packedPart = builder.frag(rows, kWaveRows, options.element, FragLayout::RhsAcc);
   Value wide =
@@ -167,19 +167,21 @@ SmallVector<Value> Softmax::weigh(ExpansionBuilder &builder, Value scores, int64
   SmallVector<Value> results = {packed, tile::RowSumOp::create(builder, packed, sumsBefore[0])};
   if (options.exactSum)
     results.push_back(tile::RowSumOp::create(builder, wide, sumsBefore[1]));
+  if (drop)
+    results[0] = tile::PackOp::create(builder, packedPart, drop(wide, firstRow));
   return results;
 }
 
-Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled) {
+Softmax::Weights Softmax::weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop) {
   int64_t firstRows = llvm::alignTo(options.kvTile / 2, kKeyBlock);
   ValueRange head = builder.step("head", [&] {
-    return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums);
+    return weigh(builder, settled.scores, 0, firstRows, settled.reference, settled.sums, drop);
   });
   ValueRange tail = builder.step("tail", [&]() -> SmallVector<Value> {
     if (firstRows == options.kvTile)
       return head;
     SmallVector<Value> both = weigh(builder, settled.scores, firstRows, options.kvTile - firstRows,
-                                    settled.reference, head.drop_front());
+                                    settled.reference, head.drop_front(), drop);
     SmallVector<Value> halves = {head[0], both[0]};
     Type whole = builder.frag(options.kvTile, kWaveRows, options.element, FragLayout::RhsAcc);
     both[0] = tile::ConcatOp::create(builder, whole, halves);

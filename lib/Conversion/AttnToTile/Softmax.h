@@ -52,8 +52,10 @@ public:
   /// The steps that make a tile's weights, in two halves, so that a schedule can put work between
   /// them. O is divided by the sum of the weights as they are multiplied with V: what rounding does
   /// to them cancels in the quotient, also where one key has nearly all the weight. LSE is the
-  /// logarithm of what was not rounded.
-  Weights weightSteps(ExpansionBuilder &builder, const Settled &settled);
+  /// logarithm of what was not rounded. `drop(weights, firstKey)`, if given, is what V is multiplied with of the
+  /// weights (f32) of some keys, number `firstKey` of the tile and those behind; sums are those of all.
+  using Drop = llvm::function_ref<mlir::Value(mlir::Value weights, int64_t firstKey)>;
+  Weights weightSteps(ExpansionBuilder &builder, const Settled &settled, Drop drop);
   /// The sum of a row's weights, from what the loop ends with.
   mlir::Value total(ExpansionBuilder &builder, mlir::ValueRange state);
   /// What a row's weights count from, in log2 units.
@@ -85,7 +87,7 @@ protected:
 private:
   llvm::SmallVector<mlir::Value> weigh(ExpansionBuilder &builder, mlir::Value scores,
                                        int64_t firstRow, int64_t rows, mlir::Value reference,
-                                       mlir::ValueRange sumsBefore);
+                                       mlir::ValueRange sumsBefore, Drop drop);
 };
 
 } // namespace hocket

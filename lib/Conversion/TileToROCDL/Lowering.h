@@ -111,6 +111,8 @@ void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateReduceWavesPatterns(const mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns, LoweringState &state);
+void populateRandomBytesPatterns(const mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateConvertLayoutPatterns(const mlir::TypeConverter &converter,
                                    mlir::RewritePatternSet &patterns, LoweringState &state);
 

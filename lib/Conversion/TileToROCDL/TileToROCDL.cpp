@@ -154,6 +154,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateReducePatterns(converter, patterns, state);
     populateReduceWavesPatterns(converter, patterns, state);
     populateConvertLayoutPatterns(converter, patterns, state);
+    populateRandomBytesPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,

@@ -245,7 +245,7 @@ static bool isOwn(std::string_view name) {
 static void generateCaptured(const ForwardProblem &problem, uint64_t seed, ForwardInputs &inputs) {
   uint64_t stream = StreamCaptured;
   for (const manifest::TensorSpec &tensor : problem.tensors()) {
-    if (isOwn(tensor.name))
+    if (isOwn(tensor.name) || !tensor.wanted)
       continue;
     Generator generator(seed, stream++);
     std::vector<double> &numbers = inputs.captured[tensor.name];

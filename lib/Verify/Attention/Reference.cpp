@@ -5,6 +5,7 @@
 // row.
 #include "Verify/Attention/Reference.h"
 
+#include "Verify/Attention/Dropout.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/DenseProduct.h"
 #include "Verify/Parallel.h"
@@ -67,6 +68,7 @@ private:
   void loadKeys(int64_t kvRow, int64_t count);
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
+  void drop(std::span<double> weights, int64_t row, int64_t key) const;
   double scoreOf(double product, int64_t row, int64_t key) const;
   void store(const RowBlock &block);
   int64_t position(const RowBlock &block, int64_t r) const {
@@ -83,6 +85,7 @@ private:
   int64_t batch = 0, head = 0;
   Lengths lengths; ///< of the sequence
   std::vector<double> q, keys, values, scores, sums, maxima, totals;
+  std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
 };
 } // namespace
 
@@ -157,6 +160,15 @@ void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count)
   }
   maxima[r] = maximum;
   totals[r] = total;
+  drop({at + begin, at + end}, row, key + begin);
+}
+
+/// Zeros and makes up for weights of `row` that are dropped, of the keys from `key` on; what they are divided by
+/// is the total of all.
+void BlockWorker::drop(std::span<double> weights, int64_t row, int64_t key) const {
+  if (bytes)
+    for (double &weight : weights)
+      weight *= bytes->factor(row, key++);
 }
 
 void BlockWorker::softmax(const RowBlock &block, int64_t key, int64_t count) {
@@ -179,6 +191,10 @@ void BlockWorker::run(const RowBlock &block) {
   head = block.place.head;
   lengths = numbers.of(batch);
   loadQueries(block);
+  if (problem.dropout) {
+    auto state = inputs.captured.find("dropout_state");
+    bytes.emplace(problem, state == inputs.captured.end() ? std::span<const double>() : state->second, batch, head);
+  }
   int64_t kvHead = head / (problem.heads / problem.kvHeads);
   int64_t kvBase = numbers.firstKey(batch, kvHead);
   // Rows are ascending, and so are both ends of what they see.

@@ -75,3 +75,27 @@ attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %n: i32) {
   attn.yield %seen : i1
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Weights are summed, then dropped, then packed for the product. What O is divided by is the share that is kept.
+// CHECK-LABEL: tile.kernel @dropped
+// CHECK-SAME: %dropout_state: !tile.view<?xi32> {tile.bind = "dropout_state", tile.sizes = ["dropout_words"], tile.strides = []}
+// CHECK-SAME: %dropout_threshold: i32 {tile.bind = "dropout_threshold"}, %dropout_keep: f32
+// CHECK-SAME: %dropout_seed: i64 {tile.bind = "dropout_seed"}
+// CHECK-COUNT-4: tile.load %dropout_state[
+// CHECK: %[[COUNTERS:.*]] = arith.constant 64 : i64
+// CHECK: arith.muli %{{.*}}, %[[COUNTERS]] : i64
+// CHECK: tile.step @head
+// CHECK: %[[WEIGHTS:.*]] = tile.exp2
+// CHECK: tile.row_sum
+// CHECK: %[[BYTES:.*]] = tile.random_bytes %{{.*}}, %{{.*}} at_element(%wave_row, %{{.*}}) : <32x32xi8, acc>
+// CHECK: %[[LEFT:.*]] = tile.map(%{{.*}} = %[[WEIGHTS]] : !tile.frag<32x32xf32, acc>, %{{.*}} = %[[BYTES]]
+// CHECK: arith.cmpi ule
+// CHECK: tile.pack %[[LEFT]]
+// CHECK: tile.step @tail
+// CHECK: tile.random_bytes
+// CHECK: %[[SHARE:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.rows<32xf32>, %{{.*}} = %dropout_keep : f32)
+// CHECK: tile.normalize %{{.*}} by %[[SHARE]]
+attn.forward @dropped element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) dropout
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

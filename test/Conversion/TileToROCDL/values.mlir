@@ -141,3 +141,20 @@ tile.kernel @looks_up(%v: !tile.view<?x?xbf16>, %head: i32) target("gfx950") wav
   }
   %y = tile.gather %v[%head, %i] : <?x?xbf16>, i32, !tile.frag<32x32xi32, acc> -> !tile.frag<32x32xf32, acc>
 }
+
+// -----
+
+// Philox once in a lane for each block of 32 x 32, and its bytes by way of the wave's part of LDS.
+// CHECK-LABEL: llvm.func @random
+// CHECK: arith.shrui %{{.*}}, %c5_i32
+// CHECK-COUNT-14: arith.muli %{{.*}} : i64
+// CHECK-NOT: arith.muli %{{.*}} : i64
+// CHECK: llvm.fence syncscope("wavefront") acq_rel
+// CHECK: llvm.store %{{.*}} : vector<4xi32>, !llvm.ptr<3>
+// CHECK: llvm.fence syncscope("wavefront") acq_rel
+// CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<3> -> i8
+// CHECK-COUNT-14: arith.muli %{{.*}} : i64
+// CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<3> -> i8
+tile.kernel @random(%seed: i64, %offset: i64, %i: i32, %j: i32) target("gfx950") waves(1) {
+  %x = tile.random_bytes %seed, %offset at_element(%i, %j) at(0 by 1056) : !tile.frag<64x32xi8, acc>
+}

@@ -98,6 +98,14 @@ tile.kernel @across_waves() target("gfx950") waves(8) {
   %row_sums = tile.reduce_waves sum %zero along(%j) : !tile.rows<64xf32>
 }
 
+// CHECK: tile.kernel @bytes
+// CHECK: tile.random_bytes %seed, %offset at_element(%{{.*}}, %{{.*}}) : <64x32xi8, acc>
+tile.kernel @bytes(%seed: i64, %offset: i64, %out: !tile.view<?x?xi8>) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %bytes = tile.random_bytes %seed, %offset at_element(%zero, %zero) : !tile.frag<64x32xi8, acc>
+  tile.store %bytes, %out[%zero, %zero] : !tile.frag<64x32xi8, acc>, !tile.view<?x?xi8>
+}
+
 // CHECK: tile.kernel @square
 // CHECK: %[[LHS:.*]] = tile.convert_layout %{{.*}} : !tile.frag<32x32xbf16, lines> -> !tile.frag<32x32xbf16, lhs>
 // CHECK: tile.convert_layout %{{.*}} : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>

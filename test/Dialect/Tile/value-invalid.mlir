@@ -406,6 +406,27 @@ tile.kernel @converted_rows_to_columns() target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @random_words(%n: i64, %i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{gives numbers of 'i32', expected i8}}
+  %x = tile.random_bytes %n, %n at_element(%i, %i) : !tile.frag<32x32xi32, acc>
+}
+
+// -----
+
+tile.kernel @random_lines(%n: i64, %i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{gives '!tile.frag<32x64xi8, lines>', which is not made of blocks of 32 x 32; use layout 'acc', and 'tile.convert_layout' for others}}
+  %x = tile.random_bytes %n, %n at_element(%i, %i) : !tile.frag<32x64xi8, lines>
+}
+
+// -----
+
+tile.kernel @random_in_too_little(%n: i64, %i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{at(8 by 1056), expected multiples of 16, from 0 and by 1056 or more}}
+  %x = tile.random_bytes %n, %n at_element(%i, %i) at(8 by 1056) : !tile.frag<32x32xi8, acc>
+}
+
+// -----
+
 tile.kernel @converted_in_too_little() target("gfx950") waves(1) {
   %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
   // expected-error @below {{at(0 by 4096), expected multiples of 16, from 0 and by 4608 or more}}

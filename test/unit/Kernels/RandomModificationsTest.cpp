@@ -181,6 +181,12 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
   problem.visibility = draw.oneIn(3) ? Visibility::causal() : Visibility();
   problem.wantLse = draw.oneIn(2);
   problem.sink = draw.oneIn(4);
+  problem.dropout = draw.oneIn(4);
+  if (problem.dropout)
+    problem.dropping = {.probability = static_cast<double>(draw.between(1, 90)) / 100,
+                        .seed = draw.between(-1000, int64_t(1) << 40),
+                        .offset = draw.between(0, int64_t(1) << 34),
+                        .inMemory = draw.oneIn(2)};
   if (draw.oneIn(4))
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
   if (!problem.sink && draw.oneIn(6))

@@ -149,7 +149,7 @@ tile.kernel @exchanges_too_much() target("gfx950") waves(16) {
 // expected-error @below {{needs 1056768 bytes of LDS, gfx950 has 163840}}
 tile.kernel @conversions_too_large() target("gfx950") waves(16) {
   %x = tile.fill 0.0 : !tile.frag<512x32xf32, acc>
-  // expected-note @below {{this exchange takes 1056768 bytes; convert smaller fragments, or have fewer waves}}
+  // expected-note @below {{this exchange takes 1056768 bytes; use smaller fragments, or fewer waves}}
   %y = tile.convert_layout %x : !tile.frag<512x32xf32, acc> -> !tile.frag<32x512xf32, lines(8)>
 }
 

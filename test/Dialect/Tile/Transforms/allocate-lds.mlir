@@ -105,7 +105,7 @@ tile.kernel @exchanges(%s: f32) target("gfx950") waves(4) {
 // Conversions share a place, as large as the largest needs, a part for each wave; those within a lane need none. What is
 // placed by hand stays.
 // CHECK-LABEL: tile.kernel @conversions
-tile.kernel @conversions() target("gfx950") waves(4) {
+tile.kernel @conversions(%n: i64, %i: i32) target("gfx950") waves(4) {
   %x = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
   %r = tile.fill 0.0 : !tile.rows<32xf32>
   // CHECK: tile.convert_layout %{{.*}} at(34816 by 8704) : !tile.frag<64x32xf32, acc> -> !tile.frag<32x64xf32, lines>
@@ -114,6 +114,8 @@ tile.kernel @conversions() target("gfx950") waves(4) {
   %b = tile.convert_layout %x : !tile.frag<64x32xf32, acc> -> !tile.frag<32x64xf32, lhs>
   // CHECK: tile.convert_layout %{{[^ ]*}} : !tile.frag<64x32xf32, acc> -> !tile.frag<64x32xf32, rhs_acc>
   %c = tile.convert_layout %x : !tile.frag<64x32xf32, acc> -> !tile.frag<64x32xf32, rhs_acc>
+  // CHECK: tile.random_bytes %n, %n at_element(%i, %i) at(34816 by 8704)
+  %bytes = tile.random_bytes %n, %n at_element(%i, %i) : !tile.frag<64x32xi8, acc>
   // CHECK: tile.reduce_waves sum %{{.*}} at(69632)
   %s = tile.reduce_waves sum %r : !tile.rows<32xf32>
   // CHECK: tile.convert_layout %{{.*}} at(0 by 8704)

@@ -1,0 +1,85 @@
+// Dropout.
+#include "Dropout.h"
+
+using namespace mlir;
+using namespace hocket;
+
+/// Numbers of Philox's counter that a head takes: one for each lane of a wave.
+static constexpr int64_t kCountersOfHead = 64;
+
+void hocket::addDropoutArguments(KernelFrame &frame) {
+  MLIRContext *context = frame.context();
+  Type i32 = IntegerType::get(context, 32), i64 = IntegerType::get(context, 64);
+  frame.addScalar(i32, "dropout_threshold");
+  frame.addScalar(Float32Type::get(context), "dropout_keep");
+  frame.addScalar(i64, "dropout_seed");
+  frame.addScalar(i64, "dropout_offset");
+  frame.addTensor(tile::ViewType::get(context, {ShapedType::kDynamic}, i32),
+                  {"dropout_state", {}, {"dropout_words"}});
+}
+
+Dropout::Dropout(const KernelFrame &frame)
+    : threshold(frame.argument("dropout_threshold")), share(frame.argument("dropout_keep")),
+      seed(frame.argument("dropout_seed")), offset(frame.argument("dropout_offset")),
+      state(frame.argument("dropout_state")) {}
+
+/// Two halves of `state`, from number `first` on, lower one first.
+static Value wideNumber(ExpansionBuilder &builder, Value state, int64_t first) {
+  Type i64 = builder.getI64Type();
+  auto half = [&](int64_t index) -> Value {
+    Value place = builder.constant(index);
+    Value word = tile::LoadOp::create(builder, builder.getI32Type(), state, ValueRange(place), IntegerAttr());
+    return arith::ExtUIOp::create(builder, i64, word);
+  };
+  Value low = half(first), high = half(first + 1);
+  Value bits = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(32));
+  return arith::OrIOp::create(builder, low, arith::ShLIOp::create(builder, high, bits));
+}
+
+void Dropout::prepare(ExpansionBuilder &builder, Value q, Value batch, Value head) {
+  Type i64 = builder.getI64Type();
+  auto wide = [&](Value number) -> Value { return arith::ExtUIOp::create(builder, i64, number); };
+  seed = arith::AddIOp::create(builder, seed, wideNumber(builder, state, 0));
+  offset = arith::AddIOp::create(builder, offset, wideNumber(builder, state, 2));
+  Value heads = wide(tile::DimOp::create(builder, q, 2));
+  Value before = arith::MulIOp::create(builder, wide(batch), heads);
+  Value number = arith::AddIOp::create(builder, before, wide(head));
+  Value counters = arith::ConstantOp::create(builder, builder.getI64IntegerAttr(kCountersOfHead));
+  offset = arith::AddIOp::create(builder, offset, arith::MulIOp::create(builder, number, counters));
+}
+
+Value Dropout::keep(ExpansionBuilder &builder, Value weights, Value row, Value key) const {
+  auto type = cast<tile::FragType>(weights.getType());
+  Type bytesType = tile::FragType::get(builder.getContext(), type.getShape(), builder.getI8Type(),
+                                       type.getRegisterLayout());
+  Value bytes =
+      tile::RandomBytesOp::create(builder, bytesType, seed, offset, row, key, IntegerAttr(), IntegerAttr());
+  Value inputs[] = {weights, bytes, threshold};
+  auto map = tile::MapOp::create(builder, TypeRange(type), inputs, Value(), Value(), Value(),
+                                 /*coordinates=*/false);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  for (Type element : {Type(builder.getF32Type()), Type(builder.getI8Type()), Type(builder.getI32Type())})
+    block.addArgument(element, builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), block.getArgument(1));
+  Value kept =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, byte, block.getArgument(2));
+  Value left = arith::SelectOp::create(builder, kept, block.getArgument(0), builder.constant(0.0f));
+  tile::YieldOp::create(builder, ValueRange(left));
+  return map.getResult(0);
+}
+
+Value Dropout::shareOf(ExpansionBuilder &builder, Value sum) const {
+  Value inputs[] = {sum, share};
+  auto map = tile::MapOp::create(builder, TypeRange(sum.getType()), inputs, Value(), Value(), Value(),
+                                 /*coordinates=*/false);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  for (unsigned index = 0; index != 2; ++index)
+    block.addArgument(builder.getF32Type(), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  Value product = arith::MulFOp::create(builder, block.getArgument(0), block.getArgument(1));
+  tile::YieldOp::create(builder, ValueRange(product));
+  return map.getResult(0);
+}
