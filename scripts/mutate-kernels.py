@@ -50,11 +50,12 @@ SMALL_HEADS_CAUSAL = SMALL_HEADS + """ 300x300 700x700 700x764 700x732 128x135 3
 ANY_HEAD = "40x300 130x250,heads=2,kv-heads=1,data=rising 128x128 97x128 100x60 300x200"
 SPLIT_W4 = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x1000 300x300 100x60,batch=2,num-splits=7
     65x1000,num-splits=2,data=rising"""
-# Sequences of lengths of their own: loops of every length in one launch, empty ones, and what lies behind an end. A
-# list is an option of its own; its commas are written "+".
-PACKED_W4 = """40x300,seqlens-q=40+0+129+64+1+128+33,seqlens-kv=300+7+64+0+1+192+97
+# Sequences of lengths of their own, in rooms of their own: loops of every length in one launch, empty ones, and what
+# lies behind an end. A list is an option of its own; its commas are written "+".
+PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+0/9+1+192+97
     1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
-    1x1,seqlens-q=33+97+225,seqlens-kv=256+320+512 1x1,seqlens-q=256+128,seqlens-kv=270+135,data=rising"""
+    1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
+    1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"

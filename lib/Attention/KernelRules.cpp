@@ -39,6 +39,7 @@ public:
       checkFlag(flag);
     checkModifications();
     checkLists();
+    checkGroupRows();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
@@ -103,13 +104,22 @@ private:
     problem.capturedExtents.clear();
   }
 
-  /// Slices are of sequences that are all alike.
+  /// Random bytes are made for rows of one head.
+  void checkGroupRows() {
+    if (!entry.tuning.groupRows || !problem.dropout)
+      return;
+    fail("dropout", "there", "none");
+    problem.dropout = false;
+    problem.dropping = {};
+  }
+
+  /// What combines slices knows of rows what the tensors say.
   void checkLists() {
-    if (!problem.lists.any() || entry.role == KernelRole::Whole)
+    if (!(problem.lists.packedQ || problem.lists.usedQ) || entry.role == KernelRole::Whole)
       return;
     repairable = false;
     fail("num-splits", std::to_string(problem.tuning.numSplits),
-         "1 with sequences that have lengths of their own");
+         "1 with queries that are packed or have lengths of their own");
   }
 
   /// Whole kernels split nothing, the others nothing else.

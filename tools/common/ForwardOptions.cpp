@@ -342,8 +342,9 @@ static Result<std::optional<CompileOptions>> readCompileOptions(const Options &o
   }
   if (options.has(OPT_block_order))
     result.blockOrder = options.string(OPT_block_order);
+  result.groupRows = options.has(OPT_group_rows);
   result.target = architecture(options);
-  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder;
+  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder || result.groupRows;
   return any ? std::optional(result) : std::nullopt;
 }
 
@@ -355,6 +356,7 @@ static Status checkKernelOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
         std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
     if (options.has(id) && options.has(OPT_code_object))
       return invalidInput("--" + std::string(name) +
@@ -372,6 +374,7 @@ Status run::checkCompareOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
         std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})
     if (options.has(id))

@@ -61,6 +61,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks of rows with most
     visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
+    With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
+    of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
+    That is for few queries (decoding); nothing but the order of work is different.
+
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
     its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
@@ -105,7 +109,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, UnitAttr:$dropout, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$key_lengths, UnitAttr:$dropout, UnitAttr:$group_rows, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
@@ -113,7 +117,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths
+      | `key_lengths` $key_lengths | `group_rows` $group_rows
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
   }];

@@ -37,6 +37,10 @@ struct BufferNeed {
   uint64_t bytes = 0; ///< at least; 0: not needed
 };
 
+/// Whether kernels read all that the problem gives beside Q, K and V: a sink, lists, what is captured. One that knows
+/// nothing of such a tensor would compute something else. InvalidInput names the tensor.
+Status checkInputs(std::span<const PlannedLaunch> launches, const ForwardProblem &problem);
+
 class ForwardPlan {
 public:
   /// A plan of `launches`, in this order, all on one stream; what one leaves in the workspace the

@@ -38,6 +38,10 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has a sink and is split, which would count the sink in each slice; "
                                "compute it with one slice";
+  if (op.getGroupRows() && op.getDropout())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in "
+                               "which rows are heads; remove one of them";
   for (auto [name, dim] : op.getHeadDims())
     if (dim % kHeadUnit != 0 || dim > kMaxHead)
       return op.emitOpError() << name << "(" << dim << ") of '" << op.getSymName()

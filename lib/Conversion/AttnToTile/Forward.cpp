@@ -43,7 +43,9 @@ public:
       : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
         element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
         depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)),
-        visibility(withoutWindow(op), shape.waves * kWaveRows), sequences(op), frame(op.getContext()),
+        visibility(withoutWindow(op),
+                   WorkPartition::queriesOfBlock(shape.waves, op.getGroupRows()), op.getGroupRows()),
+        sequences(op), frame(op.getContext()),
         softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse(),
                                                     op.getScoreMods().has_value()})) {}
 
@@ -91,6 +93,8 @@ private:
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
+  Value waveQuery;
+  int64_t waveQueries = 0;
   Value lastQuery, lastKey;
   VisitedTiles visited;
 };
@@ -111,7 +115,8 @@ void ForwardExpansion::findModifications() {
     if (symbols)
       for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
         programs.push_back(std::make_unique<ModificationProgram>(
-            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, sequences.hasOwnLengths()));
+            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, sequences.hasOwnLengths(),
+            op.getGroupRows()));
   };
   find(op.getScoreMods(), scoreMods);
   find(op.getMaskMods(), maskMods);
@@ -121,7 +126,8 @@ void ForwardExpansion::findModifications() {
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
     maskMods.push_back(
-        std::make_unique<ModificationProgram>(mask, scores, sequences.hasOwnLengths()));
+        std::make_unique<ModificationProgram>(mask, scores, sequences.hasOwnLengths(),
+                                              op.getGroupRows()));
     mask.erase();
   }
   for (const auto &program : maskMods)
@@ -162,6 +168,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
   sequences.addArguments(frame);
+  if (op.getGroupRows())
+    frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       if (failed(program->addArguments(frame)))
@@ -235,7 +243,8 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
-  place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
+  place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0))};
+  waveQuery = work.row, waveQueries = work.waveQueries();
   if (sequences.hasOwnLengths())
     place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
@@ -280,10 +289,14 @@ void ForwardExpansion::enterSequence(WorkPartition &work) {
 /// Everything in front of the loop; returns how many tiles it visits.
 Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
-  work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
-             visibility.laterRowsSeeMore() || !maskMods.empty());
+  bool laterRowsSeeMore = visibility.laterRowsSeeMore() || !maskMods.empty();
+  if (op.getGroupRows())
+    work.placeGroups(builder, frame.argument("group_grid"), q, k, laterRowsSeeMore);
+  else
+    work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
+               laterRowsSeeMore);
   enterSequence(work);
-  Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
+  Value kvHead = work.kvHead(builder, q, k);
   bool isModified = dropout || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
@@ -299,7 +312,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   query = softmax->prepareQuery(builder, scale, [&] {
     Type operand = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
     return withoutPadding(
-        tile::LoadOp::create(builder, operand, q, work.batch, work.row, work.head));
+        work.load(builder, operand, q));
   });
   if (!isSplit() && !isModified)
     visibility.measure(builder, q, k);
@@ -367,7 +380,7 @@ SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
     return {scores};
   Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
   PositionBox tile =
-      box(place.row, kWaveRows, here.key, arith::MinSIOp::create(builder, last, lastKey));
+      box(waveQuery, waveQueries, here.key, arith::MinSIOp::create(builder, last, lastKey));
   for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds))
     scores = program->hide(builder, scores, bounds.isCut(builder, tile), here);
   return {scores};
@@ -436,17 +449,15 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
   Value sum = softmax->total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {
-    ofSink = tile::LoadOp::create(builder, builder.getF32Type(), sink, ValueRange(work.head),
-                                  IntegerAttr());
+    ofSink = work.loadOfHeads(builder, sink);
     sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
   Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
-  tile::StoreOp::create(builder, output, o, work.outputBatch, work.row, work.head);
+  work.store(builder, output, o);
   if (lse)
-    tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum, ofSink), lse,
-                              work.outputBatch, work.head, work.row);
+    work.storeLse(builder, softmax->logSumExp(builder, state, sum, ofSink), lse);
   tile::ReturnOp::create(builder);
 }
 
@@ -456,7 +467,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::expand() {
   if (failed(kernel))
     return failure();
   WorkPartition work(
-      {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)},
+      {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds),
+       op.getGroupRows()},
       splits);
   Value count = prepare(work);
   finish(createLoop(count), work);

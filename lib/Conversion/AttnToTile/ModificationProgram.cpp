@@ -36,8 +36,9 @@ static void removeBranches(Operation *op) {
   }
 }
 
-ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, bool ownLengths)
-    : op(op), ownLengths(ownLengths), copy(op->clone()), scores(scores) {
+ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, bool ownLengths,
+                                         bool rowsAreHeads)
+    : op(op), ownLengths(ownLengths), rowsAreHeads(rowsAreHeads), copy(op->clone()), scores(scores) {
   removeBranches(copy.get());
   body = &copy.get()->getRegion(0).front();
   bool isScore = isa<attn::ScoreModOp>(op);
@@ -53,14 +54,20 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, b
     spans[argument] = Span::Uniform;
   if (isScore)
     spans[body->getArgument(0)] = Span::Both;
-  spans[query()] = Span::Rows;
+  spans[rowArgument()] = Span::Rows;
   spans[key()] = Span::Keys;
+  ofQuery.insert(query());
   for (Operation &inner : body->without_terminator()) {
     Span span = Span::Uniform;
     for (Value operand : inner.getOperands())
       span = span | spans.lookup(operand);
-    for (Value result : inner.getResults())
+    bool depends = llvm::any_of(inner.getOperands(),
+                                [&](Value operand) { return ofQuery.contains(operand); });
+    for (Value result : inner.getResults()) {
       spans[result] = span;
+      if (depends)
+        ofQuery.insert(result);
+    }
   }
 }
 
@@ -160,8 +167,8 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   for (auto [dimension, index] : llvm::enumerate(op.getIndices())) {
     if (spanOf(index) == Span::Uniform)
       continue;
-    std::optional<int64_t> &along = index == query() ? rows : keys;
-    isDirect &= (index == query() || index == key()) && !along;
+    std::optional<int64_t> &along = index == rowArgument() ? rows : keys;
+    isDirect &= (index == rowArgument() || index == key()) && !along;
     along = dimension;
   }
   int64_t last = op.getIndices().size() - 1;
@@ -170,7 +177,7 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     if (isDirect && spanOf(index) != Span::Uniform)
-      indices.push_back(index == query() ? place.row : place.key);
+      indices.push_back(index == rowArgument() ? place.row : place.key);
     else
       indices.push_back(materialise(builder, index, place));
   }
@@ -189,8 +196,8 @@ Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
     return argument;
   if (value == body->getArgument(first))
     return place.batch;
-  if (value == body->getArgument(first + 1))
-    return place.head;
+  if (value == commonArgument())
+    return place.common;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return arith::ConstantOp::create(builder, constant.getValue());
   if (auto op = value.getDefiningOp<attn::ReadOp>())
@@ -249,7 +256,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   SmallVector<Operation *> ops;
   findSlice(*body, wanted, leaves, ops);
   bool isScore = first == 1;
-  bool usesPlace = leaves.contains(query()) || leaves.contains(key());
+  bool usesPlace = leaves.contains(rowArgument()) || leaves.contains(key());
   SmallVector<Value> inputs;
   if (scoreValue)
     inputs.push_back(scoreValue);
@@ -257,7 +264,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     inputs.push_back(scale);
   SmallVector<Value> inner; // the leaves that are inputs
   for (Value leaf : leaves) {
-    if (leaf == query() || leaf == key() || (isScore && leaf == body->getArgument(0)))
+    if (leaf == rowArgument() || leaf == key() || (isScore && leaf == body->getArgument(0)))
       continue;
     inner.push_back(leaf);
     inputs.push_back(materialise(builder, leaf, place));
@@ -293,7 +300,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     mapping.map(leaf, value);
   }
   if (usesPlace) {
-    mapping.map(query(), block.addArgument(builder.getI32Type(), builder.getLoc()));
+    mapping.map(rowArgument(), block.addArgument(builder.getI32Type(), builder.getLoc()));
     mapping.map(key(), block.addArgument(builder.getI32Type(), builder.getLoc()));
   }
   for (Operation *op : ops)

@@ -26,8 +26,10 @@ inline Span operator|(Span a, Span b) {
 
 /// Where the elements of a wave's scores stand (i32).
 struct ScorePlace {
-  mlir::Value batch, head;
-  mlir::Value row; ///< the wave's first query
+  mlir::Value batch;
+  /// The head of all of the wave's rows; or, where rows are heads, their query.
+  mlir::Value common;
+  mlir::Value row; ///< the wave's first query, or head
   mlir::Value key; ///< the tile's first key
   /// The sequence's lengths where they are its own; null: those of the problem.
   mlir::Value seqQ = {}, seqKv = {};
@@ -36,8 +38,10 @@ struct ScorePlace {
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
-  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given.
-  ModificationProgram(mlir::Operation *op, tile::FragType scores, bool ownLengths);
+  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given. `rowsAreHeads`: of one query, not
+  /// queries of one head.
+  ModificationProgram(mlir::Operation *op, tile::FragType scores, bool ownLengths,
+                      bool rowsAreHeads);
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
@@ -63,11 +67,19 @@ public:
   mlir::Value query() const { return body->getArgument(first + 2); }
   mlir::Value key() const { return body->getArgument(first + 3); }
   Span spanOf(mlir::Value value) const;
+  /// Whether all waves of the workgroup have the same number.
+  bool isSameForBlock(mlir::Value value) const {
+    return spanOf(value) == Span::Uniform && !ofQuery.contains(value);
+  }
   /// A value that is the same for the whole workgroup, as a number of the kernel.
   mlir::Value number(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
 
 private:
+  /// The argument that rows differ in, and that of what they share.
+  mlir::Value rowArgument() const { return body->getArgument(first + (rowsAreHeads ? 1 : 2)); }
+  mlir::Value commonArgument() const { return body->getArgument(first + (rowsAreHeads ? 2 : 1)); }
+
   struct Capture {
     unsigned argument;
     mlir::StringAttr name; ///< of the tensor, or the expression that a number is
@@ -84,7 +96,7 @@ private:
                   const ScorePlace &place);
 
   mlir::Operation *op;
-  bool ownLengths; ///< of each sequence
+  bool ownLengths, rowsAreHeads;
   mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch
@@ -92,6 +104,7 @@ private:
   llvm::SmallVector<Capture> captures;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments; ///< of the region, as the kernel's
   llvm::DenseMap<mlir::Value, Span> spans;
+  llvm::DenseSet<mlir::Value> ofQuery; ///< what depends on the query
   llvm::DenseMap<mlir::Value, mlir::Value> prepared; ///< the same in every tile
 };
 

@@ -6,6 +6,7 @@
 
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
+#include "hocket/Attention/ForwardPlan.h"
 
 #include <unistd.h>
 
@@ -177,6 +178,8 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
                              launch.compiled->manifest, problemVariables(problem));
         !status.ok())
       return status.error();
+  if (Status status = attention::checkInputs(launches, problem); !status.ok())
+    return status.error();
   if (Status status = prepare(); !status.ok())
     return status.error();
   if (Status status = launchAndCompare(options.verifyInspected); !status.ok())

@@ -24,3 +24,12 @@ attn.score_mod @share(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i
     %length: f32 {attn.value = "seq_kv"}) {
   attn.yield %score : f32
 }
+
+// -----
+
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+// expected-error @below {{'decode' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in which rows are heads; remove one of them}}
+attn.forward @decode element_type(bf16) head_dim(128) dropout group_rows
