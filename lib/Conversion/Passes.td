@@ -9,12 +9,13 @@ def ConvertAttnToTilePass : Pass<"convert-attn-to-tile", "::mlir::ModuleOp"> {
   let description = [{
     *What.* Replaces every `attn.forward` by a `tile.kernel` of the same name: the online softmax in
     named steps, one iteration per KV tile. This is the only author of the algorithm; the kernels in
-    `kernels/tile` are its output, with comments.
+    `kernels/tile` are its output, with comments. Every `attn.backward` becomes the kernel of its part, every
+    `attn.combine` that which folds slices.
 
     *Requires.* A module with the schedule that is asked for, by `schedule` or by the op's own
     `schedule(@name)`.
 
-    *Guarantees.* No `attn.forward` is left; the kernels follow no particular order of steps but
+    *Guarantees.* No op of `attn` is left; the kernels follow no particular order of steps but
     the one in which they are written, which is a legal one.
   }];
   let options = [

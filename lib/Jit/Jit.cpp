@@ -105,6 +105,19 @@ Result<std::shared_ptr<const CompiledKernel>> Jit::get(const attention::KernelEn
                  compileOptions(entry, architecture));
 }
 
+Result<KernelCache::Kernel> Jit::get(const attention::ForwardSemantics &semantics,
+                                     const attention::BackwardKernel &kernel,
+                                     std::string_view architecture) {
+  CompileOptions options;
+  options.target = architecture;
+  if (!kernel.tuning.schedule.empty())
+    options.schedule = kernel.tuning.schedule;
+  options.waves = kernel.tuning.waves;
+  options.kvTile = kernel.tuning.loopTile;
+  return compile(describeBackward(semantics, kernel.part),
+                 "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
+}
+
 Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOptions &options) {
   const Result<attention::KernelRegistry> &registry = attention::KernelRegistry::shipped();
   if (!registry.ok())

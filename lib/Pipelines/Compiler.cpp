@@ -13,6 +13,7 @@
 #include "Hardening/LargeStack.h"
 #include "Hardening/RecursionCheck.h"
 #include "Pipelines/DrawSchedule.h"
+#include "Pipelines/PadHazards.h"
 #include "Pipelines/Schedules.h"
 #include "Registration/Registration.h"
 #include "Target/AMDGPU/HazardCheck.h"
@@ -272,7 +273,8 @@ Status Compiler::overrideProblems() {
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
-  if (problems.empty())
+  SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
+  if (problems.empty() && (parts.empty() || options.fastScale))
     return invalidInput(("'" + name +
                          "' has no 'attn.forward' for waves, kv-tile, block-order, group-rows or "
                          "fast-scale to act on; a kernel in the tile dialect says these itself")
@@ -284,6 +286,14 @@ Status Compiler::overrideProblems() {
     if (!order)
       return invalidInput("block order '" + *options.blockOrder +
                           "' is unknown, use heavy_first or linear");
+  }
+  for (attn::BackwardOp part : parts) {
+    if (options.waves)
+      part.setWaves(*options.waves);
+    if (options.kvTile)
+      part.setLoopTile(*options.kvTile);
+    if (order)
+      part.setBlockOrder(*order);
   }
   for (attn::ForwardOp problem : problems) {
     if (options.waves)
@@ -416,10 +426,16 @@ Status Compiler::toAsm() {
   if (!result)
     return result.error();
   emitted = *std::move(result);
+  auto linked = padHazards(emitted, options.target);
+  if (!linked)
+    return linked.error();
+  codeObject = *std::move(linked);
   return Status::success();
 }
 
 Status Compiler::toHsaco() {
+  if (!codeObject.empty())
+    return checkCodeObject();
   Result<llvm::SmallVector<char, 0>> linked =
       hsaco::link(StringRef(emitted.object.data(), emitted.object.size()));
   if (!linked)

@@ -100,8 +100,16 @@ static Result<std::string> addDefault(ModuleOp module) {
   return internalError("no shipped schedule carries '" + kDefaultAttr.str() + "'");
 }
 
+/// What a part of a backward that names none follows: `fmha_bwd_dkdv_sequential`.
+static std::string defaultOf(attn::BackwardOp part) {
+  return ("fmha_bwd_" + attn::stringifyBackwardPart(part.getPart()) + "_sequential").str();
+}
+
 /// The schedule that an op without one gets: the default, added once.
 static Status setMissing(ModuleOp module, std::optional<std::string> symbol) {
+  for (attn::BackwardOp part : module.getOps<attn::BackwardOp>())
+    if (part.isLoop() && !part.getSchedule())
+      part.setScheduleAttr(FlatSymbolRefAttr::get(module.getContext(), defaultOf(part)));
   for (attn::ForwardOp problem : module.getOps<attn::ForwardOp>()) {
     if (problem.getSchedule())
       continue;
@@ -134,6 +142,10 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
     symbol = *added;
     FlatSymbolRefAttr reference = FlatSymbolRefAttr::get(module.getContext(), *symbol);
     module.walk([&](attn::ForwardOp problem) { problem.setScheduleAttr(reference); });
+    module.walk([&](attn::BackwardOp part) {
+      if (part.isLoop())
+        part.setScheduleAttr(reference);
+    });
     module.walk([&](tile::ForTilesOp loop) { loop.setScheduleAttr(reference); });
   }
   if (Status status = setMissing(module, symbol); !status)
@@ -141,6 +153,10 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
 
   SmallVector<StringRef> wanted;
   module.walk([&](attn::ForwardOp problem) { wanted.push_back(*problem.getSchedule()); });
+  module.walk([&](attn::BackwardOp part) {
+    if (part.getSchedule())
+      wanted.push_back(*part.getSchedule());
+  });
   module.walk([&](tile::ForTilesOp loop) { wanted.push_back(loop.getSchedule()); });
   if (symbol)
     eraseUnusedDefault(module, *symbol, wanted);

@@ -29,6 +29,10 @@ Result<FoundKernel> getKernel(const Options &options, const attention::ForwardPr
 /// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
 /// for 'compare', whose kernels are named in front of its options.
 Status checkCompareOptions(const Options &options);
+/// Refuses options that say how a forward is computed, for 'fmha-bwd'.
+Status checkBackwardOptions(const Options &options);
+/// --schedule; empty if it is not there.
+std::string scheduleName(const Options &options);
 /// --bundle.
 std::vector<std::string> bundles(const Options &options);
 /// --save; empty if it is not there.

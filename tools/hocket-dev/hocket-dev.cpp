@@ -17,7 +17,7 @@ static constexpr Subcommand subcommands[] = {
 };
 
 static constexpr llvm::StringLiteral users[] = {
-    "fmha-fwd", "gemm",         "kernel",   "exec",  "info",           "compare",
+    "fmha-fwd", "fmha-bwd", "gemm",         "kernel",   "exec",  "info",           "compare",
     "bench",    "steady-state", "registry", "cache", "time-parameters"};
 
 int main(int argc, char **argv) {

@@ -103,6 +103,11 @@ static std::string describe(const ForwardProblem &problem) {
   return text + "\n";
 }
 
+Status run::saveHeads(const std::string &directory, const manifest::TensorSpec &tensor,
+                      std::span<const uint16_t> values) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(tensor, values));
+}
+
 Status run::saveForward(const std::string &directory, const ForwardProblem &problem,
                         const ForwardInputs &inputs, const ForwardOutputs &outputs) {
   if (std::error_code error = llvm::sys::fs::create_directories(directory))
@@ -113,7 +118,7 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   for (const auto &[name, values] :
        {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v),
         std::pair("o", &outputs.o)})
-    if (Status status = write(name, headsInside(problem.tensor(name), *values)); !status.ok())
+    if (Status status = saveHeads(directory, problem.tensor(name), *values); !status.ok())
       return status;
   if (problem.wantLse) {
     manifest::TensorSpec lse = problem.tensor("lse");

@@ -12,4 +12,8 @@ Status saveForward(const std::string &directory, const attention::ForwardProblem
                    const attention::ForwardInputs &inputs,
                    const attention::ForwardOutputs &outputs);
 
+/// Writes the heads of one tensor, dense [batch, head, sequence, dim], as those of `saveForward` are.
+Status saveHeads(const std::string &directory, const manifest::TensorSpec &tensor,
+                 std::span<const uint16_t> values);
+
 } // namespace hocket::run

@@ -15,6 +15,8 @@ Result<int> kernelCommand(llvm::ArrayRef<const char *> args);
 Result<int> infoCommand(llvm::ArrayRef<const char *> args);
 /// Compiles, runs and verifies an attention forward.
 Result<int> fmhaFwdCommand(llvm::ArrayRef<const char *> args);
+/// Compiles, runs and verifies the gradients of an attention forward.
+Result<int> fmhaBwdCommand(llvm::ArrayRef<const char *> args);
 /// Runs and verifies a matrix product.
 Result<int> gemmCommand(llvm::ArrayRef<const char *> args);
 /// Lists the registered kernels and profiles.

@@ -10,6 +10,7 @@ const llvm::StringLiteral run::programName = "hocket-run";
 
 static constexpr Subcommand subcommands[] = {
     {"fmha-fwd", "compile, run and verify an attention forward", fmhaFwdCommand},
+    {"fmha-bwd", "compile, run and verify the gradients of an attention forward", fmhaBwdCommand},
     {"gemm", "run and verify a matrix product", gemmCommand},
     {"kernel", "run a kernel of one's own on tensors by name", kernelCommand},
     {"exec", "run any kernel of any code object", execCommand},

@@ -140,14 +140,18 @@ LogicalResult CombineOp::verify() {
   return success();
 }
 
-LogicalResult ForwardOp::verify() {
-  if (failed(verifyElement(*this, getElementType())))
+template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
+  if (failed(verifyElement(op, op.getElementType())))
     return failure();
-  for (auto [name, dim] : getHeadDims())
+  for (auto [name, dim] : op.getHeadDims())
     if (dim < 1)
-      return emitOpError() << name << "(" << dim << "), a positive number is needed";
+      return op.emitOpError() << name << "(" << dim << "), a positive number is needed";
   return success();
 }
+
+LogicalResult ForwardOp::verify() { return verifyProblem(*this); }
+
+LogicalResult BackwardOp::verify() { return verifyProblem(*this); }
 
 SmallVector<FlatSymbolRefAttr> ForwardOp::getModifications() {
   SmallVector<FlatSymbolRefAttr> symbols;
@@ -158,17 +162,23 @@ SmallVector<FlatSymbolRefAttr> ForwardOp::getModifications() {
 }
 
 template <typename ModOp>
-static LogicalResult verifyUses(ForwardOp op, ArrayAttr symbols, SymbolTableCollection &tables) {
+static LogicalResult verifyUses(Operation *op, ArrayAttr symbols, SymbolTableCollection &tables) {
   if (!symbols)
     return success();
   for (auto symbol : symbols.getAsRange<FlatSymbolRefAttr>())
     if (!tables.lookupNearestSymbolFrom<ModOp>(op, symbol))
-      return op.emitOpError() << "names " << symbol << ", which is no '" << ModOp::getOperationName()
+      return op->emitOpError() << "names " << symbol << ", which is no '" << ModOp::getOperationName()
                               << "' of the module";
   return success();
 }
 
 LogicalResult ForwardOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (failed(verifyUses<ScoreModOp>(*this, getScoreModsAttr(), tables)))
+    return failure();
+  return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
+}
+
+LogicalResult BackwardOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyUses<ScoreModOp>(*this, getScoreModsAttr(), tables)))
     return failure();
   return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);

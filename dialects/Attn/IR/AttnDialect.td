@@ -158,6 +158,68 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let hasVerifier = 1;
 }
 
+def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kernels", [
+    I32EnumAttrCase<"Delta", 0, "delta">,
+    I32EnumAttrCase<"DkDv", 1, "dkdv">,
+    I32EnumAttrCase<"Dk", 2, "dk">,
+    I32EnumAttrCase<"Dv", 3, "dv">,
+    I32EnumAttrCase<"Dq", 4, "dq">]> {
+  let cppNamespace = "::hocket::attn";
+}
+
+def Attn_BackwardOp : Op<AttnDialect, "backward", [
+    Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a part of the gradients dQ, dK, dV of an attention forward";
+  let description = [{
+    From Q, K, V, O, LSE and dO, the gradient of O, come dQ, dK and dV, of the shapes and element type of Q, K and V:
+
+        P = exp(scale Q K^T - LSE)         delta = rowsum(dO * O)
+        dV = P^T dO      dS = P * (dO V^T - delta)      dK = scale dS^T Q      dQ = scale dS K
+
+    A row whose LSE is -inf or +inf has seen nothing and gives nothing. What query heads share in K and V is summed in
+    f32. P and dS are rounded to the element type before they are multiplied. No sum depends on timing.
+
+    An op is one kernel, the `part`: `delta` comes first and leaves delta and LSE in log2 units in the workspace, f32
+    (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
+    itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
+
+    Types, heads and masks are as in `attn.forward`. `waves` is the number of waves of a workgroup, 32 rows each of
+    what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
+
+    ```mlir
+    attn.backward @rows part(delta) element_type(bf16) head_dim(64)
+    attn.backward @keys part(dkdv) element_type(bf16) head_dim(64) mask(causal)
+    attn.backward @queries part(dq) element_type(bf16) head_dim(64) mask(causal)
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Attn_BackwardPart:$part, TypeAttr:$element_type, I64Attr:$head_dim,
+      OptionalAttr<I64Attr>:$head_dim_v, OptionalAttr<Attn_VisibilityAttr>:$mask,
+      OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
+      DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
+  let assemblyFormat = [{
+    $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
+    oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
+      | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)`
+      | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
+      | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
+    attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getValueHeadDim() { return getHeadDimV() ? *getHeadDimV() : getHeadDim(); }
+    VisibilityAttr getKeyVisibility() {
+      return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
+    }
+    /// Whether it is a loop, which follows a schedule.
+    bool isLoop() { return getPart() != BackwardPart::Delta; }
+    std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
+      return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
+    }
+  }];
+}
+
 class Attn_ModificationOp<string mnemonic> : Op<AttnDialect, mnemonic, [
     FunctionOpInterface, IsolatedFromAbove, HasParent<"::mlir::ModuleOp">, SingleBlock]> {
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type,

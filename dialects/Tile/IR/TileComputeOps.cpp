@@ -87,6 +87,8 @@ SmallVector<TileBound> MaskOp::getTileBounds() {
   SmallVector<TileBound> bounds = {{getBelow(), TileSide::Right}};
   if (getDiagonal())
     bounds.push_back({getDiagonal(), TileSide::Right});
+  if (getAbove())
+    bounds.push_back({getAbove(), TileSide::Left});
   return bounds;
 }
 

@@ -604,19 +604,27 @@ def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "resu
 }
 
 def Tile_MaskOp : Tile_Op<"mask", [
-    NamedResults, Pure, AllTypesMatch<["scores", "result"]>, Tile_MaskOpInterface]> {
+    NamedResults, Pure, AttrSizedOperandSegments, AllTypesMatch<["scores", "result"]>, Tile_MaskOpInterface]> {
   let summary = "scores of keys that the query may not see become -inf";
   let description = [{
     With key j = tile x rows + row of the fragment, and query column c: keeps the score if
     `j < below` and, where given, `j <= diagonal + c`. A tile that neither cuts is left alone by a branch;
     where the loop says that it is whole (`cut_right`), `tile-pipeline` leaves the op out.
+
+    `above` hides what lies before: it keeps the score if `j >= above + c` (`cut_left`). Where tiles of queries
+    pass, row j is a query, column c a key, and this is the causal mask.
   }];
-  let arguments = (ins Tile_MatrixFrag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal);
+  let arguments = (ins Tile_MatrixFrag:$scores, I32:$tile, I32:$below, Optional<I32>:$diagonal,
+      Optional<I32>:$above);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
     $scores `tile` `(` $tile `)` `below` `(` $below `)` (`diagonal` `(` $diagonal^ `)`)?
-    attr-dict `:` type($scores)
+    (`above` `(` $above^ `)`)? attr-dict `:` type($scores)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$scores, "::mlir::Value":$tile, "::mlir::Value":$below,
+      "::mlir::Value":$diagonal), [{
+    build($_builder, $_state, scores, tile, below, diagonal, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Value getMasked() { return getScores(); }

@@ -63,13 +63,13 @@ static bool isOpaque(Value value) {
   return !matchPattern(value, m_Constant()) && sourcesOf(value).empty();
 }
 
-/// An opaque value that one of `demands` is made from by a way that does not pass `cut`.
-static Value findOpaqueSource(ArrayRef<Value> demands, Value cut) {
+/// An opaque value that one of `demands` is made from by a way that does not pass one of `cuts`.
+static Value findOpaqueSource(ArrayRef<Value> demands, ArrayRef<Value> cuts) {
   llvm::DenseSet<Value> seen;
   SmallVector<Value> worklist(demands);
   while (!worklist.empty()) {
     Value value = worklist.pop_back_val();
-    if (value == cut || !seen.insert(value).second)
+    if (llvm::is_contained(cuts, value) || !seen.insert(value).second)
       continue;
     if (isOpaque(value))
       return value;
@@ -165,42 +165,86 @@ void ClusterProgram::addToSlice(ArrayRef<Value> demands) {
   }
 }
 
-/// The tile count of a piece of control flow: the last value of the kernel's own block through
-/// which every way from run-time values to the demands leads.
-LogicalResult ClusterProgram::findCount(Operation *unit) {
-  SmallVector<Value> demands;
-  unit->walk([&](Operation *op) {
-    if (hasEvents(op))
-      llvm::append_range(demands, demandsOf(op));
-  });
-  addToSlice(demands);
-  Value opaque = findOpaqueSource(demands, Value());
-  if (!opaque)
-    return success();
+/// The last number of the kernel's own block, in front of `unit`, through which, or through `known`, every way from
+/// run-time values to the demands leads; null if there is none.
+Value ClusterProgram::countOf(Operation *unit, ArrayRef<Value> demands, ArrayRef<Value> known) {
   SmallVector<Value> candidates(kernel.getBody().getArguments());
   for (Operation *op = &kernel.getBody().front().front(); op != unit; op = op->getNextNode())
     llvm::append_range(candidates, op->getResults());
+  SmallVector<Value> cuts(known);
+  cuts.push_back(Value());
   for (Value candidate : llvm::reverse(candidates)) {
     bool isNumber = candidate.getType().isIntOrIndex() && !candidate.getType().isInteger(1);
-    if (!isNumber || !isNeeded(candidate) || findOpaqueSource(demands, candidate))
-      continue;
-    if (Value wave = findWaveSource(candidate)) {
-      InFlightDiagnostic diagnostic =
-          unit->emitOpError() << "depends on the wave, but all waves must meet the same barriers";
-      diagnostic.attachNote(wave.getLoc()) << "through this; use the workgroup's row instead";
-      return diagnostic;
-    }
-    if (!llvm::is_contained(tileCounts, candidate))
-      tileCounts.push_back(candidate);
-    countedUnits.push_back(unit);
+    cuts.back() = candidate;
+    if (isNumber && isNeeded(candidate) && !findOpaqueSource(demands, cuts))
+      return candidate;
+  }
+  return Value();
+}
+
+/// What must be numbers for all of `op` to be followed.
+SmallVector<Value> ClusterProgram::allDemands(Operation *op) const {
+  SmallVector<Value> demands;
+  op->walk([&](Operation *inner) {
+    if (hasEvents(inner))
+      llvm::append_range(demands, demandsOf(inner));
+  });
+  return demands;
+}
+
+/// The tile counts of `op`, which stands in `unit` of the kernel's own block: one from which all else follows. A loop
+/// around others may have one for itself, and they one each.
+LogicalResult ClusterProgram::findCounts(Operation *unit, Operation *op,
+                                         SmallVectorImpl<Value> &found) {
+  SmallVector<Value> demands = allDemands(op);
+  Value opaque = findOpaqueSource(demands, found);
+  if (!opaque)
+    return success();
+  if (Value count = countOf(unit, demands, found)) {
+    found.push_back(count);
     return success();
   }
-  InFlightDiagnostic diagnostic = unit->emitOpError()
+  auto loop = dyn_cast<scf::ForOp>(op);
+  bool holdsLoop = loop && loop.getBody()
+                               ->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); })
+                               .wasInterrupted();
+  bool isFixed = loop && !findOpaqueSource(demandsOf(loop), found);
+  Value own = holdsLoop && !isFixed ? countOf(unit, demandsOf(loop), found) : Value();
+  if (holdsLoop && (isFixed || own)) {
+    if (own)
+      found.push_back(own);
+    for (Operation &inner : *loop.getBody())
+      if (hasEvents(&inner) && failed(findCounts(unit, &inner, found)))
+        return failure();
+    return success();
+  }
+  InFlightDiagnostic diagnostic = op->emitOpError()
                                   << "depends on more at run time than one number of tiles, which "
                                      "is what 'tile-verify-clusters' follows";
   diagnostic.attachNote(opaque.getLoc())
       << "on this; compute one number in front of it from which all else follows";
   return diagnostic;
+}
+
+/// The tile counts of a piece of control flow.
+LogicalResult ClusterProgram::findCount(Operation *unit) {
+  addToSlice(allDemands(unit));
+  SmallVector<Value> found;
+  if (failed(findCounts(unit, unit, found)))
+    return failure();
+  for (Value count : found) {
+    if (Value wave = findWaveSource(count)) {
+      InFlightDiagnostic diagnostic =
+          unit->emitOpError() << "depends on the wave, but all waves must meet the same barriers";
+      diagnostic.attachNote(wave.getLoc()) << "through this; use the workgroup's row instead";
+      return diagnostic;
+    }
+    if (!llvm::is_contained(tileCounts, count))
+      tileCounts.push_back(count);
+  }
+  if (!found.empty())
+    countedUnits.push_back(unit);
+  return success();
 }
 
 // Running
@@ -221,7 +265,13 @@ private:
   LogicalResult visitIf(scf::IfOp branch);
   LogicalResult visitFor(scf::ForOp loop);
   LogicalResult visitWhile(scf::WhileOp loop);
+  /// Of loops within loops, the innermost are those that a schedule has unrolled.
   void countPasses(Operation *loop, int64_t passes) {
+    bool isInnermost = true;
+    for (Region &region : loop->getRegions())
+      region.walk([&](LoopLikeOpInterface inner) { isInnermost &= !program.hasEvents(inner); });
+    if (!isInnermost)
+      return;
     while (!isa<KernelOp>(loop->getParentOp()))
       loop = loop->getParentOp();
     trace.passes[loop] = std::max(trace.passes[loop], passes);

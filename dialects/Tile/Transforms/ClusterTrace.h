@@ -54,7 +54,7 @@ public:
   static mlir::FailureOr<ClusterProgram> create(KernelOp kernel);
 
   /// The run-time values on which control flow depends: one for each piece of it (a loop over
-  /// tiles, with what surrounds it), without repetition.
+  /// tiles, with what surrounds it), or, where loops stand in a loop, one for each of them; without repetition.
   llvm::ArrayRef<mlir::Value> counts() const { return tileCounts; }
   /// The ops of the kernel's own block whose control flow depends on one of `counts()`.
   llvm::ArrayRef<mlir::Operation *> unitsWithCounts() const { return countedUnits; }
@@ -72,6 +72,11 @@ private:
   explicit ClusterProgram(KernelOp kernel) : kernel(kernel) {}
   mlir::LogicalResult collectEvents();
   mlir::LogicalResult findCount(mlir::Operation *unit);
+  mlir::LogicalResult findCounts(mlir::Operation *unit, mlir::Operation *op,
+                                 llvm::SmallVectorImpl<mlir::Value> &found);
+  mlir::Value countOf(mlir::Operation *unit, llvm::ArrayRef<mlir::Value> demands,
+                      llvm::ArrayRef<mlir::Value> known);
+  llvm::SmallVector<mlir::Value> allDemands(mlir::Operation *op) const;
   void addToSlice(llvm::ArrayRef<mlir::Value> demands);
 
   KernelOp kernel;

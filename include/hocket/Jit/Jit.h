@@ -4,6 +4,7 @@
 // for which lld has one door, is done one at a time.
 #pragma once
 
+#include "hocket/Attention/BackwardPlan.h"
 #include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Jit/KernelCache.h"
 #include "hocket/Pipelines/Compiler.h"
@@ -33,6 +34,11 @@ public:
   Result<std::shared_ptr<const attention::CompiledKernel>>
   get(const attention::KernelEntry &entry, const attention::KernelVariant &variant,
       std::string_view architecture) override;
+
+  /// A part of the backward of `semantics`.
+  Result<KernelCache::Kernel> get(const attention::ForwardSemantics &semantics,
+                                  const attention::BackwardKernel &kernel,
+                                  std::string_view architecture);
 
   const KernelCache &cache() const { return kernels; }
 

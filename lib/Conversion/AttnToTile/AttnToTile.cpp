@@ -2,10 +2,11 @@
 //
 // This file decides the shape of the kernel's tiles and which schedule it follows; the kernel
 // itself is written by concern: frame (KernelFrame.h), who works on what (WorkPartition.h), which
-// keys a row sees (Visibility.h), the softmax (Softmax.h), and the formula that they make
-// (Forward.cpp).
+// keys a row sees (Visibility.h), the softmax (Softmax.h), and the formulas that they make
+// (Forward.cpp, Backward.cpp).
 #include "Conversion/Passes.h"
 
+#include "Backward.h"
 #include "Combine.h"
 #include "Forward.h"
 #include "TileShape.h"
@@ -28,6 +29,15 @@ static constexpr int64_t kMaxWaves = 16;
 /// Tiles are whole accumulator blocks.
 static constexpr int64_t kMinKeys = 32, kMaxKeys = 256;
 
+template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
+  for (auto [name, dim] : op.getHeadDims())
+    if (dim % kHeadUnit != 0 || dim > kMaxHead)
+      return op.emitOpError() << name << "(" << dim << ") of '" << op.getSymName()
+                              << "' is not supported, use a multiple of " << kHeadUnit << " up to "
+                              << kMaxHead;
+  return success();
+}
+
 /// What the expansion cannot do, by name.
 static LogicalResult verifyExpandable(attn::ForwardOp op) {
   if (op.getFastScale() && op.getScoreMods())
@@ -42,15 +52,17 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in "
                                "which rows are heads; remove one of them";
-  for (auto [name, dim] : op.getHeadDims())
-    if (dim % kHeadUnit != 0 || dim > kMaxHead)
-      return op.emitOpError() << name << "(" << dim << ") of '" << op.getSymName()
-                              << "' is not supported, use a multiple of " << kHeadUnit << " up to "
-                              << kMaxHead;
-  return success();
+  return verifyHeads(op);
 }
 
-static LogicalResult verifyShape(attn::ForwardOp op, TileShape shape) {
+static LogicalResult verifyExpandable(attn::BackwardOp op) {
+  if (op.getScoreMods() && op.isLoop())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has 'score_mod', whose gradient cannot be derived yet; remove it";
+  return verifyHeads(op);
+}
+
+template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
     return op.emitOpError() << "'" << op.getSymName() << "' has " << shape.waves
                             << " waves, expected 1 to " << kMaxWaves;
@@ -58,7 +70,7 @@ static LogicalResult verifyShape(attn::ForwardOp op, TileShape shape) {
   if (keys >= kMinKeys && keys <= kMaxKeys && llvm::isPowerOf2_64(keys))
     return success();
   return op.emitOpError() << "'" << op.getSymName() << "' has tiles of " << keys
-                          << " keys, expected " << kMinKeys << ", 64, 128 or " << kMaxKeys;
+                          << (isa<attn::ForwardOp>(op) ? " keys" : " rows") << ", expected " << kMinKeys << ", 64, 128 or " << kMaxKeys;
 }
 
 namespace {
@@ -102,6 +114,24 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     return success();
   }
 
+  /// A part of a backward. Only loops follow a schedule.
+  LogicalResult expand(attn::BackwardOp op) {
+    FlatSymbolRefAttr symbol = op.getScheduleAttr();
+    if (!symbol && op.isLoop())
+      return op.emitOpError() << "'" << op.getSymName()
+                              << "' names no schedule; add schedule(@name) or give the pass one";
+    if (failed(verifyExpandable(op)))
+      return failure();
+    Result<const ArchInfo *> arch = findArch(target);
+    if (!arch)
+      return op.emitOpError() << arch.error().message;
+    TileShape shape = backwardShape(op, **arch);
+    if (failed(verifyShape(op, shape)) || failed(buildBackward(op, symbol, **arch, shape)))
+      return failure();
+    op.erase();
+    return success();
+  }
+
   /// Says, for reports, what the schedule made of waves and tile.
   static void noteShape(tile::KernelOp kernel, FlatSymbolRefAttr schedule, TileShape shape,
                         TileShape usual) {
@@ -136,6 +166,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::ForwardOp> problems(getOperation().getOps<attn::ForwardOp>());
     for (attn::ForwardOp problem : problems)
       if (failed(expand(problem)))
+        return signalPassFailure();
+    SmallVector<attn::BackwardOp> backwards(getOperation().getOps<attn::BackwardOp>());
+    for (attn::BackwardOp backward : backwards)
+      if (failed(expand(backward)))
         return signalPassFailure();
     // Nothing names them any more.
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))

@@ -111,12 +111,14 @@ attn::VisibilityAttr ForwardExpansion::withoutWindow(attn::ForwardOp op) {
 void ForwardExpansion::findModifications() {
   tile::FragType scores =
       builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Orientation orientation =
+      op.getGroupRows() ? Orientation::HeadsInRows : Orientation::QueriesInRows;
   auto find = [&](std::optional<ArrayAttr> symbols, auto &programs) {
     if (symbols)
       for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
         programs.push_back(std::make_unique<ModificationProgram>(
-            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, sequences.hasOwnLengths(),
-            op.getGroupRows()));
+            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, orientation,
+            sequences.hasOwnLengths()));
   };
   find(op.getScoreMods(), scoreMods);
   find(op.getMaskMods(), maskMods);
@@ -126,19 +128,11 @@ void ForwardExpansion::findModifications() {
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
     maskMods.push_back(
-        std::make_unique<ModificationProgram>(mask, scores, sequences.hasOwnLengths(),
-                                              op.getGroupRows()));
+        std::make_unique<ModificationProgram>(mask, scores, orientation, sequences.hasOwnLengths()));
     mask.erase();
   }
   for (const auto &program : maskMods)
     maskBounds.emplace_back(*program);
-}
-
-static void requireWindow(KernelFrame &frame, attn::VisibilityAttr window) {
-  int64_t left = window.getLeft().value_or(-1), right = window.getRight().value_or(-1);
-  frame.require("mask_left == " + Twine(left) + " && mask_right == " + Twine(right),
-                "the kernel's mask is a window of " + Twine(left) + " keys before and " + Twine(right) +
-                    " behind the diagonal (-1: no limit)");
 }
 
 FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
@@ -177,11 +171,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
 
   frame.require("head_dim == " + Twine(headDim), "head_dim must be " + Twine(headDim));
   frame.require("head_dim_v == " + Twine(headDimV), "head_dim_v must be " + Twine(headDimV));
-  attn::VisibilityAttr window = op.getKeyVisibility();
-  if (window == withoutWindow(op))
-    visibility.addRequirements(frame);
-  else
-    requireWindow(frame, window);
+  Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));

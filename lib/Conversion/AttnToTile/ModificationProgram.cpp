@@ -36,9 +36,9 @@ static void removeBranches(Operation *op) {
   }
 }
 
-ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, bool ownLengths,
-                                         bool rowsAreHeads)
-    : op(op), ownLengths(ownLengths), rowsAreHeads(rowsAreHeads), copy(op->clone()), scores(scores) {
+ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
+                                         Orientation orientation, bool ownLengths)
+    : copy(op->clone()), scores(scores), orientation(orientation), ownLengths(ownLengths) {
   removeBranches(copy.get());
   body = &copy.get()->getRegion(0).front();
   bool isScore = isa<attn::ScoreModOp>(op);
@@ -54,7 +54,7 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores, b
     spans[argument] = Span::Uniform;
   if (isScore)
     spans[body->getArgument(0)] = Span::Both;
-  spans[rowArgument()] = Span::Rows;
+  spans[rowArgument()] = Span::Queries;
   spans[key()] = Span::Keys;
   ofQuery.insert(query());
   for (Operation &inner : body->without_terminator()) {
@@ -81,7 +81,7 @@ static Type storedType(Type element) {
 }
 
 LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
-  MLIRContext *context = op->getContext();
+  MLIRContext *context = (*copy)->getContext();
   auto function = cast<FunctionOpInterface>(copy.get());
   for (Capture &capture : captures) {
     StringRef name = capture.name.getValue();
@@ -90,7 +90,7 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
     if (!tensor && ownLengths && LengthExpression::isNeededFor(name)) {
       Result<LengthExpression> expression = LengthExpression::parse(name);
       if (!expression.ok() || !type.isInteger(32))
-        return op->emitOpError() << "'" << cast<FunctionOpInterface>(op).getName() << "': "
+        return (*copy)->emitOpError() << "'" << function.getName() << "': "
                                  << (expression.ok() ? "the number '" + name.str() +
                                                            "' depends on lengths, which each sequence has for "
                                                            "itself here, and so is an i32; take it as one"
@@ -103,7 +103,7 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
       type = tile::ViewType::get(context, tensor.getShape(), storedType(tensor.getElementType()));
     if (Type asked = frame.typeOf(name)) {
       if (asked != type)
-        return op->emitOpError() << "captures '" << name << "' as " << type
+        return (*copy)->emitOpError() << "captures '" << name << "' as " << type
                                  << ", which is captured as " << asked << ", too";
       continue;
     }
@@ -143,9 +143,10 @@ Type ModificationProgram::typeFor(Span span, Type element) const {
   switch (span) {
   case Span::Uniform:
     return element;
-  case Span::Rows:
-    return tile::rowsOf(scores, element);
+  case Span::Queries:
   case Span::Keys:
+    if (span == rowSpan())
+      return tile::rowsOf(scores, element);
     return tile::columnsOf(scores, element);
   case Span::Both:
     return tile::FragType::get(element.getContext(), scores.getShape(), element,
@@ -161,19 +162,20 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   Type element = storedType(op.getResult().getType());
   Span span = spanOf(op.getResult());
   Type type = typeFor(span, element);
-  // The dimensions along which rows, and keys, follow one another; others must be numbers.
-  std::optional<int64_t> rows, keys;
+  // The dimensions along which queries, and keys, follow one another; others must be numbers.
+  std::optional<int64_t> queries, keys;
   bool isDirect = true;
   for (auto [dimension, index] : llvm::enumerate(op.getIndices())) {
     if (spanOf(index) == Span::Uniform)
       continue;
-    std::optional<int64_t> &along = index == rowArgument() ? rows : keys;
+    std::optional<int64_t> &along = index == rowArgument() ? queries : keys;
     isDirect &= (index == rowArgument() || index == key()) && !along;
     along = dimension;
   }
   int64_t last = op.getIndices().size() - 1;
-  if (rows && keys)
-    isDirect &= *keys == last;
+  // Memory columns of a fragment are consecutive.
+  if (queries && keys)
+    isDirect &= (queriesInRows() ? *keys : *queries) == last;
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     if (isDirect && spanOf(index) != Span::Uniform)
@@ -183,7 +185,9 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   }
   if (!isDirect)
     return tile::GatherOp::create(builder, type, view, indices);
-  std::optional<int64_t> along = rows ? rows : keys;
+  std::optional<int64_t> along = queriesInRows() ? queries : keys;
+  if (!along)
+    along = queriesInRows() ? keys : queries;
   auto attribute = along ? builder.getI64IntegerAttr(*along) : IntegerAttr();
   return tile::LoadOp::create(builder, type, view, indices, attribute);
 }
@@ -221,7 +225,7 @@ void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &p
           capture.ofLengths->emit(builder, place.seqQ, place.seqKv);
   for (auto op : body->getOps<attn::ReadOp>()) {
     Span span = spanOf(op.getResult());
-    if (span == Span::Uniform || span == Span::Rows)
+    if (span == Span::Uniform || span == rowSpan())
       if (!prepared.contains(op.getResult())) {
         Value value = read(builder, op, place);
         prepared[op.getResult()] = value;
@@ -270,12 +274,13 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     inputs.push_back(materialise(builder, leaf, place));
   }
   Span span = scoreValue ? Span::Both : spanOf(wanted);
-  bool hasRows = span == Span::Rows || span == Span::Both;
+  bool hasQueries = span == Span::Queries || span == Span::Both;
   bool hasKeys = span == Span::Keys || span == Span::Both;
+  Value firstQuery = usesPlace && hasQueries ? place.row : Value();
+  Value firstKey = usesPlace && hasKeys ? place.key : Value();
   auto result = tile::MapOp::create(builder, TypeRange(type), inputs,
-                                    usesPlace && hasRows ? place.row : Value(),
-                                    usesPlace && hasKeys ? place.key : Value(), condition,
-                                    usesPlace);
+                                    queriesInRows() ? firstQuery : firstKey,
+                                    queriesInRows() ? firstKey : firstQuery, condition, usesPlace);
   ExpansionBuilder::InsertionGuard guard(builder);
   Block &block = result.getBody().emplaceBlock();
   for (Value input : inputs)
@@ -300,8 +305,10 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     mapping.map(leaf, value);
   }
   if (usesPlace) {
-    mapping.map(rowArgument(), block.addArgument(builder.getI32Type(), builder.getLoc()));
-    mapping.map(key(), block.addArgument(builder.getI32Type(), builder.getLoc()));
+    Value row = block.addArgument(builder.getI32Type(), builder.getLoc());
+    Value column = block.addArgument(builder.getI32Type(), builder.getLoc());
+    mapping.map(rowArgument(), queriesInRows() ? row : column);
+    mapping.map(key(), queriesInRows() ? column : row);
   }
   for (Operation *op : ops)
     builder.clone(*op, mapping);

@@ -19,7 +19,7 @@ namespace hocket {
 inline constexpr int64_t kMaxPosition = int64_t(1) << 28;
 
 /// What a value differs with; each of two bits.
-enum class Span : unsigned { Uniform = 0, Rows = 1, Keys = 2, Both = 3 };
+enum class Span : unsigned { Uniform = 0, Queries = 1, Keys = 2, Both = 3 };
 inline Span operator|(Span a, Span b) {
   return static_cast<Span>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
@@ -29,23 +29,24 @@ struct ScorePlace {
   mlir::Value batch;
   /// The head of all of the wave's rows; or, where rows are heads, their query.
   mlir::Value common;
-  mlir::Value row; ///< the wave's first query, or head
-  mlir::Value key; ///< the tile's first key
+  mlir::Value row; ///< the first query, or head
+  mlir::Value key; ///< the first key
   /// The sequence's lengths where they are its own; null: those of the problem.
   mlir::Value seqQ = {}, seqKv = {};
 };
 
+/// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns.
+enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows };
+
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
-  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given. `rowsAreHeads`: of one query, not
-  /// queries of one head.
-  ModificationProgram(mlir::Operation *op, tile::FragType scores, bool ownLengths,
-                      bool rowsAreHeads);
+  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given.
+  ModificationProgram(mlir::Operation *op, tile::FragType scores,
+                      Orientation orientation = Orientation::QueriesInRows, bool ownLengths = false);
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
-  mlir::Operation *operation() const { return op; }
   /// Asks for what the region captures. An error where another one asked for something else by the
   /// same name.
   mlir::LogicalResult addArguments(KernelFrame &frame);
@@ -76,9 +77,10 @@ public:
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
 
 private:
-  /// The argument that rows differ in, and that of what they share.
-  mlir::Value rowArgument() const { return body->getArgument(first + (rowsAreHeads ? 1 : 2)); }
-  mlir::Value commonArgument() const { return body->getArgument(first + (rowsAreHeads ? 2 : 1)); }
+  /// The query; or, where heads are in its place, the head. And the other, which all rows share.
+  mlir::Value rowArgument() const { return body->getArgument(first + (headsInRows() ? 1 : 2)); }
+  mlir::Value commonArgument() const { return body->getArgument(first + (headsInRows() ? 2 : 1)); }
+  bool headsInRows() const { return orientation == Orientation::HeadsInRows; }
 
   struct Capture {
     unsigned argument;
@@ -88,6 +90,10 @@ private:
     std::shared_ptr<LengthExpression> ofLengths;
   };
 
+  /// Whether what is spanned by queries, or by heads in their place, lies along rows.
+  bool queriesInRows() const { return orientation != Orientation::KeysInRows; }
+  /// What differs between the rows of the scores: it is the same for all tiles.
+  Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
   mlir::Type typeFor(Span span, mlir::Type element) const;
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
@@ -95,12 +101,12 @@ private:
                   mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
                   const ScorePlace &place);
 
-  mlir::Operation *op;
-  bool ownLengths, rowsAreHeads;
-  mlir::OwningOpRef<mlir::Operation *> copy; ///< without branches
+  mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;
   unsigned first = 0; ///< number of the argument that is the batch
   tile::FragType scores;
+  Orientation orientation;
+  bool ownLengths;
   llvm::SmallVector<Capture> captures;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments; ///< of the region, as the kernel's
   llvm::DenseMap<mlir::Value, Span> spans;

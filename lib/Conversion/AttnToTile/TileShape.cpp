@@ -34,8 +34,7 @@ static bool fits(const ArchInfo &arch, int64_t depth, int64_t depthV, TileShape 
   return state + operands + kOtherRegisters <= static_cast<int64_t>(maxVgprsFor(arch, perSimd));
 }
 
-/// Waves that have something to write with each LDS DMA instruction of a panel of either tile.
-static int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t keys) {
+int64_t hocket::writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t keys) {
   unsigned panel =
       std::min(panelBytesFor(depth * kElementBytes), panelBytesFor(depthV * kElementBytes));
   int64_t written = int64_t(arch.waves.waveSize) * std::ranges::max(arch.lds.dmaBytes);

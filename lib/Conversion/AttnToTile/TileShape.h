@@ -42,6 +42,10 @@ struct TileShapeConstraints {
 /// attention loop, these are tiles of K and of V.
 bool holdsBothOperands(tile::ForTilesOp loop, tile::ScheduleOp schedule);
 
+/// Waves that have something to write with each LDS DMA instruction of a panel of a tile of `rows` rows, of heads of
+/// `depth` and of `depthV` elements.
+int64_t writingWaves(const ArchInfo &arch, int64_t depth, int64_t depthV, int64_t rows);
+
 /// The shape for heads of `depth` and `depthV` elements, multiples of 32. What is asked for is
 /// followed as it is: whether it fits is found out later, by the passes that know why not.
 TileShape chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t depthV,

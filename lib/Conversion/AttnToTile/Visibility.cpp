@@ -5,6 +5,13 @@ using namespace mlir;
 using namespace hocket;
 
 void Visibility::addRequirements(KernelFrame &frame) const {
+  if (isWindow()) {
+    int64_t left = attr.getLeft().value_or(-1), right = attr.getRight().value_or(-1);
+    frame.require("mask_left == " + Twine(left) + " && mask_right == " + Twine(right),
+                  "the kernel's mask is a window of " + Twine(left) + " keys before and " +
+                      Twine(right) + " behind the diagonal (-1: no limit)");
+    return;
+  }
   bool causal = attr.isCausal();
   frame.require(causal ? "causal == 1" : "causal == 0",
                 causal ? "the kernel is causal" : "the kernel has no mask");

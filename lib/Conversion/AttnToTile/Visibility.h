@@ -14,7 +14,7 @@ namespace hocket {
 class Visibility {
 public:
   /// `oneQuery`: all rows of a wave are of one query.
-  Visibility(attn::VisibilityAttr attr, int64_t rows, bool oneQuery)
+  Visibility(attn::VisibilityAttr attr, int64_t rows, bool oneQuery = false)
       : attr(attr), rows(rows), oneQuery(oneQuery) {}
 
   /// What a range of keys does not say is a modification's business (ModificationProgram.h).

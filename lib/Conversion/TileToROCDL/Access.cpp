@@ -97,6 +97,9 @@ void AccessEmitter::describe(const ViewValues &view, ArrayRef<Value> indices, in
 
   own = lanePlace(shape);
   own.offset = emit.add(own.offset, skipped);
+  // The hardware checks each dword: of a single row, the descriptor's end is that of the columns.
+  if (!hasRows && elementBytes == kWordBytes)
+    knownColumns = shape.columns;
   if (widest > 1)
     isWide = wideCondition(start);
 }

@@ -199,6 +199,11 @@ mlir::Value elementAddress(Emitter &emit, const ViewValues &view,
 /// once, and would leave out those of the way around the branch if the way through it looked short.
 void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
 
+/// The attribute of a kernel whose arguments that are used only behind its last loop are read there.
+inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
+/// Does that to `func`, of one block, whose arguments are the argument block.
+void readArgumentsLate(mlir::LLVM::LLVMFuncOp func);
+
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;
 

@@ -37,20 +37,22 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
   /// Integers below this are operands by themselves.
   static constexpr int64_t kInlineConstants = 64;
 
-  /// `score` with -inf where the element's key is beyond `limit`. One statement an element: with
-  /// several, tied together, LLVM's register allocator runs out of registers. And into a scalar
-  /// register of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
-  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> keys, Value limit) {
+  /// `score` with -inf where the element's place is behind `limit`, or, with `isFirst`, in front of it. One statement an
+  /// element: with several, tied together, LLVM's register allocator runs out of registers. And into a scalar register
+  /// of LLVM's choice: to look up a clobbered `vcc` by name takes it milliseconds.
+  static Value maskBlock(Emitter &emit, Value score, ArrayRef<int64_t> places, Value limit,
+                         bool isFirst) {
     Value hidden = emit.f32(-std::numeric_limits<float>::infinity());
     Type type =
         LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getF32Type(), emit.getI64Type()});
+    std::string compare = isFirst ? "v_cmp_ge_i32_e64" : "v_cmp_le_i32_e64";
     SmallVector<Value> kept;
-    for (auto [i, key] : llvm::enumerate(keys)) {
-      // Counted from a key near enough for an inline constant.
-      int64_t base = key / kInlineConstants * kInlineConstants;
+    for (auto [i, place] : llvm::enumerate(places)) {
+      // Counted from a place near enough for an inline constant.
+      int64_t base = place / kInlineConstants * kInlineConstants;
       Value near =
           base == 0 ? limit : arith::SubIOp::create(emit, limit, emit.i32(base)).getResult();
-      std::string text = "v_cmp_le_i32_e64 $1, " + std::to_string(key - base) +
+      std::string text = compare + " $1, " + std::to_string(place - base) +
                          ", $2\ns_nop 1\nv_cndmask_b32_e64 $0, $3, $4, $1";
       SmallVector<Value> operands = {near, hidden, emit.element(score, i)};
       auto statement = inlineAsm(emit, type, operands, text, "=v,=&s,v,v,v");
@@ -85,6 +87,17 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     Value limit = arith::SubIOp::create(emit, last, emit.add(firstKey, laneRow));
     Value tileLast = emit.add(firstKey, emit.i32(frag.getRows() - 1));
     Value cuts = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, tileLast, uniformLast);
+    // The first visible one likewise; the last column's is the furthest.
+    Value first;
+    if (op.getAbove()) {
+      Value above = adaptor.getAbove().front();
+      Value column = emit.linear(*layout, dims::Lane, dims::Col, lane);
+      first = arith::SubIOp::create(emit, emit.add(above, column), emit.add(firstKey, laneRow));
+      Value furthest = emit.add(above, emit.i32(frag.getColumns() - 1));
+      cuts = arith::OrIOp::create(
+          emit, cuts,
+          arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, firstKey, furthest));
+    }
 
     ValueRange scores = adaptor.getScores();
     auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
@@ -98,7 +111,8 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
         for (int64_t i = 0; i != kAccRegisters; ++i)
           keys.push_back(
               layout->apply({{std::string(dims::Register), block * kAccRegisters + i}}, dims::Row));
-        masked.push_back(maskBlock(emit, score, keys, limit));
+        Value kept = maskBlock(emit, score, keys, limit, /*isFirst=*/false);
+        masked.push_back(first ? maskBlock(emit, kept, keys, first, /*isFirst=*/true) : kept);
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());

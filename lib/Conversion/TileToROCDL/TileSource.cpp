@@ -12,8 +12,8 @@ static Value zeroExtended(Emitter &emit, Value value) {
 /// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
 /// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
 /// one's, and the stride of tiles (a tile spans less than 2 GiB).
-static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
-                             int64_t rowBytes, Value stride) {
+static Value rowTileBytesFromLast(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                                  int64_t rowBytes, Value stride) {
   auto bytesOf = [&](Value count) {
     Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
     return emit.add(before, emit.i32(rowBytes));
@@ -26,12 +26,27 @@ static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, 
   Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, last);
   Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, tile, last);
   Value partial = arith::SelectOp::create(emit, isLast, rest, emit.i32(0));
-  Value bytes = arith::SelectOp::create(emit, isWhole, whole, partial);
+  return arith::SelectOp::create(emit, isWhole, whole, partial);
+}
 
-  Value tileStride = emit.mul(stride, perTile);
+static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                             Value bytes, Value stride) {
+  Value tileStride = emit.mul(stride, emit.i32(rows));
   Value start =
       emit.offset(ring.pointer, emit.mul(zeroExtended(emit, tile), zeroExtended(emit, tileStride)));
   return emit.bufferResource(start, zeroExtended(emit, bytes));
+}
+
+/// Bytes of a tile of a ring that a loop makes anew. What is the same in all turns LLVM takes out of the loop, into one
+/// block, where it would make a subtraction with overflow of comparisons with the last tile and what they subtract;
+/// scalar registers do not have that, and the descriptor would be taken for one that differs between lanes.
+static Value rowTileBytes(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
+                          int64_t rowBytes, Value stride) {
+  Value left = arith::SubIOp::create(emit, ring.rows, emit.mul(tile, emit.i32(rows)));
+  Value existing = arith::MinSIOp::create(emit, left, emit.i32(rows));
+  Value before = emit.mul(arith::SubIOp::create(emit, existing, emit.i32(1)), stride);
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, left, emit.i32(0));
+  return arith::SelectOp::create(emit, any, emit.add(before, emit.i32(rowBytes)), emit.i32(0));
 }
 
 /// Tiles that follow one another along columns: the descriptor begins with the tile's first column
@@ -56,6 +71,19 @@ static Value columnTileResource(Emitter &emit, const RingValues &ring, Value til
   return emit.bufferResource(start, zeroExtended(emit, bytes));
 }
 
+/// Whether a loop around the loop over tiles makes the ring anew in each turn.
+static bool isMadeAnew(Operation *ring) { return isa<LoopLikeOpInterface>(ring->getParentOp()); }
+
+/// `value`, of which LLVM knows nothing. What follows from it stays in the turn of the loop that it is in: taken out,
+/// all that a pipeline's parts need would be in scalar registers at once.
+static Value opaque(Emitter &emit, Value value) {
+  return LLVM::InlineAsmOp::create(
+             emit, TypeRange(value.getType()), ValueRange(value), /*asm_string=*/"", "=s,0",
+             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
+      .getResult(0);
+}
+
 SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring,
                                                 const ViewValues &view, ArrayRef<Value> indices,
                                                 Value lds) {
@@ -77,6 +105,9 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
   Value stride = emit.mul(view.stride(rows), emit.i64(view.elementBytes()));
   Value count = arith::SubIOp::create(emit, view.extent(emit, rows), first);
   Value place = emit.offset(lds, emit.i32(*ring.getLdsOffset()));
+  if (isMadeAnew(ring))
+    for (Value *value : {&pointer, &stride, &count, &place})
+      *value = opaque(emit, *value);
   return {pointer, stride, count, place,
           emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
 }
@@ -93,8 +124,11 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
     }
     RowBounds bounds(source.getSourceType());
-    Value resource =
-        rowTileResource(emit, values, tile, source.getTileStep(), bounds.rowBytes, stride);
+    int64_t rows = source.getTileStep();
+    Value bytes =
+        isMadeAnew(source) ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
+                           : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
+    Value resource = rowTileResource(emit, values, tile, rows, bytes, stride);
     return {resource, stride, bounds};
   }
   case tile::TileAdvance::Columns: {

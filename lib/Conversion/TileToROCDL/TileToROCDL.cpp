@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace hocket {
 #define GEN_PASS_DEF_CONVERTTILETOROCDLPASS
@@ -105,6 +106,15 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
   return verifyLdsSize(kernel, **arch);
 }
 
+/// Kernels that ask for their late arguments to be read late, by name.
+static llvm::StringSet<> findLateArguments(ModuleOp module) {
+  llvm::StringSet<> kernels;
+  for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+    if (kernel->hasAttr(kLateArguments))
+      kernels.insert(kernel.getSymName());
+  return kernels;
+}
+
 static LoweringState createState(MLIRContext *context) {
   auto domain = LLVM::AliasScopeDomainAttr::get(context, StringAttr::get(context, "lds"));
   auto scope = [&](StringRef name) -> Attribute {
@@ -161,8 +171,12 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
                            vector::VectorDialect>();
     target.addLegalOp<ModuleOp>();
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
+    llvm::StringSet<> late = findLateArguments(module);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
+    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+      if (late.contains(func.getSymName()))
+        readArgumentsLate(func);
   }
 };
 } // namespace

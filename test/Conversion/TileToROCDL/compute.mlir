@@ -121,3 +121,37 @@ tile.kernel @relative(%scale: f32) target("gfx950") waves(1) {
   %p = tile.exp2 %shifted : !tile.frag<32x32xf32, acc>
   %row = tile.negated_row %shifted : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
 }
+
+// -----
+
+// Places in front of `above`, which moves along with the column, are hidden: lanes compare the other way round.
+// CHECK-LABEL: llvm.func @above
+// CHECK: scf.if
+// CHECK: v_cmp_le_i32_e64 $1, 0, $2
+// CHECK: v_cmp_ge_i32_e64 $1, 0, $2
+tile.kernel @above(%t: i32, %n: i32, %a: i32) target("gfx950") waves(1) {
+  %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  %m = tile.mask %s tile(%t) below(%n) above(%a) : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+// What is used behind the last loop is read there, not where the kernel begins; %b is used in the loop as well.
+// CHECK-LABEL: llvm.func @late
+// CHECK-SAME: %[[A:.*]]: !llvm.ptr<1>, %{{.*}}: i32, %[[B:.*]]: !llvm.ptr<1>
+// CHECK-NOT: %[[A]]
+// CHECK: scf.for
+// CHECK: %[[BLOCK:.*]] = llvm.call_intrinsic "llvm.amdgcn.kernarg.segment.ptr"
+// CHECK: llvm.load %{{.*}} invariant {alignment = 8 : i64} : !llvm.ptr<4> -> !llvm.ptr<1>
+// CHECK-NOT: %[[A]]
+tile.kernel @late(%a: !tile.view<?xf32>, %b: !tile.view<?xf32>, %n: i32) target("gfx950") waves(1)
+    attributes {tile.late_arguments} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %n step %one : i32 {
+    %x = tile.load %b[%i] : <?xf32> -> f32
+    tile.store %x, %b[%n] : f32, <?xf32>
+  }
+  %y = arith.constant 2.0 : f32
+  tile.store %y, %a[%zero] : f32, <?xf32>
+}

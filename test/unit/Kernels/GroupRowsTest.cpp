@@ -20,7 +20,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 namespace {
-constexpr uint64_t kDefaultCount = 8, kDefaultSeed = 20261122;
+constexpr uint64_t kDefaultCount = 4, kDefaultSeed = 20261122;
 
 class Draw {
 public:

@@ -388,3 +388,25 @@ tile.kernel @which(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wav
   }
   tile.fetch %ring[%n] slot(%n) : !tile.ring<64x128xbf16>
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Only a second turn of the outer loop shows it, and only if the inner one, whose barriers hide it, does not run.
+tile.kernel @between_turns(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n: i32, %m: i32) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %head = %zero to %m step %one : i32 {
+    %ring = tile.ring %k[%n, %head] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+    scf.for %t = %zero to %n step %one : i32 {
+      tile.barrier
+    }
+    // expected-error @below {{fetches tile 0 of ring 'k' over tile 0 (epoch 1), which 'tile.read' may still be reading (epoch 1)}}
+    tile.fetch %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.wait vm(0)
+    tile.barrier
+    // expected-note @below {{the read is here}}
+    %x = tile.read %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+  }
+}

@@ -94,3 +94,24 @@ tile.kernel @opaque(%n: i32) target("gfx950") waves(8) {
 // expected-remark @below {{verified with 0 numbers of tiles}}
 tile.kernel @empty(%n: i32) target("gfx950") waves(8) {
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// A loop in a loop, each with a count of its own: what a turn of the outer one leaves behind, the next finds.
+// expected-remark @below {{verified with 16 numbers of tiles}}
+tile.kernel @nested(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %head = %zero to %m step %one : i32 {
+    %ring = tile.ring %k[%n, %head] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+    scf.for %t = %zero to %n step %one : i32 {
+      tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+      tile.wait vm(0)
+      tile.barrier
+      %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      tile.wait lgkm(0)
+      tile.barrier
+    }
+  }
+}

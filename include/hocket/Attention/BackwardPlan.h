@@ -1,0 +1,75 @@
+// Plans of a backward: which kernels run, in which order.
+//
+// First delta and LSE for each row, then dK and dV by workgroups that hold keys, then dQ by workgroups that hold queries:
+// no sum depends on timing, so the same problem gives the same bits whenever it runs.
+#pragma once
+
+#include "hocket/Attention/BackwardProblem.h"
+#include "hocket/Attention/LaunchPlan.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::attention {
+
+/// The kernels of a backward.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq };
+/// "delta", "dkdv", "dk", "dv", "dq": as `attn.backward` spells them.
+std::string_view toString(BackwardPart part);
+
+/// How one part is made, where there is a choice; every one computes the same.
+struct BackwardTuning {
+  std::string schedule;                   ///< of kernels/schedules; empty for `delta`
+  std::optional<int64_t> waves, loopTile; ///< as the head size wants where they are left out
+};
+
+/// A kernel of a part, and what it is called.
+struct BackwardKernel {
+  BackwardPart part = BackwardPart::Delta;
+  BackwardTuning tuning;
+  std::string name; ///< "fmha_bwd_dkdv_double_buffer"
+};
+
+/// Kernels that compute something together, and other ways to do so, the best first. Of some heads the registers decide,
+/// when it is compiled, which of them is possible.
+using BackwardChoices = std::vector<std::vector<BackwardKernel>>;
+
+/// What must be computed, in order, each in one of several ways; with `schedule` ("sequential") only those that follow
+/// schedules of that name.
+std::vector<BackwardChoices> backwardSteps(const BackwardProblem &problem,
+                                           std::string_view schedule = {});
+
+/// The `attn.backward` of a part of the gradients of `semantics`, with the modifications that it names.
+std::string describeBackward(const ForwardSemantics &semantics, BackwardPart part);
+
+class BackwardPlan : public LaunchPlan {
+public:
+  /// A plan of `launches` for `problem`. Errors: a launch whose manifest does not take it.
+  static Result<std::shared_ptr<const BackwardPlan>> make(BackwardProblem problem,
+                                                          std::vector<PlannedLaunch> launches);
+
+  const BackwardProblem &problem() const { return description; }
+
+private:
+  BackwardPlan(BackwardProblem problem, std::vector<PlannedLaunch> launches)
+      : LaunchPlan(std::move(launches), problem.tensors(), problemVariables(problem)),
+        description(std::move(problem)) {}
+
+  BackwardProblem description;
+};
+
+/// Makes a kernel of a part for semantics: a compiler, a cache.
+using MakeBackwardKernel = std::function<Result<std::shared_ptr<const CompiledKernel>>(
+    const ForwardSemantics &semantics, const BackwardKernel &kernel)>;
+
+/// The plan for `problem`: of each step the first choice whose kernels can be made. Errors: what `validate` refuses;
+/// Unsupported for what has no backward; what making a step's last choice says.
+Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem,
+                                                         const MakeBackwardKernel &make,
+                                                         std::string_view schedule = {});
+
+} // namespace hocket::attention

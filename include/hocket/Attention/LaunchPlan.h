@@ -1,0 +1,95 @@
+// What plans are made of: launches in order, memory by name, one workspace.
+//
+// What a plan computes is not known here: it has tensors and variables, and kernels that take them.
+#pragma once
+
+#include "hocket/Attention/KernelSource.h"
+#include "hocket/Manifest/Tensors.h"
+#include "hocket/Runtime/Stream.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace hocket::attention {
+
+/// A piece of device memory.
+struct Buffer {
+  runtime::DeviceAddress address = 0;
+  uint64_t bytes = 0;
+};
+
+/// The memory of one run, by name: those of `LaunchPlan::buffers`. Addresses must be multiples of
+/// 16 bytes. Buffers that the plan does not need are not looked at.
+using Buffers = std::map<std::string, Buffer, std::less<>>;
+
+/// Memory that a run needs.
+struct BufferNeed {
+  std::string name;
+  uint64_t bytes = 0; ///< at least; 0: not needed
+};
+
+/// Launches, in this order, all on one stream; what one leaves in the workspace the next may read.
+class LaunchPlan {
+public:
+  std::span<const PlannedLaunch> launches() const { return steps; }
+  /// The tensors of the problem, in order, and "workspace": device memory that the launches share,
+  /// whose content need not be kept; 0 bytes if they need none.
+  std::span<const BufferNeed> buffers() const { return needs; }
+  uint64_t workspaceBytes() const { return needs.back().bytes; }
+
+  /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
+  /// stay loaded, and the device alive, until `unload` or the plan's end.
+  ///
+  /// Errors: Unsupported for a device of another architecture; InvalidInput for a buffer that is
+  /// null, too small or misaligned, named with what was found and wanted; what loading and
+  /// launching say. Reports are in the order of the launches.
+  Result<std::vector<runtime::LaunchReport>> run(runtime::Device &device,
+                                                 const Buffers &buffers) const;
+
+  /// The same on `stream`, a stream of `device`, without waiting. Plan and buffers must live until
+  /// the stream has passed the launches; what goes wrong there is reported by later calls on it.
+  Status run(runtime::Device &device, const Buffers &buffers, runtime::Stream &stream) const;
+
+  /// Loads the kernels on `device` without running them, so that the first run is not slower.
+  Status load(runtime::Device &device) const;
+  /// Gives back what was loaded on `device`; no run on it may be under way.
+  void unload(runtime::Device &device) const;
+
+protected:
+  LaunchPlan(std::vector<PlannedLaunch> launches, std::vector<manifest::TensorSpec> tensors,
+             manifest::Variables variables)
+      : steps(std::move(launches)), tensors(std::move(tensors)), variables(std::move(variables)) {}
+  /// Finds out what memory is needed. Errors: a launch whose manifest does not take the problem, which `description`
+  /// says in messages.
+  Status measure(const std::string &description);
+
+private:
+  struct Loaded {
+    std::shared_ptr<runtime::Module> module;
+    std::shared_ptr<runtime::Kernel> kernel;
+  };
+  using LoadedKernels = std::shared_ptr<const std::vector<Loaded>>;
+  /// A launch, ready but for the device.
+  struct Prepared {
+    LoadedKernels kernels;
+    std::vector<manifest::Binding> bindings;
+  };
+  Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers) const;
+  Status checkBuffers(const Buffers &buffers) const;
+  Result<LoadedKernels> loaded(runtime::Device &device) const;
+
+  std::vector<PlannedLaunch> steps;
+  std::vector<manifest::TensorSpec> tensors; ///< of the problem
+  std::vector<BufferNeed> needs;
+  manifest::Variables variables; ///< of the problem, without addresses
+  mutable std::mutex mutex; ///< of `devices`
+  mutable std::unordered_map<runtime::Device *, LoadedKernels> devices;
+};
+
+} // namespace hocket::attention

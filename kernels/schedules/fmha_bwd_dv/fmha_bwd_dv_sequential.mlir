@@ -1,0 +1,6 @@
+// No overlap: fetch both tiles, wait for all waves, compute, repeat. The reference that every other schedule of dV must
+// agree with, bit for bit.
+tile.schedule @fmha_bwd_dv_sequential {
+  tile.cluster memory { fetch_q(0) fetch_do(0) }
+  tile.cluster compute { load_rows(0) read_q(0) qk(0) mask(0) p(0) turn_do(0) dv(0) }
+}

@@ -1,0 +1,129 @@
+// Plans of a backward.
+#include "hocket/Attention/BackwardPlan.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// Heads are whole loads of 16 bytes; the largest whose gradients fit into a wave's registers beside what it holds.
+static constexpr int64_t kHeadUnit = 8, kMaxHead = 256;
+/// Elements of dK and dV, together, that a wave sums at once.
+static constexpr int64_t kMaxSummed = 384;
+
+std::string_view attention::toString(BackwardPart part) {
+  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq"};
+  return names[static_cast<size_t>(part)];
+}
+
+static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule) {
+  std::string name = "fmha_bwd_" + std::string(toString(part));
+  if (part == BackwardPart::Delta)
+    return {part, {}, name};
+  name += "_" + schedule;
+  return {part, {name, std::nullopt, std::nullopt}, name};
+}
+
+std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &problem,
+                                                      std::string_view schedule) {
+  std::vector<std::string> schedules = {"double_buffer", "sequential"};
+  if (!schedule.empty())
+    schedules = {std::string(schedule)};
+  BackwardChoices ofKeys, ofQueries;
+  if (problem.forward.headDim + problem.forward.headDimV <= kMaxSummed)
+    for (const std::string &name : schedules)
+      ofKeys.push_back({kernelOf(BackwardPart::DkDv, name)});
+  for (const std::string &name : schedules) {
+    ofKeys.push_back({kernelOf(BackwardPart::Dk, name), kernelOf(BackwardPart::Dv, name)});
+    ofQueries.push_back({kernelOf(BackwardPart::Dq, name)});
+  }
+  return {{{kernelOf(BackwardPart::Delta, "")}}, std::move(ofKeys), std::move(ofQueries)};
+}
+
+std::string attention::describeBackward(const ForwardSemantics &semantics, BackwardPart part) {
+  std::string name(toString(part));
+  std::string text = "attn.backward @fmha_bwd_" + name + "_" + semantics.kernelSuffix() + " part(" +
+                     name + ") element_type(" + std::string(irName(semantics.dtype)) +
+                     ") head_dim(" + std::to_string(semantics.headDim) + ")";
+  if (semantics.headDimV != semantics.headDim)
+    text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  // Rows have their two numbers whatever they see.
+  if (part == BackwardPart::Delta)
+    return text + "\n";
+  text += " mask(" + semantics.visibility.attnText() + ")";
+  std::string names, modifications;
+  for (const Modification &modification : semantics.modifications) {
+    names += (names.empty() ? "@" : ", @") + modification.name;
+    modifications += modification.text + "\n";
+  }
+  if (!names.empty())
+    text += " mask_mod(" + names + ")";
+  return text + "\n" + modifications;
+}
+
+Result<std::shared_ptr<const BackwardPlan>>
+BackwardPlan::make(BackwardProblem problem, std::vector<PlannedLaunch> launches) {
+  std::shared_ptr<BackwardPlan> plan(new BackwardPlan(std::move(problem), std::move(launches)));
+  if (Status status = plan->measure(plan->description.describe()); !status.ok())
+    return status.error();
+  return std::shared_ptr<const BackwardPlan>(std::move(plan));
+}
+
+/// What is well-formed and has no backward.
+static Status checkSupported(const BackwardProblem &problem) {
+  auto refuse = [&](const std::string &what) {
+    return Status(unsupported("no kernel takes the " + problem.describe() + ": " + what));
+  };
+  const ForwardProblem &forward = problem.forward;
+  for (auto [name, dim] : {std::pair("head-dim", forward.headDim),
+                           std::pair("head-dim-v", forward.headDimV)})
+    if (dim % kHeadUnit != 0 || dim > kMaxHead)
+      return refuse(std::string(name) + " is " + std::to_string(dim) + ", use a multiple of " +
+                    std::to_string(kHeadUnit) + " up to " + std::to_string(kMaxHead));
+  if (forward.visibility != Visibility() && forward.visibility != Visibility::causal())
+    return refuse("its mask is '" + std::string(forward.visibility.name()) +
+                  "'; use none or causal, or say it as a modification");
+  for (const Modification &modification : forward.modifications)
+    if (!modification.isMask)
+      return refuse("modification '" + modification.name +
+                    "' changes scores, and its gradient cannot be derived yet; leave it out");
+  return Status::success();
+}
+
+/// The launches of the first of `choices` that can be made.
+static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices,
+                                                  const ForwardSemantics &semantics,
+                                                  const MakeBackwardKernel &make) {
+  Error last = internalError("a step of a backward without a kernel");
+  for (const std::vector<BackwardKernel> &kernels : choices) {
+    std::vector<PlannedLaunch> launches;
+    for (const BackwardKernel &kernel : kernels) {
+      auto made = make(semantics, kernel);
+      if (!made.ok()) {
+        last = made.error();
+        break;
+      }
+      launches.push_back({kernel.name, *std::move(made)});
+    }
+    if (launches.size() == kernels.size())
+      return launches;
+  }
+  return last;
+}
+
+Result<std::shared_ptr<const BackwardPlan>>
+attention::planBackward(const BackwardProblem &problem, const MakeBackwardKernel &make,
+                        std::string_view schedule) {
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkSupported(problem); !status.ok())
+    return status.error();
+  std::vector<PlannedLaunch> launches;
+  for (const BackwardChoices &choices : backwardSteps(problem, schedule)) {
+    Result<std::vector<PlannedLaunch>> step = firstOf(choices, problem.forward, make);
+    if (!step.ok())
+      return step.error();
+    launches.insert(launches.end(), step->begin(), step->end());
+  }
+  return BackwardPlan::make(problem, std::move(launches));
+}

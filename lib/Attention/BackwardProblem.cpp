@@ -1,0 +1,106 @@
+// The backward's tensors, and what follows from them.
+#include "hocket/Attention/BackwardProblem.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::attention;
+using manifest::TensorRole;
+using manifest::TensorSpec;
+
+/// "do" for "o": the tensor of which another is the gradient, as text.
+static std::string gradientName(const TensorSpec &tensor) { return "d" + tensor.name; }
+
+/// The gradient of `tensor`: dense, where `given` does not say otherwise.
+static TensorSpec gradientOf(const ForwardProblem &forward, const TensorSpec &tensor,
+                             const BackwardProblem &problem, TensorRole role) {
+  // A forward without strides has dense tensors.
+  ForwardProblem dense = forward;
+  dense.strides.clear();
+  TensorSpec gradient = dense.tensor(tensor.name);
+  gradient.name = gradientName(tensor);
+  gradient.role = role;
+  auto given = problem.gradientStrides.find(gradient.name);
+  for (manifest::TensorDimension &dimension : gradient.dimensions) {
+    dimension.variable = "d" + dimension.variable;
+    if (given == problem.gradientStrides.end())
+      continue;
+    dimension.stride = dimension.name == "batch"  ? given->second.batch
+                       : dimension.name == "head" ? given->second.head
+                                                  : given->second.sequence;
+    // Kernels work on blocks of rows: those behind the only one must not lie within it.
+    if (dimension.name == "sequence" && dimension.extent == 1)
+      dimension.stride = std::max(dimension.stride, gradient.rowElements);
+  }
+  return gradient;
+}
+
+std::vector<TensorSpec> BackwardProblem::tensors() const {
+  std::vector<TensorSpec> list, gradients;
+  for (TensorSpec &tensor : forward.tensors()) {
+    bool isOutput = tensor.role == TensorRole::Output;
+    tensor.role = TensorRole::Input;
+    if (tensor.name == "lse")
+      tensor.wanted = true;
+    if (tensor.name == "o")
+      list.push_back(gradientOf(forward, tensor, *this, TensorRole::Input));
+    else if (tensor.strided && !isOutput)
+      gradients.push_back(gradientOf(forward, tensor, *this, TensorRole::Output));
+    list.push_back(std::move(tensor));
+  }
+  list.insert(list.end(), gradients.begin(), gradients.end());
+  return list;
+}
+
+TensorSpec BackwardProblem::tensor(std::string_view name) const {
+  for (TensorSpec &tensor : tensors())
+    if (tensor.name == name)
+      return std::move(tensor);
+  return {}; // a bug of the caller: there is no memory of that name
+}
+
+std::string BackwardProblem::describe() const {
+  ForwardProblem plain = forward;
+  plain.wantLse = false;
+  std::string text = "backward of " + plain.describe();
+  for (const auto &[name, strides] : gradientStrides)
+    text += " " + name + "=" + std::to_string(strides.batch) + "," +
+            std::to_string(strides.sequence) + "," + std::to_string(strides.head);
+  return text;
+}
+
+Status attention::validate(const BackwardProblem &problem) {
+  ForwardProblem forward = problem.forward;
+  forward.tuning = {};
+  if (Status status = validate(forward); !status.ok())
+    return status;
+  if (forward.sink)
+    return unsupported("the backward of a sink is not there yet; leave the sink out");
+  if (forward.dropout)
+    return unsupported("the backward of dropout is not there yet; leave dropout out");
+  if (forward.lists.any())
+    return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
+                       "each sequence for itself");
+  std::vector<TensorSpec> tensors = problem.tensors();
+  for (const auto &[name, strides] : problem.gradientStrides) {
+    bool isKnown = name == "do" || name == "dq" || name == "dk" || name == "dv";
+    if (!isKnown)
+      return invalidInput("strides are given for '" + name + "'; gradients are do, dq, dk, dv");
+  }
+  for (const TensorSpec &tensor : tensors)
+    if (Status status = manifest::validate(tensor); !status.ok())
+      return status;
+  return Status::success();
+}
+
+manifest::Variables attention::problemVariables(const BackwardProblem &problem,
+                                                const manifest::Addresses *addresses) {
+  ForwardProblem forward = problem.forward;
+  forward.wantLse = true;
+  manifest::Variables variables = problemVariables(forward);
+  std::vector<TensorSpec> tensors = problem.tensors();
+  addVariables(variables, tensors);
+  if (addresses)
+    addAddresses(variables, tensors, *addresses);
+  return variables;
+}

@@ -1,0 +1,158 @@
+// Plans: checks that must come before a launch, and launching.
+#include "hocket/Attention/LaunchPlan.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// What the kernels' 16-byte loads ask of every tensor.
+static constexpr uint64_t kAlignment = 16;
+
+Status LaunchPlan::measure(const std::string &description) {
+  uint64_t workspace = 0;
+  for (const PlannedLaunch &step : steps) {
+    const manifest::Manifest &manifest = step.compiled->manifest;
+    if (Status status = checkRequirements(manifest, variables); !status.ok())
+      return Error{status.error().kind,
+                   status.error().message + "; the problem is '" + description + "'"};
+    Result<uint64_t> bytes = manifest::workspaceBytes(manifest, variables);
+    if (!bytes.ok())
+      return bytes.error();
+    workspace = std::max(workspace, *bytes);
+  }
+  for (const manifest::TensorSpec &tensor : tensors)
+    needs.push_back({tensor.name, tensor.bufferBytes()});
+  needs.push_back({std::string(manifest::workspaceName), workspace});
+  return Status::success();
+}
+
+static Status checkBuffer(const Buffer &buffer, const std::string &name, uint64_t wanted) {
+  if (wanted == 0)
+    return Status::success();
+  if (buffer.address == 0)
+    return invalidInput("buffer '" + name + "' is null, " + std::to_string(wanted) +
+                        " bytes of device memory are needed");
+  if (buffer.bytes < wanted)
+    return invalidInput("buffer '" + name + "' has " + std::to_string(buffer.bytes) + " bytes, " +
+                        std::to_string(wanted) + " are needed");
+  if (buffer.address % kAlignment != 0)
+    return invalidInput("buffer '" + name + "' is at an address that is " +
+                        std::to_string(buffer.address % kAlignment) + " beyond a multiple of " +
+                        std::to_string(kAlignment) + " bytes; align it");
+  return Status::success();
+}
+
+Status LaunchPlan::checkBuffers(const Buffers &buffers) const {
+  for (const auto &[name, buffer] : buffers)
+    if (llvm::none_of(needs, [&](const BufferNeed &need) { return need.name == name; })) {
+      auto names = llvm::map_range(needs, [](const BufferNeed &need) { return need.name; });
+      return invalidInput("there is no buffer '" + name + "'; known are " +
+                          llvm::join(names, ", "));
+    }
+  for (const BufferNeed &need : needs) {
+    auto given = buffers.find(need.name);
+    Buffer buffer = given == buffers.end() ? Buffer() : given->second;
+    if (Status status = checkBuffer(buffer, need.name, need.bytes); !status.ok())
+      return status;
+  }
+  return Status::success();
+}
+
+Result<LaunchPlan::LoadedKernels> LaunchPlan::loaded(runtime::Device &device) const {
+  std::lock_guard lock(mutex);
+  LoadedKernels &known = devices[&device];
+  if (known)
+    return known;
+  auto kernels = std::make_shared<std::vector<Loaded>>();
+  for (const PlannedLaunch &step : steps) {
+    const manifest::Manifest &manifest = step.compiled->manifest;
+    if (manifest.target != device.properties().architecture)
+      return unsupported("the plan is for " + manifest.target + ", device '" +
+                         device.properties().name + "' is a " + device.properties().architecture +
+                         "; make a plan for that architecture");
+    auto module =
+        device.loadModule(std::as_bytes(std::span(step.compiled->codeObject)), manifest.kernel);
+    if (!module.ok())
+      return module.error();
+    auto kernel = (*module)->kernel(manifest.kernel);
+    if (!kernel.ok())
+      return kernel.error();
+    if (Status status = checkKernel(manifest, (*kernel)->info()); !status.ok())
+      return status.error();
+    kernels->push_back({*module, *kernel});
+  }
+  known = std::move(kernels);
+  return known;
+}
+
+Status LaunchPlan::load(runtime::Device &device) const {
+  Result<LoadedKernels> kernels = loaded(device);
+  return kernels.ok() ? Status::success() : Status(kernels.error());
+}
+
+void LaunchPlan::unload(runtime::Device &device) const {
+  // The module may be the last to hold the device: let go of it after the lock.
+  LoadedKernels last;
+  std::lock_guard lock(mutex);
+  auto found = devices.find(&device);
+  if (found == devices.end())
+    return;
+  last = std::move(found->second);
+  devices.erase(found);
+}
+
+Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
+                                                   const Buffers &buffers) const {
+  if (Status status = checkBuffers(buffers); !status.ok())
+    return status.error();
+  Result<LoadedKernels> kernels = loaded(device);
+  if (!kernels.ok())
+    return kernels.error();
+  manifest::Addresses addresses;
+  for (const BufferNeed &need : needs)
+    if (need.bytes != 0)
+      addresses[need.name] = buffers.find(need.name)->second.address;
+  manifest::Variables bound = variables;
+  addAddresses(bound, tensors, addresses);
+  Prepared prepared{*kernels, {}};
+  for (const PlannedLaunch &step : steps) {
+    Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
+    if (!binding.ok())
+      return binding.error();
+    prepared.bindings.push_back(*std::move(binding));
+  }
+  return prepared;
+}
+
+Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &device,
+                                                            const Buffers &buffers) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  std::vector<runtime::LaunchReport> reports;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    auto report = device.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+    if (!report.ok())
+      return report.error();
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+Status LaunchPlan::run(runtime::Device &device, const Buffers &buffers,
+                        runtime::Stream &stream) const {
+  Result<Prepared> prepared = prepare(device, buffers);
+  if (!prepared.ok())
+    return prepared.error();
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const manifest::Binding &binding = prepared->bindings[i];
+    if (Status status =
+            stream.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+        !status.ok())
+      return status;
+  }
+  return Status::success();
+}

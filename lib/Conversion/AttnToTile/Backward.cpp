@@ -1,0 +1,512 @@
+// dK and dV, or dQ, tile by tile, in named steps.
+//
+// The two loops are one: a wave *holds* 32 rows of two tensors in registers for the whole loop, and tiles of the two
+// of the other side pass through LDS. Queries are held for dQ, keys for dK and dV:
+//
+//     held                    passing         S          dP           what is summed
+//     keys:    K, V           Q, dO           Q K^T      dO V^T       dV += dO^T P,  dK += Q^T dS
+//     queries: Q, dO          K, V            K Q^T      V dO^T       dQ += K^T dS
+//
+// Products are transposed as in the forward: what is held is a lane's column, so that P and dS, packed, are the right
+// operand of the next product as they lie, and the passing tile, read transposed, the left one. LSE and delta are row
+// values where queries are held; where they pass, column values, loaded for each tile.
+//
+// Rows that do not exist contribute nothing where they pass: queries beyond the end arrive as zeros, with delta and
+// LSE of zero, so that P = 1 meets dO = 0; keys beyond the end are masked. Held, they are not stored.
+#include "Backward.h"
+
+#include "BackwardFrame.h"
+#include "Forward.h"
+#include "MaskBounds.h"
+#include "ModificationProgram.h"
+#include "RingSteps.h"
+#include "Visibility.h"
+
+#include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/RegionOps.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <numbers>
+
+using namespace mlir;
+using namespace hocket;
+using attn::BackwardPart;
+using tile::FragLayout;
+
+namespace {
+/// A tensor that passes through LDS, or is held, and the elements of its heads.
+struct Operand {
+  StringRef name;
+  int64_t dim, depth; ///< as they are, and in whole blocks
+  Value view;  ///< the kernel's argument
+  Value value; ///< the ring, or what is held in registers
+  /// The ring that is read transposed: the same, where one layout in LDS serves both reads.
+  Value turned;
+};
+
+class BackwardLoop {
+public:
+  BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
+               TileShape shape);
+  FailureOr<tile::KernelOp> build();
+
+private:
+  bool holdsKeys() { return op.getPart() != BackwardPart::Dq; }
+  bool wantsFirst() { return op.getPart() != BackwardPart::Dv; }
+  bool wantsSecond() {
+    return op.getPart() == BackwardPart::DkDv || op.getPart() == BackwardPart::Dv;
+  }
+  void findMasks();
+  FailureOr<tile::KernelOp> createFrame();
+  void place();
+  void hold();
+  void preparePositions(Value query, Value key);
+  Value tilesUpTo(Value end);
+  void measureQueries();
+  SmallVector<tile::TileCut> queryCuts();
+  void loopOverKeys();
+  void loopOverQueries();
+  tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
+  SmallVector<Value> iterate(Value t, ValueRange sums);
+  Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
+  Value exponents(Value raw, Value logSum, Value t);
+  Value statistic(int64_t number);
+  ValueRange rowStep(Value t);
+  Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
+  Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
+  void store(ValueRange sums);
+
+  attn::BackwardOp op;
+  FlatSymbolRefAttr schedule;
+  const ArchInfo &arch;
+  TileShape shape;
+  ExpansionBuilder builder;
+  Type element;
+  Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
+  tile::FragType scoresType;
+  SmallVector<std::unique_ptr<ModificationProgram>> masks;
+  SmallVector<MaskBounds> maskBounds;
+  Visibility visibility; ///< where queries are held
+
+  BackwardFrame problem;
+  Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
+  Value log2Scale;
+  Value heldDelta, heldLogSum; ///< where queries are held
+  Value deltas, logSums;       ///< where they pass: views
+  ScorePlace first; ///< where the wave's scores of tile 0 stand
+  Value lastQuery, lastKey, noScores;
+  // Where queries pass: the first visited, how many are, and, from the first on, from where on (up to where) a wave's
+  // first key is seen; null: from (to) any.
+  Value firstQuery, queryCount, above, diagonal;
+};
+} // namespace
+
+BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
+                           TileShape shape)
+    : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
+      element(op.getElementType()), visibility(op.getKeyVisibility(), shape.waves * kWaveRows),
+      problem(op) {
+  int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
+  auto operand = [](StringRef name, int64_t elements) {
+    return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
+  };
+  Operand queries[] = {operand("q", dim), operand("do", dimV)};
+  Operand keys[] = {operand("k", dim), operand("v", dimV)};
+  for (int i : {0, 1}) {
+    held[i] = holdsKeys() ? keys[i] : queries[i];
+    passing[i] = holdsKeys() ? queries[i] : keys[i];
+  }
+  scoresType = builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+}
+
+/// Where queries are held a causal mask is the forward's and a window is a modification.
+void BackwardLoop::findMasks() {
+  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
+  auto add = [&](Operation *mask) {
+    masks.push_back(std::make_unique<ModificationProgram>(mask, scoresType, orientation));
+  };
+  if (auto symbols = op.getMaskMods())
+    for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
+      add(SymbolTable::lookupNearestSymbolFrom(op, symbol));
+  attn::VisibilityAttr window = op.getKeyVisibility();
+  if (!holdsKeys() && !window.isAll() && !window.isCausal()) {
+    OpBuilder atModule(op);
+    attn::MaskModOp mask =
+        createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
+    add(mask);
+    mask.erase();
+    visibility = Visibility(attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt),
+                            shape.waves * kWaveRows);
+  }
+  for (const auto &program : masks)
+    maskBounds.emplace_back(*program);
+}
+
+FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
+  SmallVector<StringRef> tensors = {"q", "k", "v", "do"};
+  if (!wantsFirst())
+    tensors = {"q", "k", "do"};
+  if (!holdsKeys())
+    tensors.push_back("dq");
+  else if (wantsFirst())
+    tensors.push_back("dk");
+  if (wantsSecond())
+    tensors.push_back("dv");
+  problem.addTensors(tensors);
+  problem.addRowStatistics();
+  KernelFrame &frame = problem.kernelFrame();
+  frame.addScalar(builder.getF32Type(), "scale");
+  for (const auto &program : masks)
+    if (failed(program->addArguments(frame)))
+      return failure();
+  problem.addRequirements();
+  Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
+  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
+  // What gradients are written by would else take a quarter of the scalar registers of the loop.
+  kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
+  for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
+    operand->view = frame.argument(operand->name);
+  for (const auto &program : masks)
+    program->bindArguments(frame);
+  return kernel;
+}
+
+static Value loadFrom(ExpansionBuilder &builder, Value view, Type type, Value query) {
+  return tile::LoadOp::create(builder, type, view, ValueRange(query), IntegerAttr());
+}
+
+/// The rows of what is held. Those with most to do start first: under a causal mask the last queries, and the first
+/// keys.
+void BackwardLoop::place() {
+  bool heavyFirst = op.getBlockOrder() == attn::BlockOrder::HeavyFirst;
+  bool isMasked = !op.getKeyVisibility().isAll() || !masks.empty();
+  auto xcds = heavyFirst && arch.chip.xcds > 1 ? builder.getI64IntegerAttr(arch.chip.xcds)
+                                               : IntegerAttr();
+  auto block = tile::BlockIdOp::create(builder, held[0].view, shape.waves * kWaveRows,
+                                       /*last_rows_first=*/heavyFirst && !holdsKeys() && isMasked,
+                                       xcds);
+  batch = block.getBatch(), blockRow = block.getRow();
+  (holdsKeys() ? kvHead : head) = block.getHead();
+  row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+}
+
+void BackwardLoop::hold() {
+  log2Scale = arith::MulFOp::create(builder, problem.kernelFrame().argument("scale"),
+                                    builder.constant(std::numbers::log2e_v<float>));
+  Value heldHead = holdsKeys() ? kvHead : head;
+  for (Operand &operand : held) {
+    if (!operand.view)
+      continue;
+    Type type = builder.frag(operand.depth, kWaveRows, element, FragLayout::Rhs);
+    Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
+    operand.value = withoutPadding(builder, loaded, operand.dim);
+  }
+}
+
+Value BackwardLoop::tilesUpTo(Value end) {
+  Value roundedUp = arith::AddIOp::create(builder, end, builder.constant(shape.kvTile - 1));
+  return arith::DivUIOp::create(builder, roundedUp, builder.constant(shape.kvTile));
+}
+
+/// Which queries see keys of the workgroup, where `window` says it: those from the first, at the beginning of a tile,
+/// to the last. What a wave's keys are hidden from counts from the first.
+void BackwardLoop::measureQueries() {
+  attn::VisibilityAttr window = op.getKeyVisibility();
+  Value zero = builder.constant(int64_t(0));
+  Value queries = tile::DimOp::create(builder, passing[0].view, 1);
+  firstQuery = zero, queryCount = queries;
+  if (window.isAll())
+    return;
+  // Query i stands beside key i + shift.
+  Value keys = tile::DimOp::create(builder, held[0].view, 1);
+  Value shift = arith::SubIOp::create(builder, keys, queries);
+  auto beside = [&](Value key, int64_t further) -> Value {
+    Value query = arith::SubIOp::create(builder, key, shift);
+    return arith::AddIOp::create(builder, query, builder.constant(further));
+  };
+  if (std::optional<int64_t> right = window.getRight()) {
+    Value first = arith::MaxSIOp::create(builder, beside(blockRow, -*right), zero);
+    Value size = builder.constant(shape.kvTile);
+    firstQuery = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, first, size), size);
+    above = arith::SubIOp::create(builder, beside(row, -*right), firstQuery);
+  }
+  Value last = queries;
+  if (std::optional<int64_t> left = window.getLeft()) {
+    Value end = beside(blockRow, shape.waves * kWaveRows + *left);
+    last = arith::MinSIOp::create(builder, end, queries);
+    diagonal = arith::SubIOp::create(builder, beside(row, *left), firstQuery);
+  }
+  Value count = arith::SubIOp::create(builder, last, firstQuery);
+  queryCount = arith::MaxSIOp::create(builder, count, zero);
+}
+
+/// What the last positions are, for masks, and where the first scores stand.
+void BackwardLoop::preparePositions(Value query, Value key) {
+  Value one = builder.constant(int64_t(1));
+  Value queries = tile::DimOp::create(builder, problem.kernelFrame().argument("q"), 1);
+  Value keys = tile::DimOp::create(builder, problem.kernelFrame().argument("k"), 1);
+  lastQuery = arith::SubIOp::create(builder, queries, one);
+  lastKey = arith::SubIOp::create(builder, keys, one);
+  first = {batch, head, query, key};
+  for (const auto &program : masks)
+    program->prepare(builder, first);
+  for (MaskBounds &bounds : maskBounds)
+    bounds.prepare(builder, first);
+}
+
+/// dQ: the tiles of keys that a query of the workgroup sees.
+void BackwardLoop::loopOverKeys() {
+  kvHead = tile::GroupHeadOp::create(builder, head, held[0].view, passing[0].view);
+  visibility.measure(builder, held[0].view, passing[0].view);
+  Value first = builder.constant(int64_t(0));
+  preparePositions(row, first);
+  heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
+  heldDelta = loadFrom(builder, statistic(BackwardFrame::kDelta), builder.rows(), row);
+  visibility.prepareMasks(builder, row);
+  Value count = tilesUpTo(visibility.end(builder, blockRow));
+  Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Value zero = builder.fill(sum, 0.0f);
+  store(loopOverTiles(count, zero).getResults());
+}
+
+/// dK and dV: for each query head that shares the keys, the tiles of queries from the first that sees one on.
+void BackwardLoop::loopOverQueries() {
+  measureQueries();
+  if (!op.getKeyVisibility().isAll())
+    for (Operand &operand : passing)
+      operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
+  Value count = tilesUpTo(queryCount);
+  Value heads = tile::DimOp::create(builder, passing[0].view, 2);
+  Value kvHeads = tile::DimOp::create(builder, held[0].view, 2);
+  auto group = tile::DivModOp::create(builder, heads, kvHeads);
+  Value firstHead = arith::MulIOp::create(builder, kvHead, group.getQuotient());
+  SmallVector<Value> sums;
+  for (int i : {0, 1})
+    if (i == 0 ? wantsFirst() : wantsSecond())
+      sums.push_back(builder.fill(
+          builder.frag(passing[i].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f));
+  auto loop = scf::ForOp::create(builder, builder.constant(int64_t(0)), group.getQuotient(),
+                                 builder.constant(int64_t(1)), sums);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *body = loop.getBody();
+    if (!body->empty())
+      body->back().erase();
+    builder.setInsertionPointToEnd(body);
+    head = arith::AddIOp::create(builder, firstHead, loop.getInductionVar());
+    preparePositions(firstQuery, row);
+    logSums = statistic(BackwardFrame::kLogSum), deltas = statistic(BackwardFrame::kDelta);
+    tile::ForTilesOp tiles = loopOverTiles(count, loop.getRegionIterArgs());
+    scf::YieldOp::create(builder, tiles.getResults());
+  }
+  store(loop.getResults());
+}
+
+tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
+  Value passingHead = holdsKeys() ? head : kvHead;
+  for (Operand &operand : passing) {
+    Type type = tile::RingType::get(op.getContext(), {shape.kvTile, operand.depth}, element);
+    auto ring = [&] {
+      return tile::RingOp::create(builder, type, operand.view, ValueRange({batch, passingHead}),
+                                  IntegerAttr(), IntegerAttr(), nullptr);
+    };
+    // Tiles that pass through registers are stored as they are read, one way or the other.
+    bool isFirst = operand.name == passing[0].name;
+    bool isRead = isFirst || wantsFirst(), isTurned = isFirst ? wantsFirst() : wantsSecond();
+    operand.value = operand.turned = ring();
+    if (isRead && isTurned && !arch.hasLdsDma(tile::kDmaBytes))
+      operand.turned = ring();
+  }
+  noScores = builder.fill(scoresType, 0.0f);
+  SmallVector<tile::TileCut> cuts = holdsKeys() ? queryCuts() : visibility.cuts();
+  auto loop = tile::ForTilesOp::create(builder, count, sums, cuts, schedule);
+  Block &body = loop.getBody().emplaceBlock();
+  Value t = body.addArgument(builder.getI32Type(), op.getLoc());
+  for (Value sum : sums)
+    body.addArgument(sum.getType(), op.getLoc());
+  builder.setInsertionPointToStart(&body);
+  tile::YieldOp::create(builder, iterate(t, body.getArguments().drop_front()));
+  builder.setInsertionPointAfter(loop);
+  return loop;
+}
+
+/// What is known of the tiles of queries: they are counted to the last, and begin with the tile of the first that sees a
+/// key of the workgroup, whose last one is seen as many queries later as it has keys, less one.
+SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
+  SmallVector<tile::TileCut> cuts;
+  if (above || diagonal)
+    cuts.push_back({{queryCount, tile::TileSide::Right}, /*within=*/0});
+  if (above)
+    cuts.push_back({{above, tile::TileSide::Left}, shape.waves * kWaveRows - 1});
+  return cuts;
+}
+
+/// A function of the elements of `inputs`, for each score.
+Value BackwardLoop::mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element) {
+  auto map = tile::MapOp::create(builder, TypeRange(scoresType), inputs, Value(), Value(), Value(),
+                                 /*coordinates=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  tile::YieldOp::create(builder, ValueRange(element(block.getArguments())));
+  return map.getResult(0);
+}
+
+/// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
+/// and LSE is subtracted, so that the scale may have any sign.
+Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
+  Value scores = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
+    Value below = arith::NegFOp::create(builder, e[2]);
+    return math::FmaOp::create(builder, e[0], e[1], below);
+  });
+  if (!holdsKeys())
+    scores = visibility.mask(builder, scores, t);
+  else if (above || diagonal)
+    scores = tile::MaskOp::create(builder, scores, t, queryCount, diagonal, above);
+  if (masks.empty())
+    return scores;
+  Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
+  ScorePlace here = first;
+  Value &moves = holdsKeys() ? here.row : here.key;
+  moves = arith::AddIOp::create(builder, moves, before);
+  auto upTo = [&](Value from, int64_t count, Value last) -> Value {
+    Value end = arith::AddIOp::create(builder, from, builder.constant(count - 1));
+    return arith::MinSIOp::create(builder, end, last);
+  };
+  int64_t queries = holdsKeys() ? shape.kvTile : kWaveRows;
+  int64_t keys = holdsKeys() ? kWaveRows : shape.kvTile;
+  PositionBox box = {here.row, upTo(here.row, queries, lastQuery), here.key,
+                     upTo(here.key, keys, lastKey)};
+  for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
+    scores = program->hide(builder, scores, bounds.isCut(builder, box), here);
+  return scores;
+}
+
+/// One of the row statistics of the head's queries, as a view.
+Value BackwardLoop::statistic(int64_t number) {
+  SmallVector<Value> place = {batch, head, builder.constant(number)};
+  Type view =
+      tile::ViewType::get(op.getContext(), {ShapedType::kDynamic}, builder.getF32Type());
+  return tile::SelectOp::create(
+      builder, view, problem.kernelFrame().argument(BackwardFrame::kStatistics), place);
+}
+
+/// LSE and delta of the queries of tile `t`, where queries pass.
+ValueRange BackwardLoop::rowStep(Value t) {
+  return builder.step("load_rows", [&]() -> SmallVector<Value> {
+    Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
+    Value query = arith::AddIOp::create(builder, first.row, before);
+    Type type = tile::columnsOf(scoresType, builder.getF32Type());
+    SmallVector<Value> loaded = {loadFrom(builder, logSums, type, query)};
+    if (wantsFirst())
+      loaded.push_back(loadFrom(builder, deltas, type, query));
+    return loaded;
+  });
+}
+
+/// The product of a tile, as it lies in LDS, and what is held.
+Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name) {
+  Value operand = builder.step(("read_" + tiles.name).str(), [&]() -> SmallVector<Value> {
+    Type type = builder.frag(shape.kvTile, tiles.depth, element, FragLayout::Lhs);
+    Value read = tile::ReadOp::create(builder, type, tiles.value, t, Value());
+    return {withoutPadding(builder, read, tiles.dim)};
+  })[0];
+  return builder.step(name, [&]() -> SmallVector<Value> {
+    return {tile::MmaOp::create(builder, operand, rows.value, noScores)};
+  })[0];
+}
+
+/// `sum` and the product of the tile, transposed, and `factor`, which is packed scores.
+Value BackwardLoop::addProduct(const Operand &tiles, Value t, Value factor, Value sum,
+                               StringRef name) {
+  Value operand = builder.step(("turn_" + tiles.name).str(), [&]() -> SmallVector<Value> {
+    Type type = builder.frag(tiles.depth, shape.kvTile, element, FragLayout::LhsAcc);
+    return {tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value())};
+  })[0];
+  return builder.step(name, [&]() -> SmallVector<Value> {
+    return {tile::MmaOp::create(builder, operand, factor, sum)};
+  })[0];
+}
+
+/// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
+SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
+  SmallVector<NamedRings, 2> tiles;
+  for (const Operand &operand : passing) {
+    tiles.push_back({operand.name, {operand.value}});
+    if (operand.turned != operand.value)
+      tiles.back().rings.push_back(operand.turned);
+  }
+  fetchSteps(builder, arch, shape.waves, tiles, t);
+  Value logSum = heldLogSum, delta = heldDelta;
+  if (holdsKeys()) {
+    ValueRange loaded = rowStep(t);
+    logSum = loaded.front(), delta = loaded.back();
+  }
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  Value raw = product(passing[0], held[0], t, "qk");
+  Value scores =
+      builder.step("mask", [&] { return SmallVector<Value>{exponents(raw, logSum, t)}; })[0];
+  ValueRange weights = builder.step("p", [&] {
+    Value p = mapScores(scores, [&](ValueRange e) -> Value {
+      return math::Exp2Op::create(builder, e[0]);
+    });
+    SmallVector<Value> results;
+    if (wantsFirst())
+      results.push_back(p);
+    if (wantsSecond())
+      results.push_back(tile::PackOp::create(builder, packedType, p));
+    return results;
+  });
+  SmallVector<Value> next(sums);
+  if (wantsSecond())
+    next.back() = addProduct(passing[1], t, weights.back(), sums.back(), "dv");
+  if (!wantsFirst())
+    return next;
+  Value weightGradients = product(passing[1], held[1], t, "dp");
+  Value scoreGradients = builder.step("ds", [&]() -> SmallVector<Value> {
+    Value ds = mapScores({weightGradients, delta, weights.front()}, [&](ValueRange e) -> Value {
+      Value above = arith::SubFOp::create(builder, e[0], e[1]);
+      return arith::MulFOp::create(builder, above, e[2]);
+    });
+    return {tile::PackOp::create(builder, packedType, ds)};
+  })[0];
+  next.front() =
+      addProduct(passing[0], t, scoreGradients, sums.front(), holdsKeys() ? "dk" : "dq");
+  return next;
+}
+
+void BackwardLoop::store(ValueRange sums) {
+  KernelFrame &frame = problem.kernelFrame();
+  Value heldHead = holdsKeys() ? kvHead : head;
+  if (wantsFirst()) {
+    Value scaled = tile::ScaleOp::create(builder, sums.front(), frame.argument("scale"));
+    tile::StoreOp::create(builder, scaled, frame.argument(holdsKeys() ? "dk" : "dq"), batch, row,
+                          heldHead);
+  }
+  if (wantsSecond())
+    tile::StoreOp::create(builder, sums.back(), frame.argument("dv"), batch, row, heldHead);
+  tile::ReturnOp::create(builder);
+}
+
+FailureOr<tile::KernelOp> BackwardLoop::build() {
+  findMasks();
+  FailureOr<tile::KernelOp> kernel = createFrame();
+  if (failed(kernel))
+    return failure();
+  place();
+  hold();
+  holdsKeys() ? loopOverQueries() : loopOverKeys();
+  return kernel;
+}
+
+FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolRefAttr schedule,
+                                                const ArchInfo &arch, TileShape shape) {
+  if (!op.isLoop())
+    return buildBackwardRows(op, arch);
+  return BackwardLoop(op, schedule, arch, shape).build();
+}

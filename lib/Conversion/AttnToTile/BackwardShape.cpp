@@ -1,0 +1,65 @@
+// How many waves a workgroup of a backward has and how many rows a tile of what passes, where nobody says.
+//
+// Tiles of 32 rows, or 64 where there is ample room: from the registers of a lane that one iteration takes. How much is
+// ample was seen: where both files of registers are needed, LLVM spills long before they are full. Eight waves, two on a
+// SIMD, if they have the registers, else four.
+#include "Backward.h"
+
+#include "ExpansionBuilder.h"
+#include "Forward.h"
+
+#include "Tile/IR/FragmentAccess.h"
+#include "Target/Arch/Occupancy.h"
+
+using namespace mlir;
+using namespace hocket;
+using attn::BackwardPart;
+
+static constexpr int64_t kFewRows = 32, kManyRows = 64;
+static constexpr int64_t kWaves = 8, kFewWaves = 4;
+/// Addresses, what is computed beside fragments, and what the register allocator needs to move.
+static constexpr int64_t kOtherRegisters = 24;
+
+/// Registers of a lane for a fragment of so many numbers of 4 or 2 bytes.
+static int64_t f32Registers(int64_t numbers) { return numbers / 64; }
+static int64_t packedRegisters(int64_t numbers) { return numbers / 128; }
+
+/// Registers of a lane in one iteration: sums, what is held, the operand that is read, S, dP, P and row statistics.
+static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
+  int64_t depth = llvm::alignTo(op.getHeadDim(), kHeadBlock);
+  int64_t depthV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
+  BackwardPart part = op.getPart();
+  int64_t sums = part == BackwardPart::Dv     ? depthV
+                 : part == BackwardPart::DkDv ? depth + depthV
+                                              : depth;
+  int64_t held = part == BackwardPart::Dv ? depth : depth + depthV;
+  int64_t scores = f32Registers(rows * kWaveRows);
+  int64_t statistics = part == BackwardPart::Dq ? 2 : 2 * rows / 2;
+  return f32Registers(sums * kWaveRows) + packedRegisters(held * kWaveRows) +
+         packedRegisters(rows * std::max(depth, depthV)) + 2 * scores + scores / 2 + statistics +
+         kOtherRegisters;
+}
+
+TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
+  auto fits = [&](int64_t waves, int64_t rows) {
+    int64_t perSimd = llvm::divideCeil(waves, arch.waves.simdsPerCu);
+    int64_t registers = maxVgprsFor(arch, perSimd);
+    if (rows == kManyRows)
+      registers = op.getPart() == BackwardPart::Dq ? registers * 3 / 4 : registers * 5 / 6;
+    return registersOf(op, rows) <= registers;
+  };
+  bool passesLds = arch.hasLdsDma(tile::kDmaBytes);
+  TileShape shape{kFewWaves, kFewRows};
+  if (passesLds && fits(kWaves, kFewRows))
+    shape.waves = kWaves;
+  if (passesLds && fits(shape.waves, kManyRows))
+    shape.kvTile = kManyRows;
+  shape.kvTile = op.getLoopTile().value_or(shape.kvTile);
+  if (passesLds)
+    shape.waves = std::min(shape.waves,
+                           writingWaves(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
+                                        llvm::alignTo(op.getValueHeadDim(), kHeadBlock),
+                                        shape.kvTile));
+  shape.waves = op.getWaves().value_or(shape.waves);
+  return shape;
+}

@@ -1,0 +1,319 @@
+// The backward in double, a block of 64 queries and 64 keys at a time.
+//
+// P is recomputed from LSE as the kernels do it, in double. Beside each gradient the sizes of its summands are summed:
+// what a kernel rounds to 16 bits are P, dS and O, so that an error of a row is at most that sum times a few roundings,
+// also where the gradient itself cancels to nearly nothing.
+#include "Verify/Attention/BackwardReference.h"
+
+#include "Verify/DenseProduct.h"
+#include "Verify/Random.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+using namespace hocket;
+using namespace hocket::attention;
+using verify::kernelColumns;
+using verify::multiplyAccumulate;
+
+namespace {
+constexpr int64_t kBlock = 64;
+constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
+
+int64_t roundUp(int64_t value, int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+double sizeOf(const double *row, int64_t dim) {
+  double squares = 0;
+  for (int64_t d = 0; d != dim; ++d)
+    squares += row[d] * row[d];
+  return std::sqrt(squares);
+}
+
+/// Rows of a matrix, padded with zeros to whole blocks of rows and columns, and its transposed blocks.
+struct Matrix {
+  Matrix(const double *data, int64_t count, int64_t dim)
+      : count(count), dim(dim), padded(roundUp(dim, kernelColumns)),
+        rows(roundUp(count, kBlock) * padded) {
+    for (int64_t r = 0; r != count; ++r)
+      std::copy_n(data + r * dim, dim, rows.data() + r * padded);
+  }
+  /// Rows from `first` on as columns: [padded][kBlock].
+  std::vector<double> columns(int64_t first) const {
+    std::vector<double> result(padded * kBlock);
+    for (int64_t r = 0; r != kBlock; ++r)
+      for (int64_t d = 0; d != padded; ++d)
+        result[d * kBlock + r] = rows[(first + r) * padded + d];
+    return result;
+  }
+  const double *at(int64_t row) const { return rows.data() + row * padded; }
+  int64_t count, dim, padded;
+  std::vector<double> rows;
+};
+
+/// A block of numbers, one for each query and key, and transposed.
+using Tile = std::vector<double>;
+
+Tile transposed(const Tile &tile) {
+  Tile result(tile.size());
+  for (int64_t i = 0; i != kBlock; ++i)
+    for (int64_t j = 0; j != kBlock; ++j)
+      result[j * kBlock + i] = tile[i * kBlock + j];
+  return result;
+}
+
+/// One query head of a group.
+class HeadWorker {
+public:
+  HeadWorker(const ForwardProblem &problem, const ScoreRules *rules, int64_t batch, int64_t head,
+             Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO)
+      : problem(problem), rules(rules), batch(batch), head(head), q(std::move(q)), k(k), v(v),
+        dO(std::move(dO)), o(problem.seqQ * v.padded), lse(problem.seqQ, kNegativeInfinity),
+        delta(problem.seqQ), outputSizes(problem.seqQ) {}
+
+  void forward();
+  /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
+  void backward(std::vector<double> &dq, std::vector<double> &dqSizes, std::vector<double> &dk,
+                std::vector<double> &dkSizes, std::vector<double> &dv,
+                std::vector<double> &dvSizes);
+
+  Matrix q;
+  const Matrix &k, &v;
+  Matrix dO;
+  std::vector<double> o, lse;
+
+private:
+  bool sees(int64_t query, int64_t key) const;
+  Tile scores(int64_t query, int64_t key) const;
+  Tile product(const Matrix &a, int64_t row, const Matrix &b, int64_t column) const;
+  void forwardBlock(int64_t query);
+
+  const ForwardProblem &problem;
+  const ScoreRules *rules;
+  int64_t batch, head;
+  std::vector<double> delta, outputSizes;
+};
+} // namespace
+
+/// Rows of `a` from `row` on times rows of `b` from `column` on.
+Tile HeadWorker::product(const Matrix &a, int64_t row, const Matrix &b, int64_t column) const {
+  Tile tile(kBlock * kBlock, 0.0);
+  std::vector<double> columns = b.columns(column);
+  multiplyAccumulate(kBlock, kBlock, a.padded, a.at(row), a.padded, columns.data(), kBlock,
+                     tile.data(), kBlock);
+  return tile;
+}
+
+bool HeadWorker::sees(int64_t query, int64_t key) const {
+  return query < problem.seqQ && key < problem.seqKv && problem.sees(query, key) &&
+         (!rules || rules->sees({batch, head, query, key}));
+}
+
+/// The scores of a block, -inf where a query does not see a key.
+Tile HeadWorker::scores(int64_t query, int64_t key) const {
+  Tile tile = product(q, query, k, key);
+  for (int64_t i = 0; i != kBlock; ++i)
+    for (int64_t j = 0; j != kBlock; ++j) {
+      double &score = tile[i * kBlock + j];
+      if (!sees(query + i, key + j)) {
+        score = kNegativeInfinity;
+        continue;
+      }
+      score *= problem.effectiveScale();
+      if (rules)
+        score = rules->modified(score, {batch, head, query + i, key + j});
+    }
+  return tile;
+}
+
+/// O and LSE of 64 queries: the greatest score first, then the sum.
+void HeadWorker::forwardBlock(int64_t query) {
+  int64_t count = std::min(kBlock, problem.seqQ - query);
+  std::vector<Tile> tiles;
+  std::vector<double> maxima(kBlock, kNegativeInfinity), sums(kBlock, 0.0);
+  for (int64_t key = 0; key < problem.seqKv; key += kBlock) {
+    tiles.push_back(scores(query, key));
+    for (int64_t i = 0; i != count; ++i)
+      for (int64_t j = 0; j != kBlock; ++j)
+        maxima[i] = std::max(maxima[i], tiles.back()[i * kBlock + j]);
+  }
+  std::vector<double> outputs(kBlock * v.padded, 0.0);
+  for (size_t t = 0; t != tiles.size(); ++t) {
+    for (int64_t i = 0; i != kBlock; ++i)
+      for (int64_t j = 0; j != kBlock; ++j) {
+        double &value = tiles[t][i * kBlock + j];
+        value = value == kNegativeInfinity ? 0 : std::exp(value - maxima[i]);
+        sums[i] += value;
+      }
+    multiplyAccumulate(kBlock, v.padded, kBlock, tiles[t].data(), kBlock,
+                       v.at(static_cast<int64_t>(t) * kBlock), v.padded, outputs.data(), v.padded);
+  }
+  for (int64_t i = 0; i != count; ++i) {
+    int64_t row = query + i;
+    if (sums[i] == 0)
+      continue;
+    lse[row] = maxima[i] + std::log(sums[i]);
+    for (int64_t d = 0; d != v.dim; ++d) {
+      double output = outputs[i * v.padded + d] / sums[i], gradient = dO.at(row)[d];
+      o[row * v.padded + d] = output;
+      delta[row] += output * gradient;
+      outputSizes[row] += std::abs(output * gradient);
+    }
+  }
+}
+
+void HeadWorker::forward() {
+  for (int64_t query = 0; query < problem.seqQ; query += kBlock)
+    forwardBlock(query);
+}
+
+void HeadWorker::backward(std::vector<double> &dq, std::vector<double> &dqSizes,
+                          std::vector<double> &dk, std::vector<double> &dkSizes,
+                          std::vector<double> &dv, std::vector<double> &dvSizes) {
+  std::vector<double> keySizes(k.count), querySizes(q.count), gradientSizes(q.count);
+  for (int64_t j = 0; j != k.count; ++j)
+    keySizes[j] = sizeOf(k.at(j), k.dim);
+  for (int64_t i = 0; i != q.count; ++i) {
+    querySizes[i] = sizeOf(q.at(i), q.dim);
+    gradientSizes[i] = sizeOf(dO.at(i), dO.dim);
+  }
+  double scale = problem.effectiveScale();
+  for (int64_t query = 0; query < problem.seqQ; query += kBlock)
+    for (int64_t key = 0; key < problem.seqKv; key += kBlock) {
+      Tile p = scores(query, key), ds = product(dO, query, v, key);
+      for (int64_t i = 0; i != kBlock; ++i)
+        for (int64_t j = 0; j != kBlock; ++j) {
+          int64_t at = i * kBlock + j, row = query + i, column = key + j;
+          double &weight = p[at], &gradient = ds[at];
+          if (weight == kNegativeInfinity) {
+            weight = gradient = 0;
+            continue;
+          }
+          weight = std::exp(weight - lse[row]);
+          double size = std::abs(scale) * weight * (std::abs(gradient) + outputSizes[row]);
+          gradient = scale * weight * (gradient - delta[row]);
+          dqSizes[row] += size * keySizes[column];
+          dkSizes[column] += size * querySizes[row];
+          dvSizes[column] += weight * gradientSizes[row];
+        }
+      Tile turnedP = transposed(p), turnedDs = transposed(ds);
+      multiplyAccumulate(kBlock, k.padded, kBlock, ds.data(), kBlock, k.at(key), k.padded,
+                         dq.data() + query * k.padded, k.padded);
+      multiplyAccumulate(kBlock, q.padded, kBlock, turnedDs.data(), kBlock, q.at(query), q.padded,
+                         dk.data() + key * k.padded, k.padded);
+      multiplyAccumulate(kBlock, dO.padded, kBlock, turnedP.data(), kBlock, dO.at(query),
+                         dO.padded, dv.data() + key * v.padded, v.padded);
+    }
+}
+
+/// The first `count` padded rows of `from`, without padding, behind `to`.
+static void append(std::vector<double> &to, const std::vector<double> &from, int64_t count,
+                   int64_t dim) {
+  int64_t padded = roundUp(dim, kernelColumns);
+  for (int64_t r = 0; r != count; ++r)
+    to.insert(to.end(), from.begin() + r * padded, from.begin() + r * padded + dim);
+}
+
+GroupGradients attention::computeGradients(const ForwardProblem &problem,
+                                           const GroupTensors &tensors, int64_t batch,
+                                           int64_t kvHead, const ScoreRules *rules) {
+  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
+  int64_t queries = problem.seqQ, keys = problem.seqKv;
+  Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
+  GroupGradients result;
+  std::vector<double> dk(k.rows.size()), dv(v.rows.size());
+  result.dkSizes.resize(keys), result.dvSizes.resize(keys);
+  for (int64_t h = 0; h != heads; ++h) {
+    HeadWorker worker(problem, rules, batch, kvHead * heads + h,
+                      Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
+                      Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV));
+    worker.forward();
+    std::vector<double> dq(worker.q.rows.size()), dqSizes(queries);
+    worker.backward(dq, dqSizes, dk, result.dkSizes, dv, result.dvSizes);
+    append(result.dq, dq, queries, dim);
+    append(result.o, worker.o, queries, dimV);
+    result.dqSizes.insert(result.dqSizes.end(), dqSizes.begin(), dqSizes.end());
+    result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
+  }
+  append(result.dk, dk, keys, dim);
+  append(result.dv, dv, keys, dimV);
+  return result;
+}
+
+/// Multiplications and additions a second of one core, and for how long at most.
+static constexpr double kHostRate = 2.5e9, kSeconds = 60;
+
+std::vector<int64_t> attention::chooseGroups(const BackwardProblem &problem, int64_t limit,
+                                             uint64_t seed) {
+  const ForwardProblem &forward = problem.forward;
+  int64_t total = forward.batch * forward.kvHeads, ofGroup = forward.heads / forward.kvHeads;
+  double pairs = double(ofGroup) * double(forward.seqQ) * double(forward.seqKv);
+  double cost = pairs * (4.0 * double(forward.headDim) + 3.0 * double(forward.headDimV) + 60);
+  auto count = static_cast<int64_t>(kHostRate * kSeconds / cost);
+  if (limit > 0)
+    count = limit / (ofGroup * forward.seqQ);
+  count = std::clamp<int64_t>(count, 1, total);
+  if (count == total) {
+    std::vector<int64_t> all(total);
+    for (int64_t group = 0; group != total; ++group)
+      all[group] = group;
+    return all;
+  }
+  return verify::addSample({}, total, count, seed);
+}
+
+/// `count` rows of `dim` elements from `row` on, in double.
+static void widenRows(DataType type, const std::vector<uint16_t> &from, int64_t row, int64_t count,
+                      int64_t dim, std::vector<double> &to) {
+  to.resize(static_cast<size_t>(count * dim));
+  for (int64_t i = 0; i != count * dim; ++i)
+    to[i] = widen(type, from[row * dim + i]);
+}
+
+BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKind kind,
+                                         uint64_t seed, std::vector<int64_t> groups,
+                                         BackwardReference &reference, unsigned threads,
+                                         const verify::Progress &progress,
+                                         const ScoreRules *rules) {
+  const ForwardProblem &forward = problem.forward;
+  BackwardInputs inputs;
+  inputs.forward = generateInputs(forward, kind, seed, threads);
+  // dO, and O where nobody checks: ordinary numbers of other streams.
+  ForwardProblem like = forward;
+  like.headDim = forward.headDimV;
+  like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
+  like.sink = false;
+  like.kvHeads = forward.heads, like.seqKv = forward.seqQ;
+  ForwardInputs others = generateInputs(like, DataKind::Normal, seed + 1, threads);
+  inputs.dO = std::move(others.k), inputs.o = std::move(others.v);
+  if (kind == DataKind::Zeros)
+    std::fill(inputs.dO.begin(), inputs.dO.end(), uint16_t(0));
+  inputs.lse.assign(static_cast<size_t>(forward.batch * forward.heads * forward.seqQ),
+                    static_cast<float>(std::log(double(forward.seqKv)) + 1));
+
+  reference.groups = std::move(groups);
+  reference.gradients.resize(reference.groups.size());
+  int64_t ofGroup = forward.heads / forward.kvHeads, rows = ofGroup * forward.seqQ;
+  verify::parallelFor(
+      static_cast<int64_t>(reference.groups.size()), threads,
+      [&](int64_t item) {
+        int64_t group = reference.groups[item];
+        GroupTensors tensors;
+        widenRows(forward.dtype, inputs.forward.q, group * rows, rows, forward.headDim, tensors.q);
+        widenRows(forward.dtype, inputs.dO, group * rows, rows, forward.headDimV, tensors.dO);
+        int64_t keys = forward.seqKv;
+        widenRows(forward.dtype, inputs.forward.k, group * keys, keys, forward.headDim, tensors.k);
+        widenRows(forward.dtype, inputs.forward.v, group * keys, keys, forward.headDimV, tensors.v);
+        GroupGradients &found = reference.gradients[item];
+        found = computeGradients(forward, tensors, group / forward.kvHeads,
+                                 group % forward.kvHeads, rules);
+        for (int64_t i = 0; i != rows * forward.headDimV; ++i)
+          inputs.o[group * rows * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);
+        for (int64_t i = 0; i != rows; ++i)
+          inputs.lse[group * rows + i] = static_cast<float>(found.lse[i]);
+      },
+      "reference", progress);
+  return inputs;
+}

@@ -1,0 +1,90 @@
+// The float64 reference of the attention backward, and the rules by which gradients are judged.
+//
+// The reference is analytic and computes in double throughout, from the rounded inputs that the kernels read; a test
+// checks it by finite differences. It is computed for whole groups, a head of K and V with the query heads that share
+// it, of as many batches and heads as take about a minute.
+#pragma once
+
+#include "Verify/Attention/Data.h"
+#include "Verify/Parallel.h"
+#include "hocket/Attention/BackwardProblem.h"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace hocket::attention {
+
+/// One group's tensors in double, dense: [query head of the group, query, element] and [key, element].
+struct GroupTensors {
+  std::vector<double> q, k, v, dO;
+};
+
+/// Gradients of a group, and for each of their rows what bounds the rounding of a kernel: the sum of the sizes of what
+/// is added up. `o` and `lse` are the forward's.
+struct GroupGradients {
+  std::vector<double> dq, dk, dv;
+  std::vector<double> dqSizes, dkSizes, dvSizes;
+  std::vector<double> o, lse;
+};
+
+/// The gradients of the group of `batch` and `kvHead`. `rules`: what the problem's modifications do; null if it has none.
+GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensors &tensors,
+                                int64_t batch, int64_t kvHead, const ScoreRules *rules = nullptr);
+
+/// What the kernels read, dense as `ForwardInputs`: O and LSE are the reference's, rounded, in groups that are checked,
+/// and ordinary numbers in others.
+struct BackwardInputs {
+  ForwardInputs forward;
+  std::vector<uint16_t> o, dO;
+  std::vector<float> lse;
+};
+
+/// Groups (batch, head of K and V), ascending, with their gradients.
+struct BackwardReference {
+  std::vector<int64_t> groups;
+  std::vector<GroupGradients> gradients;
+};
+
+/// Groups to check: all if they take a minute of one core at most, else a sample of those that do, at least one.
+/// `limit`: at most so many rows of Q; 0: as said.
+std::vector<int64_t> chooseGroups(const BackwardProblem &problem, int64_t limit, uint64_t seed);
+
+/// Generates what the kernels read, and with it the reference of `groups`.
+BackwardInputs generateInputs(const BackwardProblem &problem, DataKind kind, uint64_t seed,
+                              std::vector<int64_t> groups, BackwardReference &reference,
+                              unsigned threads = 0, const verify::Progress &progress = nullptr,
+                              const ScoreRules *rules = nullptr);
+
+/// Gradients, dense [batch, head, row, element].
+struct BackwardOutputs {
+  std::vector<uint16_t> dq, dk, dv;
+};
+
+/// How one gradient compares. Ratios are error over allowed error: above 1 is wrong.
+struct GradientErrors {
+  std::string name;             ///< "dq"
+  double tensorRelative = 0;    ///< relative error in L2 over what was checked
+  double worstRowRatio = 0;     ///< a row's L2 error over 1.5 tolerances x the size of what is added up
+  int64_t worstRow = -1;        ///< of [batch, head, row]
+  int64_t nanElements = 0, unwrittenElements = 0; ///< everywhere
+};
+
+struct BackwardErrors {
+  int64_t groupsTotal = 0, groupsChecked = 0;
+  double tolerance = 0; ///< 4e-3 for bf16, 6e-4 for fp16
+  /// Whether `tensorRelative` is judged: for ordinary data; where gradients cancel, only rows are.
+  bool judgesTensors = false;
+  std::array<GradientErrors, 3> gradients;
+  std::vector<std::string> failures;
+
+  bool passed() const { return failures.empty(); }
+};
+
+/// Applies the rules (docs/Accuracy.md).
+BackwardErrors compareBackward(const BackwardProblem &problem, DataKind kind,
+                               const BackwardReference &reference, const BackwardOutputs &outputs);
+
+} // namespace hocket::attention

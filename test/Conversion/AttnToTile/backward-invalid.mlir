@@ -1,0 +1,38 @@
+// What a backward cannot do, by name.
+// RUN: hocket-opt %s --split-input-file --convert-attn-to-tile --verify-diagnostics
+
+// expected-error @below {{'attn.backward' op 'keys' names no schedule; add schedule(@name) or give the pass one}}
+attn.backward @keys part(dkdv) element_type(bf16) head_dim(64)
+
+// -----
+
+// expected-error @below {{'attn.backward' op head_dim(60) of 'keys' is not supported, use a multiple of 8 up to 256}}
+attn.backward @keys part(dk) element_type(bf16) head_dim(60) schedule(@s)
+
+// -----
+
+// expected-error @below {{'attn.backward' op 'keys' has tiles of 48 rows, expected 32, 64, 128 or 256}}
+attn.backward @keys part(dv) element_type(bf16) head_dim(64) loop_tile(48) schedule(@s)
+
+// -----
+
+// expected-error @below {{'attn.backward' op element type 'f32' is not supported, use bf16 or f16}}
+attn.backward @keys part(dq) element_type(f32) head_dim(64) schedule(@s)
+
+// -----
+
+// expected-error @below {{'attn.backward' op head_dim_v(0), a positive number is needed}}
+attn.backward @keys part(dq) element_type(bf16) head_dim(64) head_dim_v(0) schedule(@s)
+
+// -----
+
+// expected-error @below {{'attn.backward' op 'queries' has 'score_mod', whose gradient cannot be derived yet; remove it}}
+attn.backward @queries part(dq) element_type(bf16) head_dim(64) schedule(@s) score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  attn.yield %score : f32
+}
+
+// -----
+
+// expected-error @below {{names @m, which is no 'attn.mask_mod' of the module}}
+attn.backward @queries part(dq) element_type(bf16) head_dim(64) schedule(@s) mask_mod(@m)

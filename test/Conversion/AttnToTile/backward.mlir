@@ -1,0 +1,60 @@
+// The parts of a backward as kernels on tiles.
+// RUN: hocket-opt %s --split-input-file --convert-attn-to-tile | FileCheck %s
+
+// Two numbers for each row: what the other parts read is left in the workspace.
+// CHECK-LABEL: tile.kernel @rows
+// CHECK-SAME: tile.workspace = "8 * batch * heads * seq_q"
+// CHECK: %[[O:.*]] = tile.load %o[%batch, %wave_row, %head] : <?x?x?x64xbf16> -> <16x64xbf16, lines>
+// CHECK: %[[DO:.*]] = tile.load %do[%batch, %wave_row, %head]
+// CHECK: %[[PRODUCTS:.*]] = tile.map(%{{.*}} = %[[O]] : {{.*}}, %{{.*}} = %[[DO]]
+// CHECK: tile.reduce sum %[[PRODUCTS]] over columns
+// CHECK-COUNT-2: tile.store %{{.*}}, %row_statistics
+attn.backward @rows part(delta) element_type(bf16) head_dim(64)
+
+// -----
+
+// Keys are held, queries pass, for each head of the group: its gradients are summed before they are rounded. The tiles
+// begin with that of the first query that sees a key of the workgroup.
+// CHECK-LABEL: tile.kernel @keys
+// CHECK: %[[K:.*]] = tile.load %k[%batch, %wave_row, %head] : <?x?x?x64xbf16> -> <64x32xbf16, rhs>
+// CHECK: %[[V:.*]] = tile.load %v[%batch, %wave_row, %head] : <?x?x?x64xbf16> -> <64x32xbf16, rhs>
+// CHECK: %[[Q:.*]] = tile.slice_rows %q from %[[FIRST:.*]] size %[[COUNT:.*]] :
+// CHECK: %[[GROUP:.*]], %{{.*}} = tile.divmod
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[GROUP]] step
+// CHECK: %[[QS:.*]] = tile.ring %[[Q]]
+// CHECK: tile.for_tiles
+// CHECK-SAME: cut_left(%[[ABOVE:.*]] within 255) cut_right(%[[COUNT]] within 0)
+// CHECK: tile.step @load_rows
+// CHECK-COUNT-2: -> !tile.columns<32xf32, acc>
+// CHECK: tile.step @qk
+// CHECK: tile.mma %{{.*}}, %[[K]], %{{.*}} : <32x64xbf16, lhs>, <64x32xbf16, rhs>, <32x32xf32, acc>
+// CHECK: tile.mask %{{.*}} tile(%{{.*}}) below(%[[COUNT]]) above(%[[ABOVE]])
+// CHECK: tile.step @p
+// CHECK: math.exp2
+// CHECK: tile.step @turn_do
+// CHECK: tile.step @dv
+// CHECK: tile.mma %{{.*}} : <64x32xbf16, lhs_acc>, <32x32xbf16, rhs_acc>, <64x32xf32, acc>
+// CHECK: tile.step @dp
+// CHECK: tile.mma %{{.*}}, %[[V]], %{{.*}}
+// CHECK: tile.step @ds
+// CHECK: tile.step @turn_q
+// CHECK: tile.read_transposed %[[QS]]
+// CHECK: tile.step @dk
+// CHECK: tile.scale
+// CHECK-COUNT-2: tile.store
+attn.backward @keys part(dkdv) element_type(bf16) head_dim(64) mask(causal) schedule(@s) waves(8) loop_tile(32)
+tile.schedule @s { tile.cluster compute { fetch_q(0) } }
+
+// -----
+
+// Queries are held, keys pass; one ring is read both ways.
+// CHECK-LABEL: tile.kernel @queries
+// CHECK: tile.block_id %q rows(256) last_rows_first
+// CHECK: %[[K:.*]] = tile.ring %k
+// CHECK: tile.for_tiles
+// CHECK: tile.read %[[K]]
+// CHECK: tile.mask %{{.*}} tile(%{{.*}}) below(%{{.*}}) diagonal(%{{.*}})
+// CHECK: tile.read_transposed %[[K]]
+// CHECK: tile.step @dq
+attn.backward @queries part(dq) element_type(f16) head_dim(64) mask(causal) schedule(@s) waves(8)
+tile.schedule @s { tile.cluster compute { fetch_k(0) } }

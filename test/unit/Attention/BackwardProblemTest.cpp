@@ -1,0 +1,65 @@
+// The backward's tensors and variables follow from the forward's.
+#include "hocket/Attention/BackwardProblem.h"
+
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+static BackwardProblem example() {
+  BackwardProblem problem;
+  problem.forward.heads = 4, problem.forward.kvHeads = 2;
+  problem.forward.seqQ = 10, problem.forward.seqKv = 20;
+  problem.forward.headDim = 64, problem.forward.headDimV = 32;
+  return problem;
+}
+
+TEST(BackwardProblem, Tensors) {
+  BackwardProblem problem = example();
+  std::string read, written;
+  for (const manifest::TensorSpec &tensor : problem.tensors()) {
+    EXPECT_TRUE(tensor.wanted) << tensor.name;
+    (tensor.role == manifest::TensorRole::Input ? read : written) += tensor.name + " ";
+  }
+  EXPECT_EQ(read, "q k v do o lse ");
+  EXPECT_EQ(written, "dq dk dv ");
+  EXPECT_EQ(problem.tensor("do").rowElements, 32);
+  EXPECT_EQ(problem.tensor("dk").elements(), 2 * 20 * 64);
+  EXPECT_EQ(problem.tensor("dv").elements(), 2 * 20 * 32);
+}
+
+TEST(BackwardProblem, StridesOfGradients) {
+  BackwardProblem problem = example();
+  // Those of Q are not those of its gradient.
+  problem.forward.strides["q"] = {100000, 5000, 64};
+  problem.gradientStrides["dk"] = {50000, 2000, 1000};
+  ASSERT_TRUE(validate(problem).ok());
+  manifest::Variables variables = problemVariables(problem);
+  EXPECT_EQ(variables.at("q_stride_s").asInteger(), 5000);
+  EXPECT_EQ(variables.at("dq_stride_s").asInteger(), 4 * 64);
+  EXPECT_EQ(variables.at("dk_stride_s").asInteger(), 2000);
+  EXPECT_EQ(variables.at("do_stride_h").asInteger(), 32);
+  EXPECT_EQ(problem.describe(), "backward of bf16 B1 H4/2 Sq10 Skv20 D64/32 bshd q=100000,5000,64 dk=50000,2000,1000");
+}
+
+TEST(BackwardProblem, Refused) {
+  BackwardProblem problem = example();
+  problem.gradientStrides["q"] = {};
+  EXPECT_EQ(validate(problem).error().message,
+            "strides are given for 'q'; gradients are do, dq, dk, dv");
+  problem = example();
+  problem.gradientStrides["dv"] = {640, 0, 32};
+  EXPECT_FALSE(validate(problem).ok()); // rows of an output that overlap
+  problem = example();
+  problem.forward.heads = 3;
+  EXPECT_FALSE(validate(problem).ok());
+  problem = example();
+  problem.forward.sink = true;
+  EXPECT_EQ(validate(problem).error().message,
+            "the backward of a sink is not there yet; leave the sink out");
+  problem = example();
+  problem.forward.lists.usedKv = true;
+  EXPECT_EQ(validate(problem).error().message,
+            "the backward of packed sequences, or of lengths of their own, is not there yet; compute each sequence for "
+            "itself");
+}

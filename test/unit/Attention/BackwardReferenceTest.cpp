@@ -1,0 +1,115 @@
+// The reference of the backward against finite differences of a forward written down as the definition says it.
+#include "Verify/Attention/BackwardReference.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// sum(dO * O) of one group: what the gradients are of.
+static double loss(const ForwardProblem &problem, const GroupTensors &t) {
+  int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
+  double total = 0;
+  for (int64_t row = 0; row != heads * problem.seqQ; ++row) {
+    std::vector<double> output(dimV);
+    double sum = 0;
+    for (int64_t j = 0; j != problem.seqKv; ++j) {
+      if (!problem.sees(row % problem.seqQ, j))
+        continue;
+      double score = 0;
+      for (int64_t d = 0; d != dim; ++d)
+        score += t.q[row * dim + d] * t.k[j * dim + d];
+      double weight = std::exp(problem.effectiveScale() * score);
+      sum += weight;
+      for (int64_t d = 0; d != dimV; ++d)
+        output[d] += weight * t.v[j * dimV + d];
+    }
+    for (int64_t d = 0; d != dimV && sum != 0; ++d)
+      total += t.dO[row * dimV + d] * output[d] / sum;
+  }
+  return total;
+}
+
+static std::vector<double> numbers(size_t count, uint32_t seed) {
+  std::vector<double> result(count);
+  for (double &value : result) {
+    seed = seed * 1664525u + 1013904223u;
+    value = (double(seed >> 8) / (1 << 24) - 0.5) * 3;
+  }
+  return result;
+}
+
+static void compareWithDifferences(const ForwardProblem &problem) {
+  SCOPED_TRACE(problem.describe());
+  size_t queries = problem.heads / problem.kvHeads * problem.seqQ, keys = problem.seqKv;
+  GroupTensors tensors{numbers(queries * problem.headDim, 1), numbers(keys * problem.headDim, 2),
+                       numbers(keys * problem.headDimV, 3), numbers(queries * problem.headDimV, 4)};
+  GroupGradients gradients = computeGradients(problem, tensors, 0, 0);
+  auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient,
+                   const char *name) {
+    ASSERT_EQ(gradient.size(), (tensors.*of).size());
+    for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 40) {
+      constexpr double step = 1e-5;
+      double &value = (tensors.*of)[i], was = value;
+      value = was + step;
+      double above = loss(problem, tensors);
+      value = was - step;
+      double below = loss(problem, tensors);
+      value = was;
+      ASSERT_NEAR(gradient[i], (above - below) / (2 * step), 1e-7) << name << " " << i;
+    }
+  };
+  check(&GroupTensors::q, gradients.dq, "dq");
+  check(&GroupTensors::k, gradients.dk, "dk");
+  check(&GroupTensors::v, gradients.dv, "dv");
+}
+
+static ForwardProblem problemOf(int64_t seqQ, int64_t seqKv, int64_t dim, int64_t dimV,
+                                int64_t group, Visibility mask = {}) {
+  ForwardProblem problem;
+  problem.seqQ = seqQ, problem.seqKv = seqKv;
+  problem.headDim = dim, problem.headDimV = dimV;
+  problem.heads = group;
+  problem.visibility = mask;
+  return problem;
+}
+
+TEST(BackwardReference, FiniteDifferences) {
+  compareWithDifferences(problemOf(5, 7, 8, 8, 1));
+  compareWithDifferences(problemOf(70, 66, 8, 24, 1, Visibility::causal())); // blocks of 64
+  compareWithDifferences(problemOf(9, 30, 16, 8, 3, Visibility::causal()));  // a group of heads
+  compareWithDifferences(problemOf(30, 9, 8, 8, 2, Visibility::causal()));   // rows that see nothing
+  ForwardProblem negative = problemOf(6, 6, 8, 8, 1);
+  negative.scale = -0.7;
+  compareWithDifferences(negative);
+}
+
+/// A wrong gradient is found, and so are NaN and what was not written.
+TEST(BackwardReference, Rules) {
+  BackwardProblem problem{problemOf(40, 50, 8, 8, 2, Visibility::causal()), {}};
+  BackwardReference reference;
+  generateInputs(problem, DataKind::Normal, 3, chooseGroups(problem, 0, 0), reference, 1);
+  const GroupGradients &exact = reference.gradients.front();
+  auto rounded = [](const std::vector<double> &values) {
+    std::vector<uint16_t> result;
+    for (double value : values)
+      result.push_back(roundTo(DataType::BF16, value));
+    return result;
+  };
+  const BackwardOutputs right{rounded(exact.dq), rounded(exact.dk), rounded(exact.dv)};
+  auto failures = [&](const BackwardOutputs &outputs) {
+    return compareBackward(problem, DataKind::Normal, reference, outputs).failures;
+  };
+  EXPECT_TRUE(failures(right).empty());
+  BackwardOutputs wrong = right;
+  wrong.dk[8] = roundTo(DataType::BF16, widen(DataType::BF16, wrong.dk[8]) + 1);
+  ASSERT_FALSE(failures(wrong).empty());
+  EXPECT_NE(failures(wrong).front().find("dk: row error"), std::string::npos);
+  EXPECT_NE(failures(wrong).front().find("key 1"), std::string::npos);
+  wrong = right;
+  wrong.dq[0] = 0x7fd5;
+  EXPECT_EQ(failures(wrong).front(), "dq: 1 elements were not written");
+  wrong.dq[0] = 0x7fc0;
+  EXPECT_EQ(failures(wrong).front(), "dq: 1 elements are NaN");
+}

@@ -1,0 +1,135 @@
+// hocket-run fmha-bwd: the gradients of an attention forward, compiled in process, run and verified.
+#include "ForwardOptions.h"
+#include "Output.h"
+#include "SaveForward.h"
+#include "Subcommands.h"
+
+#include "Verify/Attention/RunBackward.h"
+#include "hocket/Jit/Jit.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+namespace json = llvm::json;
+
+/// Products of a backward: scores, and the gradients of weights, K, V and Q, whatever is computed again.
+static double tflops(const ForwardProblem &problem, double microseconds) {
+  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
+                 double(problem.seqKv);
+  double flops = 2 * pairs * (3 * double(problem.headDim) + 2 * double(problem.headDimV));
+  return flops * problem.visibility.kind().creditedShare / (microseconds * 1e6);
+}
+
+static Result<std::shared_ptr<const BackwardPlan>> makePlan(const Options &options,
+                                                            const BackwardProblem &problem) {
+  auto compiler = jit::Jit::create();
+  if (!compiler.ok())
+    return compiler.error();
+  showProgress("compiling", 0);
+  std::string chip = architecture(options);
+  return planBackward(
+      problem,
+      [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+        return (*compiler)->get(semantics, kernel, chip);
+      },
+      scheduleName(options));
+}
+
+static Result<BackwardOptions> readBackwardOptions(const Options &options) {
+  Result<ForwardOptions> forward = readForwardOptions(options);
+  if (!forward.ok())
+    return forward.error();
+  BackwardOptions result{static_cast<const verify::RunOptions &>(*forward)};
+  result.data = forward->data;
+  result.scoreRules = forward->scoreRules;
+  return result;
+}
+
+/// Q, K, V, O and LSE as 'fmha-fwd' saves them, and the gradients.
+static Status saveBackward(const std::string &directory, const BackwardProblem &problem,
+                           const BackwardInputs &inputs, const BackwardOutputs &outputs) {
+  ForwardProblem forward = problem.forward;
+  forward.wantLse = true;
+  if (Status status = saveForward(directory, forward, inputs.forward, {inputs.o, inputs.lse});
+      !status.ok())
+    return status;
+  for (const auto &[name, values] :
+       {std::pair("do", &inputs.dO), std::pair("dq", &outputs.dq), std::pair("dk", &outputs.dk),
+        std::pair("dv", &outputs.dv)})
+    if (Status status = saveHeads(directory, problem.tensor(name), *values); !status.ok())
+      return status;
+  return Status::success();
+}
+
+static Result<int> runProblem(const Options &options) {
+  if (Status status = checkBackwardOptions(options); !status.ok())
+    return status.error();
+  Result<ForwardProblem> forward = readProblem(options);
+  if (!forward.ok())
+    return forward.error();
+  const BackwardProblem problem{*forward, {}};
+  Result<BackwardOptions> run = readBackwardOptions(options);
+  if (!run.ok())
+    return run.error();
+  Result<TimeRequest> time = readTimeRequest(options);
+  if (!time.ok())
+    return time.error();
+  Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
+  if (!opened.ok())
+    return opened.error();
+  if (run->check && opened->device->kind() != "sim")
+    return unsupported("--check needs the simulator; use '--device sim'");
+  Result<std::shared_ptr<const BackwardPlan>> plan = makePlan(options, problem);
+  if (!plan.ok())
+    return plan.error();
+  if (std::string directory = saveDirectory(options); !directory.empty())
+    run->save = [&, directory](const BackwardInputs &inputs, const BackwardOutputs &outputs) {
+      return saveBackward(directory, problem, inputs, outputs);
+    };
+  std::span<const PlannedLaunch> launches = (*plan)->launches();
+  if (time->wanted()) {
+    run->alignment = 256; // what allocators of real devices give at least
+    run->inspect = [&, next = size_t(0)](runtime::Kernel &kernel,
+                                         const manifest::Binding &binding) mutable {
+      time->setClusters(launches[next++ % launches.size()].compiled->manifest);
+      return time->run(*opened->device, kernel, binding.shape, binding.kernarg);
+    };
+  }
+  Result<BackwardReport> report = runBackward(*opened->device, launches, problem, *run);
+  if (!report.ok())
+    return report.error();
+  clearProgress();
+  llvm::raw_ostream &out = reportStream(jsonPath(options));
+  out << toText(*report);
+  out << time->text();
+  if (time->microseconds() > 0)
+    out << llvm::format("  predicted     %.1f TFLOP/s for all launches, of five products%s\n",
+                        tflops(*forward, time->microseconds()),
+                        forward->visibility == Visibility::causal() ? " (causal counts as half)"
+                                                                    : "");
+  std::string json = toJson(*report, [&](json::OStream &members) {
+    members.attributeArray("choice", [&] {
+      for (const PlannedLaunch &launch : launches)
+        members.value(launch.kernel);
+    });
+    time->writeMembers(members);
+  });
+  if (Status status = writeJson(jsonPath(options), json); !status.ok())
+    return status.error();
+  return report->passed() ? exitRight : exitWrong;
+}
+
+Result<int> run::fmhaBwdCommand(llvm::ArrayRef<const char *> args) {
+  Result<std::optional<Options>> options = parseForwardOptions(
+      "fmha-bwd",
+      "Compiles the backward of an attention, runs it and verifies dQ, dK and dV against a float64 "
+      "reference",
+      args);
+  if (!options.ok())
+    return options.error();
+  return *options ? runProblem(**options) : Result<int>(exitRight);
+}
