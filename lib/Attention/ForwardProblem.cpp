@@ -55,6 +55,8 @@ std::string ForwardSemantics::kernelSuffix() const {
       text += "_" + std::string(list.clause);
   if (dropout)
     text += "_dropout";
+  if (blocks.any())
+    text += "_blocks" + std::to_string(blocks.queries) + "x" + std::to_string(blocks.keys);
   for (const Modification &modification : modifications)
     text += "_" + modification.name;
   return text;
@@ -119,13 +121,35 @@ static TensorSpec captured(const CapturedTensor &tensor, const std::vector<int64
   return spec;
 }
 
+/// The tensors of block lists; those of full blocks are the last two.
+static std::vector<CapturedTensor> blockTensors(const BlockSizes &blocks) {
+  std::string rows = "ceildiv(seq_q, " + std::to_string(blocks.queries) + ")";
+  std::string columns = "ceildiv(seq_kv, " + std::to_string(blocks.keys) + ")";
+  std::vector<CapturedTensor> tensors;
+  for (std::string prefix : {"", "full_"}) {
+    tensors.push_back({prefix + "kv_num_blocks", DataType::I32, {"batch", "heads", rows}});
+    tensors.push_back({prefix + "kv_indices", DataType::I32, {"batch", "heads", rows, columns}});
+  }
+  return tensors;
+}
+
+/// Block lists, and what each modification captures.
+static std::vector<std::vector<CapturedTensor>> capturedTensors(const ForwardProblem &problem) {
+  std::vector<std::vector<CapturedTensor>> lists;
+  if (problem.blocks.queries > 0 && problem.blocks.keys > 0)
+    lists.push_back(blockTensors(problem.blocks));
+  for (const Modification &modification : problem.modifications)
+    lists.push_back(modification.tensors);
+  return lists;
+}
+
 /// Appends what modifications capture, each once.
 static void addCaptured(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
-  if (problem.modifications.empty())
+  if (problem.modifications.empty() && !problem.blocks.any())
     return;
   manifest::Variables variables = scalarVariables(problem);
-  for (const Modification &modification : problem.modifications)
-    for (const CapturedTensor &tensor : modification.tensors) {
+  for (const std::vector<CapturedTensor> &tensors : capturedTensors(problem))
+    for (const CapturedTensor &tensor : tensors) {
       if (std::any_of(list.begin(), list.end(),
                       [&](const TensorSpec &known) { return known.name == tensor.name; }))
         continue;
@@ -134,6 +158,8 @@ static void addCaptured(const ForwardProblem &problem, std::vector<TensorSpec> &
                                               given->second.size() == tensor.sizes.size()
                                           ? given->second
                                           : wholeExtents(tensor, variables)));
+      if (tensor.name.starts_with("full_kv_") && !problem.fullBlocks && problem.blocks.any())
+        list.back().wanted = false;
     }
 }
 
@@ -273,6 +299,9 @@ std::string ForwardProblem::describe() const {
   if (dropout)
     text += " dropout=" + shortest(dropping.probability) + "," + std::to_string(dropping.seed) + "," +
             std::to_string(dropping.offset) + (dropping.inMemory ? "+memory" : "");
+  if (blocks.any())
+    text += " blocks=" + std::to_string(blocks.queries) + "x" + std::to_string(blocks.keys) +
+            (fullBlocks ? "+full" : "");
   for (const Modification &modification : modifications)
     text += " " + modification.name;
   for (const auto &[name, value] : numbers)
@@ -397,6 +426,8 @@ static Status checkLists(const ForwardProblem &problem) {
   }
   return Status::success();
 }
+static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
+                            const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables);
 
 /// Names of modifications, what they are called by, and what they take.
 static Status checkModification(const ForwardProblem &problem, const Modification &modification,
@@ -409,7 +440,13 @@ static Status checkModification(const ForwardProblem &problem, const Modificatio
       return invalidInput(who + " takes the number '" + number + "': " + value.error().message +
                           "; give the problem that number");
   }
-  for (const CapturedTensor &tensor : modification.tensors) {
+  return checkCaptured(problem, who, modification.tensors, variables);
+}
+
+/// What `who` reads.
+static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
+                            const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables) {
+  for (const CapturedTensor &tensor : tensors) {
     std::vector<int64_t> whole = wholeExtents(tensor, variables);
     for (size_t i = 0; i != whole.size(); ++i)
       if (whole[i] < 1)
@@ -437,8 +474,12 @@ static Status checkModification(const ForwardProblem &problem, const Modificatio
 }
 
 static Status checkModifications(const ForwardProblem &problem) {
-  if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty())
+  if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty() &&
+      !problem.blocks.any())
     return Status::success();
+  for (auto [size, what] : {std::pair(problem.blocks.queries, "queries"), {problem.blocks.keys, "keys"}})
+    if (problem.blocks.any() && size < 1)
+      return invalidInput("blocks of " + std::to_string(size) + " " + what + " are asked for, expected at least 1");
   // What the problem says of itself cannot be said again.
   ForwardProblem bare = problem;
   bare.numbers.clear();
@@ -458,13 +499,16 @@ static Status checkModifications(const ForwardProblem &problem) {
     if (Status status = checkModification(problem, modification, variables); !status.ok())
       return status;
   }
+  if (problem.blocks.any())
+    if (Status status = checkCaptured(problem, "a kernel with block lists", blockTensors(problem.blocks), variables);
+        !status.ok())
+      return status;
+  std::vector<std::vector<CapturedTensor>> captured = capturedTensors(problem);
   for (const auto &[name, extents] : problem.capturedExtents)
-    if (std::none_of(problem.modifications.begin(), problem.modifications.end(),
-                     [&](const Modification &modification) {
-                       return std::any_of(
-                           modification.tensors.begin(), modification.tensors.end(),
-                           [&](const CapturedTensor &tensor) { return tensor.name == name; });
-                     }))
+    if (std::none_of(captured.begin(), captured.end(), [&](const std::vector<CapturedTensor> &tensors) {
+          return std::any_of(tensors.begin(), tensors.end(),
+                             [&](const CapturedTensor &tensor) { return tensor.name == name; });
+        }))
       return invalidInput("extents are given for '" + name + "', which no modification reads");
   return Status::success();
 }
@@ -513,6 +557,7 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"dropout_keep", Value::real(1 - problem.dropping.probability)},
       {"dropout_seed", Value::integer(problem.dropping.seed)},
       {"dropout_offset", Value::integer(problem.dropping.offset)},
+      {"full_blocks", Value::integer(problem.fullBlocks ? 1 : 0)},
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };

@@ -19,6 +19,8 @@ namespace {
 constexpr int64_t kMostWorkItems = UINT32_MAX;
 constexpr int64_t kWaveSize = 64;
 constexpr int64_t kWaveRows = 32;
+/// Waves and keys of a tile where an entry leaves them to the schedule and the head.
+constexpr int64_t kMostWaves = 8, kLargeTile = 128;
 
 /// Walks the rules of one entry over a problem that it repairs as it goes.
 class Rules {
@@ -95,10 +97,12 @@ private:
       repairable = false;
       fail("sink", "there", "none, since slices know only their own keys; use num-splits 1");
     }
+    checkBlocks();
     if (!problem.isModified() || entry.modifications || entry.role == KernelRole::Combine)
       return;
     fail("modifications", "there", "none");
     problem.sink = problem.dropout = false;
+    problem.blocks = {};
     problem.modifications.clear();
     problem.numbers.clear();
     problem.capturedExtents.clear();
@@ -106,7 +110,13 @@ private:
 
   /// Random bytes are made for rows of one head.
   void checkGroupRows() {
-    if (!entry.tuning.groupRows || !problem.dropout)
+    if (!entry.tuning.groupRows)
+      return;
+    if (problem.blocks.any()) {
+      repairable = false;
+      fail("block lists", "there", "none, since its rows are heads");
+    }
+    if (!problem.dropout)
       return;
     fail("dropout", "there", "none");
     problem.dropout = false;
@@ -120,6 +130,27 @@ private:
     repairable = false;
     fail("num-splits", std::to_string(problem.tuning.numSplits),
          "1 with queries that are packed or have lengths of their own");
+  }
+
+  /// A workgroup has queries of one block, a block whole tiles of keys.
+  void checkBlocks() {
+    if (!problem.blocks.any() || entry.role == KernelRole::Combine)
+      return;
+    if (problem.lists.any()) {
+      repairable = false;
+      return fail("block lists", "there", "none where sequences have lengths of their own");
+    }
+    if (entry.role == KernelRole::Slices) {
+      repairable = false;
+      return fail("block lists", "there", "none, since slices are cut of ranges of keys; use num-splits 1");
+    }
+    int64_t rows = (entry.tuning.waves ? entry.tuning.waves : kMostWaves) * kWaveRows;
+    int64_t keys = entry.tuning.kvTile ? entry.tuning.kvTile : kLargeTile;
+    if (problem.blocks.queries % rows == 0 && problem.blocks.keys % keys == 0)
+      return;
+    repairable = false;
+    fail("block-size", std::to_string(problem.blocks.queries) + "," + std::to_string(problem.blocks.keys),
+         "multiples of " + std::to_string(rows) + " queries and of " + std::to_string(keys) + " keys");
   }
 
   /// Whole kernels split nothing, the others nothing else.

@@ -45,6 +45,9 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
       text += " " + std::string(list.clause);
   if (semantics.dropout)
     text += " dropout";
+  if (semantics.blocks.any())
+    text += " block_lists(" + std::to_string(semantics.blocks.queries) + ", " +
+            std::to_string(semantics.blocks.keys) + ")";
   text += references(semantics, /*isMask=*/false) + references(semantics, /*isMask=*/true) + "\n";
   for (const attention::Modification &modification : semantics.modifications)
     text += modification.text + "\n";

@@ -4,7 +4,8 @@ Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm o
 """
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
 from .attention import flash_attn_func, flash_attn_varlen_func, flex_attention, scaled_dot_product_attention
-from .flex import BlockMask, and_masks, create_block_mask, or_masks
+from .block_mask import BlockMask, create_block_mask
+from .flex import and_masks, or_masks
 from .kernel import Kernel, Schedule, compile
 from .partial import merge
 

@@ -9,9 +9,9 @@ from .attention import flash_attn_func as flash_attn_func
 from .attention import flash_attn_varlen_func as flash_attn_varlen_func
 from .attention import flex_attention as flex_attention
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
-from .flex import BlockMask as BlockMask
+from .block_mask import BlockMask as BlockMask
+from .block_mask import create_block_mask as create_block_mask
 from .flex import and_masks as and_masks
-from .flex import create_block_mask as create_block_mask
 from .flex import or_masks as or_masks
 from .kernel import Kernel as Kernel
 from .kernel import Schedule as Schedule

@@ -5,7 +5,7 @@ What the library cannot do is refused by an exception that names the argument; n
 import math
 import random
 
-from . import _hocket, _tensors, flex
+from . import _hocket, _tensors, block_mask as block_masks, flex
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
@@ -154,7 +154,8 @@ class _Modifications:
     """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
 
     def __init__(self):
-        self.texts, self.numbers, self.tensors, self.sink = [], {}, [], None
+        self.texts, self.numbers, self.tensors = [], {}, []
+        self.sink = self.blocks = None
 
     def add(self, name, **numbers):
         self.texts.append((name, ""))
@@ -232,6 +233,7 @@ def _forward(
     modifications = modify(problem) if modify else _Modifications()
     captured, problem["extents"] = modifications.read(first, stream)
     problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
+    problem["blocks"] = modifications.blocks
     _hocket.forward(problem, {**views, **captured, **lists}, arch, stream)
     return (out, lse) if return_lse else out
 
@@ -545,10 +547,8 @@ def flex_attention(
     """
     if kernel_options:
         raise Unsupported("argument 'kernel_options' is given, which says nothing to these kernels; leave it None")
-    if block_mask is not None and not isinstance(block_mask, flex.BlockMask):
-        raise InvalidInput(
-            f"argument 'block_mask' is a '{type(block_mask).__name__}', wanted what hocket.create_block_mask gives"
-        )
+    if block_mask is not None:
+        block_mask = block_masks.BlockMask.of(block_mask)
     _check_gqa(query, key, enable_gqa)
 
     def modify(problem):
@@ -559,6 +559,10 @@ def flex_attention(
             traced.append(flex.trace(score_mod, "score_mod", False, sizes, "score_"))
         if block_mask is not None:
             block_mask.check(sizes)
+            for name, tensor in block_mask.tensors().items():
+                modifications.capture(name, f"block_mask.{name}", _tensors.capturable(tensor, "block_mask"), tensor.shape)
+            modifications.blocks = block_mask.BLOCK_SIZE
+        if block_mask is not None and block_mask.mask_mod is not None:
             traced.append(flex.trace(block_mask.mask_mod, "mask_mod", True, sizes, "mask_"))
         for modification, name in zip(traced, ("score_mod", "mask_mod") if score_mod is not None else ("mask_mod",)):
             modifications.add_text(modification.text, name)

@@ -1,6 +1,6 @@
 from typing import Any, Callable, Literal, Optional, Tuple, TypeVar, Union, overload
 
-from .flex import BlockMask
+from .block_mask import BlockMask
 
 # What has the buffer protocol or DLPack; results are of the library that the queries are of.
 _Tensor = TypeVar("_Tensor")

@@ -424,26 +424,6 @@ def trace(function, name, is_mask, sizes, prefix=""):
     return Modification("\n".join(lines) + "\n", tensors)
 
 
-class BlockMask:
-    """Which keys queries see, for a batch, heads and lengths. No table of blocks is made: the compiler derives from the predicate
-    which tiles a block of rows visits."""
-
-    def __init__(self, mask_mod, B, H, Q_LEN, KV_LEN):
-        self.mask_mod, self.shape = mask_mod, (B, H, Q_LEN, KV_LEN)
-
-    def check(self, sizes):
-        for given, word in zip(self.shape, ("batch", "heads", "seq_q", "seq_kv")):
-            if given is not None and given != sizes[word] and not (given == 1 and word in ("batch", "heads")):
-                raise InvalidInput(f"argument 'block_mask' is for {word} {given}, the tensors have {sizes[word]}")
-
-
-def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=None, _compile=False):
-    """As torch's. `device`, `BLOCK_SIZE` and `_compile` make no difference: nothing is computed here."""
-    if not callable(mask_mod):
-        raise InvalidInput(f"argument 'mask_mod' is a '{type(mask_mod).__name__}', wanted a function")
-    return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN)
-
-
 def and_masks(*mask_mods):
     """The predicate that a key is seen if all of `mask_mods` say so."""
 

@@ -152,6 +152,11 @@ static ForwardProblem problemOf(const py::dict &what) {
     problem.dropout = true;
     problem.dropping = {.probability = probability, .seed = seed, .offset = offset};
   }
+  if (!what["blocks"].is_none()) {
+    const auto [queries, keys] = what["blocks"].cast<std::pair<int64_t, int64_t>>();
+    problem.blocks = {queries, keys};
+    problem.fullBlocks = what["extents"].contains("full_kv_indices");
+  }
   addModifications(problem, what);
   return problem;
 }

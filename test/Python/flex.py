@@ -6,7 +6,7 @@ import numpy
 from reference import TOLERANCE, check_lse, largest_error, random_tensor, swap, widen
 
 import hocket
-from hocket import InvalidInput, Unsupported, create_block_mask, flash_attn_func, flex_attention
+from hocket import BlockMask, InvalidInput, Unsupported, create_block_mask, flash_attn_func, flex_attention
 from hocket import scaled_dot_product_attention
 from hocket.flex import maximum, minimum, where
 
@@ -187,6 +187,94 @@ class Refusals(unittest.TestCase):
                            enable_gqa=True)
         with self.assertRaisesRegex(InvalidInput, "say enable_gqa=True"):
             flex_attention(q, k, v)
+
+
+def visible(lists, kinds, size, seen):
+    """What lists of blocks leave: everything in full ones, in partial ones what `seen` says."""
+    def of(b, h, i, j):
+        kind = kinds[b % kinds.shape[0], h % kinds.shape[1], i // size[0], j // size[1]]
+        return (kind == 2) | ((kind == 1) & (seen(b, h, i, j) if seen else True))
+    return of
+
+
+class Blocks(Case):
+    """Lists of blocks."""
+
+    def check(self, mask, seen, shape=None, score=None):
+        q, k, v = tensors(**(shape or {}))
+        out, lse = flex_attention(q, k, v, score, mask, enable_gqa=True, return_lse=True)
+        wanted, wanted_lse = attention(q, k, v, score, seen)
+        self.assertLess(largest_error(out, wanted), TOLERANCE["f16"])
+        check_lse(lse, wanted_lse)
+
+    def test_of_a_predicate(self):
+        shape = {"seq_q": 300, "seq_kv": 500, "dim": 128}
+        documents = numpy.arange(500) // 130
+        for seen, batch, heads in (
+            (lambda b, h, q, k: q >= k, None, None),
+            (lambda b, h, q, k: (documents[q] == documents[k]) & (q >= k), None, None),
+            (lambda b, h, q, k: q - 40 * h <= k + 100 * b, 2, 4),
+        ):
+            mask = create_block_mask(seen, batch, heads, 300, 500, BLOCK_SIZE=128)
+            self.assertEqual(tuple(mask.kv_indices.shape), (batch or 1, heads or 1, 3, 4))
+            self.check(mask, seen, shape)
+        mask = create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 256, 256, BLOCK_SIZE=(128, 64))
+        self.assertEqual(mask.sparsity(), 25)  # 4 + 2 of 8 blocks
+        self.assertEqual(mask.kv_num_blocks.tolist(), [[[2, 2]]])
+        self.assertEqual(mask.full_kv_indices[0, 0, 1, :2].tolist(), [0, 1])
+
+    def test_of_the_caller(self):
+        generator = numpy.random.default_rng(3)
+        kinds = generator.integers(0, 3, (2, 1, 2, 3))
+        kinds[0, 0, 0] = 0  # rows that see nothing
+        lists = {}
+        for kind, prefix in ((1, ""), (2, "full_")):
+            lists[prefix + "kv_num_blocks"] = (kinds == kind).sum(-1).astype(numpy.int32)
+            indices = numpy.argsort(kinds != kind, axis=-1, kind="stable").astype(numpy.int32)
+            indices[numpy.arange(3) >= lists[prefix + "kv_num_blocks"][..., None]] = 7777777  # undefined
+            lists[prefix + "kv_indices"] = indices
+        shape = {"seq_q": 200, "seq_kv": 330, "dim": 128}
+        for seen in (None, lambda b, h, q, k: q >= k - 50):
+            mask = BlockMask.from_kv_blocks(**lists, mask_mod=seen)
+            self.check(mask, visible(lists, kinds, (128, 128), seen), shape, lambda s, b, h, q, k: s - 0.01 * abs(q - k))
+
+        class TorchLike:  # torch's has these
+            BLOCK_SIZE, mask_mod, seq_lengths = (128, 128), None, (200, 330)
+
+        for name, tensor in lists.items():
+            setattr(TorchLike, name, tensor)
+        self.check(TorchLike(), visible(lists, kinds, (128, 128), None), shape)
+        partial = {name: lists[name] for name in ("kv_num_blocks", "kv_indices")}
+        self.check(BlockMask.from_kv_blocks(**partial), visible(partial, kinds * (kinds == 1), (128, 128), None), shape)
+
+    def test_refusals(self):
+        q, k, v = tensors()
+        counts, indices = numpy.ones((1, 1, 1), numpy.int32), numpy.zeros((1, 1, 1, 2), numpy.int32)
+        for message, arguments in (
+            ("'kv_indices' of argument 'block_mask' has the shape (1, 1, 1, 3), wanted (2, 4, 1, 2)",
+             (counts, numpy.zeros((1, 1, 1, 3), numpy.int32))),
+            ("'kv_num_blocks' of argument 'block_mask' has elements of int64, wanted int32",
+             (counts.astype(numpy.int64), indices)),
+        ):
+            with self.assertRaises(InvalidInput) as caught:
+                flex_attention(q, k, v, None, BlockMask.from_kv_blocks(*arguments), enable_gqa=True)
+            self.assertIn(message, str(caught.exception))
+        with self.assertRaisesRegex(InvalidInput, "belong together"):
+            BlockMask.from_kv_blocks(counts, indices, counts)
+        with self.assertRaisesRegex(InvalidInput, "argument 'kv_indices' is no tensor of 4 dimensions"):
+            BlockMask.from_kv_blocks(counts, counts)
+        for size in (0, -128, 1.5, (128,), (128, 0), True):
+            with self.assertRaisesRegex(InvalidInput, "argument 'BLOCK_SIZE' is"):
+                create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 100, 140, BLOCK_SIZE=size)
+        with self.assertRaisesRegex(Unsupported, "argument 'device' is 'cuda'"):
+            create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 100, 140, device="cuda", BLOCK_SIZE=128)
+        with self.assertRaisesRegex(InvalidInput, "'mask_mod' cannot be evaluated on arrays of places"):
+            create_block_mask(lambda b, h, q, k: q if q >= k else k, 1, 1, 100, 140, BLOCK_SIZE=128)
+        with self.assertRaisesRegex(Unsupported, "multiples of"):
+            flex_attention(q, k, v, None, create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 100, 140, BLOCK_SIZE=96),
+                           enable_gqa=True)
+        with self.assertRaisesRegex(Unsupported, "give create_block_mask a BLOCK_SIZE"):
+            create_block_mask(lambda b, h, q, k: q >= k, 1, 1, 100, 140).sparsity()
 
 
 class Named(unittest.TestCase):

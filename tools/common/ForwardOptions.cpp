@@ -1,6 +1,8 @@
 // From the command line to an attention problem and a kernel for it.
 #define HOCKET_OPTIONS_INC "ForwardOptions.inc"
 #include "ForwardOptions.h"
+
+#include "BlockMask.h"
 #include "OptionTable.h"
 #include "Output.h"
 #include "RunOptions.h"
@@ -274,6 +276,15 @@ static Status readModifications(const Options &options, ForwardProblem &problem)
   if (options.has(OPT_documents))
     if (Status status = addShipped(problem, "documents"); !status.ok())
       return status;
+  BlockMaskOptions blocks{options.string(OPT_block_mask), {}};
+  if (options.has(OPT_block_size)) {
+    Result<llvm::SmallVector<int64_t>> sizes = readList(options, OPT_block_size, "block-size", 2, 2);
+    if (!sizes.ok())
+      return sizes.error();
+    blocks.sizes = {(*sizes)[0], (*sizes)[1]};
+  }
+  if (Status status = setBlocks(blocks, problem); !status.ok())
+    return status;
   return readOwn(options, problem);
 }
 
@@ -320,9 +331,15 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   Result<verify::RunOptions> common = readRunOptions(options, runOptions);
   if (!common.ok())
     return common.error();
-  ForwardOptions result{*std::move(common)};
+  ForwardOptions result;
+  static_cast<verify::RunOptions &>(result) = *std::move(common);
   result.data = *data;
   result.scoreRules = reference::interpretModifications;
+  if (options.has(OPT_block_mask))
+    result.blockLists = [mask = options.string(OPT_block_mask), seed = result.seed](
+                            const ForwardProblem &problem, const ForwardInputs &inputs) {
+      return readBlockLists(mask, seed, problem, inputs);
+    };
   return result;
 }
 

@@ -94,6 +94,11 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     weights. `dropout_seed` and `dropout_offset` (64 bits) are added to what the tensor `dropout_state` has (i32,
     (4): the two in halves, lower ones first), which may be empty.
 
+    With `block_lists(m, n)` the blocks of `n` keys that a block of `m` queries sees come as data, in the layout of
+    PyTorch's BlockMask (int32): `kv_num_blocks` (batch, heads, blocks of queries) and `kv_indices` (.., blocks of
+    keys), of which the first so many count, and the same with `full_`, which may be missing. Predicates hide
+    keys in the blocks of the first list alone; `mask` does in both. Blocks of no list are not visited.
+
     ```mlir
     attn.forward @capped element_type(bf16) head_dim(128) mask(causal) lse score_mod(@cap)
     attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
@@ -109,7 +114,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, UnitAttr:$dropout, UnitAttr:$group_rows, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$key_lengths, UnitAttr:$dropout, UnitAttr:$group_rows,
+      OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
@@ -118,6 +124,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `group_rows` $group_rows
+      | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
   }];

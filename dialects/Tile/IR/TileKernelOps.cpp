@@ -390,10 +390,21 @@ static LogicalResult verifyFragment(PutOp op, FragType frag) {
                           << ": several would put the same; give each its part";
 }
 
-LogicalResult FetchOp::verify() { return requireSource(*this, getRing()); }
+/// Only rows say where tile `from` is.
+template <typename Op> static LogicalResult verifyFrom(Op op) {
+  auto ring = op.getRing().template getDefiningOp<RingOp>();
+  if (!op.getFrom() || !ring || (ring.getAdvance() == TileAdvance::Rows && !ring.getJump()))
+    return success();
+  return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows without a jump; "
+                             "leave 'from' out";
+}
+
+LogicalResult FetchOp::verify() {
+  return failed(requireSource(*this, getRing())) ? failure() : verifyFrom(*this);
+}
 
 LogicalResult LoadPartOp::verify() {
-  if (failed(requireSource(*this, getRing())))
+  if (failed(requireSource(*this, getRing())) || failed(verifyFrom(*this)))
     return failure();
   return requirePart(*this, getPart().getType(), getRing().getType());
 }

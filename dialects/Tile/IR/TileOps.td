@@ -423,14 +423,20 @@ defvar readsLds = [{
     ::hocket::Result<std::optional<::hocket::LdsUse>> getLdsUse(const ::hocket::ArchInfo &arch);
 }];
 
-def Tile_FetchOp : Tile_Op<"fetch", [MemoryEffects<[MemRead, MemWrite]>, Tile_RingAccessOpInterface]> {
+def Tile_FetchOp : Tile_Op<"fetch", [
+    AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>, Tile_RingAccessOpInterface]> {
   let summary = "starts the asynchronous copy of a tile from global memory into its ring slot";
   let description = [{
     All waves of the workgroup take part, each with its share. The data bypass registers. Rows
     beyond the view's extent arrive as zero. In the `clusters` stage `slot` says which slot.
+
+    With `from(%n)` the ring's tile number `tile` is tile number `n` of the view, whichever that is: the same number
+    in all waves, and any; beyond the view, negative ones too, all rows arrive as zero.
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
-  let assemblyFormat = "$ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)";
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<I32>:$slot);
+  let assemblyFormat = [{
+    $ring `[` $tile `]` (`from` `(` $from^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     SlotAccess getSlotAccess() { return SlotAccess::Write; }
@@ -443,11 +449,12 @@ def Tile_LoadPartOp : Tile_Op<"load_part", [
   let summary = "this wave's part of a tile from global memory into registers";
   let description = [{
     What `tile.fetch` does where the target has no wide load to LDS, in two: this op loads, and a
-    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero.
+    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero. `from` is that of
+    `tile.fetch`.
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile);
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from);
   let results = (outs Tile_Part:$part);
-  let assemblyFormat = "$ring `[` $tile `]` attr-dict `:` type($ring) `->` type($part)";
+  let assemblyFormat = "$ring `[` $tile `]` (`from` `(` $from^ `)`)? attr-dict `:` type($ring) `->` type($part)";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     SlotAccess getSlotAccess() { return SlotAccess::None; }

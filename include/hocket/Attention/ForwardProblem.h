@@ -11,6 +11,7 @@
 // from the list of tensors.
 #pragma once
 
+#include "hocket/Attention/BlockLists.h"
 #include "hocket/Attention/Modification.h"
 #include "hocket/Attention/Visibility.h"
 #include "hocket/Manifest/Tensors.h"
@@ -63,11 +64,13 @@ struct ForwardSemantics {
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).
   bool dropout = false;
+  /// Lists of blocks say which keys are seen (BlockLists.h); masks hide keys of the partial ones alone.
+  BlockSizes blocks;
   /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
   std::vector<Modification> modifications;
   SequenceLists lists;
 
-  bool isModified() const { return sink || dropout || !modifications.empty(); }
+  bool isModified() const { return sink || dropout || blocks.any() || !modifications.empty(); }
   /// "d128_bf16_causal", "d192x128_fp16_none_alibi": how kernels for it are called.
   std::string kernelSuffix() const;
   bool operator==(const ForwardSemantics &) const = default;
@@ -147,6 +150,7 @@ struct Dropout {
 
 struct ForwardProblem : ForwardSemantics, Geometry {
   Dropout dropping; ///< what `dropout` asks for
+  bool fullBlocks = false; ///< of `blocks`, whether some are listed as full
   std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
   /// Variables that modifications name: "soft_cap". Whole numbers can be captured as integers.
   std::map<std::string, double, std::less<>> numbers;
@@ -157,8 +161,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
 
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and
-  /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", lists of sequences,
-  /// and what modifications capture, if there are any.
+  /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", block lists, lists of
+  /// sequences, and what modifications capture, if there are any.
   std::vector<manifest::TensorSpec> tensors() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;

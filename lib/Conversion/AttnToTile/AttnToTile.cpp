@@ -8,6 +8,7 @@
 
 #include "Backward.h"
 #include "Combine.h"
+#include "ExpansionBuilder.h"
 #include "Forward.h"
 #include "TileShape.h"
 
@@ -52,6 +53,16 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in "
                                "which rows are heads; remove one of them";
+  bool ownLengths = op.getPackedQueries() || op.getPackedKeys() || op.getQueryLengths() || op.getKeyLengths();
+  if (op.getKeyBlock() && (op.getGroupRows() || ownLengths))
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has block lists, which are of queries of one head and of one length for all, and "
+                            << (op.getGroupRows() ? "'group_rows'" : "sequences of lengths of their own")
+                            << "; remove one of them";
+  if (op.getKeyBlock() && op.getSplit())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has block lists and is split, but slices are cut of ranges of keys; compute it "
+                               "with one slice";
   return verifyHeads(op);
 }
 
@@ -62,13 +73,32 @@ static LogicalResult verifyExpandable(attn::BackwardOp op) {
   return verifyHeads(op);
 }
 
+/// Blocks of lists are whole tiles, and have all rows of a workgroup.
+static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {
+  if (!op.getKeyBlock())
+    return success();
+  int64_t rows = shape.waves * kWaveRows, queries = *op.getQueryBlock(), keys = *op.getKeyBlock();
+  if (queries < 1 || queries % rows != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << queries
+                            << " queries, expected a multiple of the " << rows << " of a workgroup of "
+                            << shape.waves << " waves; use fewer waves, or larger blocks";
+  if (keys < 1 || keys % shape.kvTile != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << keys
+                            << " keys, expected a multiple of the " << shape.kvTile
+                            << " of a tile; use smaller tiles, or larger blocks";
+  return success();
+}
+
+/// There are no lists in the backward pass yet.
+static LogicalResult verifyBlocks(attn::BackwardOp, TileShape) { return success(); }
+
 template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
     return op.emitOpError() << "'" << op.getSymName() << "' has " << shape.waves
                             << " waves, expected 1 to " << kMaxWaves;
   int64_t keys = shape.kvTile;
   if (keys >= kMinKeys && keys <= kMaxKeys && llvm::isPowerOf2_64(keys))
-    return success();
+    return verifyBlocks(op, shape);
   return op.emitOpError() << "'" << op.getSymName() << "' has tiles of " << keys
                           << (isa<attn::ForwardOp>(op) ? " keys" : " rows") << ", expected " << kMinKeys << ", 64, 128 or " << kMaxKeys;
 }

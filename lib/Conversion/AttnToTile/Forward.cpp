@@ -12,6 +12,7 @@
 // where the result goes differ. What folds the slices is in Combine.cpp.
 #include "Forward.h"
 
+#include "BlockLists.h"
 #include "Combine.h"
 #include "Dropout.h"
 #include "KernelFrame.h"
@@ -64,11 +65,11 @@ private:
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
   Value numberOf(Value t);
   Value firstKeyOf(Value number);
-  SmallVector<Value> maskStep(Value raw, Value t);
+  Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
-  void fetchSteps(Value t);
+  Value fetchSteps(Value t, Value number);
   tile::ForTilesOp createLoop(Value count);
-  SmallVector<Value> iterate(Value t, Value output, ValueRange state);
+  SmallVector<Value> iterate(Value t, Value output, ValueRange state, Value listed);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
 
   attn::ForwardOp op;
@@ -86,10 +87,14 @@ private:
   std::unique_ptr<Softmax> softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
+  /// With lists: `mask`, or where keys end, which hides in full blocks, too.
+  std::optional<ModificationProgram> ownMask;
+  std::optional<MaskBounds> ownBounds;
 
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
   std::optional<Dropout> dropout;
+  std::optional<BlockLists> lists;
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
@@ -133,6 +138,16 @@ void ForwardExpansion::findModifications() {
   }
   for (const auto &program : maskMods)
     maskBounds.emplace_back(*program);
+  if (!op.getKeyBlock())
+    return;
+  // Which tiles of a list the mask cuts is not known from their numbers.
+  OpBuilder atModule(op);
+  attn::MaskModOp own = withoutWindow(op).isCausal()
+                            ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
+                            : createEnd(atModule, op.getLoc());
+  ownMask.emplace(own, scores);
+  ownBounds.emplace(*ownMask);
+  own.erase();
 }
 
 FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
@@ -159,11 +174,15 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     frame.addScalar(builder.getI32Type(), "num_splits");
   if (op.getDropout())
     addDropoutArguments(frame);
+  if (op.getKeyBlock())
+    lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile).addArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
   sequences.addArguments(frame);
   if (op.getGroupRows())
     frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));
+  if (ownMask && failed(ownMask->addArguments(frame)))
+    return failure();
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       if (failed(program->addArguments(frame)))
@@ -185,6 +204,10 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   sink = frame.argument("sink");
   if (op.getDropout())
     dropout.emplace(frame);
+  if (lists)
+    lists->bindArguments(frame);
+  if (ownMask)
+    ownMask->bindArguments(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -243,6 +266,13 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->prepare(builder, place);
+  if (lists) {
+    ownMask->prepare(builder, place);
+    ownBounds->prepare(builder, place);
+    for (MaskBounds &bounds : maskBounds)
+      bounds.prepare(builder, place);
+    return lists->prepare(builder, work.batch, work.head, work.blockRow);
+  }
   SmallVector<KeyBounds, 2> ranges = {{Value(), endOfKeys(work)}};
   PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
   for (MaskBounds &bounds : maskBounds) {
@@ -287,7 +317,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
                laterRowsSeeMore);
   enterSequence(work);
   Value kvHead = work.kvHead(builder, q, k);
-  bool isModified = dropout || !scoreMods.empty() || !maskMods.empty();
+  bool isModified = dropout || lists || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
     count = visitModified(work);
@@ -311,30 +341,42 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
-/// parts into registers and one that puts them.
-void ForwardExpansion::fetchSteps(Value t) {
+/// parts into registers and one that puts them. With lists tile `t` is the views' tile `number`; which the next one is
+/// is looked up with the fetch of K, a tile ahead, and returned.
+Value ForwardExpansion::fetchSteps(Value t, Value number) {
   const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
-  if (arch.hasLdsDma(tile::kDmaBytes)) {
-    for (auto [tensor, ring] : rings)
-      builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
-        tile::FetchOp::create(builder, ring, t, Value());
-        return SmallVector<Value>();
-      });
-    return;
-  }
+  bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
   SmallVector<Value> parts;
-  for (auto [tensor, ring] : rings)
-    parts.push_back(
-        builder.step(("fetch_" + tensor).str(), [&, ring = ring]() -> SmallVector<Value> {
-          auto type = cast<tile::RingType>(ring.getType());
-          Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
-          return {tile::LoadPartOp::create(builder, part, ring, t)};
-        })[0]);
+  Value next;
+  for (auto [tensor, ring] : rings) {
+    bool looksUp = lists && tensor == "k";
+    ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
+      SmallVector<Value> made;
+      if (hasDma) {
+        tile::FetchOp::create(builder, ring, t, number, Value());
+      } else {
+        auto type = cast<tile::RingType>(ring.getType());
+        Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, number));
+      }
+      if (looksUp)
+        made.push_back(lists->number(
+            builder, arith::AddIOp::create(builder, t, builder.constant(int64_t(1)))));
+      return made;
+    });
+    if (looksUp)
+      next = results.back();
+    if (!hasDma)
+      parts.push_back(results.front());
+  }
+  if (hasDma)
+    return next;
   for (auto [part, entry] : llvm::zip_equal(parts, rings))
     builder.step(("put_" + entry.first).str(), [&, part = part, ring = entry.second] {
       tile::PutOp::create(builder, ring, t, Value(), part);
       return SmallVector<Value>();
     });
+  return next;
 }
 
 /// How many tiles lie before that which is visited as number `t`.
@@ -353,11 +395,10 @@ Value ForwardExpansion::firstKeyOf(Value number) {
   return arith::AddIOp::create(builder, place.key, before);
 }
 
-/// The scores of tile `t`, modified, and masked last.
-SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
-  if (scoreMods.empty() && maskMods.empty())
-    return {visibility.mask(builder, raw, t)};
-  Value number = numberOf(t);
+/// The scores of tile `t`, which is the view's tile `number`, modified, and masked last.
+Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
+  if (scoreMods.empty() && maskMods.empty() && !lists)
+    return visibility.mask(builder, raw, number);
   ScorePlace here = place;
   here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
@@ -365,21 +406,32 @@ SmallVector<Value> ForwardExpansion::maskStep(Value raw, Value t) {
     scores = program->modify(builder, scores, factor, here);
     factor = Value();
   }
-  scores = visibility.mask(builder, scores, number);
-  if (maskMods.empty())
-    return {scores};
+  if (!lists)
+    scores = visibility.mask(builder, scores, number);
+  if (maskMods.empty() && !lists)
+    return scores;
   Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  if (lists) {
+    PositionBox whole = box(place.row, kWaveRows, here.key, last);
+    scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, whole), here);
+  }
   PositionBox tile =
       box(waveQuery, waveQueries, here.key, arith::MinSIOp::create(builder, last, lastKey));
-  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds))
-    scores = program->hide(builder, scores, bounds.isCut(builder, tile), here);
-  return {scores};
+  Value isPartial = lists ? lists->isPartial(builder, t) : Value();
+  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
+    Value isCut = bounds.isCut(builder, tile);
+    if (isPartial)
+      isCut = arith::AndIOp::create(builder, isPartial, isCut);
+    scores = program->hide(builder, scores, isCut, here);
+  }
+  return scores;
 }
 
 /// One tile of keys: S = K Q^T, P = exp2(S - reference), O = O shrunk + V^T P. Returns the next
-/// output and state.
-SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state) {
-  fetchSteps(t);
+/// output and state. With lists that is the views' tile `listed`, else null.
+SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, Value listed) {
+  Value nextListed = fetchSteps(t, listed);
+  auto number = [&] { return listed ? listed : numberOf(t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
@@ -388,10 +440,12 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Value first = softmax->firstScores(builder, state);
     return {tile::MmaOp::create(builder, keyTile, query, first)};
   })[0];
-  Value scores = builder.step("mask", [&] { return maskStep(raw, t); })[0];
+  Value scores = builder.step("mask", [&]() -> SmallVector<Value> {
+    return {maskStep(raw, t, number())};
+  })[0];
   Softmax::Settled settled = softmax->settleStep(builder, scores, state);
   auto drop = [&](Value weights, int64_t firstKey) {
-    Value key = arith::AddIOp::create(builder, firstKeyOf(numberOf(t)), builder.constant(firstKey));
+    Value key = arith::AddIOp::create(builder, firstKeyOf(number()), builder.constant(firstKey));
     return dropout->keep(builder, weights, place.row, key);
   };
   Softmax::Weights weights =
@@ -410,6 +464,8 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   SmallVector<Value> carried = {next, settled.reference, settled.bound};
   llvm::append_range(carried, weights.sums);
+  if (nextListed)
+    carried.push_back(nextListed);
   return carried;
 }
 
@@ -419,9 +475,11 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax->initialState(builder, zero));
+  if (lists)
+    inits.push_back(lists->number(builder, builder.constant(int64_t(0))));
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
-      visited.jump ? SmallVector<tile::TileCut>() : visibility.cuts();
+      visited.jump || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
   auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
@@ -429,13 +487,15 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
     body.addArgument(init.getType(), op.getLoc());
   builder.setInsertionPointToStart(&body);
   ValueRange carried = body.getArguments().drop_front();
-  tile::YieldOp::create(builder, iterate(t, carried.front(), carried.drop_front()));
+  ValueRange state = carried.drop_front().drop_back(lists ? 1 : 0);
+  tile::YieldOp::create(builder,
+                        iterate(t, carried.front(), state, lists ? carried.back() : Value()));
   builder.setInsertionPointAfter(loop);
   return loop;
 }
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
-  ValueRange state = loop.getResults().drop_front();
+  ValueRange state = loop.getResults().drop_front().drop_back(lists ? 1 : 0);
   Value sum = softmax->total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {

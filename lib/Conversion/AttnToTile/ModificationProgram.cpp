@@ -331,15 +331,16 @@ Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Val
   return map(builder, scores, yielded(), scoreValue, Value(), condition, /*hides=*/true, place);
 }
 
-attn::MaskModOp hocket::createWindow(OpBuilder &builder, Location loc, std::optional<int64_t> left,
-                                     std::optional<int64_t> right) {
+/// A mask that captures one number, the value of `expression`; `body` makes of its arguments whether the key is seen.
+static attn::MaskModOp createMask(OpBuilder &builder, Location loc, StringRef name, StringRef expression,
+                                  function_ref<Value(Block &)> body) {
   Type i32 = builder.getI32Type();
   SmallVector<Type> types(5, i32);
   SmallVector<DictionaryAttr> attributes(5, builder.getDictionaryAttr({}));
   attributes.back() = builder.getDictionaryAttr(
-      builder.getNamedAttr("attn.value", builder.getStringAttr("seq_kv - seq_q")));
+      builder.getNamedAttr("attn.value", builder.getStringAttr(expression)));
   auto op = attn::MaskModOp::create(
-      builder, loc, "window", builder.getFunctionType(types, builder.getI1Type()),
+      builder, loc, name, builder.getFunctionType(types, builder.getI1Type()),
       builder.getArrayAttr(SmallVector<Attribute>(attributes.begin(), attributes.end())),
       ArrayAttr());
   OpBuilder::InsertionGuard guard(builder);
@@ -347,21 +348,35 @@ attn::MaskModOp hocket::createWindow(OpBuilder &builder, Location loc, std::opti
   for (Type type : types)
     block.addArgument(type, loc);
   builder.setInsertionPointToStart(&block);
-  auto constant = [&](int64_t value) {
-    return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)).getResult();
-  };
-  Value beside = arith::AddIOp::create(builder, loc, block.getArgument(2), block.getArgument(4));
-  Value key = block.getArgument(3), seen;
-  auto both = [&](arith::CmpIPredicate predicate, Value bound) {
-    Value holds = arith::CmpIOp::create(builder, loc, predicate, key, bound);
-    seen = seen ? arith::AndIOp::create(builder, loc, seen, holds).getResult() : holds;
-  };
-  if (left)
-    both(arith::CmpIPredicate::sge,
-         arith::SubIOp::create(builder, loc, beside, constant(std::min(*left, kMaxPosition))));
-  if (right)
-    both(arith::CmpIPredicate::sle,
-         arith::AddIOp::create(builder, loc, beside, constant(std::min(*right, kMaxPosition))));
-  attn::YieldOp::create(builder, loc, seen);
+  attn::YieldOp::create(builder, loc, body(block));
   return op;
+}
+
+attn::MaskModOp hocket::createEnd(OpBuilder &builder, Location loc) {
+  return createMask(builder, loc, "end", "seq_kv", [&](Block &block) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, block.getArgument(3),
+                                 block.getArgument(4));
+  });
+}
+
+attn::MaskModOp hocket::createWindow(OpBuilder &builder, Location loc, std::optional<int64_t> left,
+                                     std::optional<int64_t> right) {
+  return createMask(builder, loc, "window", "seq_kv - seq_q", [&](Block &block) {
+    auto constant = [&](int64_t value) {
+      return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(value)).getResult();
+    };
+    Value beside = arith::AddIOp::create(builder, loc, block.getArgument(2), block.getArgument(4));
+    Value key = block.getArgument(3), seen;
+    auto both = [&](arith::CmpIPredicate predicate, Value bound) {
+      Value holds = arith::CmpIOp::create(builder, loc, predicate, key, bound);
+      seen = seen ? arith::AndIOp::create(builder, loc, seen, holds).getResult() : holds;
+    };
+    if (left)
+      both(arith::CmpIPredicate::sge,
+           arith::SubIOp::create(builder, loc, beside, constant(std::min(*left, kMaxPosition))));
+    if (right)
+      both(arith::CmpIPredicate::sle,
+           arith::AddIOp::create(builder, loc, beside, constant(std::min(*right, kMaxPosition))));
+    return seen;
+  });
 }

@@ -119,4 +119,7 @@ private:
 attn::MaskModOp createWindow(mlir::OpBuilder &builder, mlir::Location loc,
                              std::optional<int64_t> left, std::optional<int64_t> right);
 
+/// The mask of the keys that there are.
+attn::MaskModOp createEnd(mlir::OpBuilder &builder, mlir::Location loc);
+
 } // namespace hocket

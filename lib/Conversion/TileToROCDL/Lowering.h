@@ -32,7 +32,7 @@
 namespace hocket::lowering {
 
 /// Address spaces of AMDGPU pointers.
-enum AddressSpace : unsigned { kGlobal = 1, kLds = 3, kBufferResource = 8 };
+enum AddressSpace : unsigned { kGlobal = 1, kLds = 3, kConstant = 4, kBufferResource = 8 };
 
 inline constexpr int64_t kElementBytes = 2;    ///< bf16 and f16
 inline constexpr int64_t kOperandElements = 8; ///< of a lane, in one operand of 32x32x16

@@ -236,7 +236,7 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     Emitter emit(op.getLoc(), rewriter);
     RingValues ring(adaptor.getRing());
     auto [resource, stride, bounds] =
-        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front());
+        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front(), fromOf(adaptor));
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);

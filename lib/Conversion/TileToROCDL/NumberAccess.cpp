@@ -10,9 +10,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Words of a raw buffer descriptor's second half that are the same for all (docs/Hardware.md 2.6).
-static constexpr int64_t kRawBufferFlags = 0x00027000, kAddressHighBits = 0xffff;
-
 static bool isAnyWord(Type type) { return type.isF32() || type.isInteger(32); }
 
 llvm::DenseSet<Operation *> hocket::lowering::findConstantLoads(tile::KernelOp kernel) {
@@ -58,20 +55,26 @@ struct NumberPlace {
   }
 };
 
+/// By the scalar unit, from the constant address space: LLVM takes a load by descriptor for one that may see what
+/// fetches write to LDS, and waits for all of them in front of it. What does not exist is not read; in its place the
+/// kernel's own arguments are, which always exist.
 Value loadWord(Emitter &emit, const NumberPlace &place, Type type) {
-  Value bits = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), place.address);
-  Value high = emit.toI32(arith::ShRUIOp::create(emit, bits, emit.i64(32)));
-  SmallVector<Value> words = {
-      emit.toI32(bits), arith::AndIOp::create(emit, high, emit.i32(kAddressHighBits)),
-      arith::SelectOp::create(emit, place.exists, emit.i32(place.bytes), emit.i32(0)),
-      emit.i32(kRawBufferFlags)};
-  for (Value &word : words)
-    word = emit.uniform(word);
-  auto four = VectorType::get({4}, emit.getI32Type());
-  Value descriptor = vector::FromElementsOp::create(emit, four, words);
-  Value loaded = emit.intrinsic("llvm.amdgcn.s.buffer.load", emit.getI32Type(),
-                                ValueRange{descriptor, emit.i32(0), emit.i32(0)});
-  return LLVM::BitcastOp::create(emit, type, loaded);
+  auto constant = LLVM::LLVMPointerType::get(emit.getContext(), kConstant);
+  Value arguments = LLVM::CallIntrinsicOp::create(
+                        emit, constant, emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
+                        .getResult(0);
+  Value own = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), arguments);
+  Value wanted = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), place.address);
+  Value bits = arith::SelectOp::create(emit, place.exists, wanted, own);
+  Value low = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(emit.toI32(bits)));
+  Value shifted = emit.toI32(arith::ShRUIOp::create(emit, bits, emit.i64(32)));
+  Value high = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(shifted));
+  Value address = arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, high, emit.i64(32)));
+  Value pointer = LLVM::IntToPtrOp::create(emit, constant, address);
+  auto loaded = LLVM::LoadOp::create(emit, type, pointer, place.bytes);
+  loaded.setInvariantAttr(emit.getUnitAttr());
+  Value zero = LLVM::ZeroOp::create(emit, type);
+  return arith::SelectOp::create(emit, place.exists, loaded, zero);
 }
 
 /// `value`, of 4 bytes or less, in a scalar register.

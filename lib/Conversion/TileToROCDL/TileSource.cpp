@@ -113,7 +113,7 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
 }
 
 SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingValues &values,
-                                        Value tile) {
+                                        Value tile, Value from) {
   auto source = ring.getDefiningOp<tile::TileSourceOpInterface>();
   auto type = cast<tile::RingType>(ring.getType());
   Value stride = emit.toI32(values.rowStride);
@@ -123,11 +123,22 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, tile, values.jumpAfter);
       tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
     }
+    Value exists;
+    if (from) {
+      // As unsigned: a negative number is beyond the last tile, too.
+      Value perTile = emit.i32(source.getTileStep() - 1);
+      Value count = arith::DivUIOp::create(emit, emit.add(values.rows, perTile),
+                                           emit.i32(source.getTileStep()));
+      exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, from, count);
+      tile = arith::SelectOp::create(emit, exists, from, emit.i32(0));
+    }
     RowBounds bounds(source.getSourceType());
     int64_t rows = source.getTileStep();
     Value bytes =
         isMadeAnew(source) ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
                            : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
+    if (exists)
+      bytes = arith::SelectOp::create(emit, exists, bytes, emit.i32(0));
     Value resource = rowTileResource(emit, values, tile, rows, bytes, stride);
     return {resource, stride, bounds};
   }

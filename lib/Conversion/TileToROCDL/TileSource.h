@@ -21,7 +21,13 @@ struct SourceTile {
 llvm::SmallVector<mlir::Value> ringValues(Emitter &emit, tile::RingOp ring, const ViewValues &view,
                                           llvm::ArrayRef<mlir::Value> indices, mlir::Value lds);
 
-/// Tile number `tile` (i32, not negative) of the ring that `ring` makes.
-SourceTile sourceTile(Emitter &emit, mlir::Value ring, const RingValues &values, mlir::Value tile);
+/// Tile number `tile` (i32, not negative) of the ring that `ring` makes; with `from` (i32, else null) it is that tile of
+/// the view, nothing but zeros if there is no such.
+SourceTile sourceTile(Emitter &emit, mlir::Value ring, const RingValues &values, mlir::Value tile,
+                      mlir::Value from);
+/// The operand `from` of what brings tiles, or null.
+template <typename Adaptor> mlir::Value fromOf(Adaptor adaptor) {
+  return adaptor.getFrom().empty() ? mlir::Value() : adaptor.getFrom().front();
+}
 
 } // namespace hocket::lowering

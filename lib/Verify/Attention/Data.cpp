@@ -3,6 +3,7 @@
 #include "Verify/Attention/Data.h"
 
 #include "Verify/Attention/RowNumbers.h"
+#include "hocket/Attention/BlockLists.h"
 #include "Verify/Parallel.h"
 #include "Verify/Random.h"
 
@@ -241,6 +242,37 @@ static bool isOwn(std::string_view name) {
   return name == "q" || name == "k" || name == "v" || name == "o" || name == "lse";
 }
 
+/// Half of the blocks, of which half are full; the first query of a head sees some.
+static BlockLists randomBlockLists(const ForwardProblem &problem, const Generator &generator) {
+  auto extent = [&](size_t dimension) {
+    auto given = problem.capturedExtents.find("kv_indices");
+    manifest::TensorSpec whole = problem.tensor("kv_indices");
+    return given != problem.capturedExtents.end() ? given->second[dimension]
+           : dimension < 3                        ? whole.dimensions[dimension].extent
+                                                  : whole.rowElements;
+  };
+  int64_t batch = extent(0), heads = extent(1), rows = extent(2), columns = extent(3);
+  std::vector<BlockKind> table(static_cast<size_t>(batch * heads * rows * columns));
+  for (size_t i = 0; i != table.size(); ++i) {
+    uint64_t bits = generator.bits(i) >> 20;
+    table[i] = bits % 2 == 0                      ? BlockKind::Hidden
+               : bits % 4 == 1 && problem.fullBlocks ? BlockKind::Full
+                                                     : BlockKind::Partial;
+  }
+  return listBlocks(batch, heads, rows, columns, table);
+}
+
+void attention::setBlockLists(const BlockLists &lists, ForwardInputs &inputs) {
+  for (auto [name, bytes] : lists.tensors()) {
+    if (name.starts_with("full_") && !inputs.captured.contains(std::string(name)))
+      continue;
+    std::vector<double> &numbers = inputs.captured[std::string(name)];
+    const auto *first = reinterpret_cast<const int32_t *>(bytes.data());
+    numbers.assign(first, first + bytes.size() / sizeof(int32_t));
+    inputs.capturedBytes[std::string(name)].assign(bytes.begin(), bytes.end());
+  }
+}
+
 /// What is captured is small and the same whatever the kind of data.
 static void generateCaptured(const ForwardProblem &problem, uint64_t seed, ForwardInputs &inputs) {
   uint64_t stream = StreamCaptured;
@@ -261,6 +293,8 @@ static void generateCaptured(const ForwardProblem &problem, uint64_t seed, Forwa
                                i % tensor.rowElements, tensor.rowElements),
                 numbers, bytes);
   }
+  if (problem.blocks.any())
+    setBlockLists(randomBlockLists(problem, Generator(seed, stream)), inputs);
 }
 
 ForwardInputs attention::generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,

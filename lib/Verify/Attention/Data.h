@@ -38,4 +38,7 @@ struct ForwardInputs {
 ForwardInputs generateInputs(const ForwardProblem &problem, DataKind kind, uint64_t seed,
                              unsigned threads = 0);
 
+/// Takes `lists` for those of `inputs`.
+void setBlockLists(const BlockLists &lists, ForwardInputs &inputs);
+
 } // namespace hocket::attention

@@ -5,6 +5,7 @@
 // row.
 #include "Verify/Attention/Reference.h"
 
+#include "hocket/Attention/BlockLists.h"
 #include "Verify/Attention/Dropout.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/DenseProduct.h"
@@ -29,6 +30,8 @@ constexpr double hostRate = 5e9;
 constexpr double rowLimitSeconds = 60;
 constexpr double negativeInfinity = -std::numeric_limits<double>::infinity();
 
+int64_t divideCeil(int64_t value, int64_t by) { return (value + by - 1) / by; }
+
 int64_t roundUp(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -52,12 +55,47 @@ struct RowBlock {
   RowNumbers::Place place; ///< of the first
 };
 
+/// The kinds of all blocks, of what lists there are.
+class BlockTable {
+public:
+  BlockTable(const ForwardProblem &problem, const ForwardInputs &inputs) {
+    if (!problem.blocks.any())
+      return;
+    lists.rows = divideCeil(problem.seqQ, problem.blocks.queries);
+    lists.columns = divideCeil(problem.seqKv, problem.blocks.keys);
+    manifest::TensorSpec tensor = problem.tensor("kv_num_blocks");
+    lists.batch = tensor.dimensions[0].extent, lists.heads = tensor.dimensions[1].extent;
+    auto copy = [&](const char *name, std::vector<int32_t> &to) {
+      if (auto found = inputs.captured.find(name); found != inputs.captured.end())
+        to.assign(found->second.begin(), found->second.end());
+    };
+    copy("kv_num_blocks", lists.counts), copy("kv_indices", lists.indices);
+    copy("full_kv_num_blocks", lists.fullCounts), copy("full_kv_indices", lists.fullIndices);
+    kinds = lists.table();
+  }
+
+  /// Of one head; empty without lists.
+  std::span<const BlockKind> of(int64_t batch, int64_t head) const {
+    if (kinds.empty())
+      return {};
+    int64_t group = (lists.batch == 1 ? 0 : batch) * lists.heads + (lists.heads == 1 ? 0 : head);
+    auto size = static_cast<size_t>(lists.rows * lists.columns);
+    return std::span(kinds).subspan(static_cast<size_t>(group) * size, size);
+  }
+
+private:
+  BlockLists lists;
+  std::vector<BlockKind> kinds;
+};
+
 /// Everything that one block of rows needs while it is worked on.
 class BlockWorker {
 public:
   BlockWorker(const ForwardProblem &problem, const RowNumbers &numbers, const ForwardInputs &inputs,
-              const WidenTable &table, const ScoreRules *rules, ForwardReference &result)
-      : problem(problem), numbers(numbers), inputs(inputs), table(table), rules(rules), result(result), dim(problem.headDim),
+              const WidenTable &table, const ScoreRules *rules, const BlockTable &blockTable,
+              ForwardReference &result)
+      : problem(problem), numbers(numbers), inputs(inputs), table(table), rules(rules), blockTable(blockTable),
+        result(result), dim(problem.headDim),
         dimV(problem.headDimV), paddedV(roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
@@ -69,6 +107,7 @@ private:
   void softmax(const RowBlock &block, int64_t key, int64_t count);
   void softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count);
   void drop(std::span<double> weights, int64_t row, int64_t key) const;
+  BlockKind kindOf(int64_t row, int64_t key) const;
   double scoreOf(double product, int64_t row, int64_t key) const;
   void store(const RowBlock &block);
   int64_t position(const RowBlock &block, int64_t r) const {
@@ -80,12 +119,14 @@ private:
   const ForwardInputs &inputs;
   const WidenTable &table;
   const ScoreRules *rules;
+  const BlockTable &blockTable;
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
   int64_t batch = 0, head = 0;
   Lengths lengths; ///< of the sequence
   std::vector<double> q, keys, values, scores, sums, maxima, totals;
   std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
+  std::span<const BlockKind> blocks; ///< of the head [rows, columns], if there are lists
 };
 } // namespace
 
@@ -119,15 +160,27 @@ void BlockWorker::loadKeys(int64_t kvRow, int64_t count) {
   }
 }
 
+/// What lists say of the block of `row` and `key`: without any masks count everywhere.
+BlockKind BlockWorker::kindOf(int64_t row, int64_t key) const {
+  if (blocks.empty())
+    return BlockKind::Partial;
+  int64_t columns = divideCeil(problem.seqKv, problem.blocks.keys);
+  return blocks[static_cast<size_t>(row / problem.blocks.queries * columns + key / problem.blocks.keys)];
+}
+
 /// The score of `row`, of its sequence, and `key`: -inf where that is not seen.
 double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
   if (!problem.visibility.isRange() && !problem.visibility.sees(row, key, lengths))
+    return negativeInfinity;
+  BlockKind kind = kindOf(row, key);
+  if (kind == BlockKind::Hidden)
     return negativeInfinity;
   double score = product * problem.effectiveScale();
   if (!rules)
     return score;
   ScorePosition position{batch, head, row, key};
-  return rules->sees(position) ? rules->modified(score, position) : negativeInfinity;
+  bool isSeen = kind == BlockKind::Full || rules->sees(position);
+  return isSeen ? rules->modified(score, position) : negativeInfinity;
 }
 
 /// Turns the scores of row `r`, `row` of its sequence, with the `count` keys from `key` on into
@@ -190,6 +243,7 @@ void BlockWorker::run(const RowBlock &block) {
   batch = block.place.sequence;
   head = block.place.head;
   lengths = numbers.of(batch);
+  blocks = blockTable.of(batch, head);
   loadQueries(block);
   if (problem.dropout) {
     auto state = inputs.captured.find("dropout_state");
@@ -241,11 +295,12 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   const WidenTable table(problem.dtype);
   const RowNumbers numbers(problem);
   std::vector<RowBlock> blocks = makeBlocks(result.rows, numbers);
+  const BlockTable blockTable(problem, inputs);
   // Under a causal mask later blocks are the longer ones: start with them.
   verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {
-        BlockWorker(problem, numbers, inputs, table, rules, result)
+        BlockWorker(problem, numbers, inputs, table, rules, blockTable, result)
             .run(blocks[blocks.size() - 1 - item]);
       },
       "reference", progress);

@@ -105,6 +105,14 @@ Status Runner::prepare() {
   report.workspaceBytes = workspaceBytes();
   say("generating data");
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
+  if (options.blockLists && problem.blocks.any()) {
+    Result<BlockLists> lists = options.blockLists(problem, inputs);
+    if (!lists.ok())
+      return lists.error();
+    if (Status status = validate(*lists, problem); !status.ok())
+      return status;
+    setBlockLists(*lists, inputs);
+  }
   if (Status status = makeRules(); !status.ok())
     return status;
   Clock::time_point start = Clock::now();

@@ -27,6 +27,8 @@ struct ForwardOptions : verify::RunOptions {
   /// Makes what the reference does with modifications (lib/Reference/ScoreInterpreter.h); a problem that
   /// has some cannot be verified without.
   MakeScoreRules scoreRules;
+  /// Makes the lists of a problem with blocks, from what its masks read; empty: lists of random blocks.
+  std::function<Result<BlockLists>(const ForwardProblem &problem, const ForwardInputs &inputs)> blockLists;
   /// `inspect` executes the whole launch once more: verify what it leaves in O and LSE, too.
   bool verifyInspected = false;
 };

@@ -99,3 +99,33 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK: tile.normalize %{{.*}} by %[[SHARE]]
 attn.forward @dropped element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) dropout
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Block lists: the tile of a fetch is looked up a tile ahead, with K, and V and the scores take the same. Masks count in
+// partial blocks, where keys end in all.
+// CHECK-LABEL: tile.kernel @listed
+// CHECK-SAME: %kv_num_blocks: !tile.view<?x?x?xi32> {tile.bind = "kv_num_blocks", tile.sizes = ["batch", "heads", "ceildiv(seq_q, 256)"]
+// CHECK-SAME: tile.sizes = ["batch * full_blocks", "heads", "ceildiv(seq_q, 256)", "ceildiv(seq_kv, 128)"]
+// CHECK: %[[PARTIAL:.*]] = arith.minui
+// CHECK: %[[FULL:.*]] = arith.minui
+// CHECK: %[[FINAL:.*]] = tile.for_tiles %t = 0 to %{{.*}} init({{.*}}, %[[LISTED:old_fetch_k]] = %{{.*}} : i32) schedule(@s)
+// CHECK: tile.step @fetch_k -> i32
+// CHECK-NEXT: tile.fetch %k_ring[%t] from(%[[LISTED]])
+// CHECK-COUNT-2: tile.load %{{.*}}kv_indices[
+// CHECK: tile.step @fetch_v {
+// CHECK-NEXT: tile.fetch %v_ring[%t] from(%[[LISTED]])
+// CHECK: tile.step @mask
+// CHECK: %[[BEFORE:.*]] = arith.muli %[[LISTED]], %
+// CHECK-NOT: tile.mask
+// CHECK: tile.map({{.*}}) at({{.*}}) when(%{{.*}})
+// CHECK: arith.cmpi slt
+// CHECK: %[[IS_PARTIAL:.*]] = arith.cmpi ult, %{{.*}}, %[[PARTIAL]] : i32
+// CHECK: %[[CUT:.*]] = arith.andi %[[IS_PARTIAL]], %{{.*}} : i1
+// CHECK: tile.map({{.*}}) at({{.*}}) when(%[[CUT]])
+attn.forward @listed element_type(bf16) head_dim(64) schedule(@s) waves(8) kv_tile(64) block_lists(256, 128) mask_mod(@m)
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {
+  %near = arith.cmpi sge, %query, %key : i32
+  attn.yield %near : i1
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

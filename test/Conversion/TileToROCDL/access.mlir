@@ -79,7 +79,11 @@ tile.kernel @columns(%b: !tile.view<?xf32>, %i: i32) target("gfx950") waves(1) {
 
 // A number comes by way of the scalar unit where nothing writes its view, ...
 // CHECK-LABEL: llvm.func @constant
-// CHECK: llvm.call_intrinsic "llvm.amdgcn.s.buffer.load"
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult
+// CHECK: llvm.call_intrinsic "llvm.amdgcn.kernarg.segment.ptr"
+// CHECK: arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : i64
+// CHECK: %[[LOADED:.*]] = llvm.load %{{.*}} invariant {{.*}} : !llvm.ptr<4> -> i32
+// CHECK: arith.select %[[EXISTS]], %[[LOADED]], %{{.*}} : i32
 // CHECK-NOT: rocdl.raw.ptr.buffer.load
 tile.kernel @constant(%n: !tile.view<?xi32>, %o: !tile.view<?xi32>, %i: i32) target("gfx950") waves(1) {
   %x = tile.load %n[%i] : <?xi32> -> i32
@@ -90,7 +94,7 @@ tile.kernel @constant(%n: !tile.view<?xi32>, %o: !tile.view<?xi32>, %i: i32) tar
 
 // ... and by way of the vector unit where something does, some rows of it or all.
 // CHECK-LABEL: llvm.func @changed
-// CHECK-NOT: s.buffer.load
+// CHECK-NOT: !llvm.ptr<4>
 // CHECK: rocdl.raw.ptr.buffer.load {{.*}} : i32
 // CHECK: rocdl.readfirstlane
 tile.kernel @changed(%n: !tile.view<?x?xi32>, %i: i32) target("gfx950") waves(1) {

@@ -31,6 +31,22 @@ tile.kernel @fetch(%k: !tile.view<?x?x?x128xbf16>, %o: !tile.view<?x?x?x128xbf16
 
 // -----
 
+// A tile from elsewhere: any number, which beyond the view, as unsigned, leaves a descriptor of no bytes.
+// CHECK-LABEL: llvm.func @from
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %arg{{[0-9]+}}, %{{.*}} : i32
+// CHECK: arith.select %[[EXISTS]], %arg{{[0-9]+}}, %{{.*}} : i32
+// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : i32
+// CHECK: %[[WIDE:.*]] = arith.extui %[[BYTES]] : i32 to i64
+// CHECK: rocdl.make.buffer.rsrc %{{.*}}, %{{.*}}, %[[WIDE]],
+tile.kernel @from(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %slot = arith.constant 0 : i32
+  %ring = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.fetch %ring[%slot] from(%n) slot(%slot) : !tile.ring<64x128xbf16>
+  %x = tile.read %ring[%slot] slot(%slot) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+}
+
+// -----
+
 // V is read transposed, 8 bytes a lane, two reads for each operand, both scopes on each.
 // CHECK-LABEL: llvm.func @transposed
 // CHECK-COUNT-32: rocdl.ds.read.tr16.b64 %{{.*}} {alias_scopes = [#{{.*}}], noalias_scopes = [#{{.*}}]} : <3> -> vector<4xf16>

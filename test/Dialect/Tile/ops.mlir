@@ -156,6 +156,8 @@ tile.kernel @clusters(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") 
   %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
   // CHECK: tile.fetch %[[RING]][%{{.*}}] slot(%{{.*}}) : <64x128xbf16>
   tile.fetch %ring[%n] slot(%n) : !tile.ring<64x128xbf16>
+  // CHECK: tile.fetch %[[RING]][%{{.*}}] from(%{{.*}}) slot(%{{.*}}) : <64x128xbf16>
+  tile.fetch %ring[%n] from(%n) slot(%n) : !tile.ring<64x128xbf16>
   // CHECK: tile.read %[[RING]][%{{.*}}] slot(%{{.*}})
   %a = tile.read %ring[%n] slot(%n) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
   // CHECK: tile.read_transposed %[[RING]][%{{.*}}] slot(%{{.*}})

@@ -40,7 +40,7 @@ of_c = {symbol for symbol in symbols if re.fullmatch(r"hocket_\w+", symbol)}
 of_cpp = {symbol for symbol in symbols if re.match(r"((vtable|VTT|typeinfo|typeinfo name) for |"
                                                    r"(non-virtual|virtual) thunk to )?hocket::", symbol)}
 declared_c = set(re.findall(r"\b(hocket_\w+)\(", code))
-needed = ["hocket::attention::Planner::plan(", "hocket::attention::ForwardPlan::run(", "hocket::jit::makePlanner(",
+needed = ["hocket::attention::Planner::plan(", "hocket::attention::LaunchPlan::run(", "hocket::jit::makePlanner(",
           "hocket::jit::Jit::compile(", "hocket::runtime::openDevice(", "hocket::manifest::parseManifest(",
           "hocket::sim::registerSimulator(", "vtable for hocket::runtime::Stream"]
 absent = [name for name in needed if not any(symbol.startswith(name) for symbol in of_cpp)]

@@ -187,6 +187,16 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
                         .seed = draw.between(-1000, int64_t(1) << 40),
                         .offset = draw.between(0, int64_t(1) << 34),
                         .inMemory = draw.oneIn(2)};
+  if (!problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
+    problem.blocks = {draw.of<int64_t>({256, 512}), draw.of<int64_t>({64, 128, 192})};
+    problem.fullBlocks = draw.oneIn(2);
+    if (draw.oneIn(2)) {
+      int64_t rows = (problem.seqQ + problem.blocks.queries - 1) / problem.blocks.queries;
+      int64_t columns = (problem.seqKv + problem.blocks.keys - 1) / problem.blocks.keys;
+      problem.capturedExtents["kv_num_blocks"] = problem.capturedExtents["full_kv_num_blocks"] = {1, problem.heads, rows};
+      problem.capturedExtents["kv_indices"] = problem.capturedExtents["full_kv_indices"] = {1, problem.heads, rows, columns};
+    }
+  }
   if (draw.oneIn(4))
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
   if (!problem.sink && draw.oneIn(6))

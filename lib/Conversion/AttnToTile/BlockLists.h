@@ -1,0 +1,38 @@
+// Block lists: which blocks of keys a block of queries sees, as data. The layout is PyTorch's BlockMask: partial blocks,
+// in which masks count, and full ones, in which they do not.
+#pragma once
+
+#include "ExpansionBuilder.h"
+#include "KernelFrame.h"
+
+namespace hocket {
+
+class BlockLists {
+public:
+  /// Queries and keys of a block, and keys of a tile, which divide those of a block.
+  BlockLists(int64_t queries, int64_t keys, int64_t kvTile)
+      : queries(queries), keys(keys), tilesOfBlock(keys / kvTile) {}
+
+  /// What the kernel takes: "kv_num_blocks", "kv_indices", and "full_kv_num_blocks", "full_kv_indices", which may be
+  /// empty (`full_blocks` is 0).
+  void addArguments(KernelFrame &frame) const;
+  void bindArguments(const KernelFrame &frame);
+  /// In front of the loop: how many tiles there are in the lists of the workgroup whose first query is `row`.
+  mlir::Value prepare(ExpansionBuilder &builder, mlir::Value batch, mlir::Value head, mlir::Value row);
+  /// The number of the tile that is visited as number `t`; where there is none, any.
+  mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const;
+  /// Whether masks count (i1) in the tile that is visited as number `t`.
+  mlir::Value isPartial(ExpansionBuilder &builder, mlir::Value t) const;
+
+private:
+  struct List {
+    mlir::Value counts, indices, count;
+  };
+  mlir::Value blockOf(ExpansionBuilder &builder, mlir::Value t) const;
+
+  int64_t queries, keys, tilesOfBlock;
+  List partial, full;
+  mlir::Value batch, head, block;
+};
+
+} // namespace hocket
