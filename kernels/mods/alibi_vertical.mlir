@@ -4,7 +4,6 @@ attn.score_mod @alibi_vertical(%score: f32, %batch: i32, %head: i32, %query: i32
     %slopes: tensor<?x?xf32> {attn.sizes = ["batch", "heads"]}) {
   %slope = attn.read %slopes[%batch, %head] : tensor<?x?xf32> -> f32
   %position = arith.sitofp %key : i32 to f32
-  %offset = arith.mulf %slope, %position : f32
-  %result = arith.addf %score, %offset : f32
+  %result = math.fma %slope, %position, %score : f32
   attn.yield %result : f32
 }

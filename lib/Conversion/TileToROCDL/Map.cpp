@@ -44,11 +44,97 @@ public:
     return emit.add(emit.splat(base, type), offsets);
   }
 
+  /// What the lane and the origin say; null: nothing.
+  Value ofLane() const { return base; }
+  /// What element `reg` of piece `index` adds to it.
+  int64_t step(int64_t index, int64_t reg) const {
+    return base ? places.originOf(index, dim) + places.piece.ofRegister(reg, dim) : 0;
+  }
+
 private:
   Emitter &emit;
   const MapPlaces &places;
   std::string_view dim;
   Value base; ///< none: the dimension means nothing
+};
+
+/// A sum of coordinates and numbers: what is the same for all elements of a lane, and how often each coordinate is in it.
+struct PlaceSum {
+  Value ofLane; ///< i32; null: 0
+  int64_t rows = 0, columns = 0;
+};
+
+/// Conversions to f32 of sums of coordinates. A lane converts once; what its elements add are constants, which f32 adds
+/// exactly up to 2^24.
+class PlaceConversions {
+public:
+  /// `numbers`: what the region's arguments are that are numbers.
+  PlaceConversions(Emitter &emit, tile::MapOp op, const Coordinate &row, const Coordinate &column,
+                   const llvm::DenseMap<Value, Value> &numbers)
+      : emit(emit), row(row), column(column) {
+    sums[op.getRowArgument()] = {row.ofLane(), 1, 0};
+    sums[op.getColumnArgument()] = {column.ofLane(), 0, 1};
+    for (auto [argument, value] : numbers)
+      sums[argument] = {value, 0, 0};
+    for (Operation &inner : op.getBody().front().without_terminator())
+      note(inner);
+  }
+
+  /// Binds the conversions for the `size` elements from `start` on of piece `index`.
+  void bind(RegionEmitter &region, int64_t index, int64_t start, int64_t size) const {
+    for (const Conversion &conversion : conversions) {
+      SmallVector<float> steps;
+      for (int64_t reg = start; reg != start + size; ++reg)
+        steps.push_back(static_cast<float>(conversion.rows * row.step(index, reg) +
+                                           conversion.columns * column.step(index, reg)));
+      auto type = VectorType::get({size}, emit.getF32Type());
+      Value constants =
+          arith::ConstantOp::create(emit, DenseElementsAttr::get(type, ArrayRef<float>(steps)));
+      region.bind(conversion.result,
+                  arith::AddFOp::create(emit, emit.splat(conversion.ofLane, type), constants));
+    }
+  }
+
+private:
+  struct Conversion {
+    Value result, ofLane; ///< of the region; f32
+    int64_t rows, columns;
+  };
+
+  void note(Operation &op) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && op.getResult(0).getType().isInteger(32)) {
+      sums[op.getResult(0)] = {arith::ConstantOp::create(emit, constant.getValue()), 0, 0};
+      return;
+    }
+    if (isa<arith::AddIOp, arith::SubIOp>(op) && op.getResult(0).getType().isInteger(32))
+      return add(op, isa<arith::AddIOp>(op) ? 1 : -1);
+    auto found = isa<arith::SIToFPOp>(op) ? sums.find(op.getOperand(0)) : sums.end();
+    if (found == sums.end() || !op.getResult(0).getType().isF32())
+      return;
+    const PlaceSum &sum = found->second;
+    if (!sum.ofLane || (sum.rows == 0 && sum.columns == 0))
+      return;
+    Value converted = arith::SIToFPOp::create(emit, emit.getF32Type(), sum.ofLane);
+    conversions.push_back({op.getResult(0), converted, sum.rows, sum.columns});
+  }
+
+  void add(Operation &op, int64_t sign) {
+    auto a = sums.find(op.getOperand(0)), b = sums.find(op.getOperand(1));
+    if (a == sums.end() || b == sums.end() || !a->second.ofLane || !b->second.ofLane)
+      return;
+    PlaceSum sum{Value(), a->second.rows + sign * b->second.rows,
+                 a->second.columns + sign * b->second.columns};
+    if (sign == 1)
+      sum.ofLane = emit.add(a->second.ofLane, b->second.ofLane);
+    else
+      sum.ofLane = arith::SubIOp::create(emit, a->second.ofLane, b->second.ofLane);
+    sums[op.getResult(0)] = sum;
+  }
+
+  Emitter &emit;
+  const Coordinate &row, &column;
+  llvm::DenseMap<Value, PlaceSum> sums;
+  SmallVector<Conversion> conversions;
 };
 
 /// Elements that are computed at once.
@@ -87,6 +173,15 @@ struct MapPattern : TilePattern<tile::MapOp> {
       row.emplace(emit, places, dims::Row, lane, first(adaptor.getRowOrigin()));
       column.emplace(emit, places, dims::Col, lane, first(adaptor.getColumnOrigin()));
     }
+    std::optional<PlaceConversions> conversions;
+    if (row && places.isVector) {
+      llvm::DenseMap<Value, Value> numbers;
+      for (auto [element, input, values] :
+           llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
+        if (input.getType().isInteger(32))
+          numbers[element] = values.front();
+      conversions.emplace(emit, op, *row, *column, numbers);
+    }
     SmallVector<SmallVector<Value>> results(op.getNumResults());
     int64_t size = std::gcd(places.piece.registers, kGroup);
     int64_t groups = places.isVector ? places.piece.registers / size : 1;
@@ -102,6 +197,8 @@ struct MapPattern : TilePattern<tile::MapOp> {
           region.bind(op.getRowArgument(), row->ofGroup(index, group * size, size));
           region.bind(op.getColumnArgument(), column->ofGroup(index, group * size, size));
         }
+        if (conversions)
+          conversions->bind(region, index, group * size, size);
         region.emitOps(op.getBody().front());
         for (auto [part, yielded] : llvm::zip_equal(parts, op.getYielded())) {
           Value value = region.valueOf(yielded);

@@ -97,5 +97,6 @@ Value RegionEmitter::emitOp(Operation *op) {
 
 void RegionEmitter::emitOps(Block &block) {
   for (Operation &op : block.without_terminator())
-    bind(op.getResult(0), emitOp(&op));
+    if (!values.contains(op.getResult(0)))
+      bind(op.getResult(0), emitOp(&op));
 }

@@ -15,7 +15,7 @@ public:
   /// What a value of the region is: a scalar or a vector of `count`.
   void bind(mlir::Value inRegion, mlir::Value value) { values[inRegion] = value; }
   mlir::Value valueOf(mlir::Value inRegion) const { return values.lookup(inRegion); }
-  /// All ops but the terminator.
+  /// All ops but the terminator and those whose results are bound.
   void emitOps(mlir::Block &block);
   /// `value` as a vector of `count`.
   mlir::Value spread(mlir::Value value);

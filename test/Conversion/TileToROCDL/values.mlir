@@ -158,3 +158,22 @@ tile.kernel @looks_up(%v: !tile.view<?x?xbf16>, %head: i32) target("gfx950") wav
 tile.kernel @random(%seed: i64, %offset: i64, %i: i32, %j: i32) target("gfx950") waves(1) {
   %x = tile.random_bytes %seed, %offset at_element(%i, %j) at(0 by 1056) : !tile.frag<64x32xi8, acc>
 }
+
+// -----
+
+// A sum of coordinates and numbers is converted once for the lane; its elements add constants.
+// CHECK-LABEL: llvm.func @distances
+// CHECK: arith.sitofp %{{.*}} : i32 to f32
+// CHECK-NOT: arith.sitofp
+// CHECK: arith.constant dense<[0.000000e+00, -1.000000e+00]> : vector<2xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
+// CHECK: arith.constant dense<[-2.000000e+00, -3.000000e+00]> : vector<2xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
+tile.kernel @distances(%shift: i32) target("gfx950") waves(1) {
+  %x = tile.map(%s = %shift : i32) at(%row, %column) -> !tile.frag<32x32xf32, acc> {
+    %diagonal = arith.addi %row, %s : i32
+    %distance = arith.subi %diagonal, %column : i32
+    %f = arith.sitofp %distance : i32 to f32
+    tile.yield %f : f32
+  }
+}

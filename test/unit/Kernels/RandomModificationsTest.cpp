@@ -208,14 +208,14 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
   return problem;
 }
 
-/// What is drawn runs as the registry would have it, or with a schedule that is drawn as well.
-void runOne(uint64_t seed, bool ownLengths) {
+/// What is drawn runs as the registry would have it, or with a schedule that is drawn as well. Whether there is a kernel.
+bool runOne(uint64_t seed, bool ownLengths) {
   Draw draw(seed);
   ForwardProblem problem = drawProblem(draw, ownLengths);
   addScores(problem, draw);
   addMasks(problem, draw);
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
-  ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
   std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
   if (problem.tuning.isSplit())
     problem.tuning.numSplits = 1; // two launches are RunForward's own test
@@ -232,12 +232,19 @@ void runOne(uint64_t seed, bool ownLengths) {
     if (!kernel.ok())
       kernel = compileForward(problem, options);
   }
-  options.waves = 4;
   options.kvTile = 32;
   options.schedule = "sequential";
+  for (int waves : {4, 2}) {
+    options.waves = waves;
+    if (!kernel.ok())
+      kernel = compileForward(problem, options);
+  }
+  // Everything at once can need more scalar registers than there are, which is a refusal (docs/Modifications.md).
+  if (!kernel.ok() && problem.dropout && kernel.error().message.find("spills 0 vector") != std::string::npos)
+    return false;
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
   if (!kernel.ok())
-    kernel = compileForward(problem, options);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    return true;
   ForwardOptions run;
   run.interleavings = 2;
   run.check = true;
@@ -247,8 +254,10 @@ void runOne(uint64_t seed, bool ownLengths) {
   std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
   Result<ForwardReport> report = runForward(
       *device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, run);
-  ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_TRUE(report->passed()) << toText(*report);
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  if (report.ok())
+    EXPECT_TRUE(report->passed()) << toText(*report);
+  return true;
 }
 } // namespace
 
@@ -256,14 +265,18 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_MODIFICATIONS", kDefaultCount);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   RecordProperty("seed", std::to_string(first));
+  uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    runOne(first + i, /*ownLengths=*/false);
+    refused += runOne(first + i, /*ownLengths=*/false) ? 0 : 1;
+  EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }
 
 TEST(Sequences, RandomLengthsAreWhatTheInterpreterSays) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_SEQUENCES", kDefaultSequences);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   RecordProperty("seed", std::to_string(first));
+  uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    runOne(first + i, /*ownLengths=*/true);
+    refused += runOne(first + i, /*ownLengths=*/true) ? 0 : 1;
+  EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }
