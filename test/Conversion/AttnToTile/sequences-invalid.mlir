@@ -33,3 +33,21 @@ tile.schedule @mine {
 }
 // expected-error @below {{'decode' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in which rows are heads; remove one of them}}
 attn.forward @decode element_type(bf16) head_dim(128) dropout group_rows
+
+// -----
+
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+// expected-error @below {{'lists' has block lists, which are of queries of one head and of one length for all, and sequences of lengths of their own; remove one of them}}
+attn.forward @lists element_type(bf16) head_dim(128) block_lists(256, 128) packed_keys
+
+// -----
+
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+// expected-error @below {{'lists' has block lists, which are of queries of one head and of one length for all, and 'group_rows'; remove one of them}}
+attn.forward @lists element_type(bf16) head_dim(128) block_lists(256, 128) group_rows

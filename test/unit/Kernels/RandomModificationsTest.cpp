@@ -187,7 +187,7 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
                         .seed = draw.between(-1000, int64_t(1) << 40),
                         .offset = draw.between(0, int64_t(1) << 34),
                         .inMemory = draw.oneIn(2)};
-  if (!problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
+  if (!ownLengths && !problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
     problem.blocks = {draw.of<int64_t>({256, 512}), draw.of<int64_t>({64, 128, 192})};
     problem.fullBlocks = draw.oneIn(2);
     if (draw.oneIn(2)) {
