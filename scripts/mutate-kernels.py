@@ -57,6 +57,9 @@ PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
     1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
+# Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
+BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
+    1x1,batch=2 97x225"""
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
 
@@ -93,6 +96,13 @@ def forward_runs():
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
 
 
+def backward_runs():
+    """Name, options, mask and problems of the loops of backwards: launches 2 and 3."""
+    for mask in ("none", "causal"):
+        for launch, part in ((2, "dkdv"), (3, "dq")):
+            yield f"backward-{part}-d64-{mask}", f"--head-dim 64 --launch {launch}", mask, BACKWARD
+
+
 def options_of(problem):
     """["--problem", "--seq-q", "64", ...] of "64x128,data=rising"."""
     size, *others = problem.split(",")
@@ -113,6 +123,10 @@ def runs(build, directory):
     for name, options, mask, problems in forward_runs():
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
+    for name, options, mask, problems in backward_runs():
+        causal = ["--causal"] if mask == "causal" else []
+        yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),
+                         *causal], problems
     for schedule, problems in (("gemm_dual_wave", GEMM_DUAL_WAVE), ("gemm_double_buffer", GEMM),
                                ("gemm_sequential", GEMM)):
         code, manifest = directory / f"{schedule}.hsaco", directory / f"{schedule}.manifest.json"

@@ -21,15 +21,24 @@ static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule) {
   if (part == BackwardPart::Delta)
     return {part, {}, name};
   name += "_" + schedule;
-  return {part, {name, std::nullopt, std::nullopt}, name};
+  return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
+}
+
+static BackwardKernel spilling(BackwardPart part, const std::string &schedule) {
+  BackwardKernel kernel = kernelOf(part, schedule);
+  kernel.tuning.allowSpills = true;
+  kernel.name += "_spilling";
+  return kernel;
 }
 
 std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &problem,
                                                       std::string_view schedule) {
   std::vector<std::string> schedules = {"double_buffer", "sequential"};
-  if (!schedule.empty())
-    schedules = {std::string(schedule)};
   BackwardChoices ofKeys, ofQueries;
+  if (schedule.empty())
+    ofQueries.push_back({kernelOf(BackwardPart::Dq, "dual_wave")});
+  else
+    schedules = {std::string(schedule)};
   if (problem.forward.headDim + problem.forward.headDimV <= kMaxSummed)
     for (const std::string &name : schedules)
       ofKeys.push_back({kernelOf(BackwardPart::DkDv, name)});
@@ -37,6 +46,9 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
     ofKeys.push_back({kernelOf(BackwardPart::Dk, name), kernelOf(BackwardPart::Dv, name)});
     ofQueries.push_back({kernelOf(BackwardPart::Dq, name)});
   }
+  const std::string &last = schedules.back();
+  ofKeys.push_back({spilling(BackwardPart::Dk, last), spilling(BackwardPart::Dv, last)});
+  ofQueries.push_back({spilling(BackwardPart::Dq, last)});
   return {{{kernelOf(BackwardPart::Delta, "")}}, std::move(ofKeys), std::move(ofQueries)};
 }
 

@@ -81,6 +81,8 @@ Status attention::validate(const BackwardProblem &problem) {
   if (forward.lists.any())
     return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
                        "each sequence for itself");
+  if (forward.blocks.any())
+    return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();
   for (const auto &[name, strides] : problem.gradientStrides) {
     bool isKnown = name == "do" || name == "dq" || name == "dk" || name == "dv";

@@ -114,6 +114,7 @@ Result<KernelCache::Kernel> Jit::get(const attention::ForwardSemantics &semantic
     options.schedule = kernel.tuning.schedule;
   options.waves = kernel.tuning.waves;
   options.kvTile = kernel.tuning.loopTile;
+  options.allowSpills = kernel.tuning.allowSpills;
   return compile(describeBackward(semantics, kernel.part),
                  "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
 }

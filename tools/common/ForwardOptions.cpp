@@ -465,7 +465,7 @@ std::string run::saveDirectory(const Options &options) { return options.string(O
 bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
 
 Result<size_t> run::mutatedLaunch(const Options &options) {
-  Result<int64_t> number = options.integer(OPT_launch, 1, 1, 2);
+  Result<int64_t> number = options.integer(OPT_launch, 1, 1, 4);
   if (!number.ok())
     return number.error();
   return static_cast<size_t>(*number - 1);

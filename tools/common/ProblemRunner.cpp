@@ -15,17 +15,39 @@ static Options withControls(Options options, const RunControls &controls) {
   return options;
 }
 
+/// `launches`, of which number `changed` has another code object.
+static std::vector<attention::PlannedLaunch>
+withCodeObject(std::vector<attention::PlannedLaunch> launches, size_t changed,
+               std::span<const std::byte> codeObject) {
+  auto kernel = std::make_shared<attention::CompiledKernel>(*launches[changed].compiled);
+  kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()), codeObject.size());
+  launches[changed].compiled = std::move(kernel);
+  return launches;
+}
+
 ProblemRunner run::runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
                             const attention::ForwardProblem &problem,
                             const attention::ForwardOptions &options) {
   return [=](runtime::Device &device, std::span<const std::byte> codeObject,
              const RunControls &controls) -> Result<RunOutcome> {
-    std::vector<attention::PlannedLaunch> all = launches;
-    auto kernel = std::make_shared<attention::CompiledKernel>(*all[changed].compiled);
-    kernel->codeObject.assign(reinterpret_cast<const char *>(codeObject.data()), codeObject.size());
-    all[changed].compiled = std::move(kernel);
     Result<attention::ForwardReport> report =
-        attention::runForward(device, all, problem, withControls(options, controls));
+        attention::runForward(device, withCodeObject(launches, changed, codeObject), problem,
+                              withControls(options, controls));
+    if (!report.ok())
+      return report.error();
+    return RunOutcome{report->findings, report->failures,
+                      report->launches.front().waveInstructions()};
+  };
+}
+
+ProblemRunner run::runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
+                            const attention::BackwardProblem &problem,
+                            const attention::BackwardOptions &options) {
+  return [=](runtime::Device &device, std::span<const std::byte> codeObject,
+             const RunControls &controls) -> Result<RunOutcome> {
+    Result<attention::BackwardReport> report =
+        attention::runBackward(device, withCodeObject(launches, changed, codeObject), problem,
+                               withControls(options, controls));
     if (!report.ok())
       return report.error();
     return RunOutcome{report->findings, report->failures,

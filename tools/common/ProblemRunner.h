@@ -2,6 +2,7 @@
 // to know of it, whatever it computes.
 #pragma once
 
+#include "Verify/Attention/RunBackward.h"
 #include "Verify/Attention/RunForward.h"
 #include "Verify/Gemm/RunGemm.h"
 
@@ -32,6 +33,10 @@ using ProblemRunner = std::function<Result<RunOutcome>(
 ProblemRunner runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
                        const attention::ForwardProblem &problem,
                        const attention::ForwardOptions &options);
+/// The same of a backward.
+ProblemRunner runnerOf(std::vector<attention::PlannedLaunch> launches, size_t changed,
+                       const attention::BackwardProblem &problem,
+                       const attention::BackwardOptions &options);
 /// The same of `manifest`'s kernel.
 ProblemRunner runnerOf(const manifest::Manifest &manifest, const gemm::GemmProblem &problem,
                        const gemm::GemmOptions &options);

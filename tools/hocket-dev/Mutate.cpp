@@ -6,6 +6,7 @@
 // what is not caught must be shown to be the same program, by a proof from a fixed list, or it is
 // missed.
 #include "DevSubcommands.h"
+#include "BackwardRequest.h"
 #include "ForwardOptions.h"
 #include "GemmRequest.h"
 #include "Output.h"
@@ -404,6 +405,51 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   return std::optional(std::move(request));
 }
 
+/// Backwards, likewise; of their launches `--launch` is mutated.
+static Result<std::optional<MutationRequest>>
+readBackwards(const std::vector<std::vector<const char *>> &problems) {
+  MutationRequest request;
+  std::vector<PlannedLaunch> launches;
+  size_t mutated = 0;
+  for (const std::vector<const char *> &args : problems) {
+    Result<std::optional<Options>> options =
+        parseForwardOptions("mutate fmha-bwd", kTitle, args, ExtraOptions::OfMutate);
+    if (!options.ok())
+      return options.error();
+    if (!*options)
+      return std::optional<MutationRequest>();
+    Result<BackwardProblem> problem = readBackwardProblem(**options);
+    if (!problem.ok())
+      return problem.error();
+    Result<BackwardOptions> own = readBackwardOptions(**options);
+    if (!own.ok())
+      return own.error();
+    if (request.trials.empty()) {
+      Result<uint64_t> count = mutantCount(**options);
+      if (!count.ok())
+        return count.error();
+      Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
+      if (!plan.ok())
+        return plan.error();
+      launches.assign((*plan)->launches().begin(), (*plan)->launches().end());
+      Result<size_t> launch = mutatedLaunch(**options);
+      if (!launch.ok())
+        return launch.error();
+      mutated = *launch;
+      if (mutated >= launches.size())
+        return invalidInput("--launch is " + std::to_string(mutated + 1) + ", the backward has " +
+                            std::to_string(launches.size()) + " launches");
+      request.kernel = *launches[mutated].compiled;
+      request.seed = own->seed, request.count = *count;
+      request.interleavings = own->interleavings;
+      request.json = jsonPath(**options);
+    }
+    own->progress = {};
+    request.trials.emplace_back().run = runnerOf(launches, mutated, *problem, *own);
+  }
+  return std::optional(std::move(request));
+}
+
 /// Matrix products, likewise.
 static Result<std::optional<MutationRequest>>
 readProducts(const std::vector<std::vector<const char *>> &problems) {
@@ -430,15 +476,18 @@ readProducts(const std::vector<std::vector<const char *>> &problems) {
 }
 
 Result<int> run::mutateCommand(llvm::ArrayRef<const char *> args) {
-  bool isProduct = !args.empty() && StringRef(args.front()) == "gemm";
-  std::vector<std::vector<std::string>> lists =
-      splitProblems(args.drop_front(isProduct), isProduct ? "" : "--code-object=");
+  StringRef kind = args.empty() ? StringRef() : StringRef(args.front());
+  bool isProduct = kind == "gemm", isBackward = kind == "fmha-bwd";
+  std::vector<std::vector<std::string>> lists = splitProblems(
+      args.drop_front(isProduct || isBackward), isProduct || isBackward ? "" : "--code-object=");
   std::vector<std::vector<const char *>> problems; // point into `lists`
   for (const std::vector<std::string> &list : lists)
     for (std::vector<const char *> &pointers = problems.emplace_back();
          const std::string &arg : list)
       pointers.push_back(arg.c_str());
-  auto request = isProduct ? readProducts(problems) : readForwards(problems);
+  auto request = isProduct    ? readProducts(problems)
+                 : isBackward ? readBackwards(problems)
+                              : readForwards(problems);
   if (!request.ok())
     return request.error();
   return *request ? mutate(**std::move(request)) : Result<int>(exitRight);

@@ -1,11 +1,9 @@
 // hocket-run fmha-bwd: the gradients of an attention forward, compiled in process, run and verified.
+#include "BackwardRequest.h"
 #include "ForwardOptions.h"
 #include "Output.h"
 #include "SaveForward.h"
 #include "Subcommands.h"
-
-#include "Verify/Attention/RunBackward.h"
-#include "hocket/Jit/Jit.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -22,31 +20,6 @@ static double tflops(const ForwardProblem &problem, double microseconds) {
                  double(problem.seqKv);
   double flops = 2 * pairs * (3 * double(problem.headDim) + 2 * double(problem.headDimV));
   return flops * problem.visibility.kind().creditedShare / (microseconds * 1e6);
-}
-
-static Result<std::shared_ptr<const BackwardPlan>> makePlan(const Options &options,
-                                                            const BackwardProblem &problem) {
-  auto compiler = jit::Jit::create();
-  if (!compiler.ok())
-    return compiler.error();
-  showProgress("compiling", 0);
-  std::string chip = architecture(options);
-  return planBackward(
-      problem,
-      [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
-        return (*compiler)->get(semantics, kernel, chip);
-      },
-      scheduleName(options));
-}
-
-static Result<BackwardOptions> readBackwardOptions(const Options &options) {
-  Result<ForwardOptions> forward = readForwardOptions(options);
-  if (!forward.ok())
-    return forward.error();
-  BackwardOptions result{static_cast<const verify::RunOptions &>(*forward)};
-  result.data = forward->data;
-  result.scoreRules = forward->scoreRules;
-  return result;
 }
 
 /// Q, K, V, O and LSE as 'fmha-fwd' saves them, and the gradients.
@@ -66,12 +39,10 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
 }
 
 static Result<int> runProblem(const Options &options) {
-  if (Status status = checkBackwardOptions(options); !status.ok())
-    return status.error();
-  Result<ForwardProblem> forward = readProblem(options);
-  if (!forward.ok())
-    return forward.error();
-  const BackwardProblem problem{*forward, {}};
+  Result<BackwardProblem> read = readBackwardProblem(options);
+  if (!read.ok())
+    return read.error();
+  const BackwardProblem &problem = *read;
   Result<BackwardOptions> run = readBackwardOptions(options);
   if (!run.ok())
     return run.error();
@@ -83,7 +54,7 @@ static Result<int> runProblem(const Options &options) {
     return opened.error();
   if (run->check && opened->device->kind() != "sim")
     return unsupported("--check needs the simulator; use '--device sim'");
-  Result<std::shared_ptr<const BackwardPlan>> plan = makePlan(options, problem);
+  Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(options, problem);
   if (!plan.ok())
     return plan.error();
   if (std::string directory = saveDirectory(options); !directory.empty())
@@ -108,8 +79,8 @@ static Result<int> runProblem(const Options &options) {
   out << time->text();
   if (time->microseconds() > 0)
     out << llvm::format("  predicted     %.1f TFLOP/s for all launches, of five products%s\n",
-                        tflops(*forward, time->microseconds()),
-                        forward->visibility == Visibility::causal() ? " (causal counts as half)"
+                        tflops(problem.forward, time->microseconds()),
+                        problem.forward.visibility == Visibility::causal() ? " (causal counts as half)"
                                                                     : "");
   std::string json = toJson(*report, [&](json::OStream &members) {
     members.attributeArray("choice", [&] {

@@ -25,6 +25,8 @@ std::string_view toString(BackwardPart part);
 struct BackwardTuning {
   std::string schedule;                   ///< of kernels/schedules; empty for `delta`
   std::optional<int64_t> waves, loopTile; ///< as the head size wants where they are left out
+  /// Scalar registers may be kept in lanes of vector registers: the last resort of masks with many comparisons.
+  bool allowSpills = false;
 };
 
 /// A kernel of a part, and what it is called.

@@ -36,6 +36,8 @@ using namespace hocket;
 using attn::BackwardPart;
 using tile::FragLayout;
 
+static constexpr int64_t kLanes = 64;
+
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.
 struct Operand {
@@ -74,7 +76,7 @@ private:
   Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
   Value exponents(Value raw, Value logSum, Value t);
   Value statistic(int64_t number);
-  ValueRange rowStep(Value t);
+  ValueRange rowSteps(Value t);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
   Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
   void store(ValueRange sums);
@@ -382,8 +384,9 @@ Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   int64_t keys = holdsKeys() ? kWaveRows : shape.kvTile;
   PositionBox box = {here.row, upTo(here.row, queries, lastQuery), here.key,
                      upTo(here.key, keys, lastKey)};
+  // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
   for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scores = program->hide(builder, scores, bounds.isCut(builder, box), here);
+    scores = program->hide(builder, scores, holdsKeys() ? Value() : bounds.isCut(builder, box), here);
   return scores;
 }
 
@@ -396,16 +399,26 @@ Value BackwardLoop::statistic(int64_t number) {
       builder, view, problem.kernelFrame().argument(BackwardFrame::kStatistics), place);
 }
 
-/// LSE and delta of the queries of tile `t`, where queries pass.
-ValueRange BackwardLoop::rowStep(Value t) {
-  return builder.step("load_rows", [&]() -> SmallVector<Value> {
+/// LSE and delta of the queries of tile `t`, where queries pass: each number comes to one lane, and from there to all
+/// that hold an element of the query, by way of LDS, which costs a fraction of loading it for each of them.
+ValueRange BackwardLoop::rowSteps(Value t) {
+  Type f32 = builder.getF32Type();
+  tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kLanes)};
+  Type narrow = tile::ColumnsType::get(op.getContext(), shape.kvTile, f32, line);
+  ValueRange loaded = builder.step("load_rows", [&]() -> SmallVector<Value> {
     Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
     Value query = arith::AddIOp::create(builder, first.row, before);
-    Type type = tile::columnsOf(scoresType, builder.getF32Type());
-    SmallVector<Value> loaded = {loadFrom(builder, logSums, type, query)};
+    SmallVector<Value> numbers = {loadFrom(builder, logSums, narrow, query)};
     if (wantsFirst())
-      loaded.push_back(loadFrom(builder, deltas, type, query));
-    return loaded;
+      numbers.push_back(loadFrom(builder, deltas, narrow, query));
+    return numbers;
+  });
+  return builder.step("spread_rows", [&] {
+    SmallVector<Value> spread;
+    for (Value numbers : loaded)
+      spread.push_back(tile::ConvertLayoutOp::create(
+          builder, tile::columnsOf(scoresType, f32), numbers, IntegerAttr(), IntegerAttr()));
+    return spread;
   });
 }
 
@@ -444,7 +457,7 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
   fetchSteps(builder, arch, shape.waves, tiles, t);
   Value logSum = heldLogSum, delta = heldDelta;
   if (holdsKeys()) {
-    ValueRange loaded = rowStep(t);
+    ValueRange loaded = rowSteps(t);
     logSum = loaded.front(), delta = loaded.back();
   }
   Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);

@@ -75,9 +75,8 @@ public:
 
   void forward();
   /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
-  void backward(std::vector<double> &dq, std::vector<double> &dqSizes, std::vector<double> &dk,
-                std::vector<double> &dkSizes, std::vector<double> &dv,
-                std::vector<double> &dvSizes);
+  void backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
+                RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds);
 
   Matrix q;
   const Matrix &k, &v;
@@ -169,9 +168,8 @@ void HeadWorker::forward() {
     forwardBlock(query);
 }
 
-void HeadWorker::backward(std::vector<double> &dq, std::vector<double> &dqSizes,
-                          std::vector<double> &dk, std::vector<double> &dkSizes,
-                          std::vector<double> &dv, std::vector<double> &dvSizes) {
+void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
+                          RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds) {
   std::vector<double> keySizes(k.count), querySizes(q.count), gradientSizes(q.count);
   for (int64_t j = 0; j != k.count; ++j)
     keySizes[j] = sizeOf(k.at(j), k.dim);
@@ -192,11 +190,18 @@ void HeadWorker::backward(std::vector<double> &dq, std::vector<double> &dqSizes,
             continue;
           }
           weight = std::exp(weight - lse[row]);
-          double size = std::abs(scale) * weight * (std::abs(gradient) + outputSizes[row]);
+          double difference = std::abs(gradient) + outputSizes[row];
+          double size = std::abs(scale) * weight * difference;
           gradient = scale * weight * (gradient - delta[row]);
-          dqSizes[row] += size * keySizes[column];
-          dkSizes[column] += size * querySizes[row];
-          dvSizes[column] += weight * gradientSizes[row];
+          dqBounds.sizes[row] += size * keySizes[column];
+          dkBounds.sizes[column] += size * querySizes[row];
+          dvBounds.sizes[column] += weight * gradientSizes[row];
+          dqBounds.factors[row] += std::abs(scale) * keySizes[column];
+          dkBounds.factors[column] += std::abs(scale) * querySizes[row];
+          dvBounds.factors[column] += gradientSizes[row];
+          dqBounds.weightFactors[row] += std::abs(scale) * difference * keySizes[column];
+          dkBounds.weightFactors[column] += std::abs(scale) * difference * querySizes[row];
+          dvBounds.weightFactors[column] += gradientSizes[row];
         }
       Tile turnedP = transposed(p), turnedDs = transposed(ds);
       multiplyAccumulate(kBlock, k.padded, kBlock, ds.data(), kBlock, k.at(key), k.padded,
@@ -224,17 +229,21 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
   Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
   GroupGradients result;
   std::vector<double> dk(k.rows.size()), dv(v.rows.size());
-  result.dkSizes.resize(keys), result.dvSizes.resize(keys);
+  result.dkBounds.resize(keys), result.dvBounds.resize(keys);
   for (int64_t h = 0; h != heads; ++h) {
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
                       Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV));
     worker.forward();
-    std::vector<double> dq(worker.q.rows.size()), dqSizes(queries);
-    worker.backward(dq, dqSizes, dk, result.dkSizes, dv, result.dvSizes);
+    std::vector<double> dq(worker.q.rows.size());
+    RowBounds bounds;
+    bounds.resize(queries);
+    worker.backward(dq, bounds, dk, result.dkBounds, dv, result.dvBounds);
     append(result.dq, dq, queries, dim);
     append(result.o, worker.o, queries, dimV);
-    result.dqSizes.insert(result.dqSizes.end(), dqSizes.begin(), dqSizes.end());
+    for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+      (result.dqBounds.*sums)
+          .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
   }
   append(result.dk, dk, keys, dim);

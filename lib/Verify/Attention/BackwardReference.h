@@ -22,11 +22,21 @@ struct GroupTensors {
   std::vector<double> q, k, v, dO;
 };
 
-/// Gradients of a group, and for each of their rows what bounds the rounding of a kernel: the sum of the sizes of what
-/// is added up. `o` and `lse` are the forward's.
+/// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up; of what
+/// a number of 16 bits, a weight or a gradient of a score, is multiplied by; and of what a weight in f32 is. The last two
+/// meet what is lost below the smallest numbers.
+struct RowBounds {
+  std::vector<double> sizes, factors, weightFactors;
+  void resize(int64_t rows) {
+    for (std::vector<double> *sums : {&sizes, &factors, &weightFactors})
+      sums->resize(rows);
+  }
+};
+
+/// Gradients of a group. `o` and `lse` are the forward's.
 struct GroupGradients {
   std::vector<double> dq, dk, dv;
-  std::vector<double> dqSizes, dkSizes, dvSizes;
+  RowBounds dqBounds, dkBounds, dvBounds;
   std::vector<double> o, lse;
 };
 
@@ -67,7 +77,7 @@ struct BackwardOutputs {
 struct GradientErrors {
   std::string name;             ///< "dq"
   double tensorRelative = 0;    ///< relative error in L2 over what was checked
-  double worstRowRatio = 0;     ///< a row's L2 error over 1.5 tolerances x the size of what is added up
+  double worstRowRatio = 0;     ///< a row's L2 error over what is allowed for it
   int64_t worstRow = -1;        ///< of [batch, head, row]
   int64_t nanElements = 0, unwrittenElements = 0; ///< everywhere
 };

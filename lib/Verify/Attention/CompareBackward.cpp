@@ -2,7 +2,8 @@
 //
 // A gradient is a sum in which large numbers may cancel: of a query that sees one key only, dS is the difference of two
 // equal numbers. What a kernel rounds to 16 bits are P, dS, the forward's O and the result, so a row may be off by 1.5
-// tolerances times the sum of the sizes of what is added up (BackwardReference.h). With ordinary data a whole tensor may be off by
+// tolerances times the sum of the sizes of what is added up (BackwardReference.h); and what is smaller than the smallest
+// numbers is lost, which in fp16 shows in weights of 1e-7. With ordinary data a whole tensor may be off by
 // the tolerance, relative to itself.
 #include "Verify/Attention/BackwardReference.h"
 
@@ -19,6 +20,11 @@ static constexpr double kToleranceBf16 = 4e-3, kToleranceFp16 = 6e-4;
 /// A summand goes through three roundings, of O or P, of dS, and of the result: 3 x 2^-9 of its size in bf16.
 static constexpr double kRowFactor = 1.5;
 
+/// What is lost at most of a number that is too small: half of what the smallest numbers of the type are apart; and of a
+/// weight before it is rounded, what exp2 may leave out (docs/Values.md).
+static double lostOf(DataType type) { return type == DataType::BF16 ? 0x1p-134 : 0x1p-25; }
+static constexpr double kLostWeight = 0x1p-126;
+
 static std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.3g", value);
@@ -29,7 +35,8 @@ namespace {
 /// One gradient, as it was computed and as it should be.
 struct Compared {
   const std::vector<uint16_t> &values;
-  std::vector<double> GroupGradients::*expected, GroupGradients::*sizes;
+  std::vector<double> GroupGradients::*expected;
+  RowBounds GroupGradients::*bounds;
   int64_t rowsOfGroup, dim;
 };
 } // namespace
@@ -61,7 +68,11 @@ static GradientErrors compareGradient(DataType type, std::string name, double to
         squaredReference += wanted * wanted;
       }
       squaredError += rowError;
-      double ratio = rowError == 0 ? 0 : std::sqrt(rowError) / (kRowFactor * tolerance * (gradients.*of.sizes)[r]);
+      const RowBounds &bounds = gradients.*of.bounds;
+      double lost = lostOf(type) * (bounds.factors[r] + std::sqrt(double(of.dim))) +
+                    kLostWeight * bounds.weightFactors[r];
+      double allowed = kRowFactor * tolerance * bounds.sizes[r] + lost;
+      double ratio = rowError == 0 ? 0 : std::sqrt(rowError) / allowed;
       // Written so that a NaN counts as the worst.
       if (errors.worstRow < 0 || !(ratio <= errors.worstRowRatio))
         errors.worstRowRatio = ratio, errors.worstRow = row;
@@ -104,9 +115,9 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   errors.judgesTensors = kind == DataKind::Normal && forward.seqKv > 1;
   int64_t queries = forward.heads / forward.kvHeads * forward.seqQ, keys = forward.seqKv;
   const std::pair<const char *, Compared> list[] = {
-      {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqSizes, queries, forward.headDim}},
-      {"dk", {outputs.dk, &GroupGradients::dk, &GroupGradients::dkSizes, keys, forward.headDim}},
-      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvSizes, keys, forward.headDimV}}};
+      {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqBounds, queries, forward.headDim}},
+      {"dk", {outputs.dk, &GroupGradients::dk, &GroupGradients::dkBounds, keys, forward.headDim}},
+      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvBounds, keys, forward.headDimV}}};
   for (size_t i = 0; i != std::size(list); ++i) {
     errors.gradients[i] =
         compareGradient(forward.dtype, list[i].first, errors.tolerance, reference, list[i].second);

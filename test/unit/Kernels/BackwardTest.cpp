@@ -1,0 +1,210 @@
+// Gradients: random problems over heads, groups, lengths, masks, layouts, types, chips and data, in checked execution and
+// several interleavings, which must agree to the bit; and the cases that break others.
+//
+// HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Reference/ScoreInterpreter.h"
+#include "Verify/Attention/RunBackward.h"
+#include "hocket/Attention/BackwardPlan.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr uint64_t kDefaultCount = 6, kDefaultSeed = 20261122;
+
+uint64_t fromEnvironment(const char *name, uint64_t fallback) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+Result<std::shared_ptr<const BackwardPlan>> planFor(const BackwardProblem &problem,
+                                                    const std::string &target,
+                                                    std::string_view schedule = {}) {
+  auto make = [&](const ForwardSemantics &semantics, const BackwardKernel &kernel)
+      -> Result<std::shared_ptr<const CompiledKernel>> {
+    CompileOptions options;
+    options.target = target;
+    if (!kernel.tuning.schedule.empty())
+      options.schedule = kernel.tuning.schedule;
+    options.allowSpills = kernel.tuning.allowSpills;
+    Result<CompiledKernel> compiled =
+        compileKernel(describeBackward(semantics, kernel.part), kernel.name, options);
+    if (!compiled.ok())
+      return compiled.error();
+    return std::shared_ptr<const CompiledKernel>(
+        std::make_shared<CompiledKernel>(*std::move(compiled)));
+  };
+  return planBackward(problem, make, schedule);
+}
+
+BackwardReport runChecked(const BackwardProblem &problem, DataKind data, uint64_t seed,
+                          const std::string &target = "gfx950", std::string_view schedule = {}) {
+  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, target, schedule);
+  EXPECT_TRUE(plan.ok()) << (plan.ok() ? "" : plan.error().message);
+  if (!plan.ok())
+    return {};
+  BackwardOptions options;
+  options.check = true;
+  options.interleavings = 4;
+  options.seed = seed;
+  options.data = data;
+  options.scoreRules = reference::interpretModifications;
+  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
+  Result<BackwardReport> report = runBackward(*device, (*plan)->launches(), problem, options);
+  EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
+  if (!report.ok())
+    return {};
+  EXPECT_TRUE(report->passed()) << toText(*report);
+  EXPECT_TRUE(report->verified);
+  return *std::move(report);
+}
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
+  template <typename T> T of(std::initializer_list<T> values) {
+    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
+  }
+  int64_t length() {
+    return oneIn(2) ? of<int64_t>({1, 31, 32, 33, 63, 64, 65, 96, 127, 129, 255, 257})
+                    : between(1, 400);
+  }
+
+private:
+  std::mt19937_64 random;
+};
+
+void drawMasks(Draw &draw, ForwardProblem &problem) {
+  auto add = [&](const char *name) {
+    Result<Modification> modification = shippedModification(name);
+    ASSERT_TRUE(modification.ok());
+    problem.modifications.push_back(*modification);
+  };
+  if (draw.oneIn(2))
+    problem.visibility = Visibility::causal();
+  if (draw.oneIn(3)) {
+    problem.numbers["window_left"] = double(draw.between(-1, 100));
+    problem.numbers["window_right"] = double(draw.between(-1, 60));
+    add("window");
+  }
+  if (draw.oneIn(8))
+    add("documents");
+}
+
+void runOne(uint64_t seed) {
+  Draw draw(seed);
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.dtype = draw.of({DataType::BF16, DataType::FP16});
+  forward.headDim = draw.oneIn(2) ? draw.of<int64_t>({64, 128}) : 8 * draw.between(1, 32);
+  forward.headDimV = draw.oneIn(4) ? 8 * draw.between(1, 32) : forward.headDim;
+  if (draw.oneIn(8))
+    forward.headDim = 192, forward.headDimV = 128;
+  forward.batch = draw.between(1, 2);
+  forward.kvHeads = draw.between(1, 2);
+  forward.heads = forward.kvHeads * draw.of<int64_t>({1, 1, 2, 4});
+  forward.seqQ = draw.length(), forward.seqKv = draw.length();
+  forward.layout = draw.of({Layout::BSHD, Layout::BHSD});
+  if (draw.oneIn(4))
+    forward.scale = draw.of({-0.2, 0.0, 0.05, 0.3});
+  drawMasks(draw, forward);
+  if (draw.oneIn(4)) {
+    int64_t row = forward.kvHeads * forward.headDim + 8;
+    problem.gradientStrides["dk"] = {row * forward.seqKv + 64, row, forward.headDim};
+  }
+  auto data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Normal, DataKind::Rising,
+                       DataKind::Large, DataKind::OneHot, DataKind::Equal});
+  std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+  SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + " on " +
+               target + ", data " + std::string(toString(data)));
+  ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  runChecked(problem, data, seed, target);
+}
+} // namespace
+
+TEST(Backward, RandomProblemsAreRight) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_BACKWARDS", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
+    runOne(first + i);
+}
+
+/// All schedules of a part compute the same bits.
+TEST(Backward, SchedulesDoNotChangeBits) {
+  BackwardProblem problem;
+  problem.forward.heads = 2, problem.forward.kvHeads = 1;
+  problem.forward.seqQ = 150, problem.forward.seqKv = 200;
+  problem.forward.headDim = problem.forward.headDimV = 64;
+  problem.forward.visibility = Visibility::causal();
+  uint64_t hash = runChecked(problem, DataKind::Normal, 1, "gfx950", "sequential").outputHash;
+  EXPECT_EQ(runChecked(problem, DataKind::Normal, 1, "gfx950", "double_buffer").outputHash, hash);
+}
+
+/// Rows that see nothing, more queries than keys, give nothing, and neither do keys that nobody sees.
+TEST(Backward, RowsThatSeeNothing) {
+  BackwardProblem problem;
+  problem.forward.seqQ = 140, problem.forward.seqKv = 33;
+  problem.forward.headDim = problem.forward.headDimV = 64;
+  problem.forward.visibility = Visibility::causal();
+  runChecked(problem, DataKind::Normal, 2);
+}
+
+TEST(Backward, Refused) {
+  BackwardProblem problem;
+  auto message = [&] {
+    Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950");
+    return plan.ok() ? std::string() : plan.error().message;
+  };
+  problem.forward.headDim = 60;
+  EXPECT_EQ(message(), "no kernel takes the backward of bf16 B1 H1 Sq1 Skv1 D60/128 bshd: head-dim is 60, use a multiple "
+                       "of 8 up to 256");
+  problem.forward.headDim = 128;
+  problem.forward.modifications.push_back(*shippedModification("soft_cap"));
+  problem.forward.numbers["soft_cap"] = 5;
+  EXPECT_THAT(message(), testing::HasSubstr("modification 'soft_cap' changes scores, and its gradient cannot be "
+                                            "derived yet; leave it out"));
+}
+
+/// A plan takes buffers by name and refuses what is missing.
+TEST(Backward, PlanRunsOnBuffers) {
+  BackwardProblem problem;
+  problem.forward.seqQ = 70, problem.forward.seqKv = 50;
+  problem.forward.headDim = problem.forward.headDimV = 64;
+  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950", "sequential");
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ((*plan)->workspaceBytes(), 8u * 70);
+  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, "gfx950");
+  Buffers buffers;
+  std::string names;
+  for (const BufferNeed &need : (*plan)->buffers()) {
+    names += need.name + " ";
+    auto memory = device->allocate(need.bytes);
+    ASSERT_TRUE(memory.ok());
+    std::vector<std::byte> zeros(need.bytes);
+    ASSERT_TRUE(device->copyToDevice(*memory, zeros).ok());
+    buffers[need.name] = {*memory, need.bytes};
+  }
+  EXPECT_EQ(names, "q k v do o lse dq dk dv workspace ");
+  EXPECT_TRUE((*plan)->run(*device, buffers).ok());
+  Buffers without = buffers;
+  without.erase("lse");
+  EXPECT_EQ((*plan)->run(*device, without).error().message,
+            "buffer 'lse' is null, 280 bytes of device memory are needed");
+  buffers["workspace"].bytes = 8;
+  EXPECT_EQ((*plan)->run(*device, buffers).error().message,
+            "buffer 'workspace' has 8 bytes, 560 are needed");
+}
