@@ -13,24 +13,30 @@ using llvm::StringRef;
 /// What messages call the document; no path holds it.
 static constexpr llvm::StringLiteral kDocument = "<document>";
 
-/// The attention that a schedule alone in its file is tried on.
-static constexpr std::string_view kAttention =
-    "attn.forward @attention element_type(bf16) head_dim(128) lse\n";
+/// The kernels that a schedule alone in its file is tried on: an attention, and the loops of its backward.
+static constexpr std::string_view kProblems[] = {
+    "attn.forward @attention element_type(bf16) head_dim(128) lse\n",
+    "attn.backward @dkdv part(dkdv) element_type(bf16) head_dim(128)\n",
+    "attn.backward @dk part(dk) element_type(bf16) head_dim(128)\n",
+    "attn.backward @dv part(dv) element_type(bf16) head_dim(128)\n",
+    "attn.backward @dq part(dq) element_type(bf16) head_dim(128)\n",
+};
 
 namespace {
-/// The default attention's steps on one chip.
+/// A problem's steps on one chip.
 struct Algorithm {
   const char *target;
+  std::string_view problem;
   std::vector<std::string> steps;
 };
 } // namespace
 
-static Algorithm attentionOn(const char *target) {
+static Algorithm algorithmOf(std::string_view problem, const char *target) {
   CompileOptions options;
   options.target = target;
   options.to = Stage::Tile;
-  Algorithm result{target, {}};
-  Result<Compilation> made = compile(kAttention, "attention", options);
+  Algorithm result{target, problem, {}};
+  Result<Compilation> made = compile(problem, "attention", options);
   if (made.ok())
     for (const Piece &step : readScheduleText(made->output).steps)
       result.steps.push_back(step.text);
@@ -39,7 +45,13 @@ static Algorithm attentionOn(const char *target) {
 
 /// Chips whose tiles pass through registers have steps more.
 static const std::vector<Algorithm> &algorithms() {
-  static const std::vector<Algorithm> all = {attentionOn("gfx950"), attentionOn("gfx942")};
+  static const std::vector<Algorithm> all = [] {
+    std::vector<Algorithm> list;
+    for (std::string_view problem : kProblems)
+      for (const char *target : {"gfx950", "gfx942"})
+        list.push_back(algorithmOf(problem, target));
+    return list;
+  }();
   return all;
 }
 
@@ -99,5 +111,5 @@ std::vector<DocumentError> hocket::lsp::findErrors(const std::string &text,
   options.target = attention.target;
   options.schedule = kDocument.str();
   options.scheduleText = text;
-  return errorsOf(kAttention, "attention", options);
+  return errorsOf(attention.problem, "attention", options);
 }
