@@ -50,6 +50,12 @@ SMALL_HEADS_CAUSAL = SMALL_HEADS + """ 300x300 700x700 700x764 700x732 128x135 3
 ANY_HEAD = "40x300 130x250,heads=2,kv-heads=1,data=rising 128x128 97x128 100x60 300x200"
 SPLIT_W4 = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x1000 300x300 100x60,batch=2,num-splits=7
     65x1000,num-splits=2,data=rising"""
+# Sequences of lengths of their own, in rooms of their own: loops of every length in one launch, empty ones, and what
+# lies behind an end. A list is an option of its own; its commas are written "+".
+PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+0/9+1+192+97
+    1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
+    1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
+    1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
@@ -86,6 +92,7 @@ def forward_runs():
     yield "split-double_buffer-d64-causal", f"--kernel fmha_split_w4 {split} 3", "causal", SPLIT_W4
     yield ("split-register_pipeline-d64-causal", f"--arch gfx942 --kernel fmha_split_register_pipeline {split} 3",
            "causal", REGISTER_PIPELINE_CAUSAL + " 100x60,batch=2,num-splits=7 128x1000")
+    yield "packed-double_buffer-d128-causal", "--kernel fmha_fwd_double_buffer_w4", "causal", PACKED_W4
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
 
 
@@ -99,10 +106,13 @@ def backward_runs():
 def options_of(problem):
     """["--problem", "--seq-q", "64", ...] of "64x128,data=rising"."""
     size, *others = problem.split(",")
+    others = [other.replace("+", ",").split("=") for other in others]
     sizes = size.split("x")
     names = ["seq-q", "seq-kv"] if len(sizes) == 2 else ["m", "n", "k"]
+    if any(name == "seqlens-q" for name, _ in others):
+        names = []  # the lists say it
     options = ["--problem"]
-    for name, value in [*zip(names, sizes), *(other.split("=") for other in others)]:
+    for name, value in [*zip(names, sizes), *others]:
         options += [f"--{name}", value]
     return options
 

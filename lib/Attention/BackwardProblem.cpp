@@ -78,6 +78,9 @@ Status attention::validate(const BackwardProblem &problem) {
     return unsupported("the backward of a sink is not there yet; leave the sink out");
   if (forward.dropout)
     return unsupported("the backward of dropout is not there yet; leave dropout out");
+  if (forward.lists.any())
+    return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
+                       "each sequence for itself");
   if (forward.blocks.any())
     return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -2,6 +2,7 @@
 #include "hocket/Attention/ForwardPlan.h"
 
 #include "llvm/ADT/Hashing.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -19,9 +20,30 @@ size_t ProblemHash::operator()(const ForwardProblem &problem) const {
                             problem.heads, problem.kvHeads, problem.seqQ, problem.seqKv);
 }
 
+Status attention::checkInputs(std::span<const PlannedLaunch> launches,
+                              const ForwardProblem &problem) {
+  for (const manifest::TensorSpec &tensor : problem.tensors()) {
+    bool isOwn = tensor.name == "q" || tensor.name == "k" || tensor.name == "v";
+    if (isOwn || !tensor.wanted || tensor.role != manifest::TensorRole::Input)
+      continue;
+    bool isRead = llvm::any_of(launches, [&](const PlannedLaunch &launch) {
+      return llvm::any_of(launch.compiled->manifest.arguments, [&](const manifest::Argument &argument) {
+        return llvm::is_contained(argument.value.variables(), tensor.name);
+      });
+    });
+    if (!isRead)
+      return invalidInput("the kernel '" + launches.front().compiled->manifest.kernel +
+                          "' does not read '" + tensor.name + "', which the problem '" +
+                          problem.describe() + "' has; use a kernel that was compiled for it");
+  }
+  return Status::success();
+}
+
 Result<std::shared_ptr<const ForwardPlan>> ForwardPlan::make(ForwardProblem problem,
                                                              std::vector<PlannedLaunch> launches) {
   std::shared_ptr<ForwardPlan> plan(new ForwardPlan(std::move(problem), std::move(launches)));
+  if (Status status = checkInputs(plan->launches(), plan->description); !status.ok())
+    return status.error();
   if (Status status = plan->measure(plan->description.describe()); !status.ok())
     return status.error();
   return std::shared_ptr<const ForwardPlan>(std::move(plan));

@@ -7,6 +7,7 @@
 
 using namespace hocket;
 using namespace hocket::attention;
+using manifest::saturatingAdd;
 using manifest::saturatingMultiply;
 using manifest::TensorRole;
 using manifest::TensorSpec;
@@ -14,6 +15,8 @@ using manifest::Value;
 
 /// Extents stay far below what 64-bit offsets hold.
 static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxHeadDim = 1 << 16;
+/// Row numbers of packed tensors are 32-bit, like the lists that have them.
+static constexpr int64_t kMaxRowNumber = INT32_MAX;
 /// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
 /// rounded.
 static constexpr double kMaxScale = 4.65e7;
@@ -31,6 +34,15 @@ static constexpr ForwardFlag kFlags[] = {
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
 
+static constexpr SequenceList kLists[] = {
+    {"cu_seqlens_q", "packed-q", "packed_queries", &SequenceLists::packedQ},
+    {"cu_seqlens_k", "packed-kv", "packed_keys", &SequenceLists::packedKv},
+    {"seqused_q", "used-q", "query_lengths", &SequenceLists::usedQ},
+    {"seqused_k", "used-kv", "key_lengths", &SequenceLists::usedKv},
+};
+
+std::span<const SequenceList> attention::sequenceLists() { return kLists; }
+
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
@@ -38,6 +50,9 @@ std::string ForwardSemantics::kernelSuffix() const {
   text += "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
   if (sink)
     text += "_sink";
+  for (const SequenceList &list : kLists)
+    if (lists.*list.value)
+      text += "_" + std::string(list.clause);
   if (dropout)
     text += "_dropout";
   if (blocks.any())
@@ -148,9 +163,40 @@ static void addCaptured(const ForwardProblem &problem, std::vector<TensorSpec> &
     }
 }
 
+/// What `known` says of sequence `index` in the list `name`; null: nothing.
+static const int32_t *knownOf(const KnownSequences &known, std::string_view name, int64_t index) {
+  auto found = known.lists.find(name);
+  if (found == known.lists.end() || index >= static_cast<int64_t>(found->second.size()))
+    return nullptr;
+  return &found->second[static_cast<size_t>(index)];
+}
+
+/// The first row and the length of a sequence: `whole` where no list says otherwise.
+static std::pair<int64_t, int64_t> knownRows(const KnownSequences &known, std::string_view starts,
+                                             std::string_view lengths, int64_t index,
+                                             int64_t whole) {
+  int64_t first = 0, length = whole;
+  if (const int32_t *begin = knownOf(known, starts, index))
+    if (const int32_t *end = knownOf(known, starts, index + 1))
+      first = *begin, length = *end - int64_t(*begin);
+  if (const int32_t *used = knownOf(known, lengths, index))
+    length = std::min<int64_t>(length, *used);
+  return {first, length};
+}
+
+Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
+  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second,
+          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, seqKv).second};
+}
+
+Lengths ForwardProblem::firstRowsOf(int64_t sequence) const {
+  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).first,
+          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, seqKv).first};
+}
+
 std::vector<TensorSpec> ForwardProblem::tensors() const {
-  auto tensor = [&](const char *name, TensorRole role, int64_t sequence, int64_t perSequence,
-                    int64_t dim) {
+  auto tensor = [&](const char *name, TensorRole role, bool isPacked, int64_t sequence,
+                    int64_t perSequence, int64_t dim) {
     auto given = strides.find(name);
     TensorStrides at = given != strides.end() ? given->second
                                               : denseStrides(layout, sequence, perSequence, dim);
@@ -158,22 +204,36 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     if (sequence == 1)
       at.sequence = std::max(at.sequence, dim);
     std::string stride = std::string(name) + "_stride_";
-    return TensorSpec{name, role, dtype, dim,
-                      {{"batch", stride + "b", batch, at.batch},
-                       {"head", stride + "h", perSequence, at.head},
-                       {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
+    TensorSpec spec{name, role, dtype, dim,
+                    {{"batch", stride + "b", batch, at.batch},
+                     {"head", stride + "h", perSequence, at.head},
+                     {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
+    if (isPacked)
+      spec.dimensions.erase(spec.dimensions.begin());
+    return spec;
   };
   TensorSpec lse{"lse", TensorRole::Output, DataType::F32, seqQ,
                  {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
                   {"head", "lse_stride_h", heads, seqQ}},
                  /*wanted=*/wantLse, /*strided=*/false};
-  std::vector<TensorSpec> list = {tensor("q", TensorRole::Input, seqQ, heads, headDim),
-                                  tensor("k", TensorRole::Input, seqKv, kvHeads, headDim),
-                                  tensor("v", TensorRole::Input, seqKv, kvHeads, headDimV),
-                                  tensor("o", TensorRole::Output, seqQ, heads, headDimV),
-                                  std::move(lse)};
+  if (lists.packedQ) {
+    lse.rowElements = totalQ;
+    lse.dimensions = {{"head", "lse_stride_h", heads, totalQ}};
+  }
+  int64_t rowsQ = lists.packedQ ? totalQ : seqQ, rowsKv = lists.packedKv ? totalKv : seqKv;
+  std::vector<TensorSpec> list = {
+      tensor("q", TensorRole::Input, lists.packedQ, rowsQ, heads, headDim),
+      tensor("k", TensorRole::Input, lists.packedKv, rowsKv, kvHeads, headDim),
+      tensor("v", TensorRole::Input, lists.packedKv, rowsKv, kvHeads, headDimV),
+      tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (sink)
     list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
+  for (const SequenceList &entry : kLists)
+    if (lists.*entry.value) {
+      bool isStarts = entry.value == &SequenceLists::packedQ || entry.value == &SequenceLists::packedKv;
+      list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
+                      saturatingAdd(batch, isStarts), {}, true, /*strided=*/false});
+    }
   if (dropout)
     list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
@@ -218,6 +278,13 @@ std::string ForwardProblem::describe() const {
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
+  for (const SequenceList &list : kLists)
+    if (lists.*list.value)
+      text += " " + std::string(list.name);
+  if (lists.packedQ)
+    text += " Tq" + std::to_string(totalQ);
+  if (lists.packedKv)
+    text += " Tkv" + std::to_string(totalKv);
   for (const TensorSpec &tensor : tensors())
     if (auto given = strides.find(tensor.name); given != strides.end())
       text += " " + tensor.name + "=" + std::to_string(given->second.batch) + "," +
@@ -258,6 +325,7 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"batch", problem.batch, kMaxExtent},         {"heads", problem.heads, kMaxExtent},
       {"kv-heads", problem.kvHeads, kMaxExtent},    {"seq-q", problem.seqQ, kMaxExtent},
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
+      {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
       {"head-dim-v", problem.headDimV, kMaxHeadDim},
   };
   for (const Field &field : fields) {
@@ -306,6 +374,58 @@ static Status checkStrideNames(const ForwardProblem &problem,
   return Status::success();
 }
 
+/// What is known of one list: as many numbers as it has, ascending where they are the first rows of
+/// sequences, and nothing beyond the `rows` that there are.
+static Status checkList(const ForwardProblem &problem, const SequenceList &list,
+                        const std::vector<int32_t> &numbers) {
+  std::string name(list.tensor);
+  if (!(problem.lists.*list.value))
+    return invalidInput("'" + name + "' is known, but the problem has no such list; set it in 'lists'");
+  bool ofQ = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::usedQ;
+  bool isStarts = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::packedKv;
+  int64_t wanted = problem.batch + isStarts, total = ofQ ? problem.totalQ : problem.totalKv;
+  if (static_cast<int64_t>(numbers.size()) != wanted)
+    return invalidInput("'" + name + "' has " + std::to_string(numbers.size()) +
+                        " numbers, expected " + std::to_string(wanted) + ": the batch" +
+                        (isStarts ? " and one more" : ""));
+  int64_t most = ofQ ? problem.seqQ : problem.seqKv;
+  for (size_t i = 0; i != numbers.size(); ++i) {
+    std::string which = "'" + name + "' has " + std::to_string(numbers[i]) + " at " + std::to_string(i);
+    if (numbers[i] < 0)
+      return invalidInput(which + ", a number from 0 on is needed");
+    if (!isStarts && numbers[i] > most)
+      return invalidInput(which + ", sequences have at most " + std::to_string(most) +
+                          " rows (seq-" + (ofQ ? "q" : "kv") + ")");
+    if (isStarts && numbers[i] > total)
+      return invalidInput(which + ", the tensor has " + std::to_string(total) + " rows (total-" +
+                          (ofQ ? "q" : "kv") + ")");
+    if (!isStarts || i == 0)
+      continue;
+    if (numbers[i] < numbers[i - 1])
+      return invalidInput(which + ", behind " + std::to_string(numbers[i - 1]) +
+                          ": the first rows of sequences cannot descend");
+    bool hasLengths = ofQ ? problem.lists.usedQ : problem.lists.usedKv;
+    if (!hasLengths && numbers[i] - int64_t(numbers[i - 1]) > most)
+      return invalidInput("'" + name + "' gives sequence " + std::to_string(i - 1) + " " +
+                          std::to_string(numbers[i] - numbers[i - 1]) +
+                          " rows, sequences have at most " + std::to_string(most) + " (seq-" +
+                          (ofQ ? "q" : "kv") + ")");
+  }
+  return Status::success();
+}
+
+static Status checkLists(const ForwardProblem &problem) {
+  for (const auto &[name, numbers] : problem.known.lists) {
+    const auto *list = std::find_if(std::begin(kLists), std::end(kLists),
+                                    [&](const SequenceList &list) { return list.tensor == name; });
+    if (list == std::end(kLists))
+      return invalidInput("there is no list '" + name +
+                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k");
+    if (Status status = checkList(problem, *list, numbers); !status.ok())
+      return status;
+  }
+  return Status::success();
+}
 static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
                             const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables);
 
@@ -396,6 +516,8 @@ static Status checkModifications(const ForwardProblem &problem) {
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
+  if (Status status = checkLists(problem); !status.ok())
+    return status;
   if (Status status = checkModifications(problem); !status.ok())
     return status;
   if (problem.dtype != DataType::BF16 && problem.dtype != DataType::FP16)
@@ -439,6 +561,10 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
+  if (problem.lists.packedQ)
+    variables.emplace("total_q", Value::integer(problem.totalQ));
+  if (problem.lists.packedKv)
+    variables.emplace("total_kv", Value::integer(problem.totalKv));
   for (const auto &[name, value] : problem.numbers) {
     bool isWhole = std::nearbyint(value) == value && std::abs(value) < 0x1p53;
     variables.emplace(name, isWhole ? Value::integer(static_cast<int64_t>(value))

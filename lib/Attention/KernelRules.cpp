@@ -40,6 +40,8 @@ public:
     for (const ForwardFlag &flag : forwardFlags())
       checkFlag(flag);
     checkModifications();
+    checkLists();
+    checkGroupRows();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
     checkGrid();
@@ -106,10 +108,38 @@ private:
     problem.capturedExtents.clear();
   }
 
+  /// Random bytes are made for rows of one head.
+  void checkGroupRows() {
+    if (!entry.tuning.groupRows)
+      return;
+    if (problem.blocks.any()) {
+      repairable = false;
+      fail("block lists", "there", "none, since its rows are heads");
+    }
+    if (!problem.dropout)
+      return;
+    fail("dropout", "there", "none");
+    problem.dropout = false;
+    problem.dropping = {};
+  }
+
+  /// What combines slices knows of rows what the tensors say.
+  void checkLists() {
+    if (!(problem.lists.packedQ || problem.lists.usedQ) || entry.role == KernelRole::Whole)
+      return;
+    repairable = false;
+    fail("num-splits", std::to_string(problem.tuning.numSplits),
+         "1 with queries that are packed or have lengths of their own");
+  }
+
   /// A workgroup has queries of one block, a block whole tiles of keys.
   void checkBlocks() {
     if (!problem.blocks.any() || entry.role == KernelRole::Combine)
       return;
+    if (problem.lists.any()) {
+      repairable = false;
+      return fail("block lists", "there", "none where sequences have lengths of their own");
+    }
     if (entry.role == KernelRole::Slices) {
       repairable = false;
       return fail("block lists", "there", "none, since slices are cut of ranges of keys; use num-splits 1");

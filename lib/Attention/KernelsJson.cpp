@@ -166,7 +166,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
                  withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                            "modifications", "priority", "pays", "because"}),
+                            "modifications", "group_rows", "priority", "pays", "because"}),
                  path))
     return false;
   json::ObjectMapper map(value, path);
@@ -181,6 +181,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.map("max_sequence", entry.maxSequence) &&
          map.map("stride_multiple", entry.strideMultiple) &&
          map.mapOptional("modifications", entry.modifications) &&
+         map.mapOptional("group_rows", entry.tuning.groupRows) &&
          map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
          map.map("kv_tile", entry.tuning.kvTile) &&
          map.map("block_order", entry.tuning.blockOrder) && map.map("priority", entry.priority) &&
@@ -285,6 +286,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
       out.attribute(StringRef(flag.name), booleans(choices->second));
   if (entry.modifications)
     out.attribute("modifications", true);
+  if (entry.tuning.groupRows)
+    out.attribute("group_rows", true);
   out.attribute("max_sequence", entry.maxSequence);
   out.attribute("stride_multiple", entry.strideMultiple);
   out.attribute("schedule", entry.tuning.schedule);

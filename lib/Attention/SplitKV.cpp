@@ -195,6 +195,17 @@ static std::vector<int64_t> candidates(int64_t most) {
   return list;
 }
 
+/// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their
+/// groups) of KV heads.
+static ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel) {
+  if (!kernel.tuning.groupRows)
+    return problem;
+  constexpr int64_t waveRows = 32;
+  problem.seqQ *= static_cast<int64_t>(llvm::divideCeil(problem.heads / problem.kvHeads, waveRows));
+  problem.heads = problem.kvHeads;
+  return problem;
+}
+
 std::vector<SplitEstimate>
 attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whole,
                           const KernelEntry &slices, const KernelEntry &combine,
@@ -209,14 +220,15 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
   Machine machine(*arch, units);
   int64_t most = kMostRounds * machine.units * slicesCost->resident;
   std::vector<SplitEstimate> estimates;
-  SlicesLaunch one(problem, *wholeCost, 1);
+  ForwardProblem countedWhole = asCounted(problem, whole), counted = asCounted(problem, slices);
+  SlicesLaunch one(countedWhole, *wholeCost, 1);
   // A grid of many rounds is evenly loaded as it is.
   if (one.workgroups() > most)
     return {};
   estimates.push_back({1, one.microseconds(machine), 0});
   auto tiles = static_cast<int64_t>(llvm::divideCeil(problem.seqKv, slicesCost->keys));
   for (int64_t splits : candidates(std::min(tiles, mostSplits))) {
-    SlicesLaunch launch(problem, *slicesCost, splits);
+    SlicesLaunch launch(counted, *slicesCost, splits);
     if (launch.workgroups() > most)
       break;
     estimates.push_back({splits, launch.microseconds(machine),
@@ -284,6 +296,10 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
     return selected;
   if (problem.isModified()) {
     selected.split.reason = "not split: what modifications leave of the keys is not known";
+    return selected;
+  }
+  if (problem.lists.packedQ || problem.lists.usedQ) {
+    selected.split.reason = "not split: nothing combines slices of packed queries";
     return selected;
   }
   ForwardProblem split = problem;

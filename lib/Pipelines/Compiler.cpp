@@ -268,15 +268,16 @@ Status Compiler::parseLlvm() {
 
 /// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
 Status Compiler::overrideProblems() {
-  bool any = options.waves || options.kvTile || options.blockOrder || options.fastScale;
+  bool any = options.waves || options.kvTile || options.blockOrder || options.fastScale ||
+             options.groupRows;
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
   SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
   if (problems.empty() && (parts.empty() || options.fastScale))
     return invalidInput(("'" + name +
-                         "' has no 'attn.forward' for waves, kv-tile, block-order or fast-scale to "
-                         "act on; a kernel in the tile dialect says these itself")
+                         "' has no 'attn.forward' for waves, kv-tile, block-order, group-rows or "
+                         "fast-scale to act on; a kernel in the tile dialect says these itself")
                             .str());
   Builder builder(&context);
   std::optional<attn::BlockOrder> order;
@@ -303,6 +304,8 @@ Status Compiler::overrideProblems() {
       problem.setBlockOrder(*order);
     if (options.fastScale)
       problem.setFastScale(true);
+    if (options.groupRows)
+      problem.setGroupRows(true);
   }
   return Status::success();
 }

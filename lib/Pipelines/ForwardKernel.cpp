@@ -40,6 +40,9 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   text += clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "");
   if (semantics.sink)
     text += " sink";
+  for (const attention::SequenceList &list : attention::sequenceLists())
+    if (semantics.lists.*list.value)
+      text += " " + std::string(list.clause);
   if (semantics.dropout)
     text += " dropout";
   if (semantics.blocks.any())

@@ -213,8 +213,12 @@ private:
                           "' of a view, which is an argument");
     tile::GridShape shape = ops.front().getGridShape();
     std::string x;
-    for (const tile::GridBlocks &blocks : shape.x)
-      x += (x.empty() ? "" : " * ") + blockCount(extents->second[blocks.dimension], blocks.size);
+    for (const tile::GridBlocks &blocks : shape.x) {
+      std::string extent = extents->second[blocks.dimension];
+      if (auto count = dyn_cast_if_present<BlockArgument>(ops.front().getCount(blocks.dimension)))
+        extent = kernel.getBinding(count.getArgNumber()).str();
+      x += (x.empty() ? "" : " * ") + blockCount(extent, blocks.size);
+    }
     if (Status status = setGridDimension(0, x); !status || !shape.rounds)
       return status;
     const std::string &counted = extents->second[*shape.rounds];

@@ -65,7 +65,8 @@ private:
 
   llvm::DenseMap<Value, unsigned> numbers; ///< only while it is made
   llvm::DenseMap<Value, std::string> tensors;
-  std::vector<Number> captured; ///< behind the score and the position
+  /// Behind the score and the position: of each sequence, or of all.
+  std::vector<std::vector<Number>> captured;
   std::vector<Step> steps;
   unsigned yielded = 0;
 };
@@ -155,13 +156,29 @@ Status Program::addBlock(Block &block, const std::map<std::string, Table> &table
   return Status::success();
 }
 
+/// The problem's variables; of each sequence, where sequences have lengths of their own.
+static std::vector<manifest::Variables> variablesOfSequences(const ForwardProblem &problem) {
+  manifest::Variables variables = attention::problemVariables(problem);
+  if (!problem.lists.any())
+    return {std::move(variables)};
+  std::vector<manifest::Variables> result;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    attention::Lengths lengths = problem.lengthsOf(sequence);
+    variables["seq_q"] = manifest::Value::integer(lengths.q);
+    variables["seq_kv"] = manifest::Value::integer(lengths.kv);
+    result.push_back(variables);
+  }
+  return result;
+}
+
 Result<Program> Program::create(FunctionOpInterface op, const ForwardProblem &problem,
                                 const std::map<std::string, Table> &tables) {
   Program program;
   program.isMask = isa<attn::MaskModOp>(op);
   Block &block = op.getFunctionBody().front();
-  manifest::Variables variables = attention::problemVariables(problem);
   unsigned own = program.isMask ? 4 : 5;
+  std::vector<manifest::Variables> variables = variablesOfSequences(problem);
+  program.captured.resize(variables.size());
   for (BlockArgument argument : block.getArguments()) {
     unsigned index = argument.getArgNumber();
     if (isa<RankedTensorType>(argument.getType())) {
@@ -175,11 +192,13 @@ Result<Program> Program::create(FunctionOpInterface op, const ForwardProblem &pr
     Result<manifest::Expression> expression = manifest::Expression::parse(text);
     if (!expression.ok())
       return expression.error();
-    Result<manifest::Value> value = expression->evaluate(variables);
-    if (!value.ok())
-      return value.error();
     ElementType type = argument.getType().isF32() ? ElementType::F32 : ElementType::I32;
-    program.captured.push_back({reference::roundTo(type, value->asReal()), 0});
+    for (auto [own, list] : llvm::zip_equal(variables, program.captured)) {
+      Result<manifest::Value> value = expression->evaluate(own);
+      if (!value.ok())
+        return value.error();
+      list.push_back({reference::roundTo(type, value->asReal()), 0});
+    }
   }
   if (Status status = program.addBlock(block, tables); !status.ok())
     return status.error();
@@ -194,7 +213,8 @@ double Program::run(double score, const ScorePosition &position) const {
     values.push_back({reference::roundTo(ElementType::F32, score), 0});
   for (int64_t place : {position.batch, position.head, position.query, position.key})
     values.push_back({static_cast<double>(place), 0});
-  llvm::append_range(values, captured);
+  size_t sequence = captured.size() == 1 ? 0 : static_cast<size_t>(position.batch);
+  llvm::append_range(values, captured[sequence]);
   for (const Step &step : steps) {
     if (step.table) {
       SmallVector<int64_t, 4> indices;

@@ -43,6 +43,9 @@ void DeviceTensor::makeSegments() {
       segments.push_back({begin, end, i, i + 1});
     }
   }
+  // A tensor without rows is guards alone.
+  if (segments.empty())
+    segments.push_back({guardBytes, guardBytes, 0, 0});
   for (Segment &segment : segments) {
     segment.begin -= holeGuardBytes;
     segment.end += holeGuardBytes;

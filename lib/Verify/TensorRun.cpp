@@ -21,7 +21,7 @@ Status TensorRun::place(Contents contents, uint64_t guardBehind) {
     if (!spec.wanted)
       continue;
     Result<std::unique_ptr<DeviceTensor>> tensor = DeviceTensor::create(
-        device, spec.name, spec.rowOffsets(), static_cast<uint64_t>(spec.rowBytes()),
+        device, spec.name, rowOffsets(spec), static_cast<uint64_t>(spec.rowBytes()),
         options.alignment, guardBehind);
     if (!tensor.ok())
       return tensor.error();

@@ -27,6 +27,10 @@ protected:
   enum class Outcome { First, Another, Inspected };
   /// Room for the outputs of a launch, by name; those that are not wanted are empty or absent.
   virtual Contents roomFor(Outcome outcome) = 0;
+  /// Where the rows of a tensor lie, in the order of its content on the host; others are holes.
+  virtual std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const {
+    return spec.rowOffsets();
+  }
 
   /// Allocates the tensors, with `guardBehind` bytes of guard behind each, and uploads `inputs`;
   /// where rows overlap, they then hold what is really there.

@@ -10,6 +10,7 @@ from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
 _DIMENSIONS = {
+    "packed": "[rows, heads, head_dim]",
     "bshd": "[batch, seq, heads, head_dim]",
     "bhsd": "[batch, heads, seq, head_dim]",
 }
@@ -39,18 +40,19 @@ def _check_tensor(tensor, dtype, device, what):
 
 def _check_rows(tensor, layout):
     name = tensor.argument
-    if len(tensor.shape) != 4:
+    rank = 3 if layout == "packed" else 4
+    if len(tensor.shape) != rank:
         raise InvalidInput(
-            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted 4: {_DIMENSIONS[layout]}"
+            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {_DIMENSIONS[layout]}"
         )
     for extent in tensor.shape:
         if extent < 1:
             raise InvalidInput(
                 f"argument '{name}' has the shape {tensor.shape}, wanted at least 1 of each dimension"
             )
-    if tensor.strides[3] != 1 and tensor.shape[3] != 1:
+    if tensor.strides[-1] != 1 and tensor.shape[-1] != 1:
         raise InvalidInput(
-            f"argument '{name}' has a stride of {tensor.strides[3]} between elements of its last "
+            f"argument '{name}' has a stride of {tensor.strides[-1]} between elements of its last "
             f"dimension, wanted 1; give a copy that is contiguous there"
         )
     if tensor.address % 16:
@@ -78,11 +80,11 @@ def _scale(value, name):
     return value
 
 
-def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits):
+def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences=None):
     """The shapes as a problem, after checking that they fit."""
-    seq, heads = (1, 2) if layout == "bshd" else (2, 1)
+    seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
     for tensor in (k, v):
-        if tensor.shape[0] != q.shape[0]:
+        if layout != "packed" and tensor.shape[0] != q.shape[0]:
             raise InvalidInput(
                 f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
             )
@@ -91,9 +93,9 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits):
             raise InvalidInput(
                 f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
             )
-    if k.shape[3] != q.shape[3]:
+    if k.shape[-1] != q.shape[-1]:
         raise InvalidInput(
-            f"argument '{k.argument}' has heads of {k.shape[3]} elements, '{q.argument}' of {q.shape[3]}"
+            f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
         )
     if q.shape[heads] % k.shape[heads]:
         raise InvalidInput(
@@ -102,18 +104,22 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits):
         )
     return {
         "dtype": "fp16" if q.dtype == "f16" else q.dtype,
-        "layout": layout,
+        "layout": "bshd" if layout == "packed" else layout,
+        "lists": [],
+        "total_q": q.shape[seq],
+        "total_kv": k.shape[seq],
         "batch": q.shape[0],
         "heads": q.shape[heads],
         "kv_heads": k.shape[heads],
         "seq_q": q.shape[seq],
         "seq_kv": k.shape[seq],
-        "head_dim": q.shape[3],
-        "head_dim_v": v.shape[3],
+        "head_dim": q.shape[-1],
+        "head_dim_v": v.shape[-1],
         "mask": mask,
         "scale": scale,
         "fast_scale": bool(fast_scale),
         "num_splits": int(num_splits),
+        **(sequences or {}),
     }
 
 
@@ -181,9 +187,12 @@ class _Modifications:
 
 def _forward(
     names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, fast_scale, arch, stream,
-    modify=None, dropout=None,
+    modify=None, dropout=None, sequences=None,
 ):
-    """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem."""
+    """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem.
+
+    `sequences`, of packed tensors: reads its lists and gives what the problem says of them.
+    """
     given = {names.q: q, names.k: k, names.v: v}
     for name, tensor in (*given.items(), ("out", out), ("lse", lse)):
         _tensors.refuse_gradient(tensor, name)
@@ -199,10 +208,11 @@ def _forward(
     for tensor in views.values():
         _check_rows(tensor, layout)
         _check_tensor(tensor, first.dtype, first.device, f"'{names.q}'")
-    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, fast_scale, num_splits)
+    lists, known = sequences(first, stream) if sequences else ({}, None)
+    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, fast_scale, num_splits, known)
 
     problem["dropout"] = dropout
-    shape = (*first.shape[:3], views["v"].shape[3])
+    shape = (*first.shape[:-1], views["v"].shape[-1])
     if out is None:
         out = _tensors.empty_like(q, names.q, shape, first.dtype)
     views["o"] = _tensors.read(out, "out", dtype, stream)
@@ -211,6 +221,8 @@ def _forward(
     _check_tensor(views["o"], first.dtype, first.device, f"'{names.q}'")
     if return_lse or lse is not None:
         rows = (problem["batch"], problem["heads"], problem["seq_q"])
+        if layout == "packed":
+            rows = (problem["heads"], problem["total_q"])
         if lse is None:
             lse = _tensors.empty_like(q, names.q, rows, "f32")
         views["lse"] = _tensors.read(lse, "lse", None, stream)
@@ -222,7 +234,7 @@ def _forward(
     captured, problem["extents"] = modifications.read(first, stream)
     problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
     problem["blocks"] = modifications.blocks
-    _hocket.forward(problem, {**views, **captured}, arch, stream)
+    _hocket.forward(problem, {**views, **captured, **lists}, arch, stream)
     return (out, lse) if return_lse else out
 
 
@@ -311,6 +323,24 @@ def _check_gqa(q, k, enable_gqa):
         )
 
 
+def _flash_modifications(window, cap, alibi_slopes, sink=None):
+    """What flash-attn's arguments ask for, for a problem."""
+
+    def modify(problem):
+        modifications = _Modifications()
+        if cap:
+            modifications.add("soft_cap", soft_cap=cap)
+        if sink is not None:
+            _add_sink(modifications, sink, problem)
+        if alibi_slopes is not None:
+            _add_alibi(modifications, alibi_slopes, problem)
+        if window != (-1, -1):
+            modifications.add("window", window_left=window[0], window_right=window[1])
+        return modifications
+
+    return modify
+
+
 def flash_attn_func(
     q,
     k,
@@ -341,22 +371,87 @@ def flash_attn_func(
     cap = _soft_cap(softcap)
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
-    def modify(problem):
-        modifications = _Modifications()
-        if cap:
-            modifications.add("soft_cap", soft_cap=cap)
-        if sink is not None:
-            _add_sink(modifications, sink, problem)
-        if alibi_slopes is not None:
-            _add_alibi(modifications, alibi_slopes, problem)
-        if window != (-1, -1):
-            modifications.add("window", window_left=window[0], window_right=window[1])
-        return modifications
-
     return _forward(
         _Names("q", "k", "v"), q, k, v, layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify, dropout=dropout,
+        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream,
+        modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
+    )
+
+
+class _Sequences:
+    """Packed sequences: the lists that say where each begins and how long it is."""
+
+    def __init__(self, max_seqlen_q, max_seqlen_k, **lists):
+        self.longest = {}
+        for key, name, value in (("seq_q", "max_seqlen_q", max_seqlen_q), ("seq_kv", "max_seqlen_k", max_seqlen_k)):
+            if int(value) < 1:
+                raise InvalidInput(f"argument '{name}' is {value!r}, wanted the length of the longest sequence, 1 at least")
+            self.longest[key] = int(value)
+        self.lists = {name: tensor for name, tensor in lists.items() if tensor is not None}
+
+    def __call__(self, first, stream):
+        views, batch = {}, None
+        for name, tensor in self.lists.items():
+            view = _tensors.read(tensor, name, None, stream)
+            if len(view.shape) != 1 or not view.is_contiguous:
+                raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted one contiguous dimension")
+            if view.dtype != "i32":
+                raise InvalidInput(f"argument '{name}' has elements of {view.dtype}, wanted i32")
+            if view.device != first.device:
+                raise InvalidInput(f"argument '{name}' is on {view.device}, '{first.argument}' on {first.device}")
+            count = view.shape[0] - name.startswith("cu_")
+            if count < 1 or count != (batch or count):
+                raise InvalidInput(
+                    f"argument '{name}' has {view.shape[0]} numbers, which are those of {count} sequences, "
+                    + (f"'cu_seqlens_q' those of {batch}" if batch else "wanted those of one at least")
+                )
+            batch = count
+            views[name] = view
+        return views, {"batch": batch, "lists": list(views), **self.longest}
+
+
+def flash_attn_varlen_func(
+    q,
+    k,
+    v,
+    cu_seqlens_q,
+    cu_seqlens_k,
+    max_seqlen_q,
+    max_seqlen_k,
+    dropout_p=0.0,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    softcap=0.0,
+    alibi_slopes=None,
+    deterministic=False,
+    return_attn_probs=False,
+    block_table=None,
+    *,
+    seqused_q=None,
+    seqused_k=None,
+    return_lse=False,
+    out=None,
+    lse=None,
+    dtype=None,
+    fast_scale=False,
+    arch="gfx950",
+    stream=None,
+):
+    """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
+    _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
+    _refuse(block_table, None, "block_table", "gather the keys and values of each sequence")
+    _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
+    return _forward(
+        _Names("q", "k", "v"), q, k, v, layout="packed", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
+        num_splits=0, fast_scale=fast_scale, arch=arch, stream=stream,
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
+        sequences=_Sequences(
+            max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
+            seqused_k=seqused_k,
+        ),
     )
 
 

@@ -36,6 +36,10 @@ using PlanPointer = std::shared_ptr<const ForwardPlan>;
 
 static attention::TensorStrides stridesOf(const Tensor &tensor, attention::Layout layout) {
   std::vector<int64_t> s = tensor.strides;
+  // Packed: rows, heads, elements.
+  if (s.size() == 3)
+    return {0, tensor.shape[0] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[0],
+            tensor.shape[1] == 1 ? (tensor.shape[2] + 7) / 8 * 8 : s[1]};
   // What a dimension of one element has for a stride says nothing, and may be anything. Kernels work on
   // blocks of rows and tell those beyond the last by their places, so a row must have a length.
   for (size_t i = 0; i != s.size(); ++i)
@@ -139,6 +143,10 @@ static ForwardProblem problemOf(const py::dict &what) {
     problem.scale = what["scale"].cast<double>();
   problem.fastScale = what["fast_scale"].cast<bool>();
   problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
+  for (const attention::SequenceList &list : attention::sequenceLists())
+    problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));
+  problem.totalQ = what["total_q"].cast<int64_t>();
+  problem.totalKv = what["total_kv"].cast<int64_t>();
   if (!what["dropout"].is_none()) {
     const auto [probability, seed, offset] = what["dropout"].cast<std::tuple<double, int64_t, int64_t>>();
     problem.dropout = true;
@@ -163,7 +171,7 @@ void python::forward(const py::dict &what, const py::dict &tensors,
       call.problem.wantLse = true;
     else if (name == "sink")
       call.problem.sink = true;
-    else if (!call.problem.capturedExtents.contains(name))
+    else if (tensor->shape.size() > 2 && !call.problem.capturedExtents.contains(name))
       call.problem.strides[name] = stridesOf(*tensor, call.problem.layout);
     call.tensors.emplace_back(std::move(name), std::move(tensor));
   }

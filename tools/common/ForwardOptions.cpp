@@ -6,6 +6,7 @@
 #include "OptionTable.h"
 #include "Output.h"
 #include "RunOptions.h"
+#include "SequenceOptions.h"
 
 #include "Reference/ScoreInterpreter.h"
 #include "hocket/Pipelines/Modifications.h"
@@ -24,6 +25,9 @@ using llvm::StringRef;
 static constexpr RunOptionIds runOptions{
     OPT_seed,       OPT_interleavings, OPT_check_rows, OPT_check,
     OPT_hang_limit, OPT_no_verify,     OPT_count};
+
+static constexpr SequenceOptionIds sequenceOptions{OPT_seqlens_q, OPT_seqlens_kv, OPT_used_q,
+                                                   OPT_used_kv, OPT_seq_kv};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
                                                         llvm::ArrayRef<const char *> args,
@@ -44,8 +48,13 @@ Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRe
 }
 
 static Status readExtents(const Options &options, ForwardProblem &problem) {
-  if (!options.has(OPT_seq_q))
+  bool isPacked = hasPackedQueries(options, sequenceOptions);
+  if (!options.has(OPT_seq_q) && !isPacked)
     return options.missing(OPT_seq_q);
+  for (auto [id, name] : {std::pair(OPT_seq_q, "seq-q"), std::pair(OPT_batch, "batch")})
+    if (isPacked && options.has(id))
+      return invalidInput("--" + std::string(name) +
+                          " and --seqlens-q both say how many rows there are; leave one of them out");
   struct Field {
     unsigned id;
     int64_t *value, fallback;
@@ -72,7 +81,9 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = read(OPT_num_splits, problem.tuning.numSplits, 0); !status.ok())
     return status;
-  return read(OPT_seq_kv, problem.seqKv, problem.seqQ);
+  if (Status status = read(OPT_seq_kv, problem.seqKv, problem.seqQ); !status.ok())
+    return status;
+  return readSequences(options, sequenceOptions, problem);
 }
 
 /// "k=4096,128,64": batch, sequence and head stride of one tensor.
@@ -348,8 +359,9 @@ static Result<std::optional<CompileOptions>> readCompileOptions(const Options &o
   }
   if (options.has(OPT_block_order))
     result.blockOrder = options.string(OPT_block_order);
+  result.groupRows = options.has(OPT_group_rows);
   result.target = architecture(options);
-  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder;
+  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder || result.groupRows;
   return any ? std::optional(result) : std::nullopt;
 }
 
@@ -361,6 +373,7 @@ static Status checkKernelOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
         std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
     if (options.has(id) && options.has(OPT_code_object))
       return invalidInput("--" + std::string(name) +
@@ -378,6 +391,7 @@ Status run::checkCompareOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
         std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})
     if (options.has(id))

@@ -5,6 +5,10 @@ include "TimeOptions.td"
 defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
 defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
+defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
+defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST", "Lengths of packed key sequences (default: as --seqlens-q)">;
+defm used_q : Value<"used-q", "LIST|random:N:MOST", "How many rows of --seq-q each sequence of the batch uses">;
+defm used_kv : Value<"used-kv", "LIST|random:N:MOST", "How many rows of --seq-kv each sequence of the batch uses">;
 defm heads : Value<"heads", "H", "Query heads (default: 1)">;
 defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
 defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;
@@ -41,6 +45,7 @@ defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, inst
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
 defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: by heads and waves, docs/HeadSizes.md)">;
 defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;
+def group_rows : Switch<"group-rows", "Compile a kernel in which the query heads of a KV head share a wave's rows">;
 defm code_object : Value<"code-object", "FILE", "Run this code object instead of compiling; needs --manifest">;
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;

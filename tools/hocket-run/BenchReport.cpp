@@ -30,8 +30,12 @@ struct Errors {
 static constexpr double kLongRow = 100; // us
 
 double run::tflops(const attention::ForwardProblem &problem, double microseconds) {
-  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
-                 double(problem.seqKv) * problem.visibility.kind().creditedShare;
+  double pairs = problem.lists.any() ? 0 : double(problem.batch) * double(problem.seqQ) * double(problem.seqKv);
+  for (int64_t sequence = 0; problem.lists.any() && sequence != problem.batch; ++sequence) {
+    attention::Lengths lengths = problem.lengthsOf(sequence);
+    pairs += double(lengths.q) * double(lengths.kv);
+  }
+  pairs *= double(problem.heads) * problem.visibility.kind().creditedShare;
   return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
 }
 

@@ -61,6 +61,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks of rows with most
     visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
+    With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
+    of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
+    That is for few queries (decoding); nothing but the order of work is different.
+
     With `split` the kernel is a producer of split KV (docs/SplitKV.md): the workgroups of one block of
     rows share its keys, and what each computes is written to the workspace, normalised, in f32, with
     its LSE; `attn.combine` makes O of it. `lse` then only says that LSE is wanted in the end.
@@ -72,6 +76,18 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
 
     With `sink` a number for each head, `sink` (f32, (heads)), is one more score of each of its rows, without a
     value: it is in the denominator, and in LSE. A row that sees no key then gives O = 0 and LSE = sink.
+
+    *Sequences of lengths of their own* (docs/PackedAndPaged.md). With `packed_queries` Q and O are (total_q, heads,
+    head dimension) and LSE is (heads, total_q): sequence b has the rows from `cu_seqlens_q[b]` to behind
+    `cu_seqlens_q[b + 1]` (i32, (batch + 1), device memory). With `packed_keys` K and V are (total_kv, kv_heads, head
+    dimension), and `cu_seqlens_k` says whose rows are whose. `query_lengths` and `key_lengths` say that sequence b uses
+    only the first `seqused_q[b]`, `seqused_k[b]` (i32, (batch)) of its rows; they go with dense tensors, too. Masks and
+    modifications count from each sequence's own lengths; `seq_q` and `seq_kv` of the problem are the largest that are
+    possible, and what `attn.sizes` of captured tensors mean. No kernel depends on lengths.
+
+    ```mlir
+    attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
+    ```
 
     With `dropout` weights are dropped before they are multiplied with V: kept are those whose random byte
     (`tile.random_bytes`) is at most `dropout_threshold`, and O is divided by `dropout_keep`. LSE is that of all
@@ -97,7 +113,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$sink, UnitAttr:$dropout,
+      UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$key_lengths, UnitAttr:$dropout, UnitAttr:$group_rows,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -105,6 +122,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
       | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
+      | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
+      | `key_lengths` $key_lengths | `group_rows` $group_rows
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -92,6 +92,9 @@ def Tile_GridOpInterface : OpInterface<"GridOpInterface"> {
   let methods = [
     InterfaceMethod<"The view whose blocks the grid counts.", "::mlir::Value", "getView">,
     InterfaceMethod<"How the grid counts them.", "::hocket::tile::GridShape", "getGridShape">,
+    InterfaceMethod<[{
+      What stands for the extent of a dimension of the view (i32, an argument of the kernel); null: the extent itself.
+    }], "::mlir::Value", "getCount", (ins "int64_t":$dimension), "", [{ return {}; }]>,
   ];
 }
 

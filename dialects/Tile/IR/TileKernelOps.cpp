@@ -166,6 +166,10 @@ LogicalResult WaveRowOp::verify() {
 LogicalResult BlockIdOp::verify() {
   if (failed(requireRows(*this, getRows())))
     return failure();
+  auto count = dyn_cast_if_present<BlockArgument>(getRowCount());
+  if (getRowCount() && (!count || !isa<KernelOp>(count.getOwner()->getParentOp())))
+    return emitOpError("counts the rows of something that is computed; the launcher sizes the grid, "
+                       "so of(...) takes an argument of the kernel");
   return requireRank4(*this, getView().getType());
 }
 
@@ -179,6 +183,9 @@ LogicalResult SliceRowsOp::verify() {
   ViewType view = getView().getType();
   if (view.getRank() < 2)
     return emitOpError() << "needs a view with rows, found " << view;
+  if (getRowDimension() < 0 || getRowDimension() >= view.getRank())
+    return emitOpError() << "along(" << getRowDimension() << ") of a view of rank "
+                         << view.getRank() << ", expected 0 to " << view.getRank() - 1;
   if (!ShapedType::isDynamic(view.getShape()[getRowDimension()]))
     return emitOpError() << "needs a view with a run-time number of rows, found " << view
                          << "; write '?' for its extent " << getRowDimension();

@@ -80,15 +80,24 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
     (they are the heaviest under a causal mask). Consecutive workgroups go to different XCDs, of
     which a chip has `xcds`; where the number of heads is a multiple of it, neighbouring heads, which
     share K and V, get workgroups of the same XCD, and so share its L2 cache.
+
+    With `of(%n)`, an argument of the kernel, there are n rows of each batch, whatever the view has: where sequences
+    of lengths of their own lie one behind the other, n is the longest one's.
   }];
   let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first,
-      OptionalAttr<I64Attr>:$xcds);
+      OptionalAttr<I64Attr>:$xcds, Optional<I32>:$row_count);
   let results = (outs I32:$batch, I32:$head, I32:$row);
   let assemblyFormat = [{
-    $view `rows` `(` $rows `)` (`last_rows_first` $last_rows_first^)? (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
+    $view `rows` `(` $rows `)` (`of` `(` $row_count^ `)`)? (`last_rows_first` $last_rows_first^)?
+    (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$view, "int64_t":$rows, "bool":$lastRowsFirst,
+      "::mlir::IntegerAttr":$xcds), [{
+    build($_builder, $_state, view, rows, lastRowsFirst, xcds, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    ::mlir::Value getCount(int64_t dimension) { return dimension == 1 ? getRowCount() : ::mlir::Value(); }
     /// Heads are fastest: consecutive workgroups go to different XCDs and share no K and V.
     GridShape getGridShape() { return {{{1, static_cast<int64_t>(getRows())}, {2, 1}}, 0}; }
   }];
@@ -131,8 +140,8 @@ def Tile_DivModOp : Tile_Op<"divmod", [Pure]> {
 def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
   let summary = "a view of some of the rows: `size` from row `first` on, or as many as there are";
   let description = [{
-    Dimension 1 of a view of rank 4 counts the rows, of others the last but one. Row 0 of the result
-    is row `first` of `view`; its extent ends at the
+    Dimension `along` counts the rows; left out it is dimension 1 of a view of rank 4, of others the last but one. Row 0
+    of the result is row `first` of `view`; its extent ends at the
     end of `view`, and is 0 where `first` lies beyond it. Offsets are 64 bits wide. A ring of a view
     without rows must not be fetched.
 
@@ -145,13 +154,18 @@ def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<
     }
     ```
   }];
-  let arguments = (ins Tile_View:$view, I32:$first, I32:$size);
+  let arguments = (ins Tile_View:$view, I32:$first, I32:$size, OptionalAttr<I64Attr>:$along);
   let results = (outs Tile_View:$result);
-  let assemblyFormat = "$view `from` $first `size` $size attr-dict `:` type($view)";
+  let assemblyFormat = "$view `from` $first `size` $size (`along` `(` $along^ `)`)? attr-dict `:` type($view)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$view, "::mlir::Value":$first, "::mlir::Value":$size), [{
+    build($_builder, $_state, view.getType(), view, first, size, ::mlir::IntegerAttr());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// The dimension that counts the rows.
     int64_t getRowDimension() {
+      if (getAlong())
+        return *getAlong();
       int64_t rank = getView().getType().getRank();
       return rank == 4 ? 1 : rank - 2;
     }

@@ -20,6 +20,10 @@
 
 namespace hocket::attention {
 
+/// Whether kernels read all that the problem gives beside Q, K and V: a sink, lists, what is captured. One that knows
+/// nothing of such a tensor would compute something else. InvalidInput names the tensor.
+Status checkInputs(std::span<const PlannedLaunch> launches, const ForwardProblem &problem);
+
 class ForwardPlan : public LaunchPlan {
 public:
   /// A plan of `launches` for `problem`. Errors: a launch whose manifest does not take it.

@@ -28,6 +28,28 @@
 
 namespace hocket::attention {
 
+/// Which lists in device memory say where sequences lie and how long they are (docs/PackedAndPaged.md).
+/// Without any, tensors have the same rows for each index of the batch.
+struct SequenceLists {
+  /// Sequences lie one behind the other; "cu_seqlens_q", "cu_seqlens_k" (i32, [batch + 1]) have the first
+  /// row of each, and the end.
+  bool packedQ = false, packedKv = false;
+  /// Sequences use only so many of their rows: "seqused_q", "seqused_k" (i32, [batch]).
+  bool usedQ = false, usedKv = false;
+
+  bool any() const { return packedQ || packedKv || usedQ || usedKv; }
+  bool operator==(const SequenceLists &) const = default;
+};
+
+/// One of the lists: what its tensor is called, and on command lines and in `attn.forward`.
+struct SequenceList {
+  std::string_view tensor; ///< "cu_seqlens_q"
+  std::string_view name;   ///< "packed-q"
+  std::string_view clause; ///< "packed_queries"
+  bool SequenceLists::*value;
+};
+std::span<const SequenceList> sequenceLists();
+
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
   DataType dtype = DataType::BF16; ///< of Q, K, V and O; 16 bits
@@ -46,6 +68,7 @@ struct ForwardSemantics {
   BlockSizes blocks;
   /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
   std::vector<Modification> modifications;
+  SequenceLists lists;
 
   bool isModified() const { return sink || dropout || blocks.any() || !modifications.empty(); }
   /// "d128_bf16_causal", "d192x128_fp16_none_alibi": how kernels for it are called.
@@ -75,19 +98,28 @@ struct TensorStrides {
   bool operator==(const TensorStrides &) const = default;
 };
 
-/// Tensors of one shape for the whole batch.
-struct DenseGeometry {
+/// What the lists hold, where the host knows it.
+struct KnownSequences {
+  std::map<std::string, std::vector<int32_t>, std::less<>> lists; ///< by the tensors' names
+  bool operator==(const KnownSequences &) const = default;
+};
+
+/// Tensors of one shape for the whole batch; packed ones have `totalQ`, `totalKv` rows instead.
+struct Geometry {
   int64_t batch = 1;
   int64_t heads = 1;   ///< query heads
   int64_t kvHeads = 1; ///< divides heads
-  int64_t seqQ = 1;
+  int64_t seqQ = 1; ///< of sequences with lengths of their own the most that are possible
   int64_t seqKv = 1;
+  int64_t totalQ = 1, totalKv = 1; ///< rows of packed tensors
+  /// Plans do not depend on it; what is known is checked, and what is verified must be known.
+  KnownSequences known;
   Layout layout = Layout::BSHD;
   /// Explicit strides, by the names of tensors, instead of those of the dense `layout`.
   std::map<std::string, TensorStrides, std::less<>> strides;
 
   Lengths lengths() const { return {seqQ, seqKv}; }
-  bool operator==(const DenseGeometry &) const = default;
+  bool operator==(const Geometry &) const = default;
 };
 
 /// The most slices that keys may be split into: each has a result of its own in the workspace.
@@ -116,7 +148,7 @@ struct Dropout {
   bool operator==(const Dropout &) const = default;
 };
 
-struct ForwardProblem : ForwardSemantics, DenseGeometry {
+struct ForwardProblem : ForwardSemantics, Geometry {
   Dropout dropping; ///< what `dropout` asks for
   bool fullBlocks = false; ///< of `blocks`, whether some are listed as full
   std::optional<double> scale; ///< factor on Q K^T; default 1 / sqrt(headDim)
@@ -128,14 +160,23 @@ struct ForwardProblem : ForwardSemantics, DenseGeometry {
   ForwardTuning tuning;
 
   double effectiveScale() const;
-  /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch, head and sequence (of
-  /// LSE, the sequence is the row); "sink", "dropout_state", block lists and what modifications capture, if there are any.
+  /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and
+  /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", block lists, lists of
+  /// sequences, and what modifications capture, if there are any.
   std::vector<manifest::TensorSpec> tensors() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;
+  /// The lengths of one sequence, as far as they are known.
+  Lengths lengthsOf(int64_t sequence) const;
   /// Whether `row` of a sequence sees `key`, and the keys outside of which it sees none.
-  bool sees(int64_t row, int64_t key) const { return visibility.sees(row, key, lengths()); }
-  KeyRange visibleKeys(int64_t row) const { return visibility.range(row, lengths()); }
+  bool sees(int64_t row, int64_t key, int64_t sequence = 0) const {
+    return visibility.sees(row, key, lengthsOf(sequence));
+  }
+  KeyRange visibleKeys(int64_t row, int64_t sequence = 0) const {
+    return visibility.range(row, lengthsOf(sequence));
+  }
+  /// Its first rows in packed tensors; 0 in dense ones.
+  Lengths firstRowsOf(int64_t sequence) const;
   /// One line that says everything: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd lse"; strides
   /// ("k=32768,128,4096": batch, sequence, head), scale and splits only where they are given.
   std::string describe() const;
@@ -146,8 +187,9 @@ struct ForwardProblem : ForwardSemantics, DenseGeometry {
 TensorStrides stridesOf(const manifest::TensorSpec &tensor);
 
 /// Checks what no kernel takes: an extent below 1, a head ratio that is not whole, a scale that is
-/// not finite or beyond 4.65e7 in size (docs/Accuracy.md), a number of splits out of range, strides of what is no tensor, and what
-/// `manifest::validate` refuses of a tensor. InvalidInput; the message names the field as
+/// not finite or beyond 4.65e7 in size (docs/Accuracy.md), a number of splits out of range, strides of what is no
+/// tensor, lists that are known and descend or reach beyond their tensors, and what `manifest::validate`
+/// refuses of a tensor. InvalidInput; the message names the field as
 /// hocket-run spells it, without dashes.
 Status validate(const ForwardProblem &problem);
 

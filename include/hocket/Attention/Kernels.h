@@ -66,6 +66,8 @@ struct KernelTuning {
   int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
   int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
   std::string blockOrder; ///< "heavy_first" or "linear"
+  /// Whether a wave works on one query, and its rows are the heads that share K and V.
+  bool groupRows = false;
 };
 
 /// The values that options of the semantics (`forwardFlags`) may have, by the options' names. One

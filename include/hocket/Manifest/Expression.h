@@ -60,6 +60,8 @@ public:
   Result<Value> evaluate(const Variables &variables) const;
   /// The variables it mentions, sorted, each once.
   std::vector<std::string> variables() const;
+  /// For those in Hocket who know what a node is (lib/Manifest/ExpressionNode.h).
+  const Node &tree() const { return *root; }
 
 private:
   Expression(std::string source, std::shared_ptr<const Node> root)

@@ -27,6 +27,7 @@ struct CompileOptions {
   /// Override what the `attn.forward` ops of the input say; see the attn dialect.
   std::optional<int64_t> waves, kvTile;
   std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"
+  bool groupRows = false; ///< the query heads of a KV head share rows
   bool fastScale = false;                ///< true: all problems; false: those that say so
   bool debugInfo = false;                ///< line tables back to the input
   bool allowSpills = false;

@@ -18,6 +18,7 @@
 #include "KernelFrame.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
+#include "SequenceViews.h"
 #include "Sink.h"
 #include "Softmax.h"
 #include "Visibility.h"
@@ -43,7 +44,9 @@ public:
       : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
         element(op.getElementType()), headDim(op.getHeadDim()), headDimV(op.getValueHeadDim()),
         depth(llvm::alignTo(headDim, kHeadBlock)), depthV(llvm::alignTo(headDimV, kHeadBlock)),
-        visibility(withoutWindow(op), shape.waves * kWaveRows),
+        visibility(withoutWindow(op),
+                   WorkPartition::queriesOfBlock(shape.waves, op.getGroupRows()), op.getGroupRows()),
+        sequences(op), frame(op.getContext()),
         softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse(),
                                                     op.getScoreMods().has_value()})) {}
 
@@ -55,7 +58,9 @@ private:
   void findModifications();
   FailureOr<tile::KernelOp> createFrame();
   Value withoutPadding(Value operand);
+  void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
+  Value endOfKeys(const WorkPartition &work);
   Value visitModified(WorkPartition &work);
   PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
   Value numberOf(Value t);
@@ -77,6 +82,8 @@ private:
   /// elements that do not exist are zero.
   int64_t headDim, headDimV, depth, depthV;
   Visibility visibility;
+  SequenceViews sequences;
+  KernelFrame frame;
   std::unique_ptr<Softmax> softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
@@ -91,6 +98,8 @@ private:
   Value query, keys, values;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
+  Value waveQuery;
+  int64_t waveQueries = 0;
   Value lastQuery, lastKey;
   VisitedTiles visited;
 };
@@ -107,11 +116,14 @@ attn::VisibilityAttr ForwardExpansion::withoutWindow(attn::ForwardOp op) {
 void ForwardExpansion::findModifications() {
   tile::FragType scores =
       builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+  Orientation orientation =
+      op.getGroupRows() ? Orientation::HeadsInRows : Orientation::QueriesInRows;
   auto find = [&](std::optional<ArrayAttr> symbols, auto &programs) {
     if (symbols)
       for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
         programs.push_back(std::make_unique<ModificationProgram>(
-            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores));
+            SymbolTable::lookupNearestSymbolFrom(op, symbol), scores, orientation,
+            sequences.hasOwnLengths()));
   };
   find(op.getScoreMods(), scoreMods);
   find(op.getMaskMods(), maskMods);
@@ -120,7 +132,8 @@ void ForwardExpansion::findModifications() {
     OpBuilder atModule(op);
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
-    maskMods.push_back(std::make_unique<ModificationProgram>(mask, scores));
+    maskMods.push_back(
+        std::make_unique<ModificationProgram>(mask, scores, orientation, sequences.hasOwnLengths()));
     mask.erase();
   }
   for (const auto &program : maskMods)
@@ -144,23 +157,17 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   };
   Type f32 = builder.getF32Type();
   Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
-  KernelFrame frame(op.getContext());
-  frame.addTensor(viewOf(headDim, element),
-                  {"q", {"q_stride_b", "q_stride_s", "q_stride_h"}, {"batch", "seq_q", "heads"}});
-  frame.addTensor(
-      viewOf(headDim, element),
-      {"k", {"k_stride_b", "k_stride_s", "k_stride_h"}, {"batch", "seq_kv", "kv_heads"}});
-  frame.addTensor(
-      viewOf(headDimV, element),
-      {"v", {"v_stride_b", "v_stride_s", "v_stride_h"}, {"batch", "seq_kv", "kv_heads"}});
+  frame.addTensor(viewOf(headDim, element), sequences.tensor("q"));
+  frame.addTensor(viewOf(headDim, element), sequences.tensor("k"));
+  frame.addTensor(viewOf(headDimV, element), sequences.tensor("v"));
   if (isSplit()) {
     frame.addTensor(viewOf(headDimV, f32), partialTensor());
     frame.addTensor(rows, partialLseTensor());
     frame.setWorkspace(kPartialBytes);
   } else {
-    frame.addTensor(viewOf(headDimV, element), outputTensor());
+    frame.addTensor(viewOf(headDimV, element), sequences.tensor("o"));
     if (op.getLse())
-      frame.addTensor(rows, lseTensor());
+      frame.addTensor(rows, sequences.lse());
   }
   frame.addScalar(f32, "scale");
   if (isSplit())
@@ -171,6 +178,9 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile).addArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
+  sequences.addArguments(frame);
+  if (op.getGroupRows())
+    frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));
   if (ownMask && failed(ownMask->addArguments(frame)))
     return failure();
   for (const auto *programs : {&scoreMods, &maskMods})
@@ -184,8 +194,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
-  for (StringRef tensor : {"q", "k", "v", "o"})
-    frame.requireWideStrides(tensor);
+  sequences.requireWideStrides(frame);
 
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   q = frame.argument("q"), k = frame.argument("k"), v = frame.argument("v");
@@ -234,12 +243,23 @@ PositionBox ForwardExpansion::box(Value firstRow, int64_t rows, Value firstKey, 
   return {firstRow, arith::MinSIOp::create(builder, lastRow, lastQuery), firstKey, last};
 }
 
+/// Behind the last key that some row of the workgroup sees; 0 where its sequence has no such rows.
+Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
+  Value end = visibility.end(builder, work.blockRow);
+  if (!sequences.hasOwnLengths())
+    return end;
+  return work.unlessBehind(builder, tile::DimOp::create(builder, q, 1), end);
+}
+
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
-  place = {work.batch, work.head, work.row, builder.constant(int64_t(0))};
+  place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0))};
+  waveQuery = work.row, waveQueries = work.waveQueries();
+  if (sequences.hasOwnLengths())
+    place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
   lastQuery = arith::SubIOp::create(builder, tile::DimOp::create(builder, q, 1), one);
   lastKey = arith::SubIOp::create(builder, keyCount, one);
@@ -253,7 +273,7 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
       bounds.prepare(builder, place);
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
   }
-  SmallVector<KeyBounds, 2> ranges = {{Value(), visibility.end(builder, work.blockRow)}};
+  SmallVector<KeyBounds, 2> ranges = {{Value(), endOfKeys(work)}};
   PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
   for (MaskBounds &bounds : maskBounds) {
     bounds.prepare(builder, place);
@@ -272,11 +292,31 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   return visited.count;
 }
 
+/// From here on tensors are those of the workgroup's sequence.
+void ForwardExpansion::enterSequence(WorkPartition &work) {
+  if (!sequences.hasOwnLengths())
+    return;
+  sequences.enter(builder, frame, work.batch);
+  q = sequences.ofQueries(builder, q);
+  k = sequences.ofKeys(builder, k), v = sequences.ofKeys(builder, v);
+  if (isSplit())
+    return;
+  o = sequences.ofQueries(builder, o);
+  if (lse)
+    lse = sequences.ofQueries(builder, lse, /*along=*/2);
+}
+
 /// Everything in front of the loop; returns how many tiles it visits.
 Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
-  work.place(builder, isSplit() ? o : q, visibility.laterRowsSeeMore() || !maskMods.empty());
-  Value kvHead = tile::GroupHeadOp::create(builder, work.head, q, k);
+  bool laterRowsSeeMore = visibility.laterRowsSeeMore() || !maskMods.empty();
+  if (op.getGroupRows())
+    work.placeGroups(builder, frame.argument("group_grid"), q, k, laterRowsSeeMore);
+  else
+    work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
+               laterRowsSeeMore);
+  enterSequence(work);
+  Value kvHead = work.kvHead(builder, q, k);
   bool isModified = dropout || lists || !scoreMods.empty() || !maskMods.empty();
   Value count;
   if (isModified) {
@@ -284,7 +324,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   } else if (isSplit()) {
     visibility.measure(builder, q, k);
     work.takeSlice(builder, visibility, Value(),
-                   work.tilesUpTo(builder, visibility.end(builder, work.blockRow)), k, v);
+                   work.tilesUpTo(builder, endOfKeys(work)), k, v);
   }
   SmallVector<Value> indices = {work.batch, kvHead};
   keys = ring(k, depth, indices);
@@ -292,12 +332,12 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   query = softmax->prepareQuery(builder, scale, [&] {
     Type operand = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
     return withoutPadding(
-        tile::LoadOp::create(builder, operand, q, work.batch, work.row, work.head));
+        work.load(builder, operand, q));
   });
   if (!isSplit() && !isModified)
     visibility.measure(builder, q, k);
   visibility.prepareMasks(builder, work.row);
-  return isModified ? count : work.tilesUpTo(builder, visibility.end(builder, work.blockRow));
+  return isModified ? count : work.tilesUpTo(builder, endOfKeys(work));
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
@@ -376,7 +416,7 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
     scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, whole), here);
   }
   PositionBox tile =
-      box(place.row, kWaveRows, here.key, arith::MinSIOp::create(builder, last, lastKey));
+      box(waveQuery, waveQueries, here.key, arith::MinSIOp::create(builder, last, lastKey));
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
   for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
     Value isCut = bounds.isCut(builder, tile);
@@ -459,17 +499,15 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
   Value sum = softmax->total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {
-    ofSink = tile::LoadOp::create(builder, builder.getF32Type(), sink, ValueRange(work.head),
-                                  IntegerAttr());
+    ofSink = work.loadOfHeads(builder, sink);
     sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
   Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
-  tile::StoreOp::create(builder, output, o, work.outputBatch, work.row, work.head);
+  work.store(builder, output, o);
   if (lse)
-    tile::StoreRowsOp::create(builder, softmax->logSumExp(builder, state, sum, ofSink), lse,
-                              work.outputBatch, work.head, work.row);
+    work.storeLse(builder, softmax->logSumExp(builder, state, sum, ofSink), lse);
   tile::ReturnOp::create(builder);
 }
 
@@ -479,7 +517,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::expand() {
   if (failed(kernel))
     return failure();
   WorkPartition work(
-      {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)},
+      {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds),
+       op.getGroupRows()},
       splits);
   Value count = prepare(work);
   finish(createLoop(count), work);

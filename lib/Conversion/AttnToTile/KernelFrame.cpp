@@ -19,8 +19,10 @@ Type KernelFrame::typeOf(StringRef name) const {
   return {};
 }
 
-void KernelFrame::requireWideStrides(StringRef tensor) {
+void KernelFrame::requireWideStrides(StringRef tensor, bool hasBatch) {
   for (StringRef dimension : {"b", "s", "h"}) {
+    if (dimension == "b" && !hasBatch)
+      continue;
     std::string stride = (tensor + "_stride_" + dimension).str();
     require(stride + " % 8 == 0", stride + " must be a multiple of 8 elements");
   }

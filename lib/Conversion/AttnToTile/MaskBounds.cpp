@@ -133,7 +133,7 @@ Interval MaskBounds::Analysis::compute(Value value) {
     Value number = builder.constant(*constant);
     return {number, number, *constant, *constant};
   }
-  if (program.spanOf(value) == Span::Uniform) {
+  if (program.isSameForBlock(value)) {
     Value number = numbers.lookup(value);
     if (!number)
       return {};
@@ -460,8 +460,7 @@ SmallVector<KeyBounds, 2> hocket::unite(ExpansionBuilder &builder, ArrayRef<KeyB
 
 void MaskBounds::prepare(ExpansionBuilder &builder, const ScorePlace &place) {
   auto note = [&](Value value) {
-    if (value.getType().isInteger(32) && program.spanOf(value) == Span::Uniform &&
-        !constantOf(value))
+    if (value.getType().isInteger(32) && program.isSameForBlock(value) && !constantOf(value))
       numbers[value] = program.number(builder, value, place);
   };
   for (BlockArgument argument : program.block().getArguments())

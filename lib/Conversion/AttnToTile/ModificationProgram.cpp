@@ -37,8 +37,8 @@ static void removeBranches(Operation *op) {
 }
 
 ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
-                                         Orientation orientation)
-    : copy(op->clone()), scores(scores), orientation(orientation) {
+                                         Orientation orientation, bool ownLengths)
+    : copy(op->clone()), scores(scores), orientation(orientation), ownLengths(ownLengths) {
   removeBranches(copy.get());
   body = &copy.get()->getRegion(0).front();
   bool isScore = isa<attn::ScoreModOp>(op);
@@ -48,20 +48,26 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
   for (unsigned index = own; index != body->getNumArguments(); ++index) {
     Type type = body->getArgument(index).getType();
     StringRef key = isa<RankedTensorType>(type) ? "attn.bind" : "attn.value";
-    captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type});
+    captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type, nullptr});
   }
   for (BlockArgument argument : body->getArguments())
     spans[argument] = Span::Uniform;
   if (isScore)
     spans[body->getArgument(0)] = Span::Both;
-  spans[query()] = Span::Queries;
+  spans[rowArgument()] = Span::Queries;
   spans[key()] = Span::Keys;
+  ofQuery.insert(query());
   for (Operation &inner : body->without_terminator()) {
     Span span = Span::Uniform;
     for (Value operand : inner.getOperands())
       span = span | spans.lookup(operand);
-    for (Value result : inner.getResults())
+    bool depends = llvm::any_of(inner.getOperands(),
+                                [&](Value operand) { return ofQuery.contains(operand); });
+    for (Value result : inner.getResults()) {
       spans[result] = span;
+      if (depends)
+        ofQuery.insert(result);
+    }
   }
 }
 
@@ -77,10 +83,22 @@ static Type storedType(Type element) {
 LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
   MLIRContext *context = (*copy)->getContext();
   auto function = cast<FunctionOpInterface>(copy.get());
-  for (const Capture &capture : captures) {
+  for (Capture &capture : captures) {
     StringRef name = capture.name.getValue();
     auto tensor = dyn_cast<RankedTensorType>(capture.type);
     Type type = capture.type;
+    if (!tensor && ownLengths && LengthExpression::isNeededFor(name)) {
+      Result<LengthExpression> expression = LengthExpression::parse(name);
+      if (!expression.ok() || !type.isInteger(32))
+        return (*copy)->emitOpError() << "'" << function.getName() << "': "
+                                 << (expression.ok() ? "the number '" + name.str() +
+                                                           "' depends on lengths, which each sequence has for "
+                                                           "itself here, and so is an i32; take it as one"
+                                                     : expression.error().message);
+      expression->addArguments(frame, kMaxPosition);
+      capture.ofLengths = std::make_shared<LengthExpression>(*std::move(expression));
+      continue;
+    }
     if (tensor)
       type = tile::ViewType::get(context, tensor.getShape(), storedType(tensor.getElementType()));
     if (Type asked = frame.typeOf(name)) {
@@ -113,8 +131,12 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
 }
 
 void ModificationProgram::bindArguments(const KernelFrame &frame) {
-  for (const Capture &capture : captures)
-    arguments[body->getArgument(capture.argument)] = frame.argument(capture.name.getValue());
+  for (const Capture &capture : captures) {
+    if (capture.ofLengths)
+      capture.ofLengths->bindArguments(frame);
+    else
+      arguments[body->getArgument(capture.argument)] = frame.argument(capture.name.getValue());
+  }
 }
 
 Type ModificationProgram::typeFor(Span span, Type element) const {
@@ -146,8 +168,8 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   for (auto [dimension, index] : llvm::enumerate(op.getIndices())) {
     if (spanOf(index) == Span::Uniform)
       continue;
-    std::optional<int64_t> &along = index == query() ? queries : keys;
-    isDirect &= (index == query() || index == key()) && !along;
+    std::optional<int64_t> &along = index == rowArgument() ? queries : keys;
+    isDirect &= (index == rowArgument() || index == key()) && !along;
     along = dimension;
   }
   int64_t last = op.getIndices().size() - 1;
@@ -157,7 +179,7 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   SmallVector<Value> indices;
   for (Value index : op.getIndices()) {
     if (isDirect && spanOf(index) != Span::Uniform)
-      indices.push_back(index == query() ? place.row : place.key);
+      indices.push_back(index == rowArgument() ? place.row : place.key);
     else
       indices.push_back(materialise(builder, index, place));
   }
@@ -178,8 +200,8 @@ Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
     return argument;
   if (value == body->getArgument(first))
     return place.batch;
-  if (value == body->getArgument(first + 1))
-    return place.head;
+  if (value == commonArgument())
+    return place.common;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return arith::ConstantOp::create(builder, constant.getValue());
   if (auto op = value.getDefiningOp<attn::ReadOp>())
@@ -197,6 +219,10 @@ Value ModificationProgram::number(ExpansionBuilder &builder, Value value, const 
 }
 
 void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &place) {
+  for (const Capture &capture : captures)
+    if (capture.ofLengths)
+      arguments[body->getArgument(capture.argument)] =
+          capture.ofLengths->emit(builder, place.seqQ, place.seqKv);
   for (auto op : body->getOps<attn::ReadOp>()) {
     Span span = spanOf(op.getResult());
     if (span == Span::Uniform || span == rowSpan())
@@ -234,7 +260,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   SmallVector<Operation *> ops;
   findSlice(*body, wanted, leaves, ops);
   bool isScore = first == 1;
-  bool usesPlace = leaves.contains(query()) || leaves.contains(key());
+  bool usesPlace = leaves.contains(rowArgument()) || leaves.contains(key());
   SmallVector<Value> inputs;
   if (scoreValue)
     inputs.push_back(scoreValue);
@@ -242,7 +268,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     inputs.push_back(scale);
   SmallVector<Value> inner; // the leaves that are inputs
   for (Value leaf : leaves) {
-    if (leaf == query() || leaf == key() || (isScore && leaf == body->getArgument(0)))
+    if (leaf == rowArgument() || leaf == key() || (isScore && leaf == body->getArgument(0)))
       continue;
     inner.push_back(leaf);
     inputs.push_back(materialise(builder, leaf, place));
@@ -281,7 +307,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   if (usesPlace) {
     Value row = block.addArgument(builder.getI32Type(), builder.getLoc());
     Value column = block.addArgument(builder.getI32Type(), builder.getLoc());
-    mapping.map(query(), queriesInRows() ? row : column);
+    mapping.map(rowArgument(), queriesInRows() ? row : column);
     mapping.map(key(), queriesInRows() ? column : row);
   }
   for (Operation *op : ops)

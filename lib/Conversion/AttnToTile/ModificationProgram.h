@@ -8,6 +8,7 @@
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
+#include "LengthExpression.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -25,19 +26,24 @@ inline Span operator|(Span a, Span b) {
 
 /// Where the elements of a wave's scores stand (i32).
 struct ScorePlace {
-  mlir::Value batch, head;
-  mlir::Value row; ///< the first query
+  mlir::Value batch;
+  /// The head of all of the wave's rows; or, where rows are heads, their query.
+  mlir::Value common;
+  mlir::Value row; ///< the first query, or head
   mlir::Value key; ///< the first key
+  /// The sequence's lengths where they are its own; null: those of the problem.
+  mlir::Value seqQ = {}, seqKv = {};
 };
 
-/// Which of the scores' memory rows and columns are queries.
-enum class Orientation { QueriesInRows, KeysInRows };
+/// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns.
+enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows };
 
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
+  /// `ownLengths`: sequences have lengths of their own, which `prepare` is given.
   ModificationProgram(mlir::Operation *op, tile::FragType scores,
-                      Orientation orientation = Orientation::QueriesInRows);
+                      Orientation orientation = Orientation::QueriesInRows, bool ownLengths = false);
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
@@ -62,18 +68,30 @@ public:
   mlir::Value query() const { return body->getArgument(first + 2); }
   mlir::Value key() const { return body->getArgument(first + 3); }
   Span spanOf(mlir::Value value) const;
+  /// Whether all waves of the workgroup have the same number.
+  bool isSameForBlock(mlir::Value value) const {
+    return spanOf(value) == Span::Uniform && !ofQuery.contains(value);
+  }
   /// A value that is the same for the whole workgroup, as a number of the kernel.
   mlir::Value number(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
 
 private:
+  /// The query; or, where heads are in its place, the head. And the other, which all rows share.
+  mlir::Value rowArgument() const { return body->getArgument(first + (headsInRows() ? 1 : 2)); }
+  mlir::Value commonArgument() const { return body->getArgument(first + (headsInRows() ? 2 : 1)); }
+  bool headsInRows() const { return orientation == Orientation::HeadsInRows; }
+
   struct Capture {
     unsigned argument;
     mlir::StringAttr name; ///< of the tensor, or the expression that a number is
     mlir::Type type;
+    /// Of a number that follows from a sequence's lengths, computed in the kernel; null: it is an argument.
+    std::shared_ptr<LengthExpression> ofLengths;
   };
 
-  bool queriesInRows() const { return orientation == Orientation::QueriesInRows; }
+  /// Whether what is spanned by queries, or by heads in their place, lies along rows.
+  bool queriesInRows() const { return orientation != Orientation::KeysInRows; }
   /// What differs between the rows of the scores: it is the same for all tiles.
   Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
   mlir::Type typeFor(Span span, mlir::Type element) const;
@@ -88,9 +106,11 @@ private:
   unsigned first = 0; ///< number of the argument that is the batch
   tile::FragType scores;
   Orientation orientation;
+  bool ownLengths;
   llvm::SmallVector<Capture> captures;
   llvm::DenseMap<mlir::Value, mlir::Value> arguments; ///< of the region, as the kernel's
   llvm::DenseMap<mlir::Value, Span> spans;
+  llvm::DenseSet<mlir::Value> ofQuery; ///< what depends on the query
   llvm::DenseMap<mlir::Value, mlir::Value> prepared; ///< the same in every tile
 };
 

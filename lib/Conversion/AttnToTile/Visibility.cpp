@@ -29,9 +29,13 @@ void Visibility::measure(ExpansionBuilder &builder, Value q, Value k) {
 }
 
 Value Visibility::end(ExpansionBuilder &builder, Value blockRow) {
+  return behindRows(builder, blockRow, rows);
+}
+
+Value Visibility::behindRows(ExpansionBuilder &builder, Value first, int64_t count) {
   if (!shift)
     return keys;
-  Value blockEnd = arith::AddIOp::create(builder, blockRow, builder.constant(rows));
+  Value blockEnd = arith::AddIOp::create(builder, first, builder.constant(count));
   Value visible = arith::AddIOp::create(builder, blockEnd, shift);
   Value atLeastZero = arith::MaxSIOp::create(builder, visible, builder.constant(int64_t(0)));
   return arith::MinSIOp::create(builder, atLeastZero, keys);
@@ -44,15 +48,20 @@ void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value k) {
 }
 
 void Visibility::prepareMasks(ExpansionBuilder &builder, Value row) {
-  if (shift)
+  if (oneQuery)
+    below = behindRows(builder, row, 1);
+  else if (shift)
     diagonal = arith::AddIOp::create(builder, row, shift);
 }
 
 Value Visibility::mask(ExpansionBuilder &builder, Value scores, Value tile) {
-  return tile::MaskOp::create(builder, scores, tile, keys, diagonal);
+  return tile::MaskOp::create(builder, scores, tile, below ? below : keys, diagonal);
 }
 
 SmallVector<tile::TileCut> Visibility::cuts() const {
+  // Of the workgroup's queries the last sees up to where tiles end, and each one key less than the next.
+  if (below)
+    return {{{below, tile::TileSide::Right}, shift ? rows - 1 : 0}};
   SmallVector<tile::TileCut> cuts = {{{keys, tile::TileSide::Right}, /*within=*/0}};
   // The last row's last key is the last visited one or, if there are not so many keys, lies beyond;
   // the first row's lies as much before it as there are rows between them.

@@ -13,7 +13,9 @@ namespace hocket {
 /// count from the first of the view of K that the workgroup works on.
 class Visibility {
 public:
-  Visibility(attn::VisibilityAttr attr, int64_t rows) : attr(attr), rows(rows) {}
+  /// `oneQuery`: all rows of a wave are of one query.
+  Visibility(attn::VisibilityAttr attr, int64_t rows, bool oneQuery = false)
+      : attr(attr), rows(rows), oneQuery(oneQuery) {}
 
   /// What a range of keys does not say is a modification's business (ModificationProgram.h).
   bool isWindow() const { return attr.getLeft() || (attr.getRight() && !attr.isCausal()); }
@@ -38,8 +40,13 @@ public:
   llvm::SmallVector<tile::TileCut> cuts() const;
 
 private:
+  /// Behind the last key that one of `count` rows from `first` on sees.
+  mlir::Value behindRows(ExpansionBuilder &builder, mlir::Value first, int64_t count);
+
   attn::VisibilityAttr attr;
   int64_t rows;
+  bool oneQuery;
+  mlir::Value below;    ///< of the wave's one query: behind the last key that it sees
   mlir::Value keys;     ///< how many there are
   mlir::Value shift;    ///< row i of Q sees keys up to i + shift; null: all
   mlir::Value diagonal; ///< the last key that the wave's first row sees; null: all

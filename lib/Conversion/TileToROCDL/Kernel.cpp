@@ -221,7 +221,9 @@ struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
     ViewValues view(type, adaptor.getView());
     Value first = adaptor.getFirst().front(), size = adaptor.getSize().front();
     int64_t dimension = op.getRowDimension();
-    Value stride = emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
+    Value stride = emit.i64(view.elementBytes());
+    if (dimension + 1 != type.getRank())
+      stride = emit.mul(view.stride(dimension), stride);
     Value left = arith::SubIOp::create(emit, view.extent(emit, dimension), first);
     Value rows =
         arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, size), emit.i32(0));
@@ -288,6 +290,8 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
 
     Value rows = emit.i32(op.getRows());
     Value heads = view.extent(emit, 2), extent = view.extent(emit, 1);
+    if (op.getRowCount())
+      extent = adaptor.getRowCount().front();
     Value block = emit.uniform(arith::DivUIOp::create(emit, x, heads));
     Value head = arith::SubIOp::create(emit, x, emit.mul(block, heads));
     if (op.getXcds())

@@ -5,6 +5,7 @@
 // results first: a NaN compares false with everything and would slip through a maximum.
 #include "Verify/Attention/Reference.h"
 
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/DeviceTensor.h"
 
 #include <algorithm>
@@ -56,9 +57,9 @@ static std::string number(double value) {
 }
 
 std::string attention::describeRow(const ForwardProblem &problem, int64_t row) {
-  int64_t group = row / problem.seqQ;
-  return "batch " + std::to_string(group / problem.heads) + ", head " +
-         std::to_string(group % problem.heads) + ", query " + std::to_string(row % problem.seqQ);
+  RowNumbers::Place place = RowNumbers(problem).query(row);
+  return "batch " + std::to_string(place.sequence) + ", head " + std::to_string(place.head) +
+         ", query " + std::to_string(place.position);
 }
 
 static double maxMagnitude(DataType type, const std::vector<uint16_t> &values) {
@@ -94,12 +95,10 @@ static void checkEmptyRows(const ForwardProblem &problem, const ForwardOutputs &
   // With a sink no row is empty; what masks of modifications leave empty, the reference knows.
   if (problem.sink)
     return;
-  // The sequences of all heads are alike.
-  std::vector<bool> empty(static_cast<size_t>(problem.seqQ));
-  for (int64_t row = 0; row != problem.seqQ; ++row)
-    empty[row] = !problem.visibility.seesAny(row, problem.lengths());
+  const RowNumbers numbers(problem);
   for (int64_t row = 0; row != errors.rowsTotal; ++row) {
-    if (!empty[row % problem.seqQ])
+    RowNumbers::Place place = numbers.query(row);
+    if (problem.visibility.seesAny(place.position, numbers.of(place.sequence)))
       continue;
     const uint16_t *o = outputs.o.data() + row * problem.headDimV;
     bool right =
@@ -190,7 +189,7 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
                                         const ForwardReference &reference,
                                         const ForwardOutputs &outputs) {
   ForwardErrors errors;
-  errors.rowsTotal = problem.tensor("o").rows();
+  errors.rowsTotal = RowNumbers(problem).queries();
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
   errors.tolerance = toleranceOf(problem);
   errors.lseTolerance = lseToleranceOf(problem);

@@ -2,6 +2,7 @@
 // generator, so that order and number of threads do not matter.
 #include "Verify/Attention/Data.h"
 
+#include "Verify/Attention/RowNumbers.h"
 #include "hocket/Attention/BlockLists.h"
 #include "Verify/Parallel.h"
 #include "Verify/Random.h"
@@ -73,7 +74,7 @@ namespace {
 class RowFiller {
 public:
   RowFiller(const ForwardProblem &problem, DataKind kind, uint64_t seed)
-      : problem(problem), kind(kind), q(seed, StreamQ), k(seed, StreamK), v(seed, StreamV),
+      : problem(problem), numbers(problem), kind(kind), q(seed, StreamQ), k(seed, StreamK), v(seed, StreamV),
         choice(seed, StreamChoice), slope(seed, StreamSlope) {}
   void fill(std::string_view tensor, const RowTask &task) const;
 
@@ -86,6 +87,7 @@ private:
   int64_t risingDimensions() const { return std::min<int64_t>(32, (problem.headDim + 1) / 2); }
 
   const ForwardProblem &problem;
+  const RowNumbers numbers;
   DataKind kind;
   Generator q, k, v, choice, slope;
 };
@@ -130,17 +132,18 @@ void RowFiller::fillSigns(std::span<double> values, int64_t kvRow, double amplit
 
 /// The K row that query `task` agrees with: any that it sees, or any at all if it sees none.
 int64_t RowFiller::chosenKey(const RowTask &task) const {
-  KeyRange range = problem.visibleKeys(task.position);
+  const Lengths &lengths = numbers.of(task.batch);
+  KeyRange range = problem.visibility.range(task.position, lengths);
   if (range.empty())
-    range = {0, problem.seqKv};
+    range = {0, std::max<int64_t>(lengths.kv, 1)};
   auto offset =
       static_cast<int64_t>(choice.bits(task.row) % static_cast<uint64_t>(range.size()));
   int64_t key = range.begin + offset;
   // The next one that is seen, if not all of the range are.
-  for (int64_t i = 0; i != range.size() && !problem.sees(task.position, key); ++i)
+  for (int64_t i = 0; i != range.size() && !problem.visibility.sees(task.position, key, lengths); ++i)
     key = range.begin + (offset + i + 1) % range.size();
   int64_t kvHead = task.head / (problem.heads / problem.kvHeads);
-  return (task.batch * problem.kvHeads + kvHead) * problem.seqKv + key;
+  return numbers.firstKey(task.batch, kvHead) + key;
 }
 
 void RowFiller::fill(std::string_view tensor, const RowTask &task) const {
@@ -176,15 +179,19 @@ void RowFiller::fill(std::string_view tensor, const RowTask &task) const {
 
 static void fillTensor(const ForwardProblem &problem, const char *name, const RowFiller &filler,
                        unsigned threads, std::vector<uint16_t> &out) {
-  manifest::TensorSpec tensor = problem.tensor(name);
-  int64_t heads = tensor.dimensions[1].extent, sequence = tensor.dimensions[2].extent;
-  int64_t dim = tensor.rowElements;
-  out.resize(static_cast<size_t>(tensor.elements()));
+  const RowNumbers numbers(problem);
+  bool ofQueries = std::string_view(name) == "q";
+  int64_t heads = ofQueries ? problem.heads : problem.kvHeads;
+  int64_t dim = problem.tensor(name).rowElements;
+  out.resize(static_cast<size_t>((ofQueries ? numbers.queries() : numbers.keys()) * dim));
   parallelFor(problem.batch * heads, threads, [&](int64_t group) {
     std::vector<double> values(static_cast<size_t>(dim));
-    for (int64_t position = 0; position != sequence; ++position) {
-      int64_t row = group * sequence + position;
-      filler.fill(name, {row, group / heads, group % heads, position, values});
+    int64_t sequence = group / heads, head = group % heads;
+    const Lengths &lengths = numbers.of(sequence);
+    int64_t first = ofQueries ? numbers.firstQuery(sequence, head) : numbers.firstKey(sequence, head);
+    for (int64_t position = 0; position != (ofQueries ? lengths.q : lengths.kv); ++position) {
+      int64_t row = first + position;
+      filler.fill(name, {row, sequence, head, position, values});
       uint16_t *to = out.data() + row * dim;
       for (int64_t d = 0; d != dim; ++d)
         to[d] = roundTo(problem.dtype, values[d]);
@@ -275,6 +282,11 @@ static void generateCaptured(const ForwardProblem &problem, uint64_t seed, Forwa
     Generator generator(seed, stream++);
     std::vector<double> &numbers = inputs.captured[tensor.name];
     std::vector<std::byte> &bytes = inputs.capturedBytes[tensor.name];
+    if (auto known = problem.known.lists.find(tensor.name); known != problem.known.lists.end()) {
+      for (int32_t number : known->second)
+        addNumber(tensor.type, number, numbers, bytes);
+      continue;
+    }
     for (int64_t i = 0; i != tensor.elements(); ++i)
       addNumber(tensor.type,
                 capturedNumber(tensor.type, generator, static_cast<uint64_t>(i),

@@ -25,8 +25,8 @@ enum class DataKind {
 std::string_view toString(DataKind kind);
 Result<DataKind> parseDataKind(std::string_view text);
 
-/// Q, K and V as dense [batch, head, sequence, dim] arrays of 16-bit patterns, whatever the
-/// problem's layout.
+/// Q, K and V as dense arrays of 16-bit patterns, rows in the order of `RowNumbers` ([batch, head,
+/// sequence] of dense tensors), whatever the problem's layout.
 struct ForwardInputs {
   std::vector<uint16_t> q, k, v;
   /// What is captured, and the sink: as numbers, and as bytes in the tensor's type.

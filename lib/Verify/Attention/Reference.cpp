@@ -7,6 +7,7 @@
 
 #include "hocket/Attention/BlockLists.h"
 #include "Verify/Attention/Dropout.h"
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/DenseProduct.h"
 #include "Verify/Parallel.h"
 #include "Verify/Random.h"
@@ -51,6 +52,7 @@ private:
 /// Consecutive entries of the row list that share a (batch, head).
 struct RowBlock {
   size_t first = 0, count = 0;
+  RowNumbers::Place place; ///< of the first
 };
 
 /// The kinds of all blocks, of what lists there are.
@@ -89,9 +91,11 @@ private:
 /// Everything that one block of rows needs while it is worked on.
 class BlockWorker {
 public:
-  BlockWorker(const ForwardProblem &problem, const ForwardInputs &inputs, const WidenTable &table,
-              const ScoreRules *rules, const BlockTable &blockTable, ForwardReference &result)
-      : problem(problem), inputs(inputs), table(table), rules(rules), blockTable(blockTable), result(result), dim(problem.headDim),
+  BlockWorker(const ForwardProblem &problem, const RowNumbers &numbers, const ForwardInputs &inputs,
+              const WidenTable &table, const ScoreRules *rules, const BlockTable &blockTable,
+              ForwardReference &result)
+      : problem(problem), numbers(numbers), inputs(inputs), table(table), rules(rules), blockTable(blockTable),
+        result(result), dim(problem.headDim),
         dimV(problem.headDimV), paddedV(roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
@@ -107,10 +111,11 @@ private:
   double scoreOf(double product, int64_t row, int64_t key) const;
   void store(const RowBlock &block);
   int64_t position(const RowBlock &block, int64_t r) const {
-    return result.rows[block.first + r] % problem.seqQ;
+    return block.place.position + result.rows[block.first + r] - result.rows[block.first];
   }
 
   const ForwardProblem &problem;
+  const RowNumbers &numbers;
   const ForwardInputs &inputs;
   const WidenTable &table;
   const ScoreRules *rules;
@@ -118,6 +123,7 @@ private:
   ForwardReference &result;
   const int64_t dim, dimV, paddedV;
   int64_t batch = 0, head = 0;
+  Lengths lengths; ///< of the sequence
   std::vector<double> q, keys, values, scores, sums, maxima, totals;
   std::optional<DropoutBytes> bytes; ///< of the head, if some weights are dropped
   std::span<const BlockKind> blocks; ///< of the head [rows, columns], if there are lists
@@ -164,7 +170,7 @@ BlockKind BlockWorker::kindOf(int64_t row, int64_t key) const {
 
 /// The score of `row`, of its sequence, and `key`: -inf where that is not seen.
 double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
-  if (!problem.visibility.isRange() && !problem.sees(row, key))
+  if (!problem.visibility.isRange() && !problem.visibility.sees(row, key, lengths))
     return negativeInfinity;
   BlockKind kind = kindOf(row, key);
   if (kind == BlockKind::Hidden)
@@ -182,7 +188,7 @@ double BlockWorker::scoreOf(double product, int64_t row, int64_t key) const {
 /// rescales what was summed before.
 void BlockWorker::softmaxRow(int64_t r, int64_t row, int64_t key, int64_t count) {
   double *at = scores.data() + r * blockKeys;
-  KeyRange range = problem.visibleKeys(row);
+  KeyRange range = problem.visibility.range(row, lengths);
   int64_t begin = std::clamp<int64_t>(range.begin - key, 0, count);
   int64_t end = std::clamp<int64_t>(range.end - key, begin, count);
   std::fill(at, at + begin, 0.0);
@@ -234,9 +240,9 @@ void BlockWorker::store(const RowBlock &block) {
 }
 
 void BlockWorker::run(const RowBlock &block) {
-  int64_t group = result.rows[block.first] / problem.seqQ;
-  batch = group / problem.heads;
-  head = group % problem.heads;
+  batch = block.place.sequence;
+  head = block.place.head;
+  lengths = numbers.of(batch);
   blocks = blockTable.of(batch, head);
   loadQueries(block);
   if (problem.dropout) {
@@ -244,10 +250,10 @@ void BlockWorker::run(const RowBlock &block) {
     bytes.emplace(problem, state == inputs.captured.end() ? std::span<const double>() : state->second, batch, head);
   }
   int64_t kvHead = head / (problem.heads / problem.kvHeads);
-  int64_t kvBase = (batch * problem.kvHeads + kvHead) * problem.seqKv;
+  int64_t kvBase = numbers.firstKey(batch, kvHead);
   // Rows are ascending, and so are both ends of what they see.
-  KeyRange seen{problem.visibleKeys(position(block, 0)).begin,
-                problem.visibleKeys(position(block, block.count - 1)).end};
+  KeyRange seen{problem.visibility.range(position(block, 0), lengths).begin,
+                problem.visibility.range(position(block, block.count - 1), lengths).end};
   int64_t rows = roundUp(static_cast<int64_t>(block.count), kernelRows);
   for (int64_t key = seen.begin; key < seen.end; key += blockKeys) {
     int64_t count = std::min(blockKeys, seen.end - key);
@@ -262,15 +268,18 @@ void BlockWorker::run(const RowBlock &block) {
   store(block);
 }
 
-static std::vector<RowBlock> makeBlocks(const std::vector<int64_t> &rows, int64_t seqQ) {
+static std::vector<RowBlock> makeBlocks(const std::vector<int64_t> &rows,
+                                        const RowNumbers &numbers) {
   std::vector<RowBlock> blocks;
   for (size_t i = 0; i != rows.size(); ++i) {
+    RowNumbers::Place place = numbers.query(rows[i]);
     bool joins = !blocks.empty() && blocks.back().count < blockRows &&
-                 rows[blocks.back().first] / seqQ == rows[i] / seqQ;
+                 blocks.back().place.sequence == place.sequence &&
+                 blocks.back().place.head == place.head;
     if (joins)
       ++blocks.back().count;
     else
-      blocks.push_back({i, 1});
+      blocks.push_back({i, 1, place});
   }
   return blocks;
 }
@@ -284,13 +293,15 @@ ForwardReference attention::computeReference(const ForwardProblem &problem,
   result.o.resize(result.rows.size() * static_cast<size_t>(problem.headDimV));
   result.lse.resize(result.rows.size());
   const WidenTable table(problem.dtype);
-  std::vector<RowBlock> blocks = makeBlocks(result.rows, problem.seqQ);
+  const RowNumbers numbers(problem);
+  std::vector<RowBlock> blocks = makeBlocks(result.rows, numbers);
   const BlockTable blockTable(problem, inputs);
   // Under a causal mask later blocks are the longer ones: start with them.
   verify::parallelFor(
       static_cast<int64_t>(blocks.size()), threads,
       [&](int64_t item) {
-        BlockWorker(problem, inputs, table, rules, blockTable, result).run(blocks[blocks.size() - 1 - item]);
+        BlockWorker(problem, numbers, inputs, table, rules, blockTable, result)
+            .run(blocks[blocks.size() - 1 - item]);
       },
       "reference", progress);
   return result;
@@ -304,8 +315,9 @@ int64_t attention::defaultRowLimit(const ForwardProblem &problem) {
 
 std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_t limit,
                                            uint64_t seed) {
+  const RowNumbers numbers(problem);
   int64_t groups = problem.batch * problem.heads;
-  int64_t total = groups * problem.seqQ;
+  int64_t total = numbers.queries();
   std::vector<int64_t> rows;
   if (total <= limit) {
     rows.resize(static_cast<size_t>(total));
@@ -315,8 +327,12 @@ std::vector<int64_t> attention::chooseRows(const ForwardProblem &problem, int64_
   }
   if (2 * groups <= limit / 2)
     for (int64_t group = 0; group != groups; ++group) {
-      rows.push_back(group * problem.seqQ);
-      rows.push_back((group + 1) * problem.seqQ - 1);
+      int64_t sequence = group / problem.heads, length = numbers.of(sequence).q;
+      int64_t first = numbers.firstQuery(sequence, group % problem.heads);
+      if (length == 0)
+        continue;
+      rows.push_back(first);
+      rows.push_back(first + length - 1);
     }
   return verify::addSample(std::move(rows), total, limit, seed);
 }

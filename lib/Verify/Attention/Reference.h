@@ -18,7 +18,7 @@ namespace hocket::attention {
 
 using verify::Progress;
 
-/// Reference rows: `row` r is query rows[r], an index into [batch, head, query] in that order.
+/// Reference rows: `row` r is query rows[r], a number of `RowNumbers`.
 struct ForwardReference {
   std::vector<int64_t> rows; ///< ascending
   std::vector<double> o;     ///< rows.size() x headDimV
@@ -39,7 +39,7 @@ ForwardReference computeReference(const ForwardProblem &problem, const ForwardIn
                                   const Progress &progress = nullptr,
                                   const ScoreRules *rules = nullptr);
 
-/// A kernel's result, dense [batch, head, query, dim] and [batch, head, query].
+/// A kernel's result, dense, rows in the order of `RowNumbers`.
 struct ForwardOutputs {
   std::vector<uint16_t> o;
   std::vector<float> lse; ///< empty if it was not wanted

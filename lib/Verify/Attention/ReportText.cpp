@@ -25,6 +25,17 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("lse", problem.wantLse);
   out.attribute("fast_scale", problem.fastScale);
   out.attribute("layout", StringRef(toString(problem.layout)));
+  if (problem.lists.any()) {
+    out.attribute("total_q", problem.totalQ);
+    out.attribute("total_kv", problem.totalKv);
+    out.attributeObject("lists", [&] {
+      for (const auto &[name, numbers] : problem.known.lists)
+        out.attributeArray(name, [&] {
+          for (int32_t number : numbers)
+            out.value(number);
+        });
+    });
+  }
   out.attributeObject("strides", [&] {
     for (const manifest::TensorSpec &tensor : problem.tensors())
       if (tensor.strided)

@@ -4,10 +4,13 @@
 // in the report, so that one run tells everything there is to tell.
 #include "Verify/Attention/RunForward.h"
 
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
+#include "hocket/Attention/ForwardPlan.h"
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 using namespace hocket;
@@ -25,18 +28,22 @@ double secondsSince(Clock::time_point start) {
 class Runner : verify::TensorRun {
 public:
   Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
-      : TensorRun(device, options, report, "tensor", problem.tensors()), problem(problem),
-        options(options) {}
+      : TensorRun(device, options, report, "tensor", tensorsOf(problem)), problem(problem),
+        options(options), numbers(problem) {}
   Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
+  static std::vector<manifest::TensorSpec> tensorsOf(const ForwardProblem &problem);
+  Status checkKnown() const;
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
+  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override;
   Status makeRules();
   void verify();
 
   const ForwardProblem &problem;
   const ForwardOptions &options;
+  const RowNumbers numbers;
 
   ForwardInputs inputs;
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
@@ -45,11 +52,37 @@ private:
 };
 } // namespace
 
+/// With lengths of their own, sequences have parts of LSE's rows: these are numbers, one by one.
+std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
+  std::vector<manifest::TensorSpec> specs = problem.tensors();
+  if (problem.lists.any())
+    for (manifest::TensorSpec &spec : specs)
+      if (spec.name == "lse")
+        spec.rowElements = 1;
+  return specs;
+}
+
+std::vector<uint64_t> Runner::rowOffsets(const manifest::TensorSpec &spec) const {
+  constexpr std::string_view ofSequences[] = {"q", "k", "v", "o", "lse"};
+  bool isOfSequences = std::find(std::begin(ofSequences), std::end(ofSequences), spec.name) !=
+                       std::end(ofSequences);
+  return problem.lists.any() && isOfSequences ? numbers.offsets(spec) : spec.rowOffsets();
+}
+
+/// What is run here is also judged, and so must be known.
+Status Runner::checkKnown() const {
+  for (const SequenceList &list : sequenceLists())
+    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
+      return invalidInput("the content of '" + std::string(list.tensor) +
+                          "' is not known, and so not what would be right; say it in 'known'");
+  return Status::success();
+}
+
 verify::Contents Runner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  room.o.resize(static_cast<size_t>(problem.tensor("o").elements()));
+  room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
-    room.lse.resize(static_cast<size_t>(problem.tensor("lse").elements()));
+    room.lse.resize(static_cast<size_t>(numbers.queries()));
   return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
 }
 
@@ -119,10 +152,17 @@ void Runner::verify() {
 
 /// The host holds the inputs, the outputs and copies of one tensor at a time while it fills memory:
 /// a problem that cannot fit is refused before anything is allocated.
-static Status checkHostMemory(const ForwardProblem &problem) {
+static Status checkHostMemory(const ForwardProblem &problem, const RowNumbers &numbers) {
+  auto elementsOf = [&](const manifest::TensorSpec &tensor) {
+    if (tensor.name == "q" || tensor.name == "o")
+      return double(numbers.queries()) * double(tensor.rowElements);
+    if (tensor.name == "k" || tensor.name == "v")
+      return double(numbers.keys()) * double(tensor.rowElements);
+    return tensor.name == "lse" ? double(numbers.queries()) : double(tensor.elements());
+  };
   double elements = 0;
   for (const manifest::TensorSpec &tensor : problem.tensors())
-    elements += tensor.wanted ? static_cast<double>(tensor.elements()) : 0;
+    elements += tensor.wanted ? elementsOf(tensor) : 0;
   constexpr double bytesPerElement = 6, gib = double(1 << 30);
   double needed = elements * bytesPerElement;
   double available = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -137,13 +177,17 @@ static Status checkHostMemory(const ForwardProblem &problem) {
 Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
-  if (Status status = checkHostMemory(problem); !status.ok())
+  if (Status status = checkKnown(); !status.ok())
+    return status.error();
+  if (Status status = checkHostMemory(problem, numbers); !status.ok())
     return status.error();
   for (const PlannedLaunch &launch : launches)
     if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
                              launch.compiled->manifest, problemVariables(problem));
         !status.ok())
       return status.error();
+  if (Status status = attention::checkInputs(launches, problem); !status.ok())
+    return status.error();
   if (Status status = prepare(); !status.ok())
     return status.error();
   if (Status status = launchAndCompare(options.verifyInspected); !status.ok())

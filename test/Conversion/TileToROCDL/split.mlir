@@ -69,3 +69,17 @@ tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.vie
   tile.combine %partial, %partial_lse splits(%splits) into %o and %lse[%batch, %row, %head] rows(4)
       : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>, !tile.view<?x?x?xf32>
 }
+
+// -----
+
+// Along the last dimension elements follow one another.
+// CHECK-LABEL: llvm.func @slice_elements
+// CHECK-SAME: %[[POINTER:[^:]*]]: !llvm.ptr<1>
+// CHECK: %[[WIDE:.*]] = arith.extsi %{{.*}} : i32 to i64
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[WIDE]], %c4_i64 : i64
+// CHECK: llvm.getelementptr %[[POINTER]][%[[OFFSET]]]
+tile.kernel @slice_elements(%lse: !tile.view<?x?x?xf32>, %first: i32) target("gfx950") waves(1) {
+  %some = tile.slice_rows %lse from %first size %first along(2) : !tile.view<?x?x?xf32>
+  %x = tile.fill 0.0 : !tile.rows<32xf32>
+  tile.store_rows %x, %some[%first, %first, %first] : !tile.rows<32xf32>, !tile.view<?x?x?xf32>
+}

@@ -336,3 +336,18 @@ tile.kernel @combine_rows(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32
   // expected-error @below {{rows(8), a wave folds 4 rows of 64 elements at a time}}
   tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(8) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
 }
+
+// -----
+
+tile.kernel @computed(%q: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
+  %n = tile.dim %q, 1 : !tile.view<?x?x?x128xbf16>
+  // expected-error @below {{counts the rows of something that is computed; the launcher sizes the grid, so of(...) takes an argument of the kernel}}
+  %batch, %head, %row = tile.block_id %q rows(256) of(%n) : !tile.view<?x?x?x128xbf16>
+}
+
+// -----
+
+tile.kernel @along(%k: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(8) {
+  // expected-error @below {{along(2) of a view of rank 2, expected 0 to 1}}
+  %0 = tile.slice_rows %k from %n size %n along(2) : !tile.view<?x?xf32>
+}

@@ -58,6 +58,11 @@ TEST(BackwardProblem, Refused) {
   EXPECT_EQ(validate(problem).error().message,
             "the backward of a sink is not there yet; leave the sink out");
   problem = example();
+  problem.forward.lists.usedKv = true;
+  EXPECT_EQ(validate(problem).error().message,
+            "the backward of packed sequences, or of lengths of their own, is not there yet; compute each sequence for "
+            "itself");
+  problem = example();
   problem.forward.blocks = {128, 128};
   EXPECT_EQ(validate(problem).error().message,
             "the backward of block lists is not there yet; say the mask as a modification");

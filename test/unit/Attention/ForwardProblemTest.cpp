@@ -130,3 +130,50 @@ TEST(ForwardProblem, GivesVariablesToManifests) {
   EXPECT_EQ(with.at("q").asInteger(), 0);
   EXPECT_EQ(with.at("workspace").asInteger(), 0);
 }
+
+TEST(ForwardProblem, RefusesListsByName) {
+  auto withQ = [](std::vector<int32_t> starts) {
+    return errorWith([&](ForwardProblem &p) {
+      p.lists.packedQ = true;
+      p.totalQ = 150;
+      p.known.lists["cu_seqlens_q"] = starts;
+    });
+  };
+  EXPECT_EQ(withQ({0, 50, 150}), "valid");
+  EXPECT_EQ(withQ({0, 50}), "'cu_seqlens_q' has 2 numbers, expected 3: the batch and one more");
+  EXPECT_EQ(withQ({0, 90, 50}),
+            "'cu_seqlens_q' has 50 at 2, behind 90: the first rows of sequences cannot descend");
+  EXPECT_EQ(withQ({0, 50, 151}), "'cu_seqlens_q' has 151 at 2, the tensor has 150 rows (total-q)");
+  EXPECT_EQ(withQ({-1, 50, 150}), "'cu_seqlens_q' has -1 at 0, a number from 0 on is needed");
+  EXPECT_EQ(withQ({0, 120, 150}),
+            "'cu_seqlens_q' gives sequence 0 120 rows, sequences have at most 100 (seq-q)");
+  auto withLengths = [](std::vector<int32_t> used) {
+    return errorWith([&](ForwardProblem &p) {
+      p.lists.usedKv = true;
+      p.known.lists["seqused_k"] = used;
+    });
+  };
+  EXPECT_EQ(withLengths({300, 0}), "valid");
+  EXPECT_EQ(withLengths({300}), "'seqused_k' has 1 numbers, expected 2: the batch");
+  EXPECT_EQ(withLengths({0, 301}), "'seqused_k' has 301 at 1, sequences have at most 300 rows (seq-kv)");
+  EXPECT_EQ(errorWith([](auto &p) { p.known.lists["seqused_q"] = {1, 1}; }),
+            "'seqused_q' is known, but the problem has no such list; set it in 'lists'");
+  EXPECT_EQ(errorWith([](auto &p) { p.known.lists["lengths"] = {1}; }),
+            "there is no list 'lengths'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k");
+  EXPECT_EQ(errorWith([](auto &p) { p.totalKv = 0; }), "total-kv is 0, it must be at least 1");
+}
+
+TEST(ForwardProblem, HasTensorsOfPackedSequences) {
+  ForwardProblem problem = makeProblem();
+  problem.wantLse = true;
+  problem.lists = {true, true, false, true};
+  problem.totalQ = 150, problem.totalKv = 333;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(problem.tensor("q").spanBytes(), 2u * 150 * 8 * 128);
+  EXPECT_EQ(stridesOf(problem.tensor("k")), (TensorStrides{0, 2 * 128, 128}));
+  EXPECT_EQ(problem.tensor("lse").spanBytes(), 4u * 8 * 150);
+  EXPECT_EQ(problem.tensor("cu_seqlens_k").spanBytes(), 4u * 3);
+  EXPECT_EQ(problem.tensor("seqused_k").spanBytes(), 4u * 2);
+  EXPECT_EQ(problem.kernelSuffix(), "d128_bf16_none_packed_queries_packed_keys_key_lengths");
+  EXPECT_EQ(problem.describe(), "bf16 B2 H8/2 Sq100 Skv300 D128 bshd packed-q packed-kv used-kv Tq150 Tkv333 lse");
+}

@@ -1,7 +1,10 @@
 // Random combinations of modifications, masks, shapes, schedules and chips: what a kernel computes must be what the
 // interpreter of the regions says, and checked execution must find nothing.
 //
-// HOCKET_RANDOM_MODIFICATIONS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+// The same with packed sequences and with lengths of their own: some empty, some with rows that they do not use,
+// which hold NaN and must stay as they are.
+//
+// HOCKET_RANDOM_MODIFICATIONS=N and HOCKET_RANDOM_SEQUENCES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Problems.h"
 #include "Reference/ScoreInterpreter.h"
 #include "hocket/Pipelines/Modifications.h"
@@ -10,6 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <random>
 
@@ -17,7 +21,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 namespace {
-constexpr uint64_t kDefaultCount = 24, kDefaultSeed = 20261122;
+constexpr uint64_t kDefaultCount = 24, kDefaultSequences = 8, kDefaultSeed = 20261122;
 
 class Draw {
 public:
@@ -135,10 +139,40 @@ void addMasks(ForwardProblem &problem, Draw &draw) {
   }
 }
 
-ForwardProblem drawProblem(Draw &draw) {
+/// How many rows each sequence has, 0 to `most`, and what it uses of them.
+struct DrawnRows {
+  std::vector<int32_t> starts = {0}, used;
+  DrawnRows(Draw &draw, int64_t batch, int64_t most, bool isPadded) {
+    for (int64_t i = 0; i != batch; ++i) {
+      int64_t length = draw.oneIn(4) ? 0 : draw.oneIn(3) ? most : draw.between(0, most);
+      used.push_back(static_cast<int32_t>(length));
+      int64_t room = isPadded ? length + draw.between(0, most - length) : length;
+      starts.push_back(static_cast<int32_t>(starts.back() + room));
+    }
+  }
+};
+
+/// Of the longest sequences that there may be, `problem.seqQ` and `seqKv`, some of all lengths.
+void addSequences(ForwardProblem &problem, Draw &draw) {
+  problem.lists = {draw.oneIn(4) == 0, draw.oneIn(4) == 0, draw.oneIn(3), draw.oneIn(3)};
+  problem.lists.usedKv |= !problem.lists.any();
+  DrawnRows q(draw, problem.batch, problem.seqQ, problem.lists.usedQ);
+  DrawnRows kv(draw, problem.batch, problem.seqKv, problem.lists.usedKv);
+  problem.totalQ = std::max(1, q.starts.back()), problem.totalKv = std::max(1, kv.starts.back());
+  if (problem.lists.packedQ)
+    problem.known.lists["cu_seqlens_q"] = q.starts;
+  if (problem.lists.packedKv)
+    problem.known.lists["cu_seqlens_k"] = kv.starts;
+  if (problem.lists.usedQ)
+    problem.known.lists["seqused_q"] = q.used;
+  if (problem.lists.usedKv)
+    problem.known.lists["seqused_k"] = kv.used;
+}
+
+ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
   ForwardProblem problem;
   problem.dtype = draw.of({DataType::BF16, DataType::FP16});
-  problem.batch = draw.between(1, 2);
+  problem.batch = draw.between(1, ownLengths ? 5 : 2);
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.between(1, 2);
   problem.headDim = problem.headDimV = draw.of<int64_t>({128, 128, 64, 72, 256});
@@ -153,7 +187,7 @@ ForwardProblem drawProblem(Draw &draw) {
                         .seed = draw.between(-1000, int64_t(1) << 40),
                         .offset = draw.between(0, int64_t(1) << 34),
                         .inMemory = draw.oneIn(2)};
-  if (!problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
+  if (!ownLengths && !problem.dropout && draw.oneIn(4)) { // with both there are not enough scalar registers for all else
     problem.blocks = {draw.of<int64_t>({256, 512}), draw.of<int64_t>({64, 128, 192})};
     problem.fullBlocks = draw.oneIn(2);
     if (draw.oneIn(2)) {
@@ -167,13 +201,17 @@ ForwardProblem drawProblem(Draw &draw) {
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
   if (!problem.sink && draw.oneIn(6))
     problem.tuning.numSplits = draw.between(2, 4);
+  if (ownLengths) {
+    problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
+    addSequences(problem, draw);
+  }
   return problem;
 }
 
 /// What is drawn runs as the registry would have it, or with a schedule that is drawn as well. Whether there is a kernel.
-bool runOne(uint64_t seed) {
+bool runOne(uint64_t seed, bool ownLengths) {
   Draw draw(seed);
-  ForwardProblem problem = drawProblem(draw);
+  ForwardProblem problem = drawProblem(draw, ownLengths);
   addScores(problem, draw);
   addMasks(problem, draw);
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
@@ -229,6 +267,16 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   RecordProperty("seed", std::to_string(first));
   uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    refused += runOne(first + i) ? 0 : 1;
+    refused += runOne(first + i, /*ownLengths=*/false) ? 0 : 1;
+  EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
+}
+
+TEST(Sequences, RandomLengthsAreWhatTheInterpreterSays) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_SEQUENCES", kDefaultSequences);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  uint64_t refused = 0;
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
+    refused += runOne(first + i, /*ownLengths=*/true) ? 0 : 1;
   EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }

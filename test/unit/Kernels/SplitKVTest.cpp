@@ -48,6 +48,13 @@ static ForwardProblem inSlices(ForwardProblem problem, int64_t splits, int64_t d
   return problem;
 }
 
+/// Keys of which each sequence uses so many.
+static ForwardProblem ofLengths(ForwardProblem problem, std::vector<int32_t> used) {
+  problem.lists.usedKv = true;
+  problem.known.lists["seqused_k"] = std::move(used);
+  return problem;
+}
+
 namespace {
 class SplitKV : public testing::TestWithParam<Case> {};
 } // namespace
@@ -76,6 +83,7 @@ static std::vector<Case> cases() {
   constexpr bool none = false, causal = true;
   // Few kernels serve many cases: compiling is most of the time.
   return {
+      {"own_lengths", ofLengths(inSlices(makeProblem(bf16, causal, 3, 4, 2, 100, 300), 3, 64), {300, 0, 70})},
       {"two", inSlices(makeProblem(bf16, none, 1, 2, 1, 200, 500), 2, 64)},
       {"three_causal", inSlices(makeProblem(fp16, causal, 2, 4, 2, 100, 300), 3, 64)},
       {"seven_of_128", inSlices(makeProblem(bf16, causal, 1, 2, 2, 150, 600), 7, 128)},

@@ -1,0 +1,63 @@
+// Where the rows of a workgroup's sequence lie, for expansions: geometry is this file's and
+// WorkPartition's business, and nothing else of an expansion knows it.
+//
+// Dense tensors have a sequence for each index of the batch. Packed ones have the sequences one behind
+// the other, and a list in device memory says where each begins; lengths of their own are a list, too.
+// Views of the whole become views of the sequence at the kernel's entry: another pointer, another extent.
+// Whatever counts rows or keys from there on (bounds, masks, LSE) asks the views.
+#pragma once
+
+#include "ExpansionBuilder.h"
+#include "KernelFrame.h"
+
+#include "Attn/IR/Attn.h"
+
+namespace hocket {
+
+class SequenceViews {
+public:
+  explicit SequenceViews(attn::ForwardOp op)
+      : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()) {}
+
+  /// Whether lengths differ from sequence to sequence, so that they are known in the kernel only.
+  bool hasOwnLengths() const {
+    return packedQueries || packedKeys || queryLengths || keyLengths;
+  }
+
+  /// Q, K, V and O with where they lie in the problem; `name` is one of these.
+  Tensor tensor(llvm::StringRef name) const;
+  Tensor lse() const;
+  /// The lists, and what the grid needs.
+  void addArguments(KernelFrame &frame) const;
+  /// Strides that accesses of 16 bytes ask for.
+  void requireWideStrides(KernelFrame &frame) const;
+
+  /// How many rows the grid counts for a sequence; null: those of Q.
+  mlir::Value rowCount(const KernelFrame &frame) const {
+    return packedQueries ? frame.argument("seq_q") : mlir::Value();
+  }
+  /// Reads where sequence `batch` lies. The views of the frame's tensors are of it from here on.
+  void enter(ExpansionBuilder &builder, const KernelFrame &frame, mlir::Value batch);
+  mlir::Value ofQueries(ExpansionBuilder &builder, mlir::Value view,
+                        std::optional<int64_t> along = std::nullopt) const {
+    return queries.of(builder, view, along);
+  }
+  mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view) const {
+    return keys.of(builder, view, std::nullopt);
+  }
+
+private:
+  /// Rows of a tensor; those of all of it where `size` is null.
+  struct Rows {
+    mlir::Value first, size;
+    mlir::Value of(ExpansionBuilder &builder, mlir::Value view, std::optional<int64_t> along) const;
+  };
+  static Rows read(ExpansionBuilder &builder, mlir::Value starts, mlir::Value lengths,
+                   mlir::Value batch, mlir::Value most);
+
+  bool packedQueries, packedKeys, queryLengths, keyLengths;
+  Rows queries, keys;
+};
+
+} // namespace hocket

@@ -1,0 +1,57 @@
+// Rows of sequences, numbered.
+#include "Verify/Attention/RowNumbers.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+RowNumbers::RowNumbers(const ForwardProblem &problem)
+    : lists(problem.lists), common(problem.lengths()), batch(problem.batch), heads(problem.heads),
+      kvHeads(problem.kvHeads), firstQueries{0}, firstKeys{0} {
+  if (isDense())
+    return;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    Lengths own = problem.lengthsOf(sequence);
+    lengths.push_back(own);
+    firstRows.push_back(problem.firstRowsOf(sequence));
+    firstQueries.push_back(firstQueries.back() + heads * own.q);
+    firstKeys.push_back(firstKeys.back() + kvHeads * own.kv);
+  }
+}
+
+RowNumbers::Place RowNumbers::query(int64_t row) const {
+  if (isDense()) {
+    int64_t group = row / common.q;
+    return {group / heads, group % heads, row % common.q};
+  }
+  // The last sequence that begins at or before it: those without rows begin where the next one does.
+  auto behind = std::upper_bound(firstQueries.begin(), firstQueries.end(), row);
+  int64_t sequence = behind - firstQueries.begin() - 1;
+  int64_t within = row - firstQueries[sequence];
+  return {sequence, within / lengths[sequence].q, within % lengths[sequence].q};
+}
+
+std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) const {
+  bool ofKeys = tensor.name == "k" || tensor.name == "v", isLse = tensor.name == "lse";
+  bool isPacked = ofKeys ? lists.packedKv : lists.packedQ;
+  auto strideOf = [&](std::string_view dimension) -> int64_t {
+    for (const manifest::TensorDimension &known : tensor.dimensions)
+      if (known.name == dimension)
+        return known.stride;
+    return isLse && dimension == "sequence" ? 1 : 0;
+  };
+  int64_t ofBatch = strideOf("batch"), head = strideOf("head"), row = strideOf("sequence");
+  std::vector<uint64_t> result;
+  result.reserve(static_cast<size_t>(ofKeys ? keys() : queries()));
+  for (int64_t sequence = 0; sequence != sequences(); ++sequence) {
+    int64_t first = ofKeys ? firstRows[sequence].kv : firstRows[sequence].q;
+    int64_t count = ofKeys ? of(sequence).kv : of(sequence).q;
+    int64_t begin = isPacked ? first * row : sequence * ofBatch;
+    for (int64_t h = 0; h != (ofKeys ? kvHeads : heads); ++h)
+      for (int64_t position = 0; position != count; ++position)
+        result.push_back(static_cast<uint64_t>(begin + h * head + position * row) *
+                         bytesOf(tensor.type));
+  }
+  return result;
+}

@@ -1,0 +1,194 @@
+// Kernels whose waves have the heads of a group for rows: few queries of many heads, as in decoding.
+//
+// Random problems with groups of any size, packed sequences and lengths of their own, slices and both chips, against
+// the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N draws more than
+// the suite does, HOCKET_TEST_SEED=N others.
+#include "Problems.h"
+
+#include "Reference/ScoreInterpreter.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr uint64_t kDefaultCount = 4, kDefaultSeed = 20261122;
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
+
+private:
+  std::mt19937_64 random;
+};
+
+uint64_t fromEnvironment(const char *name, uint64_t fallback) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+} // namespace
+
+/// What heads differ in (ALiBi, a bias, a sink), what queries do (a window), and what neither does.
+static void addModifications(ForwardProblem &problem, Draw &draw) {
+  auto add = [&](const char *name) { problem.modifications.push_back(*shippedModification(name)); };
+  problem.sink = draw.oneIn(4);
+  if (draw.oneIn(4)) {
+    problem.numbers["soft_cap"] = 7;
+    add("soft_cap");
+  }
+  if (draw.oneIn(4))
+    add("alibi");
+  if (draw.oneIn(4)) {
+    add(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    problem.capturedExtents["bias"] = {1, draw.oneIn(2) ? 1 : problem.heads,
+                                       draw.oneIn(2) ? 1 : problem.seqQ, problem.seqKv};
+  }
+  if (draw.oneIn(3)) {
+    problem.numbers["window_left"] = static_cast<double>(draw.between(0, 200));
+    problem.numbers["window_right"] = static_cast<double>(draw.between(-1, 30));
+    add("window");
+  }
+}
+
+static ForwardProblem drawProblem(Draw &draw) {
+  constexpr int64_t groups[] = {1, 2, 3, 5, 7, 8, 16, 31, 32, 33, 40, 64, 71};
+  ForwardProblem problem;
+  problem.dtype = draw.oneIn(2) ? DataType::BF16 : DataType::FP16;
+  problem.batch = draw.between(1, 3);
+  problem.kvHeads = draw.between(1, 3);
+  problem.heads = problem.kvHeads * groups[draw.between(0, 12)];
+  constexpr int64_t dims[] = {128, 128, 64, 72};
+  problem.headDim = problem.headDimV = dims[draw.between(0, 3)];
+  if (draw.oneIn(5))
+    problem.headDim = 192, problem.headDimV = 128;
+  problem.seqQ = draw.oneIn(2) ? 1 : draw.between(1, 17);
+  problem.seqKv = draw.between(1, 500);
+  problem.visibility = draw.oneIn(2) ? Visibility::causal() : Visibility();
+  problem.wantLse = draw.oneIn(2);
+  problem.layout = draw.oneIn(3) ? Layout::BHSD : Layout::BSHD;
+  addModifications(problem, draw);
+  if (draw.oneIn(2))
+    return problem;
+  problem.lists.usedKv = true;
+  for (int64_t i = 0; i != problem.batch; ++i)
+    problem.known.lists["seqused_k"].push_back(
+        static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(0, problem.seqKv)));
+  if (draw.oneIn(2))
+    return problem;
+  problem.lists.packedQ = true;
+  std::vector<int32_t> &starts = problem.known.lists["cu_seqlens_q"];
+  starts = {0};
+  for (int64_t i = 0; i != problem.batch; ++i)
+    starts.push_back(starts.back() + static_cast<int32_t>(draw.between(0, problem.seqQ)));
+  problem.totalQ = std::max(1, starts.back());
+  return problem;
+}
+
+static CompileOptions optionsFor(const std::string &target) {
+  CompileOptions options;
+  options.target = target;
+  options.schedule = target == "gfx950" ? "double_buffer" : "register_pipeline";
+  options.waves = 4;
+  options.kvTile = target == "gfx950" ? 64 : 32;
+  return options;
+}
+
+/// Both kernels: rows that are queries, and rows that are heads. Of the schedule, or where registers forbid that, with
+/// small tiles.
+static std::vector<ForwardKernel> compileBoth(const ForwardProblem &problem, CompileOptions options) {
+  for (int attempt = 0; attempt != 2; ++attempt) {
+    std::vector<ForwardKernel> kernels;
+    for (bool groupRows : {false, true}) {
+      options.groupRows = groupRows;
+      if (Result<ForwardKernel> kernel = compileForward(problem, options); kernel.ok())
+        kernels.push_back(*std::move(kernel));
+    }
+    if (kernels.size() == 2)
+      return kernels;
+    options.schedule = "sequential";
+    options.kvTile = 32;
+  }
+  return {};
+}
+
+/// What `kernel` computes, which must be right under checked execution.
+static ForwardOutputs outputsOf(const ForwardProblem &problem, const ForwardKernel &kernel,
+                                const std::string &target, uint64_t seed) {
+  ForwardOutputs outputs;
+  ForwardOptions run;
+  run.check = true;
+  run.interleavings = 2;
+  run.seed = seed;
+  run.scoreRules = reference::interpretModifications;
+  run.save = [&](const ForwardInputs &, const ForwardOutputs &found) {
+    outputs = found;
+    return Status::success();
+  };
+  auto device = sim::createDevice(nullptr, target);
+  Result<ForwardReport> report =
+      runForward(*device, std::as_bytes(std::span(kernel.codeObject)), kernel.manifest, problem, run);
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  if (report.ok())
+    EXPECT_TRUE(report->passed()) << toText(*report);
+  return outputs;
+}
+
+static void runOne(uint64_t seed) {
+  Draw draw(seed);
+  ForwardProblem problem = drawProblem(draw);
+  std::string target = draw.oneIn(3) ? "gfx942" : "gfx950";
+  SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe() + " on " + target);
+  ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  std::vector<ForwardKernel> kernels = compileBoth(problem, optionsFor(target));
+  ASSERT_EQ(kernels.size(), 2u) << "neither compiles";
+  ForwardOutputs apart = outputsOf(problem, kernels[0], target, seed);
+  ForwardOutputs grouped = outputsOf(problem, kernels[1], target, seed);
+  // Which rows a wave has changes nothing of what any of them computes.
+  EXPECT_EQ(apart.o, grouped.o);
+  ASSERT_EQ(apart.lse.size(), grouped.lse.size());
+  EXPECT_EQ(0, std::memcmp(apart.lse.data(), grouped.lse.data(), apart.lse.size() * sizeof(float)));
+}
+
+TEST(GroupRows, RandomProblemsGiveTheBitsOfTheOtherOrder) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_GROUPS", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
+    runOne(first + i);
+}
+
+/// Slices of rows that are heads, and what combines them.
+TEST(GroupRows, SlicesAreCombined) {
+  ForwardProblem problem = test::makeProblem(DataType::BF16, true, 2, 40, 1, 3, 700);
+  problem.headDim = problem.headDimV = 64;
+  problem.tuning.numSplits = 4;
+  problem.lists.usedKv = true;
+  problem.known.lists["seqused_k"] = {700, 130};
+  CompileOptions options = optionsFor("gfx950");
+  options.groupRows = true;
+  Result<ForwardKernel> slices = compileForward(problem, options);
+  ASSERT_TRUE(slices.ok()) << slices.error().message;
+  Result<CompiledKernel> combine = compileKernel(describeCombine(problem), "<combine>", CompileOptions());
+  ASSERT_TRUE(combine.ok()) << combine.error().message;
+  const std::vector<PlannedLaunch> launches = {{"slices", std::make_shared<CompiledKernel>(*slices)},
+                                               {"combine", std::make_shared<CompiledKernel>(*combine)}};
+  ForwardOptions run;
+  run.check = true;
+  run.interleavings = 2;
+  auto device = sim::createDevice();
+  Result<ForwardReport> report = runForward(*device, launches, problem, run);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->passed()) << toText(*report);
+}
