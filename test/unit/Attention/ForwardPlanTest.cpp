@@ -219,7 +219,7 @@ class Bundles : public Plans {
 protected:
   void SetUp() override {
     ASSERT_FALSE(llvm::sys::fs::createUniqueDirectory("hocket-bundle", directory));
-    entry = &KernelRegistry::shipped()->kernels().front();
+    entry = *KernelRegistry::shipped()->select(problem, "gfx950");
     name = entry->variantName(variant);
     auto kernel = source->get(*entry, variant, "gfx950");
     Result<BundleEntry> written = writeBundleKernel(path(), name, **kernel);
