@@ -197,6 +197,10 @@ void TimelineReader::read(const ClusterTrace &trace) {
       access(event);
   }
   timeline.epochs = std::max(epoch[0], timeline.groups == 2 ? epoch[1] : 0);
+  // Behind the last barrier there may be more.
+  for (const TimelineCluster &cluster : timeline.clusters)
+    for (int64_t group = 0; group != timeline.groups; ++group)
+      timeline.epochs = std::max(timeline.epochs, cluster.epoch[group] + 1);
 }
 
 /// Whether the steady loop ran: `scf.while`, or where there is none, `scf.for`, twice.
