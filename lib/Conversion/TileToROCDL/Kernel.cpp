@@ -108,10 +108,23 @@ static bool isOnlyStoredTo(BlockArgument argument) {
   });
 }
 
-/// Makes everything else come in one round of scalar loads: LLVM would place some of them behind
+/// Scalar registers of arguments that may be asked for at once. Q, K and V of a plain attention are 34; what
+/// modifications, lists and lengths add would leave the loop too few of its 102.
+static constexpr int64_t kMostWordsAtOnce = 48;
+
+static int64_t wordsOf(Value argument) {
+  return isa<LLVM::LLVMPointerType>(argument.getType())
+             ? 2
+             : llvm::divideCeil(argument.getType().getIntOrFloatBitWidth(), 32u);
+}
+
+/// Makes everything else come in one round of scalar loads, if it is not too much: LLVM would place some of them behind
 /// waits for others, and behind barriers. An empty statement that reads them all.
 static void loadAtOnce(Emitter &emit, ArrayRef<Value> arguments) {
-  if (arguments.empty())
+  int64_t words = 0;
+  for (Value argument : arguments)
+    words += wordsOf(argument);
+  if (words == 0 || words > kMostWordsAtOnce)
     return;
   std::string constraints;
   for (size_t i = 0; i != arguments.size(); ++i)
