@@ -1,0 +1,210 @@
+// The search: batches of candidates, drawn or changed from the best so far, compiled and timed side by side.
+#include "hocket/Tune/Tune.h"
+
+#include "Tune/Candidate.h"
+#include "Verify/Parallel.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <chrono>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::tune;
+
+namespace {
+/// Candidates between two looks at what was found. Fixed, so that the number of threads changes nothing.
+constexpr size_t kBatch = 8;
+/// The best so many have offspring.
+constexpr int kParents = 12;
+/// How often a proposal may turn out known or impossible before the space counts as exhausted.
+constexpr unsigned kMaxAttempts = 20000;
+
+class Search {
+public:
+  Search(std::string_view text, std::string_view name, const Cost &cost, const Options &options)
+      : text(text), name(name), cost(cost), options(options), choices(options.seed),
+        begin(std::chrono::steady_clock::now()) {
+    for (const Trial &trial : options.known)
+      known.emplace(trial.schedule, trial);
+  }
+  Result<Found> run();
+
+private:
+  Result<Algorithm> algorithmOf() const;
+  std::optional<Candidate> propose();
+  std::vector<Candidate> proposeBatch();
+  Trial tryOut(const std::string &schedule) const;
+  Status runBatch(const std::vector<Candidate> &batch);
+  Status record(const Candidate &candidate, Trial trial, bool isNew);
+  bool timeIsUp() const;
+
+  std::string_view text, name;
+  const Cost &cost;
+  const Options &options;
+  Choices choices;
+  std::chrono::steady_clock::time_point begin;
+  StepGraph graph;
+  std::map<std::string, Trial> known; ///< by schedule: of earlier runs
+  std::set<std::string> seen;
+  std::vector<Candidate> candidates; ///< of each trial
+  Found found;
+};
+} // namespace
+
+std::string_view tune::toString(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::Timed:
+    return "timed";
+  case Outcome::Illegal:
+    return "illegal";
+  case Outcome::Spilled:
+    return "spilled";
+  case Outcome::Failed:
+    return "failed";
+  }
+  return "";
+}
+
+Result<Algorithm> Search::algorithmOf() const {
+  CompileOptions compileOptions = options.compile;
+  compileOptions.to = Stage::Tile;
+  compileOptions.onStage = nullptr;
+  compileOptions.drawSchedule = false;
+  Result<Compilation> compilation = compile(text, name, compileOptions);
+  if (!compilation.ok())
+    return compilation.error();
+  Result<Algorithm> algorithm = readAlgorithm(compilation->output, name);
+  return algorithm.ok() ? Result<Algorithm>(onlyPlaced(*algorithm)) : algorithm.error();
+}
+
+bool Search::timeIsUp() const {
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return options.seconds > 0 && spent.count() > options.seconds;
+}
+
+/// Whether the kernel was made but lacks registers: the compiler's error says so in these words.
+static Outcome refusal(const CompileFailure &failure) {
+  return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
+}
+
+Trial Search::tryOut(const std::string &schedule) const {
+  CompileOptions compileOptions = options.compile;
+  compileOptions.to = Stage::HSACO;
+  compileOptions.onStage = nullptr;
+  compileOptions.drawSchedule = compileOptions.debugInfo = false;
+  compileOptions.schedule = "candidate";
+  compileOptions.scheduleText = schedule;
+  Trial trial{schedule};
+  CompileFailure failure;
+  Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
+  if (!compilation.ok()) {
+    trial.outcome = refusal(failure);
+    trial.message = compilation.error().message;
+    return trial;
+  }
+  attention::CompiledKernel kernel;
+  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
+  if (!manifest.ok()) {
+    trial.outcome = Outcome::Failed;
+    trial.message = compilation->manifest.empty() ? compilation->noManifest : manifest.error().message;
+    return trial;
+  }
+  kernel.codeObject = std::move(compilation->output);
+  kernel.manifest = *std::move(manifest);
+  Result<double> microseconds = cost(kernel);
+  trial.outcome = microseconds.ok() ? Outcome::Timed : Outcome::Failed;
+  if (microseconds.ok())
+    trial.microseconds = *microseconds;
+  else
+    trial.message = microseconds.error().message;
+  return trial;
+}
+
+/// A fourth is drawn anew; the others change one of the best, which the better are more often.
+std::optional<Candidate> Search::propose() {
+  bool isNew = found.ranking.empty() || choices.chance(1, 4);
+  if (isNew) {
+    Candidate candidate = Candidate::draw(graph, options.waves, choices);
+    return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+  }
+  int parents = std::min<int>(kParents, static_cast<int>(found.ranking.size()));
+  int parent = std::min(choices.below(parents), choices.below(parents));
+  Candidate candidate = candidates[found.ranking[parent]];
+  for (int changes = 1 + choices.few(3); changes > 0; --changes)
+    candidate.change(options.waves, choices);
+  return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+}
+
+std::vector<Candidate> Search::proposeBatch() {
+  std::vector<Candidate> batch;
+  size_t wanted = std::min<size_t>(kBatch, options.candidates - found.trials.size());
+  for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
+    if (std::optional<Candidate> candidate = propose())
+      if (seen.insert(toText(candidate->table(graph), graph, "tuned")).second)
+        batch.push_back(*std::move(candidate));
+  return batch;
+}
+
+Status Search::record(const Candidate &candidate, Trial trial, bool isNew) {
+  size_t number = found.trials.size();
+  candidates.push_back(candidate);
+  found.trials.push_back(std::move(trial));
+  const Trial &made = found.trials.back();
+  if (made.outcome == Outcome::Timed)
+    found.ranking.insert(
+        llvm::upper_bound(found.ranking, number,
+                          [&](size_t a, size_t b) {
+                            return found.trials[a].microseconds < found.trials[b].microseconds;
+                          }),
+        number);
+  if (!isNew || !options.onTrial)
+    return Status::success();
+  return options.onTrial(made, number, found.ranking.empty() ? made : found.trials[found.ranking.front()]);
+}
+
+Status Search::runBatch(const std::vector<Candidate> &batch) {
+  std::vector<Trial> trials(batch.size());
+  std::vector<char> isNew(batch.size());
+  verify::parallelFor(static_cast<int64_t>(batch.size()), options.threads, [&](int64_t index) {
+    std::string schedule = toText(batch[index].table(graph), graph, "tuned");
+    auto earlier = known.find(schedule);
+    isNew[index] = earlier == known.end();
+    trials[index] = isNew[index] ? tryOut(schedule) : earlier->second;
+  });
+  for (size_t index = 0; index != batch.size(); ++index)
+    if (Status status = record(batch[index], std::move(trials[index]), isNew[index]); !status.ok())
+      return status;
+  return Status::success();
+}
+
+Result<Found> Search::run() {
+  Result<Algorithm> algorithm = algorithmOf();
+  if (!algorithm.ok())
+    return algorithm.error();
+  graph = std::move(algorithm->graph);
+  Candidate first = Candidate::fromTable(algorithm->start, graph);
+  seen.insert(toText(first.table(graph), graph, "tuned"));
+  if (Status status = runBatch({first}); !status.ok())
+    return status.error();
+  found.start = found.trials.front();
+  if (found.start.outcome != Outcome::Timed)
+    return invalidInput("the schedule to start from cannot be timed: " + found.start.message);
+  while (found.trials.size() < options.candidates && !timeIsUp()) {
+    std::vector<Candidate> batch = proposeBatch();
+    if (batch.empty())
+      break;
+    if (Status status = runBatch(batch); !status.ok())
+      return status.error();
+  }
+  return std::move(found);
+}
+
+Result<Found> tune::tuneSchedule(std::string_view text, std::string_view name, const Cost &cost,
+                                 const Options &options) {
+  if (options.candidates == 0)
+    return invalidInput("a search needs at least one candidate");
+  return Search(text, name, cost, options).run();
+}
