@@ -68,6 +68,7 @@ Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &wa
       ++at;
     result.position[step] = at;
   }
+  result.readLate(graph, choices);
   // What is fetched may be fetched long before it is read.
   for (size_t step = 0; step != count; ++step)
     if (graph.steps[step].fetches)
@@ -79,15 +80,42 @@ Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &wa
   return result;
 }
 
+/// Whether `step` only brings nearer what others fetched: it needs nothing but what lies in LDS.
+static bool readsOnly(const StepGraph &graph, size_t step) {
+  bool reads = false;
+  for (const Dependence &dependence : graph.dependences)
+    if (dependence.to == step) {
+      if (!dependence.throughLds)
+        return false;
+      reads = true;
+    }
+  return reads && !graph.steps[step].multiplies;
+}
+
+/// Operands take many registers: mostly they are read right before their use, or, where two groups take turns at the
+/// matrix unit, in the cluster before.
+void Candidate::readLate(const StepGraph &graph, Choices &choices) {
+  for (size_t step = 0; step != graph.steps.size(); ++step) {
+    if (!readsOnly(graph, step) || choices.chance(1, 4))
+      continue;
+    std::optional<int> use;
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.from == step && dependence.tiles == 0)
+        use = std::min(use.value_or(position[dependence.to]), position[dependence.to]);
+    if (use)
+      position[step] = *use - (waveGroups - 1);
+  }
+}
+
 void Candidate::moveSteps(Choices &choices) {
   int count = static_cast<int>(position.size());
   size_t step = choices.below(count);
-  switch (choices.below(5)) {
+  switch (choices.below(6)) {
   case 0: // a step within its cluster
     rank[step] += choices.sign() * (1 + choices.below(count));
     break;
-  case 1: { // everything from a position on
-    int from = position[step], by = choices.sign();
+  case 1: { // everything from a position on, by clusters or a tile
+    int from = position[step], by = choices.sign() * (choices.chance(1, 3) ? clusters : 1);
     for (int &at : position)
       at += at >= from ? by : 0;
     break;

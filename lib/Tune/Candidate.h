@@ -46,9 +46,12 @@ public:
   bool repair(const StepGraph &graph);
 
   Table table(const StepGraph &graph) const;
+  /// Wave groups and clusters: candidates that differ in them are hardly variations of each other.
+  std::pair<int, int> form() const { return {waveGroups, clusters}; }
 
 private:
   int floorCluster(int at) const;
+  void readLate(const StepGraph &graph, Choices &choices);
   void moveSteps(Choices &choices);
   void changeClusters(Choices &choices);
   void changeForm(const std::vector<int64_t> &waves, Choices &choices);

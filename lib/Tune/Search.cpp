@@ -17,8 +17,8 @@ using namespace hocket::tune;
 namespace {
 /// Candidates between two looks at what was found. Fixed, so that the number of threads changes nothing.
 constexpr size_t kBatch = 8;
-/// The best so many have offspring.
-constexpr int kParents = 12;
+/// The best so many of a form have offspring.
+constexpr size_t kParents = 4;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
 
@@ -34,7 +34,8 @@ public:
 
 private:
   Result<Algorithm> algorithmOf() const;
-  std::optional<Candidate> propose();
+  std::vector<std::vector<size_t>> parents() const;
+  std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
   std::vector<Candidate> proposeBatch();
   Trial tryOut(const std::string &schedule) const;
   Status runBatch(const std::vector<Candidate> &batch);
@@ -123,16 +124,36 @@ Trial Search::tryOut(const std::string &schedule) const {
   return trial;
 }
 
-/// A fourth is drawn anew; the others change one of the best, which the better are more often.
-std::optional<Candidate> Search::propose() {
-  bool isNew = found.ranking.empty() || choices.chance(1, 4);
-  if (isNew) {
+/// The best trials of each form, those of the best form first. Different forms are good in different ways, and a search
+/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands for
+/// all.
+std::vector<std::vector<size_t>> Search::parents() const {
+  std::vector<std::vector<size_t>> groups;
+  std::map<std::pair<int, int>, size_t> groupOf;
+  std::set<std::pair<size_t, double>> times;
+  for (size_t index : found.ranking) {
+    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(), groups.size());
+    if (isNew)
+      groups.emplace_back();
+    std::vector<size_t> &group = groups[entry->second];
+    if (group.size() < kParents && times.emplace(entry->second, found.trials[index].microseconds).second)
+      group.push_back(index);
+  }
+  return groups;
+}
+
+/// A fourth is drawn anew; the others change a parent, of better forms and better ones of a form more often.
+std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
+  if (groups.empty() || choices.chance(1, 4)) {
     Candidate candidate = Candidate::draw(graph, options.waves, choices);
     return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
   }
-  int parents = std::min<int>(kParents, static_cast<int>(found.ranking.size()));
-  int parent = std::min(choices.below(parents), choices.below(parents));
-  Candidate candidate = candidates[found.ranking[parent]];
+  auto pick = [&](size_t count) {
+    int limit = static_cast<int>(count);
+    return static_cast<size_t>(std::min(choices.below(limit), choices.below(limit)));
+  };
+  const std::vector<size_t> &group = groups[pick(groups.size())];
+  Candidate candidate = candidates[group[pick(group.size())]];
   for (int changes = 1 + choices.few(3); changes > 0; --changes)
     candidate.change(options.waves, choices);
   return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
@@ -141,8 +162,9 @@ std::optional<Candidate> Search::propose() {
 std::vector<Candidate> Search::proposeBatch() {
   std::vector<Candidate> batch;
   size_t wanted = std::min<size_t>(kBatch, options.candidates - found.trials.size());
+  std::vector<std::vector<size_t>> groups = parents();
   for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
-    if (std::optional<Candidate> candidate = propose())
+    if (std::optional<Candidate> candidate = propose(groups))
       if (seen.insert(toText(candidate->table(graph), graph, "tuned")).second)
         batch.push_back(*std::move(candidate));
   return batch;
