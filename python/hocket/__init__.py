@@ -6,7 +6,7 @@ from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInp
 from .attention import flash_attn_func, flash_attn_varlen_func, flex_attention, scaled_dot_product_attention
 from .block_mask import BlockMask, create_block_mask
 from .flex import and_masks, or_masks
-from .kernel import Kernel, Schedule, compile
+from .kernel import Kernel, Schedule, compile, tune
 from .partial import merge
 
 __all__ = [
@@ -29,4 +29,5 @@ __all__ = [
     "merge",
     "or_masks",
     "scaled_dot_product_attention",
+    "tune",
 ]
