@@ -80,7 +80,7 @@ def _scale(value, name):
     return value
 
 
-def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences=None):
+def _problem(q, k, v, layout, mask, scale, num_splits, sequences=None):
     """The shapes as a problem, after checking that they fit."""
     seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
     for tensor in (k, v):
@@ -117,7 +117,6 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences=Non
         "head_dim_v": v.shape[-1],
         "mask": mask,
         "scale": scale,
-        "fast_scale": bool(fast_scale),
         "num_splits": int(num_splits),
         **(sequences or {}),
     }
@@ -186,7 +185,7 @@ class _Modifications:
 
 
 def _forward(
-    names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, fast_scale, arch, stream,
+    names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, arch, stream,
     modify=None, dropout=None, sequences=None,
 ):
     """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem.
@@ -209,7 +208,7 @@ def _forward(
         _check_rows(tensor, layout)
         _check_tensor(tensor, first.dtype, first.device, f"'{names.q}'")
     lists, known = sequences(first, stream) if sequences else ({}, None)
-    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, fast_scale, num_splits, known)
+    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, num_splits, known)
 
     problem["dropout"] = dropout
     shape = (*first.shape[:-1], views["v"].shape[-1])
@@ -361,7 +360,6 @@ def flash_attn_func(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -374,7 +372,7 @@ def flash_attn_func(
     return _forward(
         _Names("q", "k", "v"), q, k, v, layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream,
+        num_splits=num_splits, arch=arch, stream=stream,
         modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
 
@@ -435,7 +433,6 @@ def flash_attn_varlen_func(
     out=None,
     lse=None,
     dtype=None,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -446,7 +443,7 @@ def flash_attn_varlen_func(
     return _forward(
         _Names("q", "k", "v"), q, k, v, layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=0, fast_scale=fast_scale, arch=arch, stream=stream,
+        num_splits=0, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=_Sequences(
             max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
@@ -485,7 +482,6 @@ def scaled_dot_product_attention(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -511,7 +507,7 @@ def scaled_dot_product_attention(
         names, *batches, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"),
         dtype=dtype, out=None if out is None else _as_batches(out, "out"),
         lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse,
-        return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify,
+        return_lse=return_lse, num_splits=num_splits, arch=arch, stream=stream, modify=modify,
         dropout=dropout,
     )
     leading = (0,) * (4 - dimensions)
@@ -537,7 +533,6 @@ def flex_attention(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -573,6 +568,6 @@ def flex_attention(
 
     return _forward(
         _Names("query", "key", "value"), query, key, value, layout="bhsd", mask="none", scale=_scale(scale, "scale"),
-        dtype=dtype, out=out, lse=lse, return_lse=return_lse, num_splits=num_splits, fast_scale=fast_scale, arch=arch,
+        dtype=dtype, out=out, lse=lse, return_lse=return_lse, num_splits=num_splits, arch=arch,
         stream=stream, modify=modify,
     )

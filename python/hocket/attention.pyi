@@ -26,7 +26,6 @@ def flash_attn_func(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -51,7 +50,6 @@ def flash_attn_func(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -80,7 +78,6 @@ def flash_attn_varlen_func(
     out: Optional[_Tensor] = None,
     lse: Any = None,
     dtype: Optional[str] = None,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -109,7 +106,6 @@ def flash_attn_varlen_func(
     out: Optional[_Tensor] = None,
     lse: Any = None,
     dtype: Optional[str] = None,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -130,7 +126,6 @@ def scaled_dot_product_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -151,7 +146,6 @@ def scaled_dot_product_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -170,7 +164,6 @@ def flex_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
