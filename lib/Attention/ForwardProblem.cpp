@@ -572,8 +572,8 @@ static Status checkLists(const ForwardProblem &problem) {
                                     [&](const SequenceList &list) { return list.tensor == name; });
     if (list == std::end(kLists))
       return invalidInput("there is no list '" + name +
-                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k, and tables of pages "
-                          "where there are pages");
+                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k" +
+                          (tables.empty() ? "" : ", and the tables of pages"));
     if (Status status = checkList(problem, *list, numbers); !status.ok())
       return status;
   }

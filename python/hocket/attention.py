@@ -3,14 +3,16 @@
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
 import math
+import numbers
 import random
 
-from . import _hocket, _tensors, block_mask as block_masks, flex
+from . import _hocket, _tensors, append, block_mask as block_masks, flex
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
 _DIMENSIONS = {
     "packed": "[rows, heads, head_dim]",
+    "pages": "[pages, rows of a page, heads, head_dim]",
     "bshd": "[batch, seq, heads, head_dim]",
     "bhsd": "[batch, heads, seq, head_dim]",
 }
@@ -25,7 +27,7 @@ class _Names:
 
 def _refuse(given, nothing, name, instead):
     """Refuses argument `name` unless it says that nothing is wanted."""
-    if given is not None and given != nothing:
+    if given is not None and (nothing is None or given != nothing):
         raise Unsupported(f"argument '{name}' is {given!r}, which no kernel does yet; {instead}")
 
 
@@ -80,15 +82,19 @@ def _scale(value, name):
     return value
 
 
-def _problem(q, k, v, layout, mask, scale, num_splits, sequences=None):
-    """The shapes as a problem, after checking that they fit."""
-    seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
+def _problem(q, k, v, layout, mask, scale, num_splits, sequences=None, paged=False):
+    """The shapes as a problem, after checking that they fit. `paged`: k and v are pools of pages."""
+    places = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1), "pages": (1, 2)}
+    (seq, heads), (keys, kv_heads) = places[layout], places["pages" if paged else layout]
     for tensor in (k, v):
-        if layout != "packed" and tensor.shape[0] != q.shape[0]:
+        if layout != "packed" and not paged and tensor.shape[0] != q.shape[0]:
             raise InvalidInput(
                 f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
             )
-    for dimension, what in ((seq, "keys"), (heads, "heads")):
+    compared = [(keys, "keys"), (kv_heads, "heads")]
+    if paged:
+        compared = [(0, "pages"), (keys, "rows of a page"), (kv_heads, "heads")]
+    for dimension, what in compared:
         if k.shape[dimension] != v.shape[dimension]:
             raise InvalidInput(
                 f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
@@ -97,22 +103,23 @@ def _problem(q, k, v, layout, mask, scale, num_splits, sequences=None):
         raise InvalidInput(
             f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
         )
-    if q.shape[heads] % k.shape[heads]:
+    if q.shape[heads] % k.shape[kv_heads]:
         raise InvalidInput(
-            f"argument '{k.argument}' has {k.shape[heads]} heads, wanted a divisor of the "
+            f"argument '{k.argument}' has {k.shape[kv_heads]} heads, wanted a divisor of the "
             f"{q.shape[heads]} of '{q.argument}'"
         )
     return {
         "dtype": "fp16" if q.dtype == "f16" else q.dtype,
         "layout": "bshd" if layout == "packed" else layout,
         "lists": [],
+        "pages": (k.shape[keys], k.shape[0]) if paged else None,
         "total_q": q.shape[seq],
-        "total_kv": k.shape[seq],
+        "total_kv": k.shape[keys],
         "batch": q.shape[0],
         "heads": q.shape[heads],
-        "kv_heads": k.shape[heads],
+        "kv_heads": k.shape[kv_heads],
         "seq_q": q.shape[seq],
-        "seq_kv": k.shape[seq],
+        "seq_kv": k.shape[keys],
         "head_dim": q.shape[-1],
         "head_dim_v": v.shape[-1],
         "mask": mask,
@@ -190,8 +197,9 @@ def _forward(
 ):
     """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem.
 
-    `sequences`, of packed tensors: reads its lists and gives what the problem says of them.
+    `sequences`, of tensors with lengths of their own: reads its lists and gives what the problem says of them.
     """
+    paged = sequences is not None and sequences.table is not None
     given = {names.q: q, names.k: k, names.v: v}
     for name, tensor in (*given.items(), ("out", out), ("lse", lse)):
         _tensors.refuse_gradient(tensor, name)
@@ -204,12 +212,11 @@ def _forward(
             f"argument '{names.q}' has elements of {first.dtype}, wanted bf16 or f16"
             + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
         )
-    for tensor in views.values():
-        _check_rows(tensor, layout)
+    for name, tensor in views.items():
+        _check_rows(tensor, "pages" if paged and name != "q" else layout)
         _check_tensor(tensor, first.dtype, first.device, f"'{names.q}'")
     lists, known = sequences(first, stream) if sequences else ({}, None)
-    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, num_splits, known)
-
+    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, num_splits, known, paged)
     problem["dropout"] = dropout
     shape = (*first.shape[:-1], views["v"].shape[-1])
     if out is None:
@@ -378,35 +385,64 @@ def flash_attn_func(
 
 
 class _Sequences:
-    """Packed sequences: the lists that say where each begins and how long it is."""
+    """Sequences of lengths of their own: the lists that say where each begins and how long it is, and its pages.
 
-    def __init__(self, max_seqlen_q, max_seqlen_k, **lists):
-        self.longest = {}
+    `arguments` says what the caller's function calls lists, where not by their own names; `batch` how many sequences
+    there are, where that is known.
+    """
+
+    def __init__(self, longest, table=None, arguments=None, batch=None, **lists):
+        self.longest = longest
+        self.table, self.arguments, self.batch = table, arguments or {}, batch
+        self.lists = {name: tensor for name, tensor in lists.items() if tensor is not None}
+
+    @staticmethod
+    def longest_of(max_seqlen_q, max_seqlen_k):
+        longest = {}
         for key, name, value in (("seq_q", "max_seqlen_q", max_seqlen_q), ("seq_kv", "max_seqlen_k", max_seqlen_k)):
             if int(value) < 1:
                 raise InvalidInput(f"argument '{name}' is {value!r}, wanted the length of the longest sequence, 1 at least")
-            self.longest[key] = int(value)
-        self.lists = {name: tensor for name, tensor in lists.items() if tensor is not None}
+            longest[key] = int(value)
+        return longest
+
+    @staticmethod
+    def _read(tensor, name, rank, first, stream):
+        view = _tensors.read(tensor, name, None, stream)
+        if len(view.shape) != rank or not view.is_contiguous:
+            wanted = "one contiguous dimension" if rank == 1 else "two contiguous dimensions: [batch, entries]"
+            raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted {wanted}")
+        if view.dtype != "i32":
+            raise InvalidInput(f"argument '{name}' has elements of {view.dtype}, wanted i32")
+        if view.device != first.device:
+            raise InvalidInput(f"argument '{name}' is on {view.device}, '{first.argument}' on {first.device}")
+        return view
 
     def __call__(self, first, stream):
-        views, batch = {}, None
+        views, batch = {}, self.batch
+        of = f"'{first.argument}' has" if batch else "'cu_seqlens_q' those of"
         for name, tensor in self.lists.items():
-            view = _tensors.read(tensor, name, None, stream)
-            if len(view.shape) != 1 or not view.is_contiguous:
-                raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted one contiguous dimension")
-            if view.dtype != "i32":
-                raise InvalidInput(f"argument '{name}' has elements of {view.dtype}, wanted i32")
-            if view.device != first.device:
-                raise InvalidInput(f"argument '{name}' is on {view.device}, '{first.argument}' on {first.device}")
+            argument = self.arguments.get(name, name)
+            view = self._read(tensor, argument, 1, first, stream)
             count = view.shape[0] - name.startswith("cu_")
             if count < 1 or count != (batch or count):
                 raise InvalidInput(
-                    f"argument '{name}' has {view.shape[0]} numbers, which are those of {count} sequences, "
-                    + (f"'cu_seqlens_q' those of {batch}" if batch else "wanted those of one at least")
+                    f"argument '{argument}' has {view.shape[0]} numbers, which are those of {count} sequences, "
+                    + (f"{of} {batch}" if batch else "wanted those of one at least")
                 )
             batch = count
             views[name] = view
-        return views, {"batch": batch, "lists": list(views), **self.longest}
+        known = {"batch": batch, "lists": list(views), **self.longest}
+        if self.table is not None:
+            argument = self.arguments.get("block_table", "block_table")
+            view = views["block_table"] = self._read(self.table, argument, len(self.table.shape), first, stream)
+            rows, entries = view.shape if len(view.shape) == 2 else (view.shape[0], 1)
+            if rows != batch or entries < 1 or len(view.shape) > 2:
+                raise InvalidInput(
+                    f"argument '{argument}' has the shape {view.shape}, wanted a row of entries for each of the "
+                    f"{batch} sequences"
+                )
+            known["table_pages"] = entries
+        return views, known
 
 
 def flash_attn_varlen_func(
@@ -438,7 +474,6 @@ def flash_attn_varlen_func(
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
-    _refuse(block_table, None, "block_table", "gather the keys and values of each sequence")
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
     return _forward(
         _Names("q", "k", "v"), q, k, v, layout="packed", mask="causal" if causal else "none",
@@ -446,9 +481,166 @@ def flash_attn_varlen_func(
         num_splits=0, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=_Sequences(
-            max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
-            seqused_k=seqused_k,
+            _Sequences.longest_of(max_seqlen_q, max_seqlen_k), block_table, cu_seqlens_q=cu_seqlens_q,
+            cu_seqlens_k=cu_seqlens_k if block_table is None else None, seqused_q=seqused_q,
+            seqused_k=_lengths_in_pages(cu_seqlens_k, seqused_k, block_table),
         ),
+    )
+
+
+def _lengths_in_pages(cu_seqlens_k, seqused_k, block_table):
+    """How many keys each sequence has: where they are in pages, from where they would begin without."""
+    if block_table is None or seqused_k is not None:
+        return seqused_k
+    return cu_seqlens_k[1:] - cu_seqlens_k[:-1]
+
+
+def _cache_lengths(cache_seqlens, q, batch, rows):
+    """A list of `batch` lengths."""
+    if cache_seqlens is None:
+        cache_seqlens = rows
+    if not isinstance(cache_seqlens, numbers.Integral):
+        return cache_seqlens
+    if not 0 <= cache_seqlens <= rows:
+        raise InvalidInput(f"argument 'cache_seqlens' is {cache_seqlens}, wanted a number from 0 to {rows}, the cache's rows")
+    return _tensors.filled_like(q, "q", (batch,), int(cache_seqlens))
+
+
+class _Appended:
+    """New keys and values, which are written behind those of a cache, and the angles that they and queries are rotated by."""
+
+    def __init__(self, q, k, v, cos, sin, interleaved, dtype, arch, stream):
+        for name, given, other in (("k", k, "v"), ("v", v, "k")):
+            if given is None:
+                needed = f"'{other}'" if (v if other == "v" else k) is not None else "'rotary_cos'"
+                raise InvalidInput(f"argument '{name}' is missing, which {needed} goes with")
+        if (cos is None) != (sin is None):
+            missing, given = ("rotary_cos", "rotary_sin") if cos is None else ("rotary_sin", "rotary_cos")
+            raise InvalidInput(f"argument '{missing}' is missing, which '{given}' goes with")
+        self.q, self.k, self.v, self.cos, self.sin = q, k, v, cos, sin
+        self.interleaved, self.dtype, self.arch, self.stream = interleaved, dtype, arch, stream
+        self.rotary_dim = 0 if cos is None else 2 * cos.shape[-1]
+
+    def _view(self, tensor, name, like=None):
+        _tensors.refuse_gradient(tensor, name)
+        view = _tensors.read(tensor, name, self.dtype, self.stream)
+        if like is not None:
+            _check_tensor(view, like.dtype, like.device, f"'{like.argument}'")
+        return view
+
+    def check(self, k_cache, v_cache, lengths, rows):
+        first = self._view(self.q, "q")
+        for name, tensor, cache in (("k", self.k, k_cache), ("v", self.v, v_cache)):
+            view, pool = self._view(tensor, name, first), self._view(cache, f"{name}_cache", first)
+            _check_rows(view, "bshd")
+            _check_rows(pool, "pages")
+            wanted = (first.shape[0], self.k.shape[1], pool.shape[2], pool.shape[3])
+            if view.shape != wanted:
+                raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted {wanted}")
+            if pool.read_only:
+                raise InvalidInput(f"argument '{name}_cache' is read-only, '{name}' is written to it")
+        if not hasattr(lengths, "shape") or tuple(lengths.shape) != first.shape[:1]:
+            raise InvalidInput(f"argument 'cache_seqlens' is {lengths!r}, wanted a list of {first.shape[0]} lengths")
+        if not self.rotary_dim:
+            return
+        for name, tensor in (("rotary_cos", self.cos), ("rotary_sin", self.sin)):
+            view = self._view(tensor, name, first)
+            if len(view.shape) != 2 or view.shape[1] * 2 != self.rotary_dim or not view.is_contiguous:
+                raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted two contiguous dimensions: "
+                                   f"[positions, half of the rotated elements]")
+            if self.rotary_dim % 16 or not 16 <= self.rotary_dim <= first.shape[3]:
+                raise InvalidInput(f"argument '{name}' is for {self.rotary_dim} elements of a head, wanted a multiple of 16 "
+                                   f"up to the {first.shape[3]} that there are")
+            if view.shape[0] < rows:
+                raise InvalidInput(f"argument '{name}' has {view.shape[0]} positions, the cache has {rows} rows; give more")
+
+    def _run(self, source, target, lengths, table, where, rotary_dim, advances):
+        element = self._view(self.q, "q").dtype
+        kernel = append.kernel(element, source.shape[3], rotary_dim, self.interleaved, where, advances, self.arch)
+        named = {"source": source, "target": target, "lengths": lengths}
+        if where == "pages":
+            named["table"] = table.reshape(table.shape[0], -1)
+        if rotary_dim:
+            named.update(cos=self.cos, sin=self.sin)
+        kernel.run(named, stream=self.stream)
+
+    def write(self, name, source, cache, lengths, table, rotated):
+        where = "rows" if table is None else "pages"
+        self._run(source, cache, lengths, table, where, self.rotary_dim if rotated else 0, True)
+
+    def rotated_queries(self, lengths, advances):
+        """Of a causal mask or a window each query has a position of its own, else all have the first's."""
+        if not self.rotary_dim:
+            return self.q
+        target = _tensors.empty_like(self.q, "q", tuple(self.q.shape), self._view(self.q, "q").dtype)
+        self._run(self.q, target, lengths, None, "queries", self.rotary_dim, advances)
+        return target
+
+
+def flash_attn_with_kvcache(
+    q,
+    k_cache,
+    v_cache,
+    k=None,
+    v=None,
+    rotary_cos=None,
+    rotary_sin=None,
+    cache_seqlens=None,
+    cache_batch_idx=None,
+    cache_leftpad=None,
+    block_table=None,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    softcap=0.0,
+    rotary_interleaved=True,
+    alibi_slopes=None,
+    num_splits=0,
+    return_softmax_lse=False,
+    *,
+    sink=None,
+    out=None,
+    lse=None,
+    dtype=None,
+    arch="gfx950",
+    stream=None,
+):
+    """Attention over a cache of keys and values with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
+    _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
+    if cache_batch_idx is not None and block_table is not None:
+        raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")
+    for name, tensor in (("q", q), ("k_cache", k_cache)):
+        if len(getattr(tensor, "shape", ())) != 4:
+            layout = "bshd" if name == "q" else "pages" if block_table is not None else "bshd"
+            raise InvalidInput(
+                f"argument '{name}' has {len(getattr(tensor, 'shape', ()))} dimensions, wanted 4: {_DIMENSIONS[layout]}"
+            )
+    batch, rows = q.shape[0], k_cache.shape[1]
+    # A cache is a pool of pages that hold all of a sequence.
+    table, arguments = block_table, {"seqused_k": "cache_seqlens"}
+    if cache_batch_idx is not None:
+        table, arguments["block_table"] = cache_batch_idx, "cache_batch_idx"
+    if block_table is not None:
+        shape = tuple(getattr(block_table, "shape", ()))
+        if len(shape) != 2:
+            raise InvalidInput(f"argument 'block_table' has the shape {shape}, wanted [batch, entries]")
+        rows *= shape[1]
+    longest = {"seq_q": max(q.shape[1], 1), "seq_kv": max(rows, 1)}
+    lengths = _cache_lengths(cache_seqlens, q, batch, rows)
+    window = _window(window_size)
+    if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
+        fresh = _Appended(q, k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), dtype, arch, stream)
+        fresh.check(k_cache, v_cache, lengths, rows)
+        fresh.write("k", k, k_cache, lengths, table, rotated=True)
+        fresh.write("v", v, v_cache, lengths, table, rotated=False)
+        q = fresh.rotated_queries(lengths, advances=bool(causal) or window != (-1, -1))
+        lengths = lengths + k.shape[1]
+    return _forward(
+        _Names("q", "k_cache", "v_cache"), q, k_cache, v_cache, layout="bshd", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_softmax_lse,
+        num_splits=num_splits, arch=arch, stream=stream,
+        modify=_flash_modifications(window, _soft_cap(softcap), alibi_slopes, sink),
+        sequences=_Sequences(longest, table, arguments, batch, seqused_k=lengths),
     )
 
 

@@ -33,7 +33,7 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
                 "the pages of a sequence may have " + Twine(kMostRows) + " rows in all; use shorter tables");
   for (StringRef name : {"k", "v"})
     frame.require(name + "_bytes < " + Twine(kMostPoolBytes),
-                  "the pages of '" + name + "' must lie within 2 GiB; use fewer pages, or a pool for each head");
+                  "the pages of '" + name + "' must lie within 2 GiB; use fewer or smaller pages, or several pools");
 }
 
 void PagedKeys::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value used) {
