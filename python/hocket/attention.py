@@ -6,7 +6,7 @@ import math
 import numbers
 import random
 
-from . import _hocket, _tensors, append, block_mask as block_masks, flex
+from . import _append, _hocket, _tensors, block_mask as block_masks, flex
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
@@ -556,7 +556,7 @@ class _Appended:
 
     def _run(self, source, target, lengths, table, where, rotary_dim, advances):
         element = self._view(self.q, "q").dtype
-        kernel = append.kernel(element, source.shape[3], rotary_dim, self.interleaved, where, advances, self.arch)
+        kernel = _append.kernel(element, source.shape[3], rotary_dim, self.interleaved, where, advances, self.arch)
         named = {"source": source, "target": target, "lengths": lengths}
         if where == "pages":
             named["table"] = table.reshape(table.shape[0], -1)

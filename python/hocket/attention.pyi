@@ -109,7 +109,6 @@ def flash_attn_varlen_func(
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
-@overload
 def flash_attn_with_kvcache(
     q: _Tensor,
     k_cache: Any,
@@ -129,7 +128,7 @@ def flash_attn_with_kvcache(
     rotary_interleaved: bool = True,
     alibi_slopes: Any = None,
     num_splits: int = 0,
-    return_softmax_lse: Literal[False] = False,
+    return_softmax_lse: bool = False,
     *,
     sink: Any = None,
     out: Optional[_Tensor] = None,
@@ -137,36 +136,7 @@ def flash_attn_with_kvcache(
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,
-) -> _Tensor: ...
-@overload
-def flash_attn_with_kvcache(
-    q: _Tensor,
-    k_cache: Any,
-    v_cache: Any,
-    k: Any = None,
-    v: Any = None,
-    rotary_cos: Any = None,
-    rotary_sin: Any = None,
-    cache_seqlens: Any = None,
-    cache_batch_idx: Any = None,
-    cache_leftpad: None = None,
-    block_table: Any = None,
-    softmax_scale: Optional[float] = None,
-    causal: bool = False,
-    window_size: Tuple[int, int] = (-1, -1),
-    softcap: float = 0.0,
-    rotary_interleaved: bool = True,
-    alibi_slopes: Any = None,
-    num_splits: int = 0,
-    return_softmax_lse: Literal[True] = ...,
-    *,
-    sink: Any = None,
-    out: Optional[_Tensor] = None,
-    lse: Any = None,
-    dtype: Optional[str] = None,
-    arch: str = "gfx950",
-    stream: Any = None,
-) -> Tuple[_Tensor, Any]: ...
+) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...
 @overload
 def scaled_dot_product_attention(
     query: _Tensor,
