@@ -6,6 +6,8 @@ using namespace hocket;
 
 /// Rows of all pages of a head are reached by 32-bit offsets, beyond which one means none.
 static constexpr int64_t kMostPoolBytes = int64_t(1) << 31, kMostRows = int64_t(1) << 30;
+/// And so are a table's entries, of 4 bytes.
+static constexpr int64_t kMostEntries = int64_t(1) << 28;
 
 Tensor PagedKeys::tensor(StringRef name) {
   if (name == "k")
@@ -29,8 +31,11 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
     frame.addTensor(list(2), {"block_table", {"block_table_stride_b"}, {"batch", "max_pages"}});
   }
   frame.require("page_size == " + Twine(pageRows), "the kernel's pages have " + Twine(pageRows) + " rows");
-  frame.require(StringRef(isLists ? "total_pages" : "max_pages") + " * page_size <= " + Twine(kMostRows),
-                "the pages of a sequence may have " + Twine(kMostRows) + " rows in all; use shorter tables");
+  StringRef entries = isLists ? "total_pages" : "max_pages";
+  frame.require(entries + " * page_size <= " + Twine(kMostRows),
+                "the pages of a table may have " + Twine(kMostRows) + " rows in all; use shorter tables");
+  frame.require(entries + " <= " + Twine(kMostEntries),
+                "a table of pages may have " + Twine(kMostEntries) + " entries; use shorter ones or larger pages");
   for (StringRef name : {"k", "v"})
     frame.require(name + "_bytes < " + Twine(kMostPoolBytes),
                   "the pages of '" + name + "' must lie within 2 GiB; use fewer or smaller pages, or several pools");
