@@ -244,10 +244,8 @@ LogicalResult RingOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySource(*this)))
     return failure();
-  if (getJump() && (!getView() || getByColumns()))
-    return emitOpError("jumps over tiles, which rings of a view's rows alone can");
-  if (getPageRows() && (!getView() || getByColumns() || getJump()))
-    return emitOpError("has pages, which rings of a view's rows without a jump alone can");
+  if (getPageRows() && (!getView() || getByColumns()))
+    return emitOpError("has pages, which rings of a view's rows alone can");
   if (getPageRows() && (static_cast<int64_t>(*getPageRows()) < 1 || static_cast<int64_t>(*getPageRows()) > kMaxPageRows))
     return emitOpError() << "has pages of " << static_cast<int64_t>(*getPageRows()) << " rows, expected 1 to "
                          << kMaxPageRows;
@@ -400,10 +398,9 @@ static LogicalResult verifyFragment(PutOp op, FragType frag) {
 /// Only rows say where tile `from` is.
 template <typename Op> static LogicalResult verifyFrom(Op op) {
   auto ring = op.getRing().template getDefiningOp<RingOp>();
-  if (!op.getFrom() || !ring || (ring.getAdvance() == TileAdvance::Rows && !ring.getJump()))
+  if (!op.getFrom() || !ring || ring.getAdvance() == TileAdvance::Rows)
     return success();
-  return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows without a jump; "
-                             "leave 'from' out";
+  return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows; leave 'from' out";
 }
 
 /// Tiles of a ring with pages come with the numbers of their pages, others do not.

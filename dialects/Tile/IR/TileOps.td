@@ -186,9 +186,6 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
     must then be avoided by the order of rows and by XOR swizzles alone.
 
-    With `jump(%n after %t)` tiles from number `t` on lie `n` tiles further down the view than they would: what lies
-    between is not visited. Of rings of rows only.
-
     With `pages(P rows %n)` the rows of tiles go through a table. Dimension 0 of the view counts pages and dimension 1
     the rows of a page, of which P are used; a sequence of `n` rows has P of them in each of its pages, wherever those
     lie. The batch is the page that is number 0. What fetches a tile takes the numbers of its rows' pages
@@ -203,23 +200,21 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
-  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, Optional<I32>:$jump,
-      Optional<I32>:$jump_after, OptionalAttr<I64Attr>:$page_rows, Optional<I32>:$row_count,
-      OptionalAttr<StrAttr>:$name,
+  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
+      Optional<I32>:$row_count, OptionalAttr<StrAttr>:$name,
       OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`jump` `(` $jump^ `after` $jump_after `)`)?
-    (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::Value(), ::mlir::Value(), ::mlir::IntegerAttr(),
-          ::mlir::Value(), ::mlir::StringAttr(), depth, offset, layout);
+    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::StringAttr(), depth,
+          offset, layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

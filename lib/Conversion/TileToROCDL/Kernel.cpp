@@ -30,7 +30,6 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
   types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
                 IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds),
                 IntegerType::get(context, 32), IntegerType::get(context, 32),
-                IntegerType::get(context, 32), IntegerType::get(context, 32),
                 IntegerType::get(context, 32)});
   return success();
 }

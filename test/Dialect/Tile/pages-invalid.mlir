@@ -34,7 +34,7 @@ tile.kernel @no_rows(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") w
 // -----
 
 tile.kernel @columns(%k: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(4) {
-  // expected-error @below {{has pages, which rings of a view's rows without a jump alone can}}
+  // expected-error @below {{has pages, which rings of a view's rows alone can}}
   %ring = tile.ring %k[%n] pages(16 rows %n) by_columns : <?x?xbf16> -> <64x64xbf16>
 }
 
