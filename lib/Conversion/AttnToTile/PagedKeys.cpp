@@ -84,7 +84,7 @@ Value PagedKeys::left(ExpansionBuilder &builder, int64_t kvTile) const {
 
 Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kvHead) const {
   Value indices[] = {builder.constant(int64_t(0)), kvHead};
-  return tile::RingOp::create(builder, type, view, indices, Value(), Value(), builder.getI64IntegerAttr(pageRows),
+  return tile::RingOp::create(builder, type, view, indices, builder.getI64IntegerAttr(pageRows),
                               keys, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
 }
 
