@@ -131,9 +131,9 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &p
   });
 }
 
-Result<std::shared_ptr<const BackwardPlan>> Planner::plan(const BackwardProblem &problem) {
+Result<std::shared_ptr<const BackwardPlan>> Planner::planBackward(const BackwardProblem &problem) {
   return remember(backwards, problem, [&] {
-    return planBackward(problem, [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+    return attention::planBackward(problem, [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
       return find(semantics, kernel);
     });
   });

@@ -238,7 +238,7 @@ hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                             {"dq", strides->dq},
                                             {"dk", strides->dk},
                                             {"dv", strides->dv}});
-    return all.plan(backward);
+    return all.planBackward(backward);
   });
 }
 

@@ -37,27 +37,28 @@ static BackwardProblem describe(const py::dict &what, const NamedTensors &tensor
   return problem;
 }
 
-template <typename Problem> static auto planOf(const Problem &problem) {
-  return [&problem](attention::Planner &planner) -> Result<std::shared_ptr<const attention::LaunchPlan>> {
-    auto plan = planner.plan(problem);
-    if (!plan.ok())
-      return plan.error();
-    return std::shared_ptr<const attention::LaunchPlan>(*std::move(plan));
-  };
+/// A plan of any kind.
+template <typename Plan>
+static Result<std::shared_ptr<const attention::LaunchPlan>> anyPlan(Result<Plan> plan) {
+  if (!plan.ok())
+    return plan.error();
+  return std::shared_ptr<const attention::LaunchPlan>(*std::move(plan));
 }
 
 void python::forward(const py::dict &what, const py::dict &tensors,
                      const std::string &architecture, std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   ForwardProblem problem = describe(what, named).forward;
-  Call{planOf(problem), std::move(named), architecture, stream}.run();
+  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.plan(problem)); };
+  Call{plan, std::move(named), architecture, stream}.run();
 }
 
 void python::backward(const py::dict &what, const py::dict &tensors,
                       const std::string &architecture, std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   BackwardProblem problem = describe(what, named);
-  Call{planOf(problem), std::move(named), architecture, stream}.run();
+  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); };
+  Call{plan, std::move(named), architecture, stream}.run();
 }
 
 void python::checkBackward(const py::dict &what, const py::dict &tensors) {

@@ -67,8 +67,8 @@ public:
   /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
   /// wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
-  /// The plan for a backward, remembered likewise. Errors: those of `planBackward`; NotFound if no source has a kernel.
-  Result<std::shared_ptr<const BackwardPlan>> plan(const BackwardProblem &problem);
+  /// The plan for a backward, remembered likewise. Errors: those of the function that is called so; NotFound if no source has a kernel.
+  Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
   const std::string &target() const { return architecture; }
