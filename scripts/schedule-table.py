@@ -54,7 +54,6 @@ def main():
     print("|" + " --- |" * len(titles))
     for name in names:
         print(row(tool, name))
-    print(row(tool, "dual_wave", "--fast-scale"))
 
 
 if __name__ == "__main__":

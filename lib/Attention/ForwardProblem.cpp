@@ -28,8 +28,7 @@ static constexpr int64_t kDropoutWords = 4;
 static constexpr int64_t kTileRows = 256;
 
 static constexpr ForwardFlag kFlags[] = {
-    {"lse", "lse", "lse", &ForwardSemantics::wantLse, /*ofCombine=*/true},
-    {"fast_scale", "fast-scale", "fast", &ForwardSemantics::fastScale},
+    {"lse", &ForwardSemantics::wantLse},
 };
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
@@ -293,7 +292,7 @@ std::string ForwardProblem::describe() const {
     text += " scale=" + shortest(*scale);
   for (const ForwardFlag &flag : kFlags)
     if (this->*flag.value)
-      text += " " + std::string(flag.option);
+      text += " " + std::string(flag.name);
   if (sink)
     text += " sink";
   if (dropout)

@@ -38,7 +38,8 @@ public:
       checkOption("mask", problem.visibility, entry.masks,
                   [](Visibility mask) { return std::string(mask.name()); });
     for (const ForwardFlag &flag : forwardFlags())
-      checkFlag(flag);
+      checkOption(flag.name, problem.*flag.value, entry.choicesOf(flag),
+                  [](bool value) { return std::string(value ? "on" : "off"); });
     checkModifications();
     checkLists();
     checkGroupRows();
@@ -79,20 +80,7 @@ private:
     value = taken.front();
   }
 
-  /// What combines slices need not know what it is no part of.
-  void checkFlag(const ForwardFlag &flag) {
-    if (entry.role != KernelRole::Combine || flag.ofCombine)
-      checkOption(flag.option, problem.*flag.value, entry.choicesOf(flag),
-                  [](bool value) { return std::string(value ? "on" : "off"); });
-  }
-
   void checkModifications() {
-    bool isScaled = std::any_of(problem.modifications.begin(), problem.modifications.end(),
-                                [](const Modification &m) { return !m.isMask; });
-    if (problem.fastScale && isScaled) {
-      fail("fast-scale", "on", "off with modifications of scores");
-      problem.fastScale = false;
-    }
     if (problem.sink && entry.role == KernelRole::Slices) {
       repairable = false;
       fail("sink", "there", "none, since slices know only their own keys; use num-splits 1");

@@ -7,13 +7,13 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// What combines slices works on what others computed: it has heads of V's size alone, sees no
-/// keys, and few of the options concern it.
+/// keys, and has no mask and no modifications.
 static KernelVariant variantOfCombine(const ForwardProblem &problem) {
   KernelVariant variant;
   variant.dtype = problem.dtype;
   variant.headDim = variant.headDimV = problem.headDimV;
   for (const ForwardFlag &flag : forwardFlags())
-    variant.*flag.value = flag.ofCombine && problem.*flag.value;
+    variant.*flag.value = problem.*flag.value;
   return variant;
 }
 
@@ -69,7 +69,7 @@ std::string KernelEntry::variantName(const KernelVariant &variant) const {
   std::string text = name + "_" + variant.kernelSuffix();
   for (const ForwardFlag &flag : forwardFlags())
     if (variant.*flag.value)
-      text += "_" + std::string(flag.suffix);
+      text += "_" + std::string(flag.name);
   return text;
 }
 
@@ -116,8 +116,7 @@ bool KernelProfile::contains(const KernelEntry &entry, const KernelVariant &vari
   bool combines = entry.role == KernelRole::Combine;
   for (const ForwardFlag &flag : forwardFlags())
     if (auto found = flags.find(flag.name);
-        found != flags.end() && (!combines || flag.ofCombine) &&
-        !allows(found->second, variant.*flag.value))
+        found != flags.end() && !allows(found->second, variant.*flag.value))
       return false;
   return allows(kernels, entry.name) && allows(dtypes, variant.dtype) &&
          (combines || allows(masks, variant.visibility));

@@ -122,6 +122,9 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
   if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
     return invalidInput("layout is " + std::to_string(layout) +
                         ", expected HOCKET_BSHD or HOCKET_BHSD");
+  if (given.removed != 0)
+    return unsupported("field 'removed' of the problem, once 'fast_scale', is " + std::to_string(given.removed) +
+                       ", but there is no such option any more; leave it 0");
   Result<Visibility> mask = readMask(given);
   if (!mask.ok())
     return mask.error();
@@ -138,7 +141,6 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
   if (given.has_scale)
     problem.scale = given.scale;
   problem.wantLse = given.want_lse != 0;
-  problem.fastScale = given.fast_scale != 0;
   problem.tuning.numSplits = given.num_splits;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
   addStrides(problem.strides, {{"q", given.q_strides},

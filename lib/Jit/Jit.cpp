@@ -16,7 +16,7 @@ using attention::CompiledKernel;
 static std::string makeKey(std::string_view text, std::string_view name,
                            const CompileOptions &options) {
   // Names all fields: who adds one has to say here whether it is part of the key.
-  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, blockOrder, groupRows, fastScale,
+  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, blockOrder, groupRows,
                debugInfo, allowSpills, drawSchedule, onStage] = options;
   std::string key;
   auto add = [&](std::string_view part, std::string_view value) {
@@ -37,7 +37,6 @@ static std::string makeKey(std::string_view text, std::string_view name,
   add("kv-tile", number(kvTile));
   add("block-order", blockOrder.value_or("-"));
   add("group-rows", groupRows ? "1" : "0");
-  add("fast-scale", fastScale ? "1" : "0");
   add("allow-spills", allowSpills ? "1" : "0");
   // Line tables name the input.
   add("debug-info", debugInfo ? name : "-");

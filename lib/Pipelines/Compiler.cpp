@@ -268,16 +268,15 @@ Status Compiler::parseLlvm() {
 
 /// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
 Status Compiler::overrideProblems() {
-  bool any = options.waves || options.kvTile || options.blockOrder || options.fastScale ||
-             options.groupRows;
+  bool any = options.waves || options.kvTile || options.blockOrder || options.groupRows;
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
   SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
-  if (problems.empty() && (parts.empty() || options.fastScale))
+  if (problems.empty() && parts.empty())
     return invalidInput(("'" + name +
-                         "' has no 'attn.forward' for waves, kv-tile, block-order, group-rows or "
-                         "fast-scale to act on; a kernel in the tile dialect says these itself")
+                         "' has no 'attn.forward' for waves, kv-tile, block-order or group-rows to "
+                         "act on; a kernel in the tile dialect says these itself")
                             .str());
   Builder builder(&context);
   std::optional<attn::BlockOrder> order;
@@ -302,8 +301,6 @@ Status Compiler::overrideProblems() {
       problem.setKvTile(*options.kvTile);
     if (order)
       problem.setBlockOrder(*order);
-    if (options.fastScale)
-      problem.setFastScale(true);
     if (options.groupRows)
       problem.setGroupRows(true);
   }

@@ -11,10 +11,10 @@ static std::string forwardName(const ForwardSemantics &semantics, bool split) {
 }
 
 /// Options of `semantics` that are on, as clauses of the op.
-static std::string clauses(const ForwardSemantics &semantics, bool ofCombine) {
+static std::string clauses(const ForwardSemantics &semantics) {
   std::string text;
   for (const ForwardFlag &flag : attention::forwardFlags())
-    if (semantics.*flag.value && (flag.ofCombine || !ofCombine))
+    if (semantics.*flag.value)
       text += " " + std::string(flag.name);
   return text;
 }
@@ -37,7 +37,7 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
   text += " mask(" + semantics.visibility.attnText() + ")";
-  text += clauses(semantics, /*ofCombine=*/false) + (split ? " split" : "");
+  text += clauses(semantics) + (split ? " split" : "");
   if (semantics.sink)
     text += " sink";
   for (const attention::SequenceList &list : attention::sequenceLists())
@@ -62,7 +62,7 @@ std::string hocket::describeCombine(const ForwardSemantics &semantics) {
   std::string dim = std::to_string(semantics.headDimV);
   return "attn.combine @fmha_combine_d" + dim + "_" + std::string(toString(semantics.dtype)) +
          " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
-         clauses(semantics, /*ofCombine=*/true) + "\n";
+         clauses(semantics) + "\n";
 }
 
 Result<CompiledKernel> hocket::compileKernel(std::string_view text, std::string_view name,

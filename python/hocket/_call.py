@@ -69,7 +69,7 @@ def _check_writable(tensor):
         raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
 
 
-def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences):
+def _problem(q, k, v, layout, mask, scale, num_splits, sequences):
     """The shapes as a problem, after checking that they fit."""
     seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
     for tensor in (k, v):
@@ -106,7 +106,6 @@ def _problem(q, k, v, layout, mask, scale, fast_scale, num_splits, sequences):
         "head_dim_v": v.shape[-1],
         "mask": mask,
         "scale": scale,
-        "fast_scale": bool(fast_scale),
         "num_splits": int(num_splits),
         **(sequences or {}),
     }
@@ -162,11 +161,11 @@ class Call:
     """
 
     def __init__(
-        self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, fast_scale=False, modify=None,
+        self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
         dropout=None, sequences=None,
     ):
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
-        self._options = {"mask": mask, "scale": scale, "num_splits": num_splits, "fast_scale": fast_scale}
+        self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences = modify, dropout, sequences
         self.problem, self._beside, self.captured = None, {}, []
 

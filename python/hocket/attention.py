@@ -175,7 +175,6 @@ def flash_attn_func(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -187,7 +186,7 @@ def flash_attn_func(
 
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none",
-        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits, fast_scale=fast_scale,
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits,
         arch=arch, stream=stream, modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
@@ -285,7 +284,6 @@ def flash_attn_varlen_func(
     out=None,
     lse=None,
     dtype=None,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -295,7 +293,7 @@ def flash_attn_varlen_func(
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
-        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, fast_scale=fast_scale, arch=arch, stream=stream,
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=_Sequences(
             max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
@@ -335,7 +333,6 @@ def scaled_dot_product_attention(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -359,7 +356,7 @@ def scaled_dot_product_attention(
 
     call = Call(
         names, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"), dtype=dtype,
-        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify, dropout=dropout,
+        num_splits=num_splits, arch=arch, stream=stream, modify=modify, dropout=dropout,
     )
     results = attend(
         call, *batches, out=None if out is None else _as_batches(out, "out"),
@@ -388,7 +385,6 @@ def flex_attention(
     lse=None,
     dtype=None,
     num_splits=0,
-    fast_scale=False,
     arch="gfx950",
     stream=None,
 ):
@@ -424,6 +420,6 @@ def flex_attention(
 
     call = Call(
         Names("query", "key", "value"), layout="bhsd", mask="none", scale=_scale(scale, "scale"), dtype=dtype,
-        num_splits=num_splits, fast_scale=fast_scale, arch=arch, stream=stream, modify=modify,
+        num_splits=num_splits, arch=arch, stream=stream, modify=modify,
     )
     return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse)

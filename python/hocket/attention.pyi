@@ -26,7 +26,6 @@ def flash_attn_func(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -51,7 +50,6 @@ def flash_attn_func(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -104,7 +102,6 @@ def flash_attn_varlen_func(
     out: Optional[_Tensor] = None,
     lse: Any = None,
     dtype: Optional[str] = None,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -133,7 +130,6 @@ def flash_attn_varlen_func(
     out: Optional[_Tensor] = None,
     lse: Any = None,
     dtype: Optional[str] = None,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -154,7 +150,6 @@ def scaled_dot_product_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> _Tensor: ...
@@ -175,7 +170,6 @@ def scaled_dot_product_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
@@ -194,7 +188,6 @@ def flex_attention(
     lse: Any = None,
     dtype: Optional[str] = None,
     num_splits: int = 0,
-    fast_scale: bool = False,
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Union[_Tensor, Tuple[_Tensor, Any]]: ...

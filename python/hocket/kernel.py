@@ -210,7 +210,6 @@ def compile(
     waves=None,
     kv_tile=None,
     block_order=None,
-    fast_scale=None,
     debug=None,
     allow_spills=None,
 ):
@@ -224,7 +223,6 @@ def compile(
         "waves": waves,
         "kv_tile": kv_tile,
         "block_order": block_order,
-        "fast_scale": fast_scale,
         "debug": debug,
         "allow_spills": allow_spills,
     }

@@ -87,7 +87,6 @@ def compile(
     waves: Optional[int] = None,
     kv_tile: Optional[int] = None,
     block_order: Optional[str] = None,
-    fast_scale: Optional[bool] = None,
     debug: Optional[bool] = None,
     allow_spills: Optional[bool] = None,
 ) -> Kernel: ...

@@ -27,7 +27,6 @@ static CompileOptions compileOptionsOf(const py::dict &given) {
   take<int64_t>(given, "waves", options.waves);
   take<int64_t>(given, "kv_tile", options.kvTile);
   take<std::string>(given, "block_order", options.blockOrder);
-  take<bool>(given, "fast_scale", options.fastScale);
   take<bool>(given, "debug", options.debugInfo);
   take<bool>(given, "allow_spills", options.allowSpills);
   if (!given["stage"].is_none())

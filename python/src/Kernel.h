@@ -26,7 +26,7 @@ struct KernelArguments {
 class Kernel {
 public:
   /// Compiles `text`, which messages call `name`, through the cache. `options` has schedule,
-  /// schedule_text, arch, stage, waves, kv_tile, block_order, fast_scale, debug and allow_spills;
+  /// schedule_text, arch, stage, waves, kv_tile, block_order, debug and allow_spills;
   /// None leaves one to its default.
   static std::shared_ptr<Kernel> compile(const std::string &text, const std::string &name,
                                          const pybind11::dict &options);

@@ -56,7 +56,6 @@ ForwardProblem python::problemOf(const py::dict &what) {
   problem.visibility = valueOf(attention::Visibility::parse(what["mask"].cast<std::string>()));
   if (!what["scale"].is_none())
     problem.scale = what["scale"].cast<double>();
-  problem.fastScale = what["fast_scale"].cast<bool>();
   problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
   for (const attention::SequenceList &list : attention::sequenceLists())
     problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));

@@ -58,11 +58,11 @@ class FlashAttention(Case):
         self.assertEqual(out.shape, (2, 40, 4, 64))
         self.assert_right(out, wanted(q, k, v)[0])
 
-    def test_scale_fast_scale_splits_and_chips(self):
+    def test_scale_splits_and_chips(self):
         q, k, v = tensors(seq_kv=300, dim=128)
         for options in ({"softmax_scale": 0.5}, {"softmax_scale": 0.0}, {"softmax_scale": -0.1}):
             self.assert_right(flash_attn_func(q, k, v, **options), wanted(q, k, v, scale=options["softmax_scale"])[0])
-        for options in ({"fast_scale": True}, {"num_splits": 3}, {"num_splits": 1}, {"arch": "gfx942"},
+        for options in ({"num_splits": 3}, {"num_splits": 1}, {"arch": "gfx942"},
                         {"deterministic": True}):
             with self.subTest(**options):
                 self.assert_right(flash_attn_func(q, k, v, **options), wanted(q, k, v)[0])
@@ -178,7 +178,7 @@ class ScaledDotProduct(Case):
     def test_options(self):
         q, k, v = (swap(t) for t in tensors(dim=128))
         expected = attention(q, k, v, scale=0.25)[0]
-        for options in ({}, {"num_splits": 2}, {"fast_scale": True}, {"arch": "gfx942"}):
+        for options in ({}, {"num_splits": 2}, {"arch": "gfx942"}):
             out = scaled_dot_product_attention(q, k, v, None, 0.0, False, 0.25, True, **options)
             self.assert_right(out, expected)
         q, k, v = (swap(t) for t in tensors(dtype="bf16", heads=2))

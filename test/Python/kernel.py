@@ -151,7 +151,7 @@ class Compiling(unittest.TestCase):
 
     def test_a_description_of_attention(self):
         text = "attn.forward @f element_type(bf16) head_dim(128) mask(causal) lse"
-        kernel = hocket.compile(text, waves=4, schedule="sequential", fast_scale=True, debug=True)
+        kernel = hocket.compile(text, waves=4, schedule="sequential", debug=True)
         self.assertIn("tile.for_tiles", kernel.stages["tile"])
         self.assertEqual(kernel.report["kernels"][0]["workgroup_size"] // 64, 4)
         self.assertTrue(kernel.draw()._repr_svg_().startswith("<svg"))

@@ -307,7 +307,6 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
     return mask.error();
   problem.visibility = *mask;
   problem.wantLse = options.has(OPT_lse);
-  problem.fastScale = options.has(OPT_fast_scale);
   if (Status status = readModifications(options, problem); !status.ok())
     return status.error();
   if (options.has(OPT_scale)) {
@@ -409,7 +408,7 @@ Status run::checkCompareOptions(const Options &options) {
 
 Status run::checkBackwardOptions(const Options &options) {
   for (auto [id, name] :
-       {std::pair(OPT_lse, "lse"), std::pair(OPT_fast_scale, "fast-scale"),
+       {std::pair(OPT_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_kernel, "kernel"),
         std::pair(OPT_bundle, "bundle"), std::pair(OPT_explain, "explain"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),

@@ -32,7 +32,6 @@ defm mod : Value<"mod", "NAME|FILE", "Apply a shipped modification (kernels/mods
 defm number : Value<"number", "NAME=X", "A number that modifications take; may be repeated">;
 defm scale : Value<"scale", "X", "Factor on the scores (default: 1 / sqrt(head-dim))">;
 def lse : Switch<"lse", "Compute and verify the logarithm of the sum of exponentials too">;
-def fast_scale : Switch<"fast-scale", "Allow Q to be scaled and rounded before the product: faster, less accurate">;
 defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of their own: 0 as the heuristic says, 1 none (default: 0)">;
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;

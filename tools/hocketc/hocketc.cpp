@@ -57,8 +57,6 @@ static cl::opt<int64_t>
 static cl::opt<std::string>
     blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
                cl::desc("Which workgroups start first: heavy_first (default) or linear"));
-static cl::opt<bool> fastScale("fast-scale", cl::cat(category),
-                               cl::desc("Scale Q before the product: faster, less accurate"));
 static cl::opt<std::string> drawPath(
     "draw-schedule", cl::value_desc("file"), cl::cat(category),
     cl::desc("Write a picture (SVG) of the pipeline: the clusters of both wave groups over "
@@ -122,7 +120,6 @@ static Result<Request> readOptions() {
     request.options.kvTile = kvTile;
   if (blockOrder.getNumOccurrences())
     request.options.blockOrder = blockOrder;
-  request.options.fastScale = fastScale;
   request.options.drawSchedule = drawPath.getNumOccurrences();
   request.options.debugInfo = debugInfo;
   request.options.allowSpills = allowSpills;
@@ -217,7 +214,7 @@ static Status runAll() {
     return invalidInput("--all writes a directory; name it with -o");
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &inputPath, &toStage, &fromStage, &dumpDirectory, &report, &manifestPath, &target,
-           &schedule, &waves, &kvTile, &blockOrder, &fastScale, &drawPath, &debugInfo,
+           &schedule, &waves, &kvTile, &blockOrder, &drawPath, &debugInfo,
            &allowSpills})
     if (option->getNumOccurrences())
       return invalidInput("--all compiles what the registry says; '" +

@@ -55,9 +55,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
 
-    `fast_scale` multiplies Q by the scale and rounds it back to the element type, which saves an
-    instruction for each score and costs accuracy (docs/Accuracy.md). `waves` is the number of waves of
-    a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are left out, schedule and
+    `waves` is the number of waves of a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are left out, schedule and
     head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks of rows with most
     visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
@@ -111,7 +109,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
       OptionalAttr<I64Attr>:$head_dim_v,
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
-      UnitAttr:$fast_scale, UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
+      UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$dropout, UnitAttr:$group_rows,
@@ -120,7 +118,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
-      | `fast_scale` $fast_scale | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
+      | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `group_rows` $group_rows

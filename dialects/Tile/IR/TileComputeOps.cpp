@@ -122,7 +122,6 @@ static LogicalResult requireAccumulators(Operation *op, ValueRange values) {
 }
 
 LogicalResult RescaleOp::verify() { return requireAccumulators(*this, getValues()); }
-LogicalResult ShiftOp::verify() { return requireAccumulators(*this, getValues()); }
 
 static LogicalResult requireThreshold(Operation *op, FloatAttr threshold) {
   if (threshold.getValue().isFinite() && !threshold.getValue().isNegative())
@@ -132,13 +131,6 @@ static LogicalResult requireThreshold(Operation *op, FloatAttr threshold) {
 }
 
 LogicalResult SettleOp::verify() { return requireThreshold(*this, getThresholdAttr()); }
-LogicalResult SettleRelativeOp::verify() { return requireThreshold(*this, getThresholdAttr()); }
-
-LogicalResult NegatedRowOp::verify() {
-  if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))
-    return failure();
-  return requireColumns(*this, getSource().getType(), getResult().getType());
-}
 
 LogicalResult NormalizeOp::verify() {
   if (failed(requireLayout(*this, "source", getSource().getType(), FragLayout::Acc)))

@@ -108,11 +108,6 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
-void NegatedRowOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "row"); }
-void ShiftOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  for (Value result : getResults())
-    setName(result, "shifted");
-}
 
 // Inside a step
 

@@ -590,14 +590,6 @@ def Tile_ScaleOp : Tile_Op<"scale", [NamedResults, Pure, AllTypesMatch<["source"
   let assemblyFormat = "$source `by` $factor attr-dict `:` type($source)";
 }
 
-def Tile_NegatedRowOp : Tile_Op<"negated_row", [NamedResults, Pure]> {
-  let summary = "the negated number of each column of an accumulator whose rows are all the same";
-  let arguments = (ins Tile_MatrixFrag:$source);
-  let results = (outs Tile_LaneRows:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
-  let hasVerifier = 1;
-}
-
 def Tile_MmaOp : Tile_Op<"mma", [NamedResults, Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + lhs x rhs on the matrix unit";
   let description = [{
@@ -680,33 +672,6 @@ def Tile_SettleOp : Tile_Op<"settle", [
   let assemblyFormat = [{
     $max `,` $reference `,` $bound `scale` `(` $scale `)` `threshold` `(` $threshold `)`
     attr-dict `:` type($max)
-  }];
-  let hasVerifier = 1;
-}
-
-def Tile_SettleRelativeOp : Tile_Op<"settle_relative", [
-    Pure, AllTypesMatch<["max", "bound", "step", "new_bound", "factor"]>]> {
-  let summary = "like settle, for scores from which the reference was subtracted already";
-  let description = [{
-    `max` and `bound` count from the row's reference, in log2 units: `bound` is -inf while the row
-    has seen nothing, else `threshold`. A row with `max > bound` moves its reference by
-    `step = ceil(max)`, the first time by `step = max`, others by 0; `factor` is the power of two by
-    which what was summed shrinks.
-    If no lane of the wave moves, `moved` is false.
-  }];
-  let arguments = (ins Tile_LaneRows:$max, Tile_LaneRows:$bound, F32Attr:$threshold);
-  let results = (outs Tile_LaneRows:$step, Tile_LaneRows:$new_bound, Tile_LaneRows:$factor, I1:$moved);
-  let assemblyFormat = "$max `,` $bound `threshold` `(` $threshold `)` attr-dict `:` type($max)";
-  let hasVerifier = 1;
-}
-
-def Tile_ShiftOp : Tile_Op<"shift", [NamedResults, Pure,
-    TypesMatchWith<"values and results have the same types", "values", "results", "$_self">]> {
-  let summary = "values minus a row step, skipped where no row of the wave moved";
-  let arguments = (ins Variadic<Tile_MatrixFragOrRows>:$values, Tile_LaneRows:$step, I1:$moved);
-  let results = (outs Variadic<Tile_MatrixFragOrRows>:$results);
-  let assemblyFormat = [{
-    $values `by` $step `when` $moved attr-dict `:` type($values) `by` type($step)
   }];
   let hasVerifier = 1;
 }

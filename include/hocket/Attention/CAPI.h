@@ -61,7 +61,7 @@ typedef struct hocket_forward_problem {
   int has_scale;         /* 0: scale is 1 / sqrt(head_dim) [0] */
   double scale;          /* factor on Q K^T, used if has_scale; at most 4.65e7 in size */
   int want_lse;          /* also compute the log-sum-exp [0] */
-  int fast_scale; /* Q may be scaled and rounded before the product: faster, less accurate [0] */
+  int removed;           /* once "fast_scale"; other than 0 is HOCKET_UNSUPPORTED [0] */
   int64_t num_splits; /* slices of the keys: 0 as the heuristic says, 1 none; a plan that is split
                          needs a workspace [0] */
   hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */

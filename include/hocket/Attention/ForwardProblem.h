@@ -57,9 +57,6 @@ struct ForwardSemantics {
   int64_t headDimV = 128;          ///< of V and O
   Visibility visibility;
   bool wantLse = false;
-  /// Q may be multiplied by the scale and rounded again before the product: faster, and less
-  /// accurate (docs/Accuracy.md).
-  bool fastScale = false;
   /// A number for each head ("sink", f32 [heads]) is one more score of each of its rows, without a value.
   bool sink = false;
   /// Weights are dropped at random before they meet V; LSE is that of all weights (`Dropout`).
@@ -78,12 +75,8 @@ struct ForwardSemantics {
 
 /// An option of the semantics that is on or off; those there are say how it is spelt.
 struct ForwardFlag {
-  std::string_view name;   ///< in `attn.forward` and the registry: "fast_scale"
-  std::string_view option; ///< on command lines, without dashes: "fast-scale"
-  std::string_view suffix; ///< of a variant's name: "fast"
+  std::string_view name; ///< in `attn.forward`, the registry, on command lines and in a variant's name: "lse"
   bool ForwardSemantics::*value;
-  /// What combines the slices of split KV has it, too.
-  bool ofCombine = false;
 };
 std::span<const ForwardFlag> forwardFlags();
 

@@ -28,7 +28,6 @@ struct CompileOptions {
   std::optional<int64_t> waves, kvTile;
   std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"
   bool groupRows = false; ///< the query heads of a KV head share rows
-  bool fastScale = false;                ///< true: all problems; false: those that say so
   bool debugInfo = false;                ///< line tables back to the input
   bool allowSpills = false;
   bool drawSchedule = false; ///< wants `Compilation::drawing`; the stage `clusters` must be passed

@@ -41,10 +41,6 @@ template <typename ProblemOp> static LogicalResult verifyHeads(ProblemOp op) {
 
 /// What the expansion cannot do, by name.
 static LogicalResult verifyExpandable(attn::ForwardOp op) {
-  if (op.getFastScale() && op.getScoreMods())
-    return op.emitOpError() << "'" << op.getSymName()
-                            << "' has 'score_mod', which takes scaled scores, and 'fast_scale', which leaves "
-                               "them in other units; remove one of them";
   if (op.getSink() && op.getSplit())
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has a sink and is split, which would count the sink in each slice; "

@@ -47,8 +47,7 @@ public:
         visibility(withoutWindow(op),
                    WorkPartition::queriesOfBlock(shape.waves, op.getGroupRows()), op.getGroupRows()),
         sequences(op), frame(op.getContext()),
-        softmax(Softmax::create(op.getFastScale(), {shape.kvTile, element, op.getLse(),
-                                                    op.getScoreMods().has_value()})) {}
+        softmax({shape.kvTile, element, op.getLse(), op.getScoreMods().has_value()}) {}
 
   FailureOr<tile::KernelOp> expand();
 
@@ -84,7 +83,7 @@ private:
   Visibility visibility;
   SequenceViews sequences;
   KernelFrame frame;
-  std::unique_ptr<Softmax> softmax;
+  Softmax softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
   /// With lists: `mask`, or where keys end, which hides in full blocks, too.
@@ -95,7 +94,7 @@ private:
   Value q, k, v, o, lse, scale, splits, sink;
   std::optional<Dropout> dropout;
   std::optional<BlockLists> lists;
-  Value query, keys, values;
+  Value query, keys, values, noScores;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
   Value waveQuery;
@@ -329,7 +328,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   SmallVector<Value> indices = {work.batch, kvHead};
   keys = ring(k, depth, indices);
   values = ring(v, depthV, indices);
-  query = softmax->prepareQuery(builder, scale, [&] {
+  query = softmax.prepareQuery(builder, scale, [&] {
     Type operand = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
     return withoutPadding(
         work.load(builder, operand, q));
@@ -437,19 +436,18 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
   })[0];
   Value raw = builder.step("qk", [&]() -> SmallVector<Value> {
-    Value first = softmax->firstScores(builder, state);
-    return {tile::MmaOp::create(builder, keyTile, query, first)};
+    return {tile::MmaOp::create(builder, keyTile, query, noScores)};
   })[0];
   Value scores = builder.step("mask", [&]() -> SmallVector<Value> {
     return {maskStep(raw, t, number())};
   })[0];
-  Softmax::Settled settled = softmax->settleStep(builder, scores, state);
+  Softmax::Settled settled = softmax.settleStep(builder, scores, state);
   auto drop = [&](Value weights, int64_t firstKey) {
     Value key = arith::AddIOp::create(builder, firstKeyOf(number()), builder.constant(firstKey));
     return dropout->keep(builder, weights, place.row, key);
   };
   Softmax::Weights weights =
-      softmax->weightSteps(builder, settled, dropout ? Softmax::Drop(drop) : Softmax::Drop());
+      softmax.weightSteps(builder, settled, dropout ? Softmax::Drop(drop) : Softmax::Drop());
   Value rescaled = builder.step("rescale", [&]() -> SmallVector<Value> {
     return {tile::RescaleOp::create(builder, TypeRange(output.getType()), ValueRange(output),
                                     settled.factor, settled.moved)
@@ -470,11 +468,11 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
 }
 
 tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
-  softmax->prepareLoop(builder);
+  noScores = softmax.noScores(builder);
   Type outputType = builder.frag(depthV, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
-  llvm::append_range(inits, softmax->initialState(builder, zero));
+  llvm::append_range(inits, softmax.initialState(builder, zero));
   if (lists)
     inits.push_back(lists->number(builder, builder.constant(int64_t(0))));
   // Where tiles are left out, those of the loop are not counted from one key.
@@ -496,18 +494,18 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
   ValueRange state = loop.getResults().drop_front().drop_back(lists ? 1 : 0);
-  Value sum = softmax->total(builder, state), ofSink;
+  Value sum = softmax.total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {
     ofSink = work.loadOfHeads(builder, sink);
-    sum = sumWithSink(builder, sum, softmax->reference(builder, state), ofSink);
+    sum = sumWithSink(builder, sum, softmax.reference(state), ofSink);
   }
   // Of all weights; LSE is theirs, too.
   Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
   work.store(builder, output, o);
   if (lse)
-    work.storeLse(builder, softmax->logSumExp(builder, state, sum, ofSink), lse);
+    work.storeLse(builder, softmax.logSumExp(builder, state, sum, ofSink), lse);
   tile::ReturnOp::create(builder);
 }
 

@@ -198,39 +198,6 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
   }
 };
 
-struct SettleRelativePattern : TilePattern<tile::SettleRelativeOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::SettleRelativeOp op, OpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    Value max = adaptor.getMax(), bound = adaptor.getBound();
-    Type f32 = emit.getF32Type();
-    Value moved = anyLane(emit, max, bound);
-    auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
-    {
-      OpBuilder::InsertionGuard guard(emit);
-      emit.setInsertionPointToStart(branch.thenBlock());
-      auto [low, high] = emit.bothHalves(state.of(op), max);
-      Value whole = maximum(emit, low, high);
-      Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, whole, bound);
-      Value zero = emit.f32(0.0f);
-      Value first = isFirst(emit, bound);
-      Value wanted =
-          arith::SelectOp::create(emit, first, whole, LLVM::FCeilOp::create(emit, whole));
-      Value step = arith::SelectOp::create(emit, moves, wanted, zero);
-      Value shrinks = arith::SelectOp::create(emit, first, zero, step);
-      Value threshold = emit.f32(op.getThreshold().convertToFloat());
-      scf::YieldOp::create(emit,
-                           ValueRange{step, arith::SelectOp::create(emit, moves, threshold, bound),
-                                      powerOfTwo(emit, shrinks)});
-      emit.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(emit, ValueRange{emit.f32(0.0f), bound, emit.f32(1.0f)});
-    }
-    rewriter.replaceOp(op, {branch.getResult(0), branch.getResult(1), branch.getResult(2), moved});
-    return success();
-  }
-};
-
 struct RescalePattern : TilePattern<tile::RescaleOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::RescaleOp op, OneToNOpAdaptor adaptor,
@@ -242,21 +209,6 @@ struct RescalePattern : TilePattern<tile::RescaleOp> {
     rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
                                                    adaptor.getFactor().front(), adaptor.getValues(),
                                                    multiply));
-    return success();
-  }
-};
-
-struct ShiftPattern : TilePattern<tile::ShiftOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::ShiftOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    auto subtract = [&](Value value, Value by) -> Value {
-      return arith::SubFOp::create(emit, value, by);
-    };
-    rewriter.replaceOpWithMultiple(op, combineWhen(emit, adaptor.getMoved().front(),
-                                                   adaptor.getStep().front(), adaptor.getValues(),
-                                                   subtract));
     return success();
   }
 };
@@ -282,17 +234,6 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
           vector::FromElementsOp::create(emit, cast<VectorType>(block.getType()), values));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
-    return success();
-  }
-};
-
-struct NegatedRowPattern : TilePattern<tile::NegatedRowOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::NegatedRowOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    Emitter emit(op.getLoc(), rewriter);
-    Value first = emit.element(adaptor.getSource().front(), 0);
-    rewriter.replaceOpWithNewOp<arith::NegFOp>(op, first);
     return success();
   }
 };
@@ -343,7 +284,7 @@ struct LogSumPattern : TilePattern<tile::LogSumOp> {
 
 void hocket::lowering::populateSoftmaxPatterns(const TypeConverter &converter,
                                                RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, SettleRelativePattern, RescalePattern,
-               ShiftPattern, Exp2Pattern, NegatedRowPattern, UnifyPattern, NormalizePattern,
+  patterns.add<RowMaxPattern, RowSumPattern, SettlePattern, RescalePattern,
+               Exp2Pattern, UnifyPattern, NormalizePattern,
                LogSumPattern>(converter, patterns.getContext(), state);
 }

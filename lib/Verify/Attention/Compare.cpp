@@ -22,24 +22,9 @@ namespace {
 constexpr double toleranceBf16 = 3.5e-3;
 constexpr double toleranceFp16 = 5e-4;
 constexpr double toleranceLse = 1e-4;
-// Of `fast_scale`, where Q is rounded a second time. Met by data with scores of ordinary size only;
-// docs/Accuracy.md has the figures.
-constexpr double fastToleranceBf16 = 2e-2;
-constexpr double fastToleranceFp16 = 2.5e-3;
-constexpr double fastToleranceLseBf16 = 2e-2;
-constexpr double fastToleranceLseFp16 = 2.5e-3;
 
 double toleranceOf(const ForwardProblem &problem) {
-  bool bf16 = problem.dtype == DataType::BF16;
-  if (problem.fastScale)
-    return bf16 ? fastToleranceBf16 : fastToleranceFp16;
-  return bf16 ? toleranceBf16 : toleranceFp16;
-}
-
-double lseToleranceOf(const ForwardProblem &problem) {
-  if (!problem.fastScale)
-    return toleranceLse;
-  return problem.dtype == DataType::BF16 ? fastToleranceLseBf16 : fastToleranceLseFp16;
+  return problem.dtype == DataType::BF16 ? toleranceBf16 : toleranceFp16;
 }
 constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
@@ -192,7 +177,7 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   errors.rowsTotal = RowNumbers(problem).queries();
   errors.rowsChecked = static_cast<int64_t>(reference.rows.size());
   errors.tolerance = toleranceOf(problem);
-  errors.lseTolerance = lseToleranceOf(problem);
+  errors.lseTolerance = toleranceLse;
   scan(problem, outputs, errors);
   checkEmptyRows(problem, outputs, errors);
   if ((!problem.modifications.empty() || problem.blocks.any()) && !problem.sink)

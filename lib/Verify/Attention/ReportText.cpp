@@ -23,7 +23,6 @@ static void writeProblem(json::OStream &out, const ForwardProblem &problem) {
   out.attribute("mask", StringRef(problem.visibility.name()));
   out.attribute("scale", finiteValue(problem.effectiveScale()));
   out.attribute("lse", problem.wantLse);
-  out.attribute("fast_scale", problem.fastScale);
   out.attribute("layout", StringRef(toString(problem.layout)));
   if (problem.lists.any()) {
     out.attribute("total_q", problem.totalQ);

@@ -21,14 +21,6 @@ attn.forward @large element_type(bf16) head_dim(64) head_dim_v(264) schedule(@s)
 
 // -----
 
-// expected-error @below {{'capped' has 'score_mod', which takes scaled scores, and 'fast_scale', which leaves them in other units; remove one of them}}
-attn.forward @capped element_type(bf16) head_dim(128) fast_scale schedule(@s) score_mod(@m)
-attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
-  attn.yield %score : f32
-}
-
-// -----
-
 // expected-error @below {{'sunk' has a sink and is split, which would count the sink in each slice; compute it with one slice}}
 attn.forward @sunk element_type(bf16) head_dim(128) split sink schedule(@s)
 

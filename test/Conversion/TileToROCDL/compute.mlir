@@ -97,29 +97,18 @@ tile.kernel @row_max() target("gfx950") waves(1) {
 
 // -----
 
-// Scores that count from their reference: no multiply-add, and a step subtracted where rows move.
-// CHECK-LABEL: llvm.func @relative
+// A fragment is scaled in f32 and rounded once; an exponential without reference takes what it gets.
+// CHECK-LABEL: llvm.func @scale
 // CHECK: llvm.fpext %{{.*}} : vector<8xf16> to vector<8xf32>
 // CHECK: arith.mulf
 // CHECK: llvm.fptrunc %{{.*}} : vector<8xf32> to vector<8xf16>
-// CHECK: rocdl.ballot
-// CHECK: scf.if
-// CHECK: llvm.intr.ceil
-// CHECK: scf.if
-// CHECK: arith.subf %{{.*}} : vector<16xf32>
 // CHECK-NOT: llvm.intr.fma
 // CHECK-COUNT-16: rocdl.exp2
-// CHECK: arith.negf
-tile.kernel @relative(%scale: f32) target("gfx950") waves(1) {
+tile.kernel @scale(%scale: f32) target("gfx950") waves(1) {
   %q = tile.fill 1.0 : !tile.frag<16x32xf16, rhs>
   %scaled = tile.scale %q by %scale : !tile.frag<16x32xf16, rhs>
   %s = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
-  %max = tile.fill 3.0 : !tile.rows<32xf32>
-  %bound = tile.fill 0.0 : !tile.rows<32xf32>
-  %step, %new_bound, %factor, %moved = tile.settle_relative %max, %bound threshold(8.0) : !tile.rows<32xf32>
-  %shifted = tile.shift %s by %step when %moved : !tile.frag<32x32xf32, acc> by !tile.rows<32xf32>
-  %p = tile.exp2 %shifted : !tile.frag<32x32xf32, acc>
-  %row = tile.negated_row %shifted : !tile.frag<32x32xf32, acc> -> !tile.rows<32xf32>
+  %p = tile.exp2 %s : !tile.frag<32x32xf32, acc>
 }
 
 // -----

@@ -106,15 +106,12 @@ TEST(SplitKV, WhatIsNotThereIsRefusedByName) {
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, -1)),
               HasSubstr("num-splits is -1, it must be 0 to 1024: 0 to let the heuristic choose"));
   EXPECT_THAT(errorOf(makeProblem(1, 1, 128, 4096, 64, 1025)), HasSubstr("num-splits is 1025"));
-  ForwardProblem fast = makeProblem(1, 1, 128, 4096, 128, 4);
-  fast.fastScale = true;
-  EXPECT_THAT(errorOf(fast), HasSubstr("no kernel takes the problem"));
 }
 
 TEST(SplitKV, WithoutAKernelThatCombinesTheErrorSaysSo) {
   std::string text = R"({"hocket_registry": 1, "kernels": [{"name": "slices", "summary": "s",
     "role": "slices", "arch": ["gfx950"], "dtypes": ["bf16"], "head_dims": [[64, 64]],
-    "masks": ["none"], "lse": [false], "fast_scale": [false], "max_sequence": 4096,
+    "masks": ["none"], "lse": [false], "max_sequence": 4096,
     "stride_multiple": 8, "schedule": "sequential", "waves": 8, "kv_tile": 64,
     "block_order": "linear", "priority": 1, "pays": "1", "because": "b"}], "profiles": []})";
   Result<KernelRegistry> alone = KernelRegistry::parse(text, "test");

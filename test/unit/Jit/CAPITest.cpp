@@ -117,6 +117,9 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   problem.layout = static_cast<hocket_layout>(2);
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("layout is 2"));
   hocket_forward_problem_init(&problem);
+  problem.removed = 1;
+  EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("once 'fast_scale', is 1"));
+  hocket_forward_problem_init(&problem);
   problem.heads = -1;
   EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr("heads is -1"));
   hocket_forward_problem_init(&problem);

@@ -36,12 +36,11 @@ TEST(CompilerIdentity, NamesSourcesAndLibraries) {
 TEST(Jit, WhatMakesADifferenceIsPartOfTheKey) {
   jit::Jit compiler{jit::CacheSettings{}};
   CompileOptions base;
-  std::vector<CompileOptions> different(6, base);
+  std::vector<CompileOptions> different(5, base);
   different[1].schedule = "double_buffer";
   different[2].waves = 4;
   different[3].kvTile = 64; // what it is anyway, but who says so asks for something else
   different[4].blockOrder = "linear";
-  different[5].fastScale = true;
   for (const CompileOptions &options : different) {
     auto kernel = compiler.compile(kText, "k", options);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
