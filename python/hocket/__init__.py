@@ -4,9 +4,9 @@ Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm o
 """
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
 from .attention import (
+    flash_attn_backward,
     flash_attn_func,
     flash_attn_varlen_func,
-    flash_attn_with_kvcache,
     flex_attention,
     scaled_dot_product_attention,
 )
@@ -29,9 +29,9 @@ __all__ = [
     "and_masks",
     "compile",
     "create_block_mask",
+    "flash_attn_backward",
     "flash_attn_func",
     "flash_attn_varlen_func",
-    "flash_attn_with_kvcache",
     "flex_attention",
     "merge",
     "or_masks",
