@@ -693,6 +693,26 @@ static int64_t causalVariable(Visibility mask) {
   return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
 }
 
+/// The most keys that a row sees, as far as masks of fixed width say: windows, built in or shipped. For choosing kernels
+/// only: a mask of one's own may have the name of one that is shipped.
+static int64_t mostKeysOfRow(const ForwardProblem &problem) {
+  auto number = [&](const char *name) {
+    auto found = problem.numbers.find(name);
+    double value = found == problem.numbers.end() ? -1 : found->second;
+    return static_cast<int64_t>(std::clamp(value, -1.0, static_cast<double>(kMaxExtent)));
+  };
+  int64_t left = problem.visibility.kind().left, right = problem.visibility.kind().right, tokens = 0;
+  for (const Modification &modification : problem.modifications) {
+    bool hasTokens = modification.name == "window_with_sinks";
+    if (modification.name != "window" && !hasTokens)
+      continue;
+    left = number("window_left");
+    right = right < 0 ? number("window_right") : right;
+    tokens = hasTokens ? std::max<int64_t>(number("sink_tokens"), 0) : 0;
+  }
+  return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
+}
+
 static manifest::Variables scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
@@ -705,6 +725,7 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},
       {"mask_right", Value::integer(problem.visibility.kind().right)},
+      {"row_keys", Value::integer(mostKeysOfRow(problem))},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
