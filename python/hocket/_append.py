@@ -1,7 +1,7 @@
 """New keys and values into caches, and rotary embedding: kernels of the tile dialect, made for what is asked.
 
-A wave takes some heads of one row. Each element meets its partner, the other of its pair, and the angle's cosine and sine
-by `tile.gather`; computed is in f32, rounded once.
+A wave takes some heads of one row. Each element meets its partner, the other of its pair, and the angle's cosine and
+sine by `tile.gather`; computed is in f32, rounded once.
 """
 import functools
 
@@ -138,7 +138,7 @@ def kernel(element, head_dim, rotary_dim, interleaved, target, advances, arch):
 
 
 class Appended:
-    """New keys and values, which are written behind those of a cache, and the angles that they and queries are rotated by."""
+    """New keys and values, which are written behind those of a cache, and the angles of them and of queries."""
 
     def __init__(self, q, k, v, cos, sin, interleaved, dtype, arch, stream):
         for name, given, other in (("k", k, "v"), ("v", v, "k")):
