@@ -24,10 +24,14 @@ def torch_of(tensor):
     return sys.modules["torch"] if is_torch(tensor) else None
 
 
+def wants_gradient(tensor):
+    return is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled()
+
+
 def refuse_gradient(tensor, name):
-    if is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+    if wants_gradient(tensor):
         raise Unsupported(
-            f"argument '{name}' requires a gradient, and there is no backward yet; "
+            f"argument '{name}' requires a gradient, which there is none of yet; "
             f"pass {name}.detach(), or call under torch.no_grad()"
         )
 
@@ -62,6 +66,16 @@ def empty_like(tensor, name, shape, dtype):
         f"{type(tensor).__qualname__}' there is nothing to make the results with; "
         f"give out= (and lse= where it is wanted), or numpy's or torch's tensors"
     )
+
+
+def filled_like(tensor, name, shape, number):
+    """A tensor of 32-bit integers, all of them `number`, where `empty_like` would make one."""
+    if is_torch(tensor):
+        torch = sys.modules["torch"]
+        return torch.full(shape, number, dtype=torch.int32, device=tensor.device)
+    if module_of(tensor) == "numpy":
+        return sys.modules["numpy"].full(shape, number, dtype="int32")
+    raise InvalidInput(f"'{name}' is of a type that no list can be made for; give one of 32-bit integers")
 
 
 #: What is captured by functions and masks: the types that kernels read, and which of them stands for another.
