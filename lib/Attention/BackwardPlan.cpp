@@ -81,8 +81,9 @@ BackwardPlan::make(BackwardProblem problem, std::vector<PlannedLaunch> launches)
   return std::shared_ptr<const BackwardPlan>(std::move(plan));
 }
 
-/// What is well-formed and has no backward.
-static Status checkSupported(const BackwardProblem &problem) {
+Status attention::checkBackward(const BackwardProblem &problem) {
+  if (Status status = validate(problem); !status.ok())
+    return status;
   auto refuse = [&](const std::string &what) {
     return Status(unsupported("no kernel takes the " + problem.describe() + ": " + what));
   };
@@ -126,9 +127,7 @@ static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices
 Result<std::shared_ptr<const BackwardPlan>>
 attention::planBackward(const BackwardProblem &problem, const MakeBackwardKernel &make,
                         std::string_view schedule) {
-  if (Status status = validate(problem); !status.ok())
-    return status.error();
-  if (Status status = checkSupported(problem); !status.ok())
+  if (Status status = checkBackward(problem); !status.ok())
     return status.error();
   std::vector<PlannedLaunch> launches;
   for (const BackwardChoices &choices : backwardSteps(problem, schedule)) {

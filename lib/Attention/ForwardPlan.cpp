@@ -9,6 +9,12 @@ using namespace hocket::attention;
 
 KernelSource::~KernelSource() = default;
 
+Result<std::shared_ptr<const CompiledKernel>>
+KernelSource::getBackward(const ForwardSemantics &, const BackwardKernel &kernel,
+                          std::string_view) {
+  return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
+}
+
 std::string_view attention::toString(KernelOrigin origin) {
   constexpr std::string_view names[] = {"compiled", "disk", "file"};
   return names[static_cast<size_t>(origin)];
@@ -61,6 +67,17 @@ Result<std::shared_ptr<const CompiledKernel>> Planner::find(const KernelEntry &e
                   " sources; build it ahead of time (hocketc --all) or let it be compiled");
 }
 
+Result<std::shared_ptr<const CompiledKernel>> Planner::find(const ForwardSemantics &semantics,
+                                                            const BackwardKernel &kernel) {
+  for (const std::shared_ptr<KernelSource> &source : sources) {
+    auto found = source->getBackward(semantics, kernel, architecture);
+    if (found.ok() || found.error().kind != ErrorKind::NotFound)
+      return found;
+  }
+  return notFound("kernel '" + kernel.name + "' for " + architecture + " is in none of the " +
+                  std::to_string(sources.size()) + " sources; let it be compiled");
+}
+
 Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProblem &problem,
                                                              unsigned computeUnits) {
   Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, computeUnits);
@@ -85,22 +102,39 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
   return ForwardPlan::make(selected->problem, std::move(launches));
 }
 
-Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
+template <typename Plan, typename Problem, typename Make>
+Result<Plan> Planner::remember(RecentlyUsed<Plan, Problem, ProblemHash> &known,
+                               const Problem &problem, Make make) {
   {
     std::lock_guard lock(mutex);
-    if (const auto *known = plans.find(problem))
-      return *known;
+    if (const Plan *plan = known.find(problem))
+      return *plan;
   }
-  auto plan = makePlan(problem, units);
-  // Slices are the heuristic's wish: without kernels for them there is a way.
-  if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.tuning.numSplits == 0)
-    plan = makePlan(problem, 0);
+  Result<Plan> plan = make();
   if (!plan.ok())
     return plan;
   std::lock_guard lock(mutex);
   // Another thread may have been faster; everyone gets the same plan.
-  if (const auto *known = plans.find(problem))
-    return *known;
-  plans.insert(problem, *plan, 1);
+  if (const Plan *first = known.find(problem))
+    return *first;
+  known.insert(problem, *plan, 1);
   return plan;
+}
+
+Result<std::shared_ptr<const ForwardPlan>> Planner::plan(const ForwardProblem &problem) {
+  return remember(plans, problem, [&] {
+    auto plan = makePlan(problem, units);
+    // Slices are the heuristic's wish: without kernels for them there is a way.
+    if (!plan.ok() && plan.error().kind == ErrorKind::NotFound && problem.tuning.numSplits == 0)
+      plan = makePlan(problem, 0);
+    return plan;
+  });
+}
+
+Result<std::shared_ptr<const BackwardPlan>> Planner::planBackward(const BackwardProblem &problem) {
+  return remember(backwards, problem, [&] {
+    return attention::planBackward(problem, [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+      return find(semantics, kernel);
+    });
+  });
 }

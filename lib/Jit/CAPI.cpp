@@ -40,7 +40,7 @@ struct PlannerEntry {
   std::shared_ptr<PlannerNote> note;
 };
 struct PlanEntry {
-  std::shared_ptr<const ForwardPlan> plan;
+  std::shared_ptr<const LaunchPlan> plan;
 };
 } // namespace
 
@@ -101,6 +101,16 @@ static Result<Visibility> readMask(const hocket_forward_problem &given) {
     return invalidInput("mask is '" + std::string(given.mask) +
                         "' and causal is set; leave one of them out");
   return mask;
+}
+
+using StridesByName = std::map<std::string, TensorStrides, std::less<>>;
+
+/// Those that are given: not all zero.
+static void addStrides(StridesByName &to,
+                       std::initializer_list<std::pair<const char *, hocket_strides>> given) {
+  for (const auto &[name, strides] : given)
+    if (strides.batch != 0 || strides.sequence != 0 || strides.head != 0)
+      to[name] = {strides.batch, strides.sequence, strides.head};
 }
 
 /// That a list of C, `what`, is there if it has anything.
@@ -213,10 +223,10 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
   problem.blocks = {given.block_queries, given.block_keys};
   problem.fullBlocks = given.full_blocks != 0;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
-  for (auto [name, strides] : {std::pair("q", given.q_strides), std::pair("k", given.k_strides),
-                               std::pair("v", given.v_strides), std::pair("o", given.o_strides)})
-    if (strides.batch != 0 || strides.sequence != 0 || strides.head != 0)
-      problem.strides[name] = {strides.batch, strides.sequence, strides.head};
+  addStrides(problem.strides, {{"q", given.q_strides},
+                               {"k", given.k_strides},
+                               {"v", given.v_strides},
+                               {"o", given.o_strides}});
   return problem;
 }
 
@@ -271,8 +281,10 @@ hocket_status hocket_planner_release(hocket_planner planner) {
   return report(planners().erase(planner));
 }
 
-hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
-                                  hocket_plan *plan) {
+/// A handle of what `make` plans for the problem.
+template <class Make>
+static hocket_status planWith(hocket_planner planner, const hocket_forward_problem *problem,
+                              hocket_plan *plan, const Make &make) {
   return with(planners(), planner, [&](const PlannerEntry &entry) -> Status {
     if (Status status = checkPointer(problem, "problem"); !status.ok())
       return status;
@@ -282,11 +294,33 @@ hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_p
     Result<ForwardProblem> described = readProblem(*problem);
     if (!described.ok())
       return described.error();
-    auto made = entry.planner->plan(*described);
+    auto made = make(*entry.planner, *described);
     if (!made.ok())
       return made.error();
     *plan = plans().insert({*std::move(made)});
     return Status::success();
+  });
+}
+
+hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
+                                  hocket_plan *plan) {
+  return planWith(planner, problem, plan, [](Planner &all, const ForwardProblem &described) {
+    return all.plan(described);
+  });
+}
+
+hocket_status hocket_planner_plan_backward(hocket_planner planner,
+                                           const hocket_forward_problem *problem,
+                                           const hocket_gradient_strides *strides,
+                                           hocket_plan *plan) {
+  return planWith(planner, problem, plan, [&](Planner &all, const ForwardProblem &described) {
+    BackwardProblem backward{described, {}};
+    if (strides)
+      addStrides(backward.gradientStrides, {{"do", strides->d_o},
+                                            {"dq", strides->dq},
+                                            {"dk", strides->dk},
+                                            {"dv", strides->dv}});
+    return all.planBackward(backward);
   });
 }
 
@@ -323,8 +357,8 @@ static hocket_status nameOf(hocket_plan plan, const char *what, size_t index, co
   });
 }
 
-static constexpr auto launchesOf = [](const ForwardPlan &plan) { return plan.launches(); };
-static constexpr auto buffersOf = [](const ForwardPlan &plan) { return plan.buffers(); };
+static constexpr auto launchesOf = [](const LaunchPlan &plan) { return plan.launches(); };
+static constexpr auto buffersOf = [](const LaunchPlan &plan) { return plan.buffers(); };
 
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count) {
   return countOf(plan, count, launchesOf);

@@ -104,9 +104,9 @@ Result<std::shared_ptr<const CompiledKernel>> Jit::get(const attention::KernelEn
                  compileOptions(entry, architecture));
 }
 
-Result<KernelCache::Kernel> Jit::get(const attention::ForwardSemantics &semantics,
-                                     const attention::BackwardKernel &kernel,
-                                     std::string_view architecture) {
+Result<std::shared_ptr<const CompiledKernel>>
+Jit::getBackward(const attention::ForwardSemantics &semantics,
+                 const attention::BackwardKernel &kernel, std::string_view architecture) {
   CompileOptions options;
   options.target = architecture;
   if (!kernel.tuning.schedule.empty())

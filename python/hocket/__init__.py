@@ -3,7 +3,13 @@
 Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm on the GPU. See docs/Python.md.
 """
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
-from .attention import flash_attn_func, flash_attn_varlen_func, flex_attention, scaled_dot_product_attention
+from .attention import (
+    flash_attn_backward,
+    flash_attn_func,
+    flash_attn_varlen_func,
+    flex_attention,
+    scaled_dot_product_attention,
+)
 from .block_mask import BlockMask, create_block_mask
 from .flex import and_masks, or_masks
 from .kernel import Kernel, Schedule, compile, tune
@@ -23,6 +29,7 @@ __all__ = [
     "and_masks",
     "compile",
     "create_block_mask",
+    "flash_attn_backward",
     "flash_attn_func",
     "flash_attn_varlen_func",
     "flex_attention",

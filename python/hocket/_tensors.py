@@ -24,10 +24,14 @@ def torch_of(tensor):
     return sys.modules["torch"] if is_torch(tensor) else None
 
 
+def wants_gradient(tensor):
+    return is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled()
+
+
 def refuse_gradient(tensor, name):
-    if is_torch(tensor) and tensor.requires_grad and sys.modules["torch"].is_grad_enabled():
+    if wants_gradient(tensor):
         raise Unsupported(
-            f"argument '{name}' requires a gradient, and there is no backward yet; "
+            f"argument '{name}' requires a gradient, which there is none of yet; "
             f"pass {name}.detach(), or call under torch.no_grad()"
         )
 

@@ -5,70 +5,15 @@ What the library cannot do is refused by an exception that names the argument; n
 import math
 import random
 
-from . import _hocket, _tensors, block_mask as block_masks, flex
+from . import _tensors, block_mask as block_masks, flex
+from ._call import Call, Modifications, Names, attend
 from ._errors import InvalidInput, Unsupported
-
-#: What messages call the dimensions of a tensor, by layout.
-_DIMENSIONS = {
-    "packed": "[rows, heads, head_dim]",
-    "bshd": "[batch, seq, heads, head_dim]",
-    "bhsd": "[batch, heads, seq, head_dim]",
-}
-
-
-class _Names:
-    """What the caller's function calls the tensors."""
-
-    def __init__(self, q, k, v):
-        self.q, self.k, self.v = q, k, v
 
 
 def _refuse(given, nothing, name, instead):
     """Refuses argument `name` unless it says that nothing is wanted."""
     if given is not None and given != nothing:
         raise Unsupported(f"argument '{name}' is {given!r}, which no kernel does yet; {instead}")
-
-
-def _check_tensor(tensor, dtype, device, what):
-    if tensor.dtype != dtype:
-        raise InvalidInput(
-            f"argument '{tensor.argument}' has elements of {tensor.dtype}, {what} of {dtype}"
-        )
-    if tensor.device != device:
-        raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, {what} on {device}")
-
-
-def _check_rows(tensor, layout):
-    name = tensor.argument
-    rank = 3 if layout == "packed" else 4
-    if len(tensor.shape) != rank:
-        raise InvalidInput(
-            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {_DIMENSIONS[layout]}"
-        )
-    for extent in tensor.shape:
-        if extent < 1:
-            raise InvalidInput(
-                f"argument '{name}' has the shape {tensor.shape}, wanted at least 1 of each dimension"
-            )
-    if tensor.strides[-1] != 1 and tensor.shape[-1] != 1:
-        raise InvalidInput(
-            f"argument '{name}' has a stride of {tensor.strides[-1]} between elements of its last "
-            f"dimension, wanted 1; give a copy that is contiguous there"
-        )
-    if tensor.address % 16:
-        raise InvalidInput(
-            f"argument '{name}' begins {tensor.address % 16} bytes behind a multiple of 16, which "
-            f"kernels load at a time; give a copy"
-        )
-
-
-def _check_output(tensor, shape):
-    if tensor.shape != tuple(shape):
-        raise InvalidInput(
-            f"argument '{tensor.argument}' has the shape {tensor.shape}, wanted {tuple(shape)}"
-        )
-    if tensor.read_only:
-        raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
 
 
 def _scale(value, name):
@@ -78,48 +23,6 @@ def _scale(value, name):
     if not math.isfinite(value):
         raise InvalidInput(f"argument '{name}' is {value}, wanted a finite number")
     return value
-
-
-def _problem(q, k, v, layout, mask, scale, num_splits, sequences=None):
-    """The shapes as a problem, after checking that they fit."""
-    seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
-    for tensor in (k, v):
-        if layout != "packed" and tensor.shape[0] != q.shape[0]:
-            raise InvalidInput(
-                f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
-            )
-    for dimension, what in ((seq, "keys"), (heads, "heads")):
-        if k.shape[dimension] != v.shape[dimension]:
-            raise InvalidInput(
-                f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
-            )
-    if k.shape[-1] != q.shape[-1]:
-        raise InvalidInput(
-            f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
-        )
-    if q.shape[heads] % k.shape[heads]:
-        raise InvalidInput(
-            f"argument '{k.argument}' has {k.shape[heads]} heads, wanted a divisor of the "
-            f"{q.shape[heads]} of '{q.argument}'"
-        )
-    return {
-        "dtype": "fp16" if q.dtype == "f16" else q.dtype,
-        "layout": "bshd" if layout == "packed" else layout,
-        "lists": [],
-        "total_q": q.shape[seq],
-        "total_kv": k.shape[seq],
-        "batch": q.shape[0],
-        "heads": q.shape[heads],
-        "kv_heads": k.shape[heads],
-        "seq_q": q.shape[seq],
-        "seq_kv": k.shape[seq],
-        "head_dim": q.shape[-1],
-        "head_dim_v": v.shape[-1],
-        "mask": mask,
-        "scale": scale,
-        "num_splits": int(num_splits),
-        **(sequences or {}),
-    }
 
 
 def _dropout(probability, rng_state, query):
@@ -147,94 +50,6 @@ def _drawn_seed(query):
 
         return int(torch.randint(2**62, (1,)))
     return random.getrandbits(62)
-
-
-class _Modifications:
-    """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
-
-    def __init__(self):
-        self.texts, self.numbers, self.tensors = [], {}, []
-        self.sink = self.blocks = None
-
-    def add(self, name, **numbers):
-        self.texts.append((name, ""))
-        self.numbers.update(numbers)
-
-    def capture(self, name, argument, tensor, extents):
-        """`tensor`, given as `argument`, is what the modification calls `name`; `extents` may pad its shape."""
-        self.tensors.append((name, argument, tensor, tuple(extents)))
-
-    def add_text(self, text, argument):
-        self.texts.append((argument, text))
-
-    def read(self, first, stream):
-        """The tensors' memory by their names, and their extents."""
-        views, extents = {}, {}
-        own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
-        for name, argument, tensor, shape in self.tensors + own:
-            _tensors.refuse_gradient(tensor, argument)
-            view = _tensors.read(tensor, argument, None, stream)
-            if view.device != first.device:
-                raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
-            if not view.is_contiguous:
-                raise InvalidInput(f"argument '{argument}' is not contiguous, which it has to be; give a copy")
-            views[name] = view
-            if shape:
-                extents[name] = list(shape)
-        return views, extents
-
-
-def _forward(
-    names, q, k, v, *, layout, mask, scale, dtype, out, lse, return_lse, num_splits, arch, stream,
-    modify=None, dropout=None, sequences=None,
-):
-    """Reads, checks, computes. Returns out, or out and lse. `modify` gives the modifications for a problem.
-
-    `sequences`, of packed tensors: reads its lists and gives what the problem says of them.
-    """
-    given = {names.q: q, names.k: k, names.v: v}
-    for name, tensor in (*given.items(), ("out", out), ("lse", lse)):
-        _tensors.refuse_gradient(tensor, name)
-    stream = _tensors.stream_of(q, stream)
-    views = {key: _tensors.read(given[name], name, dtype, stream)
-             for key, name in (("q", names.q), ("k", names.k), ("v", names.v))}
-    first = views["q"]
-    if first.dtype not in ("bf16", "f16"):
-        raise InvalidInput(
-            f"argument '{names.q}' has elements of {first.dtype}, wanted bf16 or f16"
-            + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
-        )
-    for tensor in views.values():
-        _check_rows(tensor, layout)
-        _check_tensor(tensor, first.dtype, first.device, f"'{names.q}'")
-    lists, known = sequences(first, stream) if sequences else ({}, None)
-    problem = _problem(views["q"], views["k"], views["v"], layout, mask, scale, num_splits, known)
-
-    problem["dropout"] = dropout
-    shape = (*first.shape[:-1], views["v"].shape[-1])
-    if out is None:
-        out = _tensors.empty_like(q, names.q, shape, first.dtype)
-    views["o"] = _tensors.read(out, "out", dtype, stream)
-    _check_output(views["o"], shape)
-    _check_rows(views["o"], layout)
-    _check_tensor(views["o"], first.dtype, first.device, f"'{names.q}'")
-    if return_lse or lse is not None:
-        rows = (problem["batch"], problem["heads"], problem["seq_q"])
-        if layout == "packed":
-            rows = (problem["heads"], problem["total_q"])
-        if lse is None:
-            lse = _tensors.empty_like(q, names.q, rows, "f32")
-        views["lse"] = _tensors.read(lse, "lse", None, stream)
-        _check_output(views["lse"], rows)
-        _check_tensor(views["lse"], "f32", first.device, f"wanted one of f32 and '{names.q}'")
-        if not views["lse"].is_contiguous:
-            raise InvalidInput("argument 'lse' is not contiguous, which it has to be")
-    modifications = modify(problem) if modify else _Modifications()
-    captured, problem["extents"] = modifications.read(first, stream)
-    problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
-    problem["blocks"] = modifications.blocks
-    _hocket.forward(problem, {**views, **captured, **lists}, arch, stream)
-    return (out, lse) if return_lse else out
 
 
 def _window(window_size):
@@ -326,7 +141,7 @@ def _flash_modifications(window, cap, alibi_slopes, sink=None):
     """What flash-attn's arguments ask for, for a problem."""
 
     def modify(problem):
-        modifications = _Modifications()
+        modifications = Modifications()
         if cap:
             modifications.add("soft_cap", soft_cap=cap)
         if sink is not None:
@@ -369,12 +184,48 @@ def flash_attn_func(
     cap = _soft_cap(softcap)
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
 
-    return _forward(
-        _Names("q", "k", "v"), q, k, v, layout="bshd", mask="causal" if causal else "none",
-        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=num_splits, arch=arch, stream=stream,
-        modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
+    call = Call(
+        Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits,
+        arch=arch, stream=stream, modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
+
+
+def flash_attn_backward(
+    dout,
+    q,
+    k,
+    v,
+    out,
+    softmax_lse,
+    dq=None,
+    dk=None,
+    dv=None,
+    dropout_p=0.0,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    softcap=0.0,
+    alibi_slopes=None,
+    deterministic=False,
+    rng_state=None,
+    *,
+    sink=None,
+    dtype=None,
+    arch="gfx950",
+    stream=None,
+):
+    """The gradients of flash_attn_func's q, k and v; see the stub or docs/Python.md."""
+    if float(dropout_p) and rng_state is None:
+        raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
+    call = Call(
+        Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
+        dropout=_dropout(dropout_p, rng_state, q),
+    )
+    return call.backward(dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse")
 
 
 class _Sequences:
@@ -440,16 +291,16 @@ def flash_attn_varlen_func(
     _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
     _refuse(block_table, None, "block_table", "gather the keys and values of each sequence")
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
-    return _forward(
-        _Names("q", "k", "v"), q, k, v, layout="packed", mask="causal" if causal else "none",
-        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, out=out, lse=lse, return_lse=return_lse,
-        num_splits=0, arch=arch, stream=stream,
+    call = Call(
+        Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=_Sequences(
             max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
             seqused_k=seqused_k,
         ),
     )
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
 
 
 def _as_batches(tensor, name):
@@ -490,12 +341,12 @@ def scaled_dot_product_attention(
         raise InvalidInput("argument 'attn_mask' is given with is_causal=True; leave out one of them")
     dropout = _dropout(dropout_p, rng_state, query)
     dimensions = len(getattr(query, "shape", (0,) * 4))
-    names = _Names("query", "key", "value")
+    names = Names("query", "key", "value")
     batches = [_as_batches(t, n) for t, n in ((query, "query"), (key, "key"), (value, "value"))]
     _check_gqa(batches[0], batches[1], enable_gqa)
 
     def modify(problem):
-        modifications = _Modifications()
+        modifications = Modifications()
         if is_causal and problem["seq_q"] != problem["seq_kv"]:
             problem["mask"] = "none"  # torch's diagonal begins at the top left
             modifications.add("causal_top_left")
@@ -503,12 +354,13 @@ def scaled_dot_product_attention(
             _add_mask(modifications, attn_mask, problem)
         return modifications
 
-    results = _forward(
-        names, *batches, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"),
-        dtype=dtype, out=None if out is None else _as_batches(out, "out"),
-        lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse,
-        return_lse=return_lse, num_splits=num_splits, arch=arch, stream=stream, modify=modify,
-        dropout=dropout,
+    call = Call(
+        names, layout="bhsd", mask="causal" if is_causal else "none", scale=_scale(scale, "scale"), dtype=dtype,
+        num_splits=num_splits, arch=arch, stream=stream, modify=modify, dropout=dropout,
+    )
+    results = attend(
+        call, *batches, out=None if out is None else _as_batches(out, "out"),
+        lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse, return_lse=return_lse,
     )
     leading = (0,) * (4 - dimensions)
     made, made_lse = results if return_lse else (results, None)
@@ -547,7 +399,7 @@ def flex_attention(
     _check_gqa(query, key, enable_gqa)
 
     def modify(problem):
-        modifications = _Modifications()
+        modifications = Modifications()
         sizes = {name: problem[name] for name in ("batch", "heads", "seq_kv", "seq_q")}
         traced = []
         if score_mod is not None:
@@ -566,8 +418,8 @@ def flex_attention(
                 modifications.capture(captured, where, _tensors.capturable(tensor, where), tensor.shape)
         return modifications
 
-    return _forward(
-        _Names("query", "key", "value"), query, key, value, layout="bhsd", mask="none", scale=_scale(scale, "scale"),
-        dtype=dtype, out=out, lse=lse, return_lse=return_lse, num_splits=num_splits, arch=arch,
-        stream=stream, modify=modify,
+    call = Call(
+        Names("query", "key", "value"), layout="bhsd", mask="none", scale=_scale(scale, "scale"), dtype=dtype,
+        num_splits=num_splits, arch=arch, stream=stream, modify=modify,
     )
+    return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse)

@@ -53,6 +53,30 @@ def flash_attn_func(
     arch: str = "gfx950",
     stream: Any = None,
 ) -> Tuple[_Tensor, Any]: ...
+def flash_attn_backward(
+    dout: Any,
+    q: _Tensor,
+    k: Any,
+    v: Any,
+    out: Any,
+    softmax_lse: Any,
+    dq: Optional[_Tensor] = None,
+    dk: Optional[_Tensor] = None,
+    dv: Optional[_Tensor] = None,
+    dropout_p: float = 0.0,
+    softmax_scale: Optional[float] = None,
+    causal: bool = False,
+    window_size: Tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    alibi_slopes: Any = None,
+    deterministic: bool = False,
+    rng_state: Optional[Tuple[int, int]] = None,
+    *,
+    sink: Any = None,
+    dtype: Optional[str] = None,
+    arch: str = "gfx950",
+    stream: Any = None,
+) -> Tuple[_Tensor, _Tensor, _Tensor]: ...
 @overload
 def flash_attn_varlen_func(
     q: _Tensor,

@@ -1,41 +1,85 @@
-"""Attention as an operator of torch's: `import hocket.torch_ops` makes torch.ops.hocket.attention_forward known.
+"""Attention as operators of torch's: `import hocket.torch_ops` makes them known.
 
-    attention_forward(Tensor q, Tensor k, Tensor v, float? scale=None, bool causal=False) -> (Tensor out, Tensor lse)
+    hocket::attention_forward(Tensor q, Tensor k, Tensor v, float? scale=None, bool causal=False)
+        -> (Tensor out, Tensor lse)
+    hocket::attention_backward(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, float? scale=None,
+        bool causal=False) -> (Tensor dq, Tensor dk, Tensor dv)
 
-as flash_attn_func with return_lse=True. Shapes are known without computing (device "meta"), for torch.compile and export.
+as flash_attn_func with return_lse=True and flash_attn_backward. The first has the second as its gradient; LSE has none.
+Shapes are known without computing (device "meta"), for torch.compile and export.
 """
 import contextlib
 
 import torch
+from torch.autograd.function import once_differentiable
 
-from . import _tensors
-from .attention import flash_attn_func
+from . import _autograd, _tensors
+from .attention import flash_attn_backward, flash_attn_func
 
 _library = torch.library.Library("hocket", "DEF")
 _library.define(
     "attention_forward(Tensor q, Tensor k, Tensor v, float? scale=None, bool causal=False) -> (Tensor, Tensor)"
 )
+_library.define(
+    "attention_backward(Tensor dout, Tensor q, Tensor k, Tensor v, Tensor out, Tensor lse, float? scale=None, "
+    "bool causal=False) -> (Tensor, Tensor, Tensor)"
+)
 
 
-def _compute(q, k, v, scale=None, causal=False):
+def _forward(q, k, v, scale=None, causal=False):
     return flash_attn_func(q, k, v, softmax_scale=scale, causal=causal, return_lse=True)
 
 
-def _shapes(q, k, v, scale=None, causal=False):
+def _forward_shapes(q, k, v, scale=None, causal=False):
     batch, rows, heads, _ = q.shape
     lse = q.new_empty((batch, heads, rows), dtype=torch.float32)
     return q.new_empty((batch, rows, heads, v.shape[3])), lse
 
 
-def _refuse_gradients(q, k, v, scale=None, causal=False):
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        _tensors.refuse_gradient(tensor, name)
+def _backward(dout, q, k, v, out, lse, scale=None, causal=False):
+    return flash_attn_backward(_autograd.readable(dout), q, k, v, out, lse, softmax_scale=scale, causal=causal)
+
+
+def _backward_shapes(dout, q, k, v, out, lse, scale=None, causal=False):
+    return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
+
+
+def _below_autograd():
     below = torch._C._AutoDispatchBelowAutograd()
-    with below if hasattr(below, "__enter__") else contextlib.nullcontext():  # torch 1 enters as it is made
-        return torch.ops.hocket.attention_forward(q, k, v, scale, causal)
+    return below if hasattr(below, "__enter__") else contextlib.nullcontext(below)  # torch 1 enters as it is made
 
 
-_library.impl("attention_forward", _refuse_gradients, "Autograd")
+class _Differentiable(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, scale, causal):
+        with _below_autograd():
+            out, lse = torch.ops.hocket.attention_forward(q, k, v, scale, causal)
+        ctx.save_for_backward(q, k, v, out, lse)
+        ctx.options = scale, causal
+        ctx.mark_non_differentiable(lse)
+        return out, lse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dout, _):
+        return (*torch.ops.hocket.attention_backward(dout, *ctx.saved_tensors, *ctx.options), None, None)
+
+
+def _differentiable(q, k, v, scale=None, causal=False):
+    return _Differentiable.apply(q, k, v, scale, causal)
+
+
+def _differentiable_once(dout, q, k, v, out, lse, scale=None, causal=False):
+    for name, tensor in (("dout", dout), ("q", q), ("k", k), ("v", v)):
+        _tensors.refuse_gradient(tensor, name)
+    with _below_autograd():
+        return torch.ops.hocket.attention_backward(dout, q, k, v, out, lse, scale, causal)
+
+
+_library.impl("attention_forward", _differentiable, "Autograd")
+_library.impl("attention_backward", _differentiable_once, "Autograd")
 for _key in ("CPU", "CUDA"):  # torch calls ROCm CUDA
-    _library.impl("attention_forward", _compute, _key)
-_library.impl("attention_forward", _shapes, "Meta")
+    _library.impl("attention_forward", _forward, _key)
+    _library.impl("attention_backward", _backward, _key)
+_library.impl("attention_forward", _forward_shapes, "Meta")
+_library.impl("attention_backward", _backward_shapes, "Meta")

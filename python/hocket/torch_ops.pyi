@@ -1,1 +1,1 @@
-# Importing it makes torch.ops.hocket.attention_forward known.
+# Importing it makes torch.ops.hocket.attention_forward and attention_backward known.

@@ -1,6 +1,6 @@
 // The module hocket._hocket: what the package's Python calls. Its interface is private; the package
 // checks and names arguments, converts and documents.
-#include "Forward.h"
+#include "Attention.h"
 #include "Inspect.h"
 #include "Kernel.h"
 #include "Merge.h"
@@ -64,6 +64,8 @@ PYBIND11_MODULE(_hocket, module) {
   addKernel(module);
   module.def("merge", &merge);
   module.def("tune", &tune);
-  module.def("forward", &forward, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
-             py::arg("stream") = py::none());
+  for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward)})
+    module.def(name, function, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
+               py::arg("stream") = py::none());
+  module.def("check_backward", &checkBackward, py::arg("problem"), py::arg("tensors"));
 }

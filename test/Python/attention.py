@@ -4,10 +4,10 @@ import random
 import unittest
 
 import numpy
-from reference import TOLERANCE, attention, check_lse, largest_error, random_tensor, swap
+from reference import TOLERANCE, attention, check_lse, gradients, largest_error, random_tensor, swap, widen
 
 import hocket
-from hocket import InvalidInput, Unsupported, flash_attn_func, scaled_dot_product_attention
+from hocket import InvalidInput, Unsupported, flash_attn_backward, flash_attn_func, scaled_dot_product_attention
 
 
 def tensors(seq_q=40, seq_kv=70, heads=4, kv_heads=2, dim=64, dim_v=None, dtype="f16", seed=0, batch=2):
@@ -77,6 +77,47 @@ class FlashAttention(Case):
         check_lse(lse, expected_lse)
         both = flash_attn_func(q, k, v, out=out, lse=lse, return_lse=True)
         self.assertTrue(both[0] is out and both[1] is lse)
+
+
+class Backward(Case):
+    """Gradients for whoever has no autograd."""
+
+    def setUp(self):
+        self.q, self.k, self.v = tensors(dtype="bf16")
+        self.out, self.lse = flash_attn_func(self.q, self.k, self.v, causal=True, dtype="bf16", return_lse=True)
+        self.dout = random_tensor(numpy.random.default_rng(7), self.out.shape, "bf16")
+
+    def test_gradients(self):
+        found = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, causal=True, dtype="bf16")
+        expected = gradients(*(swap(t) for t in (self.dout, self.q, self.k, self.v)), causal=True)
+        for gradient, tensor, wanted in zip(found, (self.q, self.k, self.v), expected):
+            self.assertEqual((gradient.dtype, gradient.shape), (tensor.dtype, tensor.shape))
+            error = widen(gradient) - swap(wanted)
+            self.assertLess(numpy.sqrt((error**2).sum() / (wanted**2).sum()), 6e-3)
+        into = [numpy.zeros((*t.shape[:3], 72), numpy.uint16)[..., :64] for t in (self.q, self.k, self.v)]
+        made = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, *into, causal=True, dtype="bf16")
+        for tensor, given, wanted in zip(made, into, found):
+            self.assertIs(tensor, given)
+            self.assertTrue((given == wanted).all())
+
+    def test_refusals(self):
+        def call(dout=self.dout, out=self.out, lse=self.lse, **options):
+            return flash_attn_backward(dout, self.q, self.k, self.v, out, lse, dtype="bf16", **options)
+
+        with self.assertRaisesRegex(InvalidInput, r"argument 'dout' has the shape \(1, 40, 4, 64\), wanted \(2, 40"):
+            call(dout=self.dout[:1])
+        with self.assertRaisesRegex(InvalidInput, r"argument 'softmax_lse' has the shape \(2, 4, 39\)"):
+            call(lse=self.lse[:, :, 1:])
+        with self.assertRaisesRegex(InvalidInput, "argument 'softmax_lse' has elements of f16"):
+            call(lse=self.lse.astype(numpy.float16))
+        with self.assertRaisesRegex(InvalidInput, "argument 'dk' has the shape"):
+            call(dk=numpy.empty_like(self.q))
+        with self.assertRaisesRegex(InvalidInput, "argument 'rng_state' is missing"):
+            call(dropout_p=0.1)
+        read_only = numpy.zeros_like(self.q)
+        read_only.flags.writeable = False
+        with self.assertRaisesRegex(InvalidInput, "argument 'dq' is read-only"):
+            call(dq=read_only)
 
 
 class Strides(Case):

@@ -34,6 +34,23 @@ def attention(q, k, v, causal=False, scale=None):
     return weights / numpy.where(total == 0, 1, total) @ v, lse[..., 0]
 
 
+def gradients(dout, q, k, v, causal=False, scale=None):
+    """dQ, dK and dV of [batch, heads, seq, head_dim]."""
+    o, lse = attention(q, k, v, causal, scale)
+    dout, q, k, v = widen(dout), widen(q), widen(k), widen(v)
+    groups = q.shape[1] // k.shape[1]
+    scale = q.shape[3] ** -0.5 if scale is None else scale
+    keys, values = k.repeat(groups, 1), v.repeat(groups, 1)
+    scores = q @ keys.swapaxes(2, 3) * scale
+    if causal:
+        rows, columns = numpy.indices(scores.shape[2:])
+        scores[..., columns > rows + k.shape[2] - q.shape[2]] = -numpy.inf
+    weights = numpy.exp(scores - numpy.where(lse == -numpy.inf, numpy.inf, lse)[..., None])
+    score_gradients = scale * weights * (dout @ values.swapaxes(2, 3) - (dout * o).sum(3, keepdims=True))
+    shared = lambda t: t.reshape(k.shape[0], k.shape[1], groups, *t.shape[2:]).sum(2)  # noqa: E731
+    return score_gradients @ keys, shared(score_gradients.swapaxes(2, 3) @ q), shared(weights.swapaxes(2, 3) @ dout)
+
+
 def swap(tensor):
     """[batch, seq, heads, head_dim] as [batch, heads, seq, head_dim], and back."""
     return tensor.swapaxes(1, 2)

@@ -73,18 +73,6 @@ class Torch(unittest.TestCase):
         hocket.merge(*zip(*parts), out=into)
         self.assert_right(into.bfloat16(), q, k, v)
 
-    def test_gradients_are_refused(self):
-        for number, name in enumerate("qkv"):
-            given = tensors()
-            given[number].requires_grad_()
-            with self.assertRaisesRegex(hocket.Unsupported, f"argument '{name}' requires a gradient.*detach"):
-                flash_attn_func(*given)
-            with torch.no_grad():
-                self.assert_right(flash_attn_func(*given), *given)
-        q, k, v = (t.transpose(1, 2) for t in tensors(grad=True))
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'query' requires a gradient"):
-            scaled_dot_product_attention(q, k, v, enable_gqa=True)
-
     def test_kernel(self):
         kernel = hocket.compile("""
 tile.kernel @copy(%x: !tile.view<?x?xbf16>, %y: !tile.view<?x?xbf16>) target("gfx950") waves(4) {
@@ -169,9 +157,135 @@ class Operator(unittest.TestCase):
         self.assertEqual((tuple(out.shape), out.dtype), ((2, 40, 4, 64), torch.bfloat16))
         self.assertEqual((tuple(lse.shape), lse.dtype), ((2, 4, 40), torch.float32))
 
-    def test_refuses_gradients(self):
-        with self.assertRaisesRegex(RuntimeError, "requires a gradient"):
-            torch.ops.hocket.attention_forward(*tensors(grad=True))
+    def test_gradients(self):
+        torch.manual_seed(5)
+        given, own = ([t.requires_grad_() for t in tensors(torch.bfloat16)] for _ in range(2))
+        out, lse = torch.ops.hocket.attention_forward(*given, None, True)
+        wanted = flash_attn_func(*own, causal=True)
+        self.assertFalse(lse.requires_grad)
+        dout = torch.randn(out.shape).bfloat16()
+        out.backward(dout)
+        wanted.backward(dout)
+        for a, b in zip(given, own):
+            self.assertTrue((a.grad == b.grad).all())
+        with self.assertRaisesRegex(RuntimeError, "argument 'q' requires a gradient"):
+            torch.ops.hocket.attention_backward(dout, *given, out.detach(), lse)
+        shapes = torch.ops.hocket.attention_backward(*(t.detach().to("meta") for t in (dout, *given, out, lse)))
+        self.assertEqual([tuple(t.shape) for t in shapes], [tuple(t.shape) for t in given])
+
+
+#: L2 of an error over that of the gradient (docs/Accuracy.md), and what rounding O and dO's sums adds.
+GRADIENT_TOLERANCE = {torch.float16: 1e-3, torch.bfloat16: 6e-3}
+
+
+class Gradients(unittest.TestCase):
+    """Against torch's own gradients of the definition in float64."""
+
+    def own(self, q, k, v, dout, mask, scale, score):
+        """Of [batch, heads, seq, head_dim]."""
+        leaves = [t.detach().double().requires_grad_() for t in (q, k, v)]
+        wide = leaves[0], *(t.repeat_interleave(q.shape[1] // k.shape[1], 1) for t in leaves[1:])
+        scores = score(wide[0] @ wide[1].transpose(2, 3) * scale)
+        scores = scores.masked_fill(~mask, float("-inf"))
+        seen = mask.any(-1, keepdim=True)
+        weights = torch.softmax(torch.where(seen, scores, torch.zeros_like(scores)), 3) * seen
+        (weights @ wide[2]).backward(dout.double())
+        return [t.grad for t in leaves]
+
+    def check(self, function, dtype=torch.bfloat16, mask=None, scale=0.125, transposed=False, score=lambda s: s,
+              **shape):
+        """`function` of tensors as flash-attn has them, or, `transposed`, torch."""
+        given = tensors(dtype, grad=True, **shape)
+        flip = (lambda t: t.transpose(1, 2)) if transposed else (lambda t: t)
+        out = function(*(flip(t) for t in given))
+        dout = torch.randn(given[0].shape).to(dtype)
+        out.backward(flip(dout))
+        seq = given[0].shape[1], given[1].shape[1]
+        mask = torch.ones(seq, dtype=torch.bool) if mask is None else mask
+        wanted = self.own(*(t.transpose(1, 2) for t in given), dout.transpose(1, 2), mask, scale, score)
+        for name, leaf, gradient in zip("qkv", given, wanted):
+            self.assertEqual((leaf.grad.dtype, leaf.grad.shape), (dtype, leaf.shape))
+            error = (leaf.grad.transpose(1, 2).double() - gradient).norm() / gradient.norm()
+            self.assertLess(error.item(), GRADIENT_TOLERANCE[dtype], name)
+
+    def test_flash_attn(self):
+        bottom_right = torch.ones(40, 70, dtype=torch.bool).tril(30)
+        for dtype in GRADIENT_TOLERANCE:
+            self.check(flash_attn_func, dtype)
+            self.check(lambda q, k, v: flash_attn_func(q, k, v, causal=True), dtype, bottom_right)
+        window = bottom_right & ~torch.ones(40, 70, dtype=torch.bool).tril(30 - 12)
+        self.check(lambda q, k, v: flash_attn_func(q, k, v, softmax_scale=0.3, window_size=(11, 0)), mask=window,
+                   scale=0.3)
+        self.check(lambda q, k, v: flash_attn_func(q, k, v, causal=True, arch="gfx942"), mask=bottom_right)
+
+    def test_scaled_dot_product(self):
+        top_left = torch.ones(40, 70, dtype=torch.bool).tril()
+        self.check(lambda q, k, v: scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True),
+                   mask=top_left, transposed=True)
+        torch.manual_seed(3)
+        seen = torch.rand(40, 70) < 0.5
+        self.check(lambda q, k, v: scaled_dot_product_attention(q, k, v, seen, enable_gqa=True), mask=seen,
+                   transposed=True)
+        one = tensors(heads=1, kv_heads=1, grad=True)
+        flat = scaled_dot_product_attention(*(t[0, :, 0] for t in one))
+        flat.sum().backward()  # whose gradient is expanded from one number
+        self.assertEqual(float(one[0].grad[1].abs().max()), 0)
+        self.assertGreater(float(one[2].grad[0].abs().max()), 0)
+
+    def test_mask_mod(self):
+        mask = hocket.create_block_mask(lambda b, h, q, k: k <= q, None, None, 40, 70)
+        self.check(lambda q, k, v: hocket.flex_attention(q, k, v, None, mask, enable_gqa=True), transposed=True,
+                   mask=torch.ones(40, 70, dtype=torch.bool).tril())
+
+    def test_one_of_them_and_sums(self):
+        q, k, v = tensors(torch.bfloat16)
+        k.requires_grad_()
+        for _ in range(2):
+            flash_attn_func(q, k, v).backward(torch.ones_like(q))
+        once = torch.autograd.grad(flash_attn_func(q, k, v), k, torch.ones_like(q))[0]
+        self.assertTrue((k.grad == once + once).all())
+        self.assertIsNone(q.grad)
+        with torch.no_grad():
+            self.assertFalse(flash_attn_func(q, k, v).requires_grad)
+
+    def test_lse_has_none(self):
+        out, lse = flash_attn_func(*tensors(grad=True), return_lse=True)
+        self.assertTrue(out.requires_grad)
+        self.assertFalse(lse.requires_grad)
+
+    def test_what_is_changed_meanwhile(self):
+        q, k, v = tensors(grad=True)
+        seen = torch.ones(40, 70, dtype=torch.bool)
+        for changed in (seen, v):
+            out = scaled_dot_product_attention(*(t.transpose(1, 2) for t in (q, k, v)), seen, enable_gqa=True)
+            with torch.no_grad():
+                changed[0] = 0
+            with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+                out.sum().backward()
+
+    def test_refusals(self):
+        q, k, v = tensors(grad=True)
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'q' requires a gradient"):
+            flash_attn_func(q, k, v, out=torch.empty(q.shape).half())
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'alibi_slopes' requires a gradient"):
+            flash_attn_func(q, k, v, alibi_slopes=torch.ones(4, requires_grad=True))
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'lse' requires a gradient"):
+            flash_attn_func(q, k, v, lse=torch.empty(2, 4, 40, requires_grad=True))
+        with self.assertRaisesRegex(hocket.Unsupported, "modification 'soft_cap' changes scores"):
+            flash_attn_func(q, k, v, softcap=2.0)
+        with self.assertRaisesRegex(hocket.Unsupported, "backward of a sink"):
+            flash_attn_func(q, k, v, sink=torch.zeros(4))
+        with self.assertRaisesRegex(hocket.Unsupported, "backward of dropout"):
+            flash_attn_func(q, k, v, dropout_p=0.5)
+        lengths = torch.tensor([0, 40, 80], dtype=torch.int32), torch.tensor([0, 70, 140], dtype=torch.int32)
+        with self.assertRaisesRegex(hocket.Unsupported, "backward of packed sequences"):
+            hocket.flash_attn_varlen_func(*(t.flatten(0, 1) for t in (q, k, v)), *lengths, 40, 70)
+        blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=128)
+        with self.assertRaisesRegex(hocket.Unsupported, "backward of block lists"):
+            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, blocks, enable_gqa=True)
+        gradient = torch.autograd.grad((flash_attn_func(q, k, v) ** 2).sum(), q, create_graph=True)[0]
+        with self.assertRaisesRegex(RuntimeError, "once_differentiable"):
+            gradient.sum().backward()
 
 
 if __name__ == "__main__":

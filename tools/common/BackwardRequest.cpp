@@ -39,7 +39,7 @@ Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options 
   return planBackward(
       problem,
       [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
-        return (*compiler)->get(semantics, kernel, chip);
+        return (*compiler)->getBackward(semantics, kernel, chip);
       },
       scheduleName(options));
 }

@@ -64,12 +64,16 @@ private:
   BackwardProblem description;
 };
 
+/// Whether there are kernels for `problem`, without making them. Errors: what `validate` refuses; Unsupported for what
+/// has no backward.
+Status checkBackward(const BackwardProblem &problem);
+
 /// Makes a kernel of a part for semantics: a compiler, a cache.
 using MakeBackwardKernel = std::function<Result<std::shared_ptr<const CompiledKernel>>(
     const ForwardSemantics &semantics, const BackwardKernel &kernel)>;
 
-/// The plan for `problem`: of each step the first choice whose kernels can be made. Errors: what `validate` refuses;
-/// Unsupported for what has no backward; what making a step's last choice says.
+/// The plan for `problem`: of each step the first choice whose kernels can be made. Errors: those of
+/// `checkBackward`; what making a step's last choice says.
 Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem,
                                                          const MakeBackwardKernel &make,
                                                          std::string_view schedule = {});

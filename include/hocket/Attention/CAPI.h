@@ -106,6 +106,11 @@ typedef struct hocket_forward_problem {
   int64_t block_queries, block_keys;
 } hocket_forward_problem;
 
+/* Those of dO, dQ, dK and dV. */
+typedef struct hocket_gradient_strides {
+  hocket_strides d_o, dq, dk, dv;
+} hocket_gradient_strides;
+
 void hocket_forward_problem_init(hocket_forward_problem *problem);
 
 /* Device memory; `bytes` is how much there is from `address` on. */
@@ -146,14 +151,23 @@ hocket_status hocket_planner_note(hocket_planner planner, const char **note);
  * the message has the whole problem, the field to blame and the nearest supported problem. */
 hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
                                   hocket_plan *plan);
+/* The plan for the gradients of `problem`, of several launches, made like one for the problem itself: run by
+ * hocket_plan_run_named. Its buffers are "q", "k", "v", "o" and "lse" of the forward, and "do", the gradient of O, which
+ * are read; "dq", "dk", "dv" of the shapes of Q, K and V; and "workspace". `strides` of the four gradients may be NULL:
+ * those of the dense layout. Bundles have no kernels of gradients: they are compiled. */
+hocket_status hocket_planner_plan_backward(hocket_planner planner,
+                                           const hocket_forward_problem *problem,
+                                           const hocket_gradient_strides *strides,
+                                           hocket_plan *plan);
 hocket_status hocket_plan_release(hocket_plan plan);
 
-/* Bytes of device memory that hocket_plan_run needs as workspace; 0 unless keys are split. */
+/* Bytes of device memory that hocket_plan_run needs as workspace; 0 for forwards unless keys are split. */
 hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
-/* The buffers that the plan has, by number: "q", "k", "v", "o", "lse", "workspace", and those of modifications. */
+/* The buffers that the plan has, by number: of forwards "q", "k", "v", "o", "lse", "workspace", and those of
+ * modifications. */
 hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name);
 /* Bytes that a buffer must have at least; 0: it is not needed, and need not be given. */

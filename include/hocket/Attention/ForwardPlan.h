@@ -5,6 +5,7 @@
 // thread, on any device of its architecture, as often as one likes.
 #pragma once
 
+#include "hocket/Attention/BackwardPlan.h"
 #include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Attention/SplitKV.h"
 #include "hocket/Support/RecentlyUsed.h"
@@ -43,6 +44,7 @@ private:
 /// Over what tells most problems apart: equal problems have equal hashes.
 struct ProblemHash {
   size_t operator()(const ForwardProblem &problem) const;
+  size_t operator()(const BackwardProblem &problem) const { return (*this)(problem.forward); }
 };
 
 /// Makes plans, and remembers them.
@@ -57,7 +59,7 @@ public:
           std::string architecture = "gfx950", unsigned computeUnits = 0,
           size_t maxPlans = kDefaultMaxPlans)
       : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)),
-        units(computeUnits), plans(maxPlans) {}
+        units(computeUnits), plans(maxPlans), backwards(maxPlans) {}
 
   /// The plan for `problem`: one launch, or two where its keys are split. `ForwardPlan::problem`
   /// then says into how many slices. Where the sources lack kernels for that, and the problem does
@@ -65,6 +67,8 @@ public:
   /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
   /// wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
+  /// The plan for a backward, remembered likewise. Errors: those of the function that is called so; NotFound if no source has a kernel.
+  Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
   const std::string &target() const { return architecture; }
@@ -74,13 +78,19 @@ private:
                                                       unsigned computeUnits);
   Result<std::shared_ptr<const CompiledKernel>> find(const KernelEntry &entry,
                                                      const KernelVariant &variant);
+  Result<std::shared_ptr<const CompiledKernel>> find(const ForwardSemantics &semantics,
+                                                     const BackwardKernel &kernel);
+  template <typename Plan, typename Problem, typename Make>
+  Result<Plan> remember(RecentlyUsed<Plan, Problem, ProblemHash> &known, const Problem &problem,
+                        Make make);
 
   const KernelRegistry &kernels;
   std::vector<std::shared_ptr<KernelSource>> sources;
   std::string architecture;
   unsigned units;
-  std::mutex mutex; ///< of `plans`
+  std::mutex mutex; ///< of the two below
   RecentlyUsed<std::shared_ptr<const ForwardPlan>, ForwardProblem, ProblemHash> plans;
+  RecentlyUsed<std::shared_ptr<const BackwardPlan>, BackwardProblem, ProblemHash> backwards;
 };
 
 } // namespace hocket::attention

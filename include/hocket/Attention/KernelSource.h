@@ -37,6 +37,8 @@ struct PlannedLaunch {
   std::shared_ptr<const CompiledKernel> compiled;
 };
 
+struct BackwardKernel; // BackwardPlan.h
+
 class KernelSource {
 public:
   virtual ~KernelSource();
@@ -44,6 +46,10 @@ public:
   /// have it; any other error is final. May be called from any thread.
   virtual Result<std::shared_ptr<const CompiledKernel>>
   get(const KernelEntry &entry, const KernelVariant &variant, std::string_view architecture) = 0;
+  /// The same for `kernel` of the backward of `semantics`. A source of forwards alone has none: NotFound.
+  virtual Result<std::shared_ptr<const CompiledKernel>>
+  getBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel,
+              std::string_view architecture);
 };
 
 } // namespace hocket::attention

@@ -35,10 +35,9 @@ public:
   get(const attention::KernelEntry &entry, const attention::KernelVariant &variant,
       std::string_view architecture) override;
 
-  /// A part of the backward of `semantics`.
-  Result<KernelCache::Kernel> get(const attention::ForwardSemantics &semantics,
-                                  const attention::BackwardKernel &kernel,
-                                  std::string_view architecture);
+  Result<std::shared_ptr<const attention::CompiledKernel>>
+  getBackward(const attention::ForwardSemantics &semantics, const attention::BackwardKernel &kernel,
+              std::string_view architecture) override;
 
   const KernelCache &cache() const { return kernels; }
 

@@ -4,11 +4,13 @@
 #include "hocket/Attention/CAPI.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
+#include <string_view>
 #include <vector>
 
 using testing::HasSubstr;
@@ -38,6 +40,58 @@ TEST(AttentionCAPI, AForwardFromC) {
     for (unsigned i = 0; i < 128; ++i)
       EXPECT_EQ(o[i], row[i]) << i;
   }
+}
+
+/// One query that sees one key, with a score of zero: P = 1, dV = dO, and nothing else has a gradient.
+TEST(AttentionCAPI, ABackward) {
+  hocket_register_simulator();
+  hocket_forward_problem problem;
+  hocket_forward_problem_init(&problem);
+  problem.dtype = HOCKET_FP16;
+  hocket_device device;
+  hocket_planner planner;
+  hocket_plan plan;
+  hocket_gradient_strides strides = {};
+  strides.dk = {1, 1, 1};
+  ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_UNSUPPORTED);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("dk"));
+  strides.dk = {256, 256, 128};
+  ASSERT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_SUCCESS)
+      << hocket_last_error();
+
+  std::vector<uint16_t> row(128, 0x3c00), zeros(128), found(128);
+  for (unsigned i = 0; i < 128; ++i)
+    row[i] = i % 2 ? 0x3c00 : 0x4000; // 1 and 2: products are summed exactly
+  std::vector<hocket_named_buffer> buffers;
+  size_t count = 0;
+  ASSERT_EQ(hocket_plan_buffers(plan, &count), HOCKET_SUCCESS);
+  for (size_t i = 0; i != count; ++i) {
+    hocket_named_buffer buffer = {};
+    ASSERT_EQ(hocket_plan_buffer_name(plan, i, &buffer.name), HOCKET_SUCCESS);
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, buffer.name, &buffer.buffer.bytes), HOCKET_SUCCESS);
+    ASSERT_EQ(hocket_allocate(device, buffer.buffer.bytes, &buffer.buffer.address), HOCKET_SUCCESS);
+    bool isRow = std::string_view("k v o do").find(buffer.name) != std::string_view::npos;
+    ASSERT_EQ(hocket_copy_to_device(device, buffer.buffer.address, isRow ? row.data() : zeros.data(),
+                                    std::min<uint64_t>(buffer.buffer.bytes, 256)),
+              HOCKET_SUCCESS);
+    buffers.push_back(buffer);
+  }
+  hocket_forward_buffers ofForward = {};
+  EXPECT_EQ(hocket_plan_run(plan, device, &ofForward, nullptr), HOCKET_INVALID_INPUT);
+  ASSERT_EQ(hocket_plan_run_named(plan, device, buffers.data(), buffers.size(), nullptr), HOCKET_SUCCESS)
+      << hocket_last_error();
+  for (const hocket_named_buffer &buffer : buffers) {
+    std::string_view name = buffer.name;
+    if (name != "dq" && name != "dk" && name != "dv")
+      continue;
+    ASSERT_EQ(hocket_copy_from_device(device, found.data(), buffer.buffer.address, 256), HOCKET_SUCCESS);
+    EXPECT_EQ(found, name == "dv" ? row : zeros) << name;
+  }
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_device_release(device), HOCKET_SUCCESS);
 }
 
 namespace {

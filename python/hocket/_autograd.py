@@ -1,0 +1,34 @@
+"""Attention whose gradients torch asks for."""
+import torch
+from torch.autograd.function import once_differentiable
+
+
+class _Attention(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, q, k, v, call):
+        out, lse = call.forward(q, k, v, want_lse=True)
+        ctx.call = call
+        # What is captured is kept to be told if it is changed meanwhile: kernels read it where it is.
+        captured = [tensor for tensor in call.captured if isinstance(tensor, torch.Tensor)]
+        ctx.save_for_backward(q, k, v, out, lse, *captured)
+        ctx.mark_non_differentiable(lse)
+        return out, lse
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, dout, _):
+        q, k, v, out, lse, *_ = ctx.saved_tensors
+        return (*ctx.call.backward(readable(dout), q, k, v, out, lse), None)
+
+
+def readable(gradient):
+    """`gradient` as kernels load it, 16 bytes at a time; a copy where it lies otherwise: expanded, or a part."""
+    strides = gradient.stride()
+    fits = strides[-1] == 1 and all(s > 0 and s % 8 == 0 for s in strides[:-1]) and gradient.data_ptr() % 16 == 0
+    return gradient if fits else gradient.contiguous()
+
+
+def attend(call, q, k, v):
+    """out and lse of `call`, which torch can go back through; lse has no gradient. Refuses what has none."""
+    call.check_backward(q, k, v)
+    return _Attention.apply(q, k, v, call)

@@ -1,0 +1,283 @@
+"""One call of attention: its arguments read and checked, its problem, the forward and the backward of it.
+
+What the library cannot do is refused by an exception that names the argument; nothing is ignored.
+"""
+from . import _hocket, _tensors
+from ._errors import InvalidInput, Unsupported
+
+#: What messages call the dimensions of a tensor, by layout.
+_DIMENSIONS = {
+    "packed": "[rows, heads, head_dim]",
+    "bshd": "[batch, seq, heads, head_dim]",
+    "bhsd": "[batch, heads, seq, head_dim]",
+}
+
+
+class Names:
+    """What the caller's function calls the tensors."""
+
+    def __init__(self, q, k, v):
+        self.q, self.k, self.v = q, k, v
+
+    def zip(self, *tensors):
+        """(key, name, tensor) of q, k and v."""
+        return tuple(zip("qkv", (self.q, self.k, self.v), tensors))
+
+
+def _check_tensor(tensor, dtype, device, what):
+    if tensor.dtype != dtype:
+        raise InvalidInput(
+            f"argument '{tensor.argument}' has elements of {tensor.dtype}, {what} of {dtype}"
+        )
+    if tensor.device != device:
+        raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, {what} on {device}")
+
+
+def _check_rows(tensor, layout):
+    name = tensor.argument
+    rank = 3 if layout == "packed" else 4
+    if len(tensor.shape) != rank:
+        raise InvalidInput(
+            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {_DIMENSIONS[layout]}"
+        )
+    for extent in tensor.shape:
+        if extent < 1:
+            raise InvalidInput(
+                f"argument '{name}' has the shape {tensor.shape}, wanted at least 1 of each dimension"
+            )
+    if tensor.strides[-1] != 1 and tensor.shape[-1] != 1:
+        raise InvalidInput(
+            f"argument '{name}' has a stride of {tensor.strides[-1]} between elements of its last "
+            f"dimension, wanted 1; give a copy that is contiguous there"
+        )
+    if tensor.address % 16:
+        raise InvalidInput(
+            f"argument '{name}' begins {tensor.address % 16} bytes behind a multiple of 16, which "
+            f"kernels load at a time; give a copy"
+        )
+
+
+def _check_shape(tensor, shape):
+    if tensor.shape != tuple(shape):
+        raise InvalidInput(
+            f"argument '{tensor.argument}' has the shape {tensor.shape}, wanted {tuple(shape)}"
+        )
+
+
+def _check_writable(tensor):
+    if tensor.read_only:
+        raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
+
+
+def _problem(q, k, v, layout, mask, scale, num_splits, sequences):
+    """The shapes as a problem, after checking that they fit."""
+    seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
+    for tensor in (k, v):
+        if layout != "packed" and tensor.shape[0] != q.shape[0]:
+            raise InvalidInput(
+                f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
+            )
+    for dimension, what in ((seq, "keys"), (heads, "heads")):
+        if k.shape[dimension] != v.shape[dimension]:
+            raise InvalidInput(
+                f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
+            )
+    if k.shape[-1] != q.shape[-1]:
+        raise InvalidInput(
+            f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
+        )
+    if q.shape[heads] % k.shape[heads]:
+        raise InvalidInput(
+            f"argument '{k.argument}' has {k.shape[heads]} heads, wanted a divisor of the "
+            f"{q.shape[heads]} of '{q.argument}'"
+        )
+    return {
+        "dtype": "fp16" if q.dtype == "f16" else q.dtype,
+        "layout": "bshd" if layout == "packed" else layout,
+        "lists": [],
+        "total_q": q.shape[seq],
+        "total_kv": k.shape[seq],
+        "batch": q.shape[0],
+        "heads": q.shape[heads],
+        "kv_heads": k.shape[heads],
+        "seq_q": q.shape[seq],
+        "seq_kv": k.shape[seq],
+        "head_dim": q.shape[-1],
+        "head_dim_v": v.shape[-1],
+        "mask": mask,
+        "scale": scale,
+        "num_splits": int(num_splits),
+        **(sequences or {}),
+    }
+
+
+class Modifications:
+    """What changes the scores or hides keys: shipped ones by name or traced text, the numbers and tensors they take."""
+
+    def __init__(self):
+        self.texts, self.numbers, self.tensors = [], {}, []
+        self.sink = self.blocks = None
+
+    def add(self, name, **numbers):
+        self.texts.append((name, ""))
+        self.numbers.update(numbers)
+
+    def capture(self, name, argument, tensor, extents):
+        """`tensor`, given as `argument`, is what the modification calls `name`; `extents` may pad its shape."""
+        self.tensors.append((name, argument, tensor, tuple(extents)))
+
+    def add_text(self, text, argument):
+        self.texts.append((argument, text))
+
+    def _all(self):
+        own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
+        return self.tensors + own
+
+    def read(self, first, stream):
+        """The tensors' memory by their names, and their extents."""
+        views, extents = {}, {}
+        for name, argument, tensor, shape in self._all():
+            _tensors.refuse_gradient(tensor, argument)
+            view = _tensors.read(tensor, argument, None, stream)
+            if view.device != first.device:
+                raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
+            if not view.is_contiguous:
+                raise InvalidInput(f"argument '{argument}' is not contiguous, which it has to be; give a copy")
+            views[name] = view
+            if shape:
+                extents[name] = list(shape)
+        return views, extents
+
+    def given(self):
+        """The tensors as the caller, or who copied them, has them."""
+        return [tensor for _, _, tensor, _ in self._all()]
+
+
+class Call:
+    """How attention is asked for; with the first tensors also its problem, and what is read beside them.
+
+    `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
+    problem says of them.
+    """
+
+    def __init__(
+        self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
+        dropout=None, sequences=None,
+    ):
+        self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
+        self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
+        self._modify, self._dropout, self._sequences = modify, dropout, sequences
+        self.problem, self._beside, self.captured = None, {}, []
+
+    def _describe(self, q, k, v):
+        """The three, read and checked; they say the problem."""
+        self.stream = _tensors.stream_of(q, self.stream)
+        views = {key: _tensors.read(tensor, name, self.dtype, self.stream)
+                 for key, name, tensor in self.names.zip(q, k, v)}
+        first = views["q"]
+        if first.dtype not in ("bf16", "f16"):
+            raise InvalidInput(
+                f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16 or f16"
+                + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
+            )
+        for tensor in views.values():
+            _check_rows(tensor, self.layout)
+            _check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
+        if self.problem is None:
+            self._know(views)
+        return views
+
+    def _know(self, views):
+        lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
+        problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, **self._options)
+        problem["dropout"] = self._dropout
+        modifications = self._modify(problem) if self._modify else Modifications()
+        captured, problem["extents"] = modifications.read(views["q"], self.stream)
+        problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
+        problem["blocks"] = modifications.blocks
+        self.problem, self._beside, self.captured = problem, {**captured, **lists}, modifications.given()
+
+    def _read_like(self, tensor, name, shape, first):
+        """A tensor of rows of heads, of the queries' type and place."""
+        view = _tensors.read(tensor, name, self.dtype, self.stream)
+        _check_shape(view, shape)
+        _check_rows(view, self.layout)
+        _check_tensor(view, first.dtype, first.device, f"'{self.names.q}'")
+        return view
+
+    def _output(self, tensor, name, shape, like, first):
+        """`tensor`, which is written, or a new one like `like`; and its memory."""
+        if tensor is None:
+            tensor = _tensors.empty_like(like, self.names.q, shape, first.dtype)
+        view = self._read_like(tensor, name, shape, first)
+        _check_writable(view)
+        return tensor, view
+
+    def _rows(self):
+        """The shape of LSE."""
+        problem = self.problem
+        if self.layout == "packed":
+            return problem["heads"], problem["total_q"]
+        return problem["batch"], problem["heads"], problem["seq_q"]
+
+    def _read_lse(self, lse, name, first):
+        view = _tensors.read(lse, name, None, self.stream)
+        _check_shape(view, self._rows())
+        _check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
+        if not view.is_contiguous:
+            raise InvalidInput(f"argument '{name}' is not contiguous, which it has to be")
+        return view
+
+    def forward(self, q, k, v, out=None, lse=None, want_lse=False):
+        """Computes into `out` and `lse`, or new tensors. Returns both; the latter is None if nobody wants it."""
+        views = self._describe(q, k, v)
+        first = views["q"]
+        shape = (*first.shape[:-1], views["v"].shape[-1])
+        out, views["o"] = self._output(out, "out", shape, q, first)
+        if want_lse or lse is not None:
+            if lse is None:
+                lse = _tensors.empty_like(q, self.names.q, self._rows(), "f32")
+            views["lse"] = self._read_lse(lse, "lse", first)
+            _check_writable(views["lse"])
+        _hocket.forward(self.problem, {**views, **self._beside}, self.arch, self.stream)
+        return out, lse
+
+    def check_backward(self, q, k, v):
+        """Refuses what has no backward."""
+        views = self._describe(q, k, v)
+        _hocket.check_backward(self.problem, {**views, **self._beside})
+
+    def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse"):
+        """The gradients of q, k and v, into `gradients`, or new tensors where those are None."""
+        views = self._describe(q, k, v)
+        first = views["q"]
+        shape = (*first.shape[:-1], views["v"].shape[-1])
+        views["o"] = self._read_like(out, "out", shape, first)
+        views["do"] = self._read_like(dout, "dout", shape, first)
+        views["lse"] = self._read_lse(lse, lse_name, first)
+        made = []
+        for key, gradient in zip("qkv", gradients):
+            gradient, views[f"d{key}"] = self._output(gradient, f"d{key}", views[key].shape, q, first)
+            made.append(gradient)
+        _hocket.backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
+        return tuple(made)
+
+
+def attend(call, q, k, v, *, out, lse, return_lse):
+    """`call`'s forward; with torch's tensors that require a gradient, one that has a backward. Returns out, or out and lse."""
+    for name, tensor in (("out", out), ("lse", lse)):
+        _tensors.refuse_gradient(tensor, name)
+    wanting = [name for _, name, tensor in call.names.zip(q, k, v) if _tensors.wants_gradient(tensor)]
+    if wanting:
+        for name, tensor in (("out", out), ("lse", lse)):
+            if tensor is not None:
+                raise Unsupported(
+                    f"argument '{name}' is given, and argument '{wanting[0]}' requires a gradient, for which the results "
+                    f"are kept; leave '{name}' out, or call under torch.no_grad()"
+                )
+        from . import _autograd
+
+        out, lse = _autograd.attend(call, q, k, v)
+    else:
+        out, lse = call.forward(q, k, v, out, lse, return_lse)
+    return (out, lse) if return_lse else out

@@ -1,0 +1,66 @@
+// Attention and its gradients on tensors of others.
+#include "Attention.h"
+
+#include "Call.h"
+#include "Problem.h"
+
+namespace py = pybind11;
+using namespace hocket;
+using namespace hocket::python;
+using attention::BackwardProblem;
+using attention::ForwardProblem;
+
+using NamedTensors = std::vector<std::pair<std::string, std::shared_ptr<Tensor>>>;
+
+static NamedTensors namedTensors(const py::dict &tensors) {
+  NamedTensors named;
+  for (const auto &[key, value] : tensors)
+    named.emplace_back(key.cast<std::string>(), value.cast<std::shared_ptr<Tensor>>());
+  return named;
+}
+
+/// The problem `what` of tensors, whose strides it honours.
+static BackwardProblem describe(const py::dict &what, const NamedTensors &tensors) {
+  BackwardProblem problem{problemOf(what), {}};
+  ForwardProblem &forward = problem.forward;
+  for (const auto &[name, tensor] : tensors) {
+    bool isGradient = name == "do" || name == "dq" || name == "dk" || name == "dv";
+    if (name == "lse")
+      forward.wantLse = true;
+    else if (name == "sink")
+      forward.sink = true;
+    else if (isGradient)
+      problem.gradientStrides[name] = stridesOf(*tensor, forward.layout);
+    else if (tensor->shape.size() > 2 && !forward.capturedExtents.contains(name))
+      forward.strides[name] = stridesOf(*tensor, forward.layout);
+  }
+  return problem;
+}
+
+/// A plan of any kind.
+template <typename Plan>
+static Result<std::shared_ptr<const attention::LaunchPlan>> anyPlan(Result<Plan> plan) {
+  if (!plan.ok())
+    return plan.error();
+  return std::shared_ptr<const attention::LaunchPlan>(*std::move(plan));
+}
+
+void python::forward(const py::dict &what, const py::dict &tensors,
+                     const std::string &architecture, std::optional<int64_t> stream) {
+  NamedTensors named = namedTensors(tensors);
+  ForwardProblem problem = describe(what, named).forward;
+  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.plan(problem)); };
+  Call{plan, std::move(named), architecture, stream}.run();
+}
+
+void python::backward(const py::dict &what, const py::dict &tensors,
+                      const std::string &architecture, std::optional<int64_t> stream) {
+  NamedTensors named = namedTensors(tensors);
+  BackwardProblem problem = describe(what, named);
+  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); };
+  Call{plan, std::move(named), architecture, stream}.run();
+}
+
+void python::checkBackward(const py::dict &what, const py::dict &tensors) {
+  check(attention::checkBackward(describe(what, namedTensors(tensors))));
+}

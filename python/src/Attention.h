@@ -1,0 +1,26 @@
+// Attention and its gradients, for hocket/_call.py, which has checked and named what its caller gave.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace hocket::python {
+
+/// Computes the problem `what` (Problem.h) on `tensors`, all of one device: "q", "k", "v", "o" with contiguous heads,
+/// "lse" if it is wanted, what modifications capture, lists.
+/// `architecture` is that of the simulator, for tensors of the host. On a GPU the work goes to
+/// `stream`; without one it is done at the return.
+void forward(const pybind11::dict &what, const pybind11::dict &tensors,
+             const std::string &architecture, std::optional<int64_t> stream);
+
+/// The same for the gradients: "q", "k", "v", "o", "lse", "do" are read, "dq", "dk", "dv" written.
+void backward(const pybind11::dict &what, const pybind11::dict &tensors,
+              const std::string &architecture, std::optional<int64_t> stream);
+
+/// Throws what `backward` would say of such a problem, without computing it.
+void checkBackward(const pybind11::dict &what, const pybind11::dict &tensors);
+
+} // namespace hocket::python
