@@ -635,7 +635,7 @@ void BackwardLoop::store(ValueRange sums) {
   KernelFrame &frame = problem.kernelFrame();
   Value heldHead = holdsKeys() ? kvHead : head;
   if (wantsFirst()) {
-    Value scale = frame.argument(dropout ? kScaleOfKept : StringRef("scale"));
+    Value scale = frame.argument(dropout ? StringRef(kScaleOfKept) : "scale");
     Value scaled = tile::ScaleOp::create(builder, sums.front(), scale);
     tile::StoreOp::create(builder, scaled, frame.argument(holdsKeys() ? "dk" : "dq"), batch, row,
                           heldHead);
