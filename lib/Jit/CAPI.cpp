@@ -4,6 +4,7 @@
 #include "CAPIHandles.h"
 
 #include "hocket/Jit/Jit.h"
+#include "hocket/Pipelines/Modifications.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +13,9 @@
 using namespace hocket;
 using namespace hocket::attention;
 using namespace hocket::runtime::capi;
+
+/// Far beyond what tensors have; more is not read.
+static constexpr size_t kMaxRank = 8;
 
 namespace {
 /// The first thing that a planner had to say; its text stays where it is.
@@ -109,6 +113,71 @@ static void addStrides(StridesByName &to,
       to[name] = {strides.batch, strides.sequence, strides.head};
 }
 
+/// That a list of C, `what`, is there if it has anything.
+static Status checkList(const void *list, size_t count, const char *what) {
+  if (list || count == 0)
+    return Status::success();
+  return invalidInput(std::string(what) + " is null and has " + std::to_string(count) + " entries");
+}
+
+static Status checkName(const char *name, const char *what, size_t index) {
+  if (name)
+    return Status::success();
+  return invalidInput("the name of " + std::string(what) + " " + std::to_string(index) + " is null");
+}
+
+static Status readModifications(const hocket_forward_problem &given, ForwardProblem &problem) {
+  if (Status status = checkList(given.modifications, given.modification_count, "modifications"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.modification_count; ++i) {
+    const hocket_modification &from = given.modifications[i];
+    if (Status status = checkName(from.name, "modification", i); !status.ok())
+      return status;
+    if (!from.text) {
+      Result<Modification> shipped = shippedModification(from.name);
+      if (!shipped.ok())
+        return shipped.error();
+      problem.modifications.push_back(*std::move(shipped));
+      continue;
+    }
+    Result<std::vector<Modification>> own = parseModifications(from.text, from.name);
+    if (!own.ok())
+      return own.error();
+    for (Modification &modification : *own)
+      problem.modifications.push_back(std::move(modification));
+  }
+  return Status::success();
+}
+
+/// What modifications take of the problem.
+static Status readCaptures(const hocket_forward_problem &given, ForwardProblem &problem) {
+  if (Status status = checkList(given.numbers, given.number_count, "numbers"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.number_count; ++i) {
+    const hocket_number &number = given.numbers[i];
+    if (Status status = checkName(number.name, "number", i); !status.ok())
+      return status;
+    if (!problem.numbers.emplace(number.name, number.value).second)
+      return invalidInput("number '" + std::string(number.name) + "' is given twice");
+  }
+  if (Status status = checkList(given.extents, given.extent_count, "extents"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.extent_count; ++i) {
+    const hocket_extents &extents = given.extents[i];
+    if (Status status = checkName(extents.tensor, "the tensor of extents", i); !status.ok())
+      return status;
+    std::string name = extents.tensor;
+    if (Status status = checkList(extents.extents, extents.rank, ("extents of '" + name + "'").c_str()); !status.ok())
+      return status;
+    if (extents.rank > kMaxRank)
+      return invalidInput("extents of '" + name + "' are " + std::to_string(extents.rank) + ", expected at most " +
+                          std::to_string(kMaxRank));
+    if (!problem.capturedExtents.emplace(name, std::vector(extents.extents, extents.extents + extents.rank)).second)
+      return invalidInput("extents of '" + name + "' are given twice");
+  }
+  return Status::success();
+}
+
 static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
   Result<hocket_forward_problem> versioned = readVersioned(from);
   if (!versioned.ok())
@@ -142,6 +211,17 @@ static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
     problem.scale = given.scale;
   problem.wantLse = given.want_lse != 0;
   problem.tuning.numSplits = given.num_splits;
+  if (Status status = readModifications(given, problem); !status.ok())
+    return status.error();
+  if (Status status = readCaptures(given, problem); !status.ok())
+    return status.error();
+  problem.sink = given.sink != 0;
+  problem.dropout = given.dropout != 0;
+  if (problem.dropout)
+    problem.dropping = {given.dropout_probability, given.dropout_seed, given.dropout_offset,
+                        given.dropout_in_memory != 0};
+  problem.blocks = {given.block_queries, given.block_keys};
+  problem.fullBlocks = given.full_blocks != 0;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
   addStrides(problem.strides, {{"q", given.q_strides},
                                {"k", given.k_strides},

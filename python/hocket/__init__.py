@@ -12,7 +12,7 @@ from .attention import (
 )
 from .block_mask import BlockMask, create_block_mask
 from .flex import and_masks, or_masks
-from .kernel import Kernel, Schedule, compile
+from .kernel import Kernel, Schedule, compile, tune
 from .partial import merge
 
 __all__ = [
@@ -36,4 +36,5 @@ __all__ = [
     "merge",
     "or_masks",
     "scaled_dot_product_attention",
+    "tune",
 ]

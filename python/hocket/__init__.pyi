@@ -17,6 +17,7 @@ from .flex import or_masks as or_masks
 from .kernel import Kernel as Kernel
 from .kernel import Schedule as Schedule
 from .kernel import compile as compile
+from .kernel import tune as tune
 from .partial import merge as merge
 
 __all__: list[str]

@@ -200,6 +200,45 @@ def _schedule(schedule):
     )
 
 
+class Trial:
+    """A schedule that a search tried: `outcome` ("timed", "illegal", "spilled", "failed"), the predicted
+    `microseconds` if it was timed, else the `message` why not."""
+
+    def __init__(self, schedule, outcome, microseconds, message):
+        self.schedule = Schedule(schedule, "tuned")
+        self.outcome, self.message = outcome, message
+        self.microseconds = microseconds if outcome == "timed" else None
+
+    def __repr__(self):
+        return f"{self.microseconds:.2f} us predicted" if self.outcome == "timed" else f"{self.outcome}: {self.message}"
+
+
+class Tuning:
+    """What a search over schedules found. Its times are predictions of the cycle model."""
+
+    def __init__(self, outcome):
+        #: All trials, in the order in which they were made; the first is the schedule that the search began with.
+        self.trials = [Trial(*trial) for trial in outcome["trials"]]
+        #: Those that have a time, best first.
+        self.ranking = [self.trials[number] for number in outcome["ranking"]]
+
+    start = property(lambda self: self.trials[0])
+    best = property(lambda self: self.ranking[0])
+    #: Of the best.
+    schedule = property(lambda self: self.best.schedule)
+    microseconds = property(lambda self: self.best.microseconds)
+
+    def __repr__(self):
+        factor = self.start.microseconds / self.microseconds
+        return f"{self.best!r}, {factor:.3f} times as fast as the start; {len(self.trials)} schedules tried"
+
+
+def _compile_options(schedule, **options):
+    choice, text = _schedule(schedule)
+    names = ("arch", "stage", "waves", "kv_tile", "block_order", "debug", "allow_spills")
+    return {"schedule": choice, "schedule_text": text, **{name: options.get(name) for name in names}}
+
+
 def compile(
     text,
     *,
@@ -214,16 +253,55 @@ def compile(
     allow_spills=None,
 ):
     """A kernel of `text`, in the tile dialect, or of `stage` on; `name` is what messages call it."""
-    choice, choice_text = _schedule(schedule)
-    options = {
-        "schedule": choice,
-        "schedule_text": choice_text,
-        "arch": arch,
-        "stage": stage,
-        "waves": waves,
-        "kv_tile": kv_tile,
-        "block_order": block_order,
-        "debug": debug,
-        "allow_spills": allow_spills,
-    }
+    options = _compile_options(
+        schedule,
+        arch=arch,
+        stage=stage,
+        waves=waves,
+        kv_tile=kv_tile,
+        block_order=block_order,
+        debug=debug,
+        allow_spills=allow_spills,
+    )
     return Kernel(_hocket.Kernel.compile(str(text), name, options))
+
+
+def tune(
+    text,
+    sizes=None,
+    *,
+    name="<text>",
+    schedule=None,
+    arch="gfx950",
+    waves=(),
+    kv_tile=None,
+    candidates=400,
+    seconds=None,
+    seed=0,
+    threads=None,
+    progress=None,
+):
+    """Searches the schedule with which the kernel in `text` is predicted to be fastest (docs/Tuning.md).
+
+    `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` those of a workgroup
+    to choose from. The search begins with `schedule`, tries so many `candidates` and begins no more after `seconds`;
+    `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
+    """
+    for key, value in (sizes or {}).items():
+        if not isinstance(value, numbers.Real):
+            raise InvalidInput(f"argument 'sizes' gives '{key}' the value {value!r}, wanted a number")
+    for key, value in (("candidates", candidates), ("seed", seed), ("threads", threads or 0)):
+        if not isinstance(value, numbers.Integral) or not 0 <= value < 2**32:
+            raise InvalidInput(f"argument '{key}' is {value!r}, wanted a whole number from 0")
+    if seconds is not None and not (isinstance(seconds, numbers.Real) and seconds > 0):
+        raise InvalidInput(f"argument 'seconds' is {seconds!r}, wanted a number above 0, or None for no limit")
+    search = {
+        "candidates": int(candidates),
+        "seconds": float(seconds or 0),
+        "seed": int(seed),
+        "threads": int(threads or 0),
+        "waves": [int(count) for count in waves],
+    }
+    options = _compile_options(schedule, arch=arch, kv_tile=kv_tile)
+    given = {str(key): float(value) for key, value in (sizes or {}).items()}
+    return Tuning(_hocket.tune(str(text), name, options, given, search, progress))

@@ -1,5 +1,5 @@
 import os
-from typing import Any, Dict, List, Optional, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
 class Schedule:
     text: str
@@ -77,6 +77,26 @@ class Kernel:
     def predict(self, **named: Any) -> Prediction: ...
     def steady_state(self, **named: Any) -> List[SteadyState]: ...
 
+class Trial:
+    schedule: Schedule
+    outcome: str
+    message: str
+    microseconds: Optional[float]
+    def __init__(self, schedule: str, outcome: str, microseconds: float, message: str) -> None: ...
+
+class Tuning:
+    trials: List[Trial]
+    ranking: List[Trial]
+    def __init__(self, outcome: Dict[str, Any]) -> None: ...
+    @property
+    def start(self) -> Trial: ...
+    @property
+    def best(self) -> Trial: ...
+    @property
+    def schedule(self) -> Schedule: ...
+    @property
+    def microseconds(self) -> float: ...
+
 def compile(
     text: str,
     *,
@@ -90,3 +110,19 @@ def compile(
     debug: Optional[bool] = None,
     allow_spills: Optional[bool] = None,
 ) -> Kernel: ...
+
+def tune(
+    text: str,
+    sizes: Optional[Dict[str, float]] = None,
+    *,
+    name: str = "<text>",
+    schedule: Union[None, str, os.PathLike[str], Schedule] = None,
+    arch: str = "gfx950",
+    waves: Sequence[int] = (),
+    kv_tile: Optional[int] = None,
+    candidates: int = 400,
+    seconds: Optional[float] = None,
+    seed: int = 0,
+    threads: Optional[int] = None,
+    progress: Optional[Callable[[int, float], Any]] = None,
+) -> Tuning: ...

@@ -19,7 +19,7 @@ template <typename T, typename To> static void take(const py::dict &from, const 
     to = from[key].cast<T>();
 }
 
-static CompileOptions compileOptionsOf(const py::dict &given) {
+CompileOptions python::compileOptionsOf(const py::dict &given) {
   CompileOptions options;
   take<std::string>(given, "arch", options.target);
   take<std::string>(given, "schedule", options.schedule);

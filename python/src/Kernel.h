@@ -23,11 +23,13 @@ struct KernelArguments {
   manifest::Variables scalars;
 };
 
+/// Of a dict with schedule, schedule_text, arch, stage, waves, kv_tile, block_order, debug and allow_spills; None leaves
+/// one to its default.
+CompileOptions compileOptionsOf(const pybind11::dict &options);
+
 class Kernel {
 public:
-  /// Compiles `text`, which messages call `name`, through the cache. `options` has schedule,
-  /// schedule_text, arch, stage, waves, kv_tile, block_order, debug and allow_spills;
-  /// None leaves one to its default.
+  /// Compiles `text`, which messages call `name`, through the cache; `options` as for `compileOptionsOf`.
   static std::shared_ptr<Kernel> compile(const std::string &text, const std::string &name,
                                          const pybind11::dict &options);
   /// Releases the interpreter's lock: giving device memory back waits for running launches.

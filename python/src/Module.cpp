@@ -5,6 +5,7 @@
 #include "Kernel.h"
 #include "Merge.h"
 #include "Tensor.h"
+#include "Tune.h"
 #include "WithoutLock.h"
 
 #include <pybind11/pybind11.h>
@@ -62,6 +63,7 @@ PYBIND11_MODULE(_hocket, module) {
   addTensor(module);
   addKernel(module);
   module.def("merge", &merge);
+  module.def("tune", &tune);
   for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward),
                                        std::pair("plan_backward", &planBackward)})
     module.def(name, function, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),

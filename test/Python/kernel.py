@@ -121,6 +121,49 @@ class Running(unittest.TestCase):
         signal.alarm(0)
 
 
+class Tuning(unittest.TestCase):
+    def test_finds_what_is_no_slower_than_the_start(self):
+        told = []
+        found = hocket.tune(
+            GEMM,
+            {"m": 256, "n": 256, "k": 512},
+            schedule="gemm_sequential",
+            candidates=4,
+            seed=1,
+            progress=lambda tried, best: told.append((tried, best)),
+        )
+        self.assertEqual([tried for tried, _ in told], [1, 2, 3, 4])
+        self.assertEqual(len(found.trials), 4)
+        self.assertLessEqual(found.microseconds, found.start.microseconds)
+        self.assertEqual(told[-1][1], found.microseconds)
+        self.assertIn("tile.schedule @tuned", found.schedule.text)
+        self.assertIn("4 schedules tried", repr(found))
+        again = hocket.compile(GEMM, schedule=found.schedule)
+        a, b = matrices(70, 40, 256)
+        c = numpy.zeros((70, 40), numpy.uint16)
+        again(a=a, b=b, c=c)
+        wanted = from_bf16(a) @ from_bf16(b).T
+        self.assertLess(numpy.abs(from_bf16(c) - wanted).max(), 0.01 * numpy.abs(wanted).max())
+
+    def test_what_progress_raises_ends_it(self):
+        def stop(tried, best):
+            raise KeyError(tried)
+
+        with self.assertRaises(KeyError):
+            hocket.tune(GEMM, {"m": 256, "n": 256, "k": 512}, schedule="gemm_sequential", progress=stop)
+
+    def test_refusals_name_the_argument(self):
+        for arguments, message in (
+            ({"sizes": {"m": "many"}}, "'sizes' gives 'm' the value 'many'"),
+            ({"candidates": -1}, "'candidates' is -1"),
+            ({"seconds": 0}, "'seconds' is 0"),
+            ({"candidates": 0}, "at least one candidate"),
+            ({"schedule": 3}, "argument 'schedule'"),
+        ):
+            with self.subTest(arguments), self.assertRaisesRegex(InvalidInput, message):
+                hocket.tune(GEMM, **arguments)
+
+
 class Compiling(unittest.TestCase):
     def test_stages_report_and_manifest(self):
         kernel = hocket.compile(GEMM, name="gemm")

@@ -8,6 +8,7 @@
 #include "Subcommands.h"
 
 #include "Verify/ReportParts.h"
+#include "hocket/Pipelines/TileCount.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
@@ -53,9 +54,38 @@ static void writeSplit(json::OStream &out, const SelectedKernels &selected) {
   });
 }
 
+/// How many tiles `kernel` visits, or why that is not known.
+static void writeTiles(json::OStream &out, llvm::raw_ostream &text, const Result<TileCount> &count) {
+  if (!count.ok()) {
+    text << "tiles    not counted: " << count.error().message << '\n';
+    return;
+  }
+  text << "tiles    of " << count->rows << " queries x " << count->keys << " keys: " << count->visited << " of "
+       << count->all << " visited, " << count->cut << " of them cut by masks, " << count->visited - count->cut
+       << " whole\n";
+  out.attributeObject("tiles", [&] {
+    out.attribute("queries", count->rows);
+    out.attribute("keys", count->keys);
+    out.attribute("all", count->all);
+    out.attribute("visited", count->visited);
+    out.attribute("cut", count->cut);
+    out.attribute("whole", count->visited - count->cut);
+  });
+}
+
+/// Which kernels take the place of `chosen` if it does not compile, which is not known before.
+static void writeAlternatives(llvm::raw_ostream &text, llvm::ArrayRef<const KernelEntry *> others) {
+  if (others.empty())
+    return;
+  text << "else     if modifications need more registers than it has, which compiling tells:";
+  for (const KernelEntry *other : others)
+    text << (other == others.front() ? " " : ", ") << other->name;
+  text << '\n';
+}
+
 /// Why which kernel was chosen; `selected` is null where none can run.
 static std::string toJson(const ForwardProblem &problem, const KernelChoice &choice,
-                          const SelectedKernels *selected) {
+                          const SelectedKernels *selected, llvm::raw_ostream &text, llvm::StringRef arch) {
   return verify::jsonObject([&](json::OStream &out) {
     out.attribute("problem", problem.describe());
     out.attribute("kernel",
@@ -64,6 +94,8 @@ static std::string toJson(const ForwardProblem &problem, const KernelChoice &cho
       for (const Candidate &candidate : choice.candidates)
         out.object([&] { writeCandidate(out, candidate); });
     });
+    if (choice.kernel)
+      writeTiles(out, text, countTiles(problem, *choice.kernel, arch));
     if (selected)
       out.attributeObject("split", [&] { writeSplit(out, *selected); });
   });
@@ -79,12 +111,14 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
     return choice.error();
   llvm::raw_ostream &out = reportStream(jsonPath(options));
   out << choice->explain(problem);
+  if (choice->kernel)
+    writeAlternatives(out, registry->alternatives(*choice->kernel, problem, architecture(options)));
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
   Result<SelectedKernels> selected =
       selectRegistered(problem, {architecture(options), opened->device->properties().computeUnits});
-  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr);
+  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr, out, architecture(options));
   if (selected.ok()) {
     out << "keys     " << selected->split.reason << '\n';
     if (selected->problem.tuning.isSplit())

@@ -4,6 +4,7 @@
 // asked for. Exit status 0, or 2 with one message that says what is wrong, at which stage, and how
 // to see more.
 #include "BuildAll.h"
+#include "Tune.h"
 
 #include "hocket/Pipelines/Compiler.h"
 #include "Pipelines/Schedules.h"
@@ -78,6 +79,31 @@ static cl::opt<std::string> profile("profile", cl::value_desc("name"), cl::cat(c
 static cl::opt<std::string> arch("arch", cl::value_desc("processor"), cl::init("gfx950"),
                                  cl::cat(category),
                                  cl::desc("With --all: the processor (default: gfx950)"));
+
+static cl::opt<bool> tuneFlag("tune", cl::cat(category),
+                              cl::desc("Search the schedule that the cycle model predicts to be "
+                                       "fastest, and write it (-o, default: standard output)"));
+static cl::list<std::string>
+    tuneSizes("tune-size", cl::value_desc("name=number"), cl::CommaSeparated, cl::cat(category),
+              cl::desc("With --tune: an extent or number of the problem, as the manifest calls it "
+                       "(seq_q=4096)"));
+static cl::opt<unsigned> tuneCandidates("tune-candidates", cl::value_desc("N"), cl::init(400),
+                                        cl::cat(category),
+                                        cl::desc("With --tune: schedules to try (default: 400)"));
+static cl::opt<double> tuneSeconds("tune-seconds", cl::value_desc("S"), cl::init(0),
+                                   cl::cat(category),
+                                   cl::desc("With --tune: try no more after so many seconds"));
+static cl::opt<uint64_t> tuneSeed("tune-seed", cl::value_desc("N"), cl::init(0), cl::cat(category),
+                                  cl::desc("With --tune: of the choices (default: 0)"));
+static cl::list<int64_t> tuneWaves("tune-waves", cl::value_desc("N"), cl::CommaSeparated,
+                                   cl::cat(category),
+                                   cl::desc("With --tune: waves of a workgroup to choose from"));
+static cl::opt<unsigned> tuneThreads("tune-threads", cl::value_desc("N"), cl::init(0),
+                                     cl::cat(category),
+                                     cl::desc("With --tune: host threads (default: all cores)"));
+static cl::opt<std::string>
+    tuneJournal("tune-journal", cl::value_desc("file"), cl::cat(category),
+                cl::desc("With --tune: keep what was tried there, and go on where it ends"));
 
 /// The options as given. Linking resets LLVM's command-line options (lld does), so they are copied
 /// before anything is compiled.
@@ -208,6 +234,29 @@ static int fail(const Error &error, bool showMore = false) {
   return 2;
 }
 
+/// --tune takes a kernel and gives a schedule.
+static Status runTune(const Request &request) {
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           &toStage, &dumpDirectory, &report, &manifestPath, &drawPath, &debugInfo, &allowSpills, &timing})
+    if (option->getNumOccurrences())
+      return invalidInput("--tune writes a schedule, not a kernel; '--" + option->ArgStr.str() +
+                          "' has no effect on it, give it when you compile with what was found");
+  if (request.from > Stage::Tile)
+    return invalidInput("--tune places the steps of a kernel of stage 'attn' or 'tile'; stage '" +
+                        std::string(toString(request.from)) + "' has none left");
+  hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, {}};
+  wanted.options.compile = request.options;
+  wanted.options.seed = tuneSeed;
+  wanted.options.candidates = tuneCandidates;
+  wanted.options.seconds = tuneSeconds;
+  wanted.options.threads = tuneThreads;
+  wanted.options.waves = tuneWaves;
+  Result<std::string> input = runtime::readText(request.input, runtime::largestText);
+  if (!input)
+    return input.error();
+  return hocketc::runTune(std::move(wanted), *input, request.input == "-" ? "<stdin>" : request.input);
+}
+
 /// --all takes the place of everything else.
 static Status runAll() {
   if (outputPath.empty() || outputPath == "-")
@@ -251,6 +300,15 @@ static int runDriver(int argc, char **argv) {
   Result<Request> request = readOptions();
   if (!request)
     return fail(request.error());
+  if (tuneFlag) {
+    Status status = runTune(*request);
+    return status ? 0 : fail(status.error());
+  }
+  for (const cl::Option *option : std::initializer_list<const cl::Option *>{
+           std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
+           std::addressof(tuneWaves), &tuneThreads, &tuneJournal}) // a list's own & is of its values
+    if (option->getNumOccurrences())
+      return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));
   CompileFailure failure;
   Status status = run(*request, failure);
   return status ? 0 : fail(status.error(), failure.stage && !request->wantsDump);

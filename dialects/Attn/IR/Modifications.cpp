@@ -80,7 +80,7 @@ template <typename ModOp> static LogicalResult verifyCaptures(ModOp op) {
       continue;
     }
     if (!isTensorElement(tensor.getElementType()) || tensor.getRank() == 0 ||
-        tensor.getNumDynamicDims() != tensor.getRank())
+        static_cast<int64_t>(tensor.getNumDynamicDims()) != tensor.getRank())
       return op.emitOpError() << "captures " << tensor
                               << ", expected a tensor of f32, f16, bf16, i32, i8 or i1 whose "
                                  "extents are all '?'";

@@ -242,8 +242,6 @@ LogicalResult RingOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySource(*this)))
     return failure();
-  if (getJump() && (!getView() || getByColumns()))
-    return emitOpError("jumps over tiles, which rings of a view's rows alone can");
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMaxSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMaxSlots;
@@ -393,10 +391,9 @@ static LogicalResult verifyFragment(PutOp op, FragType frag) {
 /// Only rows say where tile `from` is.
 template <typename Op> static LogicalResult verifyFrom(Op op) {
   auto ring = op.getRing().template getDefiningOp<RingOp>();
-  if (!op.getFrom() || !ring || (ring.getAdvance() == TileAdvance::Rows && !ring.getJump()))
+  if (!op.getFrom() || !ring || ring.getAdvance() == TileAdvance::Rows)
     return success();
-  return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows without a jump; "
-                             "leave 'from' out";
+  return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows; leave 'from' out";
 }
 
 LogicalResult FetchOp::verify() {

@@ -186,9 +186,6 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
     must then be avoided by the order of rows and by XOR swizzles alone.
 
-    With `jump(%n after %t)` tiles from number `t` on lie `n` tiles further down the view than they would: what lies
-    between is not visited. Of rings of rows only.
-
     A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
     computed.
 
@@ -197,20 +194,19 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
-  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, Optional<I32>:$jump,
-      Optional<I32>:$jump_after, OptionalAttr<StrAttr>:$name,
+  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<StrAttr>:$name,
       OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`jump` `(` $jump^ `after` $jump_after `)`)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::Value(), ::mlir::Value(), ::mlir::StringAttr(), depth, offset,
+    build($_builder, $_state, ring, view, indices, ::mlir::StringAttr(), depth, offset,
           layout);
   }]>];
   let hasVerifier = 1;

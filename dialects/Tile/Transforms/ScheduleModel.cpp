@@ -140,42 +140,32 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
 /// A step runs after the steps whose results it uses: of its own tile, or, through a carried value,
 /// of the tile before.
 LogicalResult ScheduleModel::verifyValues(ForTilesOp loop) const {
-  auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
-  for (const Placement &user : placements) {
-    WalkResult walk = StepOp(user.step).walk([&](Operation *op) {
-      for (Value operand : op->getOperands()) {
-        int64_t distance = 0;
-        Value source = operand;
-        if (auto carried = dyn_cast<BlockArgument>(operand);
-            carried && carried.getOwner() == &loop.getBody().front() && carried != loop.getTile()) {
-          source = yield.getValues()[carried.getArgNumber() - 1];
-          distance = 1;
-        }
-        auto producer = source.getDefiningOp<StepOp>();
-        if (!producer || producer == user.step || producer->getParentOp() != loop)
-          continue;
-        const Placement &from = of(producer.getSymName());
-        int64_t produced = position(from, -distance), used = position(user, 0);
-        if (produced < used || (produced == used && from.order < user.order))
-          continue;
-        ClusterOp cluster = user.cluster;
-        auto diagnostic = cluster.emitOpError() << "runs " << describe(user) << " before "
-                                                << describe(from) << " has produced what it uses"
-                                                << (distance ? " of the tile before" : "");
-        Diagnostic &note = diagnostic.attachNote(from.cluster->getLoc());
-        if (produced == used)
-          note << "write '" << producer.getSymName() << "' in front of '"
-               << StepOp(user.step).getSymName() << "' in the cluster";
-        else
-          note << wayOut(user, " later", from, " earlier", produced - used);
-        return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    if (walk.wasInterrupted())
-      return failure();
-  }
+  SmallVector<ValueDependence> dependences = valueDependences(loop);
+  for (const Placement &user : placements)
+    for (const ValueDependence &dependence : dependences)
+      if (dependence.to == user.step && failed(verifyValue(user, dependence)))
+        return failure();
   return success();
+}
+
+LogicalResult ScheduleModel::verifyValue(const Placement &user,
+                                         const ValueDependence &dependence) const {
+  StepOp producer = dependence.from;
+  const Placement &from = of(producer.getSymName());
+  int64_t produced = position(from, -dependence.tiles), used = position(user, 0);
+  if (produced < used || (produced == used && from.order < user.order))
+    return success();
+  ClusterOp cluster = user.cluster;
+  auto diagnostic = cluster.emitOpError()
+                    << "runs " << describe(user) << " before " << describe(from)
+                    << " has produced what it uses" << (dependence.tiles ? " of the tile before" : "");
+  Diagnostic &note = diagnostic.attachNote(from.cluster->getLoc());
+  if (produced == used)
+    note << "write '" << producer.getSymName() << "' in front of '"
+         << StepOp(user.step).getSymName() << "' in the cluster";
+  else
+    note << wayOut(user, " later", from, " earlier", produced - used);
+  return failure();
 }
 
 /// "place 'read_v' 1 cluster earlier, or 'fetch_v' 1 cluster later (a tile offset is 4 clusters)".

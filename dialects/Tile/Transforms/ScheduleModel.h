@@ -17,7 +17,7 @@
 //    position r if f > r + lag. (Reads complete by the wait that ends their cluster.)
 #pragma once
 
-#include "Tile/IR/Tile.h"
+#include "Tile/Transforms/StepDependences.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -127,6 +127,7 @@ private:
   int64_t latestPut(StepOp step) const;
   void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
+  mlir::LogicalResult verifyValue(const Placement &user, const ValueDependence &dependence) const;
   mlir::LogicalResult collectRings();
   mlir::LogicalResult verifyRing(RingUse &use) const;
   std::string wayOut(const Placement &first, llvm::StringRef firstWay, const Placement &second,

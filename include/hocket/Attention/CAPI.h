@@ -46,6 +46,27 @@ typedef struct hocket_strides {
   int64_t batch, sequence, head;
 } hocket_strides;
 
+/* Modifications of scores and masks (docs/Modifications.md). `text`: `attn.score_mod` and `attn.mask_mod` ops, any
+ * number of them, which messages call `name`; NULL: the one that is shipped as `name`. */
+typedef struct hocket_modification {
+  const char *name;
+  const char *text;
+} hocket_modification;
+
+/* A variable of the problem that modifications name. */
+typedef struct hocket_number {
+  const char *name;
+  double value;
+} hocket_number;
+
+/* Extents of a tensor that a modification captures, or of a block list, where they are not those that it says: 1 in a
+ * dimension other than the last serves all indices. */
+typedef struct hocket_extents {
+  const char *tensor;
+  const int64_t *extents;
+  size_t rank;
+} hocket_extents;
+
 /* Set by hocket_forward_problem_init to the values in brackets; change what differs. A program that
  * was compiled with an older, shorter struct gets the defaults of what came later. */
 typedef struct hocket_forward_problem {
@@ -67,6 +88,22 @@ typedef struct hocket_forward_problem {
   hocket_layout layout; /* of tensors without strides [HOCKET_BSHD] */
   hocket_strides q_strides, k_strides, v_strides, o_strides; /* [zero] */
   const char *mask; /* by name: "none", "causal"; NULL: as `causal` says [NULL] */
+  /* Applied in this order. A plan has a buffer by the name of each tensor that they capture. */
+  const hocket_modification *modifications; /* [NULL] */
+  size_t modification_count;
+  const hocket_number *numbers; /* each once [NULL] */
+  size_t number_count;
+  const hocket_extents *extents; /* each tensor once [NULL] */
+  size_t extent_count;
+  int sink;                 /* one more score a head, the buffer "sink" of float32 [0] */
+  int dropout;              /* weights are dropped at random [0] */
+  int dropout_in_memory;    /* the buffer "dropout_state" is added to seed and offset [0] */
+  int full_blocks;          /* with block lists: there are full ones too [0] */
+  double dropout_probability; /* 0 to less than 1 [0] */
+  int64_t dropout_seed, dropout_offset; /* [0] */
+  /* Queries and keys of a block: the buffers "kv_num_blocks" and "kv_indices" (int32, PyTorch's layout), and with
+   * `full_blocks` "full_kv_num_blocks" and "full_kv_indices", say which blocks are seen; 0: there are none [0] */
+  int64_t block_queries, block_keys;
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */
@@ -129,7 +166,8 @@ hocket_status hocket_plan_workspace(hocket_plan plan, uint64_t *bytes);
 /* Number of launches, and the registered kernel of each; valid until the plan is released. */
 hocket_status hocket_plan_launches(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_kernel(hocket_plan plan, size_t launch, const char **name);
-/* The buffers that plans have, by number: of forwards "q", "k", "v", "o", "lse", "workspace". */
+/* The buffers that the plan has, by number: of forwards "q", "k", "v", "o", "lse", "workspace", and those of
+ * modifications. */
 hocket_status hocket_plan_buffers(hocket_plan plan, size_t *count);
 hocket_status hocket_plan_buffer_name(hocket_plan plan, size_t buffer, const char **name);
 /* Bytes that a buffer must have at least; 0: it is not needed, and need not be given. */

@@ -322,8 +322,12 @@ void BackwardLoop::preparePositions(Value query, Value key) {
     program->prepare(builder, first);
   if (dropout)
     dropout->prepare(builder, problem.kernelFrame().argument("q"), batch, head);
-  for (MaskBounds &bounds : maskBounds)
-    bounds.prepare(builder, first);
+  Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
+  for (MaskBounds &bounds : maskBounds) {
+    bounds.prepare(first);
+    if (!holdsKeys())
+      bounds.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
+  }
 }
 
 /// dQ: the tiles of keys that a query of the workgroup sees.
@@ -478,17 +482,14 @@ SmallVector<Value> BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   if (masks.empty())
     return results();
   ScorePlace here = placeOf(t);
-  auto upTo = [&](Value from, int64_t count, Value last) -> Value {
-    Value end = arith::AddIOp::create(builder, from, builder.constant(count - 1));
-    return arith::MinSIOp::create(builder, end, last);
-  };
-  int64_t queries = holdsKeys() ? shape.kvTile : kWaveRows;
-  int64_t keys = holdsKeys() ? kWaveRows : shape.kvTile;
-  PositionBox box = {here.row, upTo(here.row, queries, lastQuery), here.key,
-                     upTo(here.key, keys, lastKey)};
+  Value last;
+  if (!holdsKeys()) {
+    Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+    last = arith::MinSIOp::create(builder, behind, lastKey);
+  }
   // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
   for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scaled = program->hide(builder, scaled, holdsKeys() ? Value() : bounds.isCut(builder, box), here);
+    scaled = program->hide(builder, scaled, holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
   return results();
 }
 

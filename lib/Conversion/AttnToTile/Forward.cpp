@@ -60,9 +60,10 @@ private:
   void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
   Value endOfKeys(const WorkPartition &work);
+  SmallVector<KeyBounds> visibleKeys(const WorkPartition &work);
   Value visitModified(WorkPartition &work);
-  PositionBox box(Value firstRow, int64_t rows, Value firstKey, Value lastKey);
-  Value numberOf(Value t);
+  QueryRange rowsFrom(Value first, int64_t count);
+  void prepareCuts(QueryRange rows);
   Value firstKeyOf(Value number);
   Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
@@ -86,6 +87,8 @@ private:
   Softmax softmax;
   SmallVector<std::unique_ptr<ModificationProgram>> scoreMods, maskMods;
   SmallVector<MaskBounds> maskBounds; ///< of `maskMods`
+  /// The mask `causal` beside them, where it has a say in which tiles are visited.
+  std::optional<ModificationProgram> causal;
   /// With lists: `mask`, or where keys end, which hides in full blocks, too.
   std::optional<ModificationProgram> ownMask;
   std::optional<MaskBounds> ownBounds;
@@ -97,8 +100,6 @@ private:
   Value query, keys, values, noScores;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
-  Value waveQuery;
-  int64_t waveQueries = 0;
   Value lastQuery, lastKey;
   VisitedTiles visited;
 };
@@ -137,8 +138,15 @@ void ForwardExpansion::findModifications() {
   }
   for (const auto &program : maskMods)
     maskBounds.emplace_back(*program);
-  if (!op.getKeyBlock())
+  if (!op.getKeyBlock()) {
+    if (maskMods.empty() || !withoutWindow(op).isCausal())
+      return;
+    OpBuilder atModule(op);
+    attn::MaskModOp mask = createWindow(atModule, op.getLoc(), std::nullopt, 0);
+    causal.emplace(mask, scores, orientation, sequences.hasOwnLengths());
+    mask.erase();
     return;
+  }
   // Which tiles of a list the mask cuts is not known from their numbers.
   OpBuilder atModule(op);
   attn::MaskModOp own = withoutWindow(op).isCausal()
@@ -180,8 +188,9 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   sequences.addArguments(frame);
   if (op.getGroupRows())
     frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));
-  if (ownMask && failed(ownMask->addArguments(frame)))
-    return failure();
+  for (auto *program : {&ownMask, &causal})
+    if (*program && failed((*program)->addArguments(frame)))
+      return failure();
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       if (failed(program->addArguments(frame)))
@@ -205,8 +214,9 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     dropout.emplace(frame);
   if (lists)
     lists->bindArguments(frame);
-  if (ownMask)
-    ownMask->bindArguments(frame);
+  for (auto *program : {&ownMask, &causal})
+    if (*program)
+      (*program)->bindArguments(frame);
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->bindArguments(frame);
@@ -227,19 +237,21 @@ Value ForwardExpansion::withoutPadding(Value operand) {
 
 Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
   Type type = tile::RingType::get(op.getContext(), {shape.kvTile, columns}, element);
-  auto ring =
-      tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
-  if (visited.jump) {
-    ring.getJumpMutable().assign(visited.jump);
-    ring.getJumpAfterMutable().assign(visited.jumpAfter);
-  }
-  return ring;
+  return tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
 }
 
-/// The positions of `rows` rows from `firstRow` on that exist, and of keys.
-PositionBox ForwardExpansion::box(Value firstRow, int64_t rows, Value firstKey, Value last) {
-  Value lastRow = arith::AddIOp::create(builder, firstRow, builder.constant(rows - 1));
-  return {firstRow, arith::MinSIOp::create(builder, lastRow, lastQuery), firstKey, last};
+/// The `count` queries from `first` on that exist.
+QueryRange ForwardExpansion::rowsFrom(Value first, int64_t count) {
+  Value last = arith::AddIOp::create(builder, first, builder.constant(count - 1));
+  return {first, arith::MinSIOp::create(builder, last, lastQuery)};
+}
+
+/// Which tiles masks cut for the wave's `rows`.
+void ForwardExpansion::prepareCuts(QueryRange rows) {
+  for (MaskBounds &bounds : maskBounds)
+    bounds.prepareCuts(builder, rows);
+  if (ownBounds)
+    ownBounds->prepareCuts(builder, rows);
 }
 
 /// Behind the last key that some row of the workgroup sees; 0 where its sequence has no such rows.
@@ -250,13 +262,30 @@ Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
   return work.unlessBehind(builder, tile::DimOp::create(builder, q, 1), end);
 }
 
+/// The keys that a row of the workgroup may see, as ranges.
+SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work) {
+  SmallVector<MaskBounds *> masks = llvm::map_to_vector(maskBounds, [](MaskBounds &bounds) { return &bounds; });
+  std::optional<MaskBounds> ofCausal;
+  if (causal) {
+    causal->prepare(builder, place);
+    ofCausal.emplace(*causal);
+    ofCausal->prepare(place);
+    masks.push_back(&*ofCausal);
+  }
+  SmallVector<KeyBounds> ranges =
+      MaskBounds::visible(builder, masks, rowsFrom(work.blockRow, work.blockRows()));
+  Value end = endOfKeys(work);
+  for (KeyBounds &range : ranges)
+    range.hi = range.hi ? arith::MinSIOp::create(builder, range.hi, end).getResult() : end;
+  return ranges;
+}
+
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, k);
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
   place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0))};
-  waveQuery = work.row, waveQueries = work.waveQueries();
   if (sequences.hasOwnLengths())
     place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
@@ -265,20 +294,16 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   for (const auto *programs : {&scoreMods, &maskMods})
     for (const auto &program : *programs)
       program->prepare(builder, place);
-  if (lists) {
+  for (MaskBounds &bounds : maskBounds)
+    bounds.prepare(place);
+  if (ownMask) {
     ownMask->prepare(builder, place);
-    ownBounds->prepare(builder, place);
-    for (MaskBounds &bounds : maskBounds)
-      bounds.prepare(builder, place);
+    ownBounds->prepare(place);
+  }
+  prepareCuts(rowsFrom(work.row, work.waveQueries()));
+  if (lists)
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
-  }
-  SmallVector<KeyBounds, 2> ranges = {{Value(), endOfKeys(work)}};
-  PositionBox block = box(work.blockRow, work.blockRows(), place.key, lastKey);
-  for (MaskBounds &bounds : maskBounds) {
-    bounds.prepare(builder, place);
-    ranges = intersect(builder, ranges, bounds.visible(builder, block));
-  }
-  visited = visitTiles(builder, ranges, keyCount, shape.kvTile, isSplit());
+  visited = visitTiles(builder, visibleKeys(work), keyCount, shape.kvTile, isSplit());
   if (isSplit()) {
     place.key = work.takeSlice(builder, visibility, visited.first, visited.count, k, v);
     return work.tilesUpTo(builder, visibility.keyCount());
@@ -351,12 +376,13 @@ Value ForwardExpansion::fetchSteps(Value t, Value number) {
     bool looksUp = lists && tensor == "k";
     ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
       SmallVector<Value> made;
+      Value from = visited.jumps.empty() ? number : visited.numberOf(builder, t);
       if (hasDma) {
-        tile::FetchOp::create(builder, ring, t, number, Value());
+        tile::FetchOp::create(builder, ring, t, from, Value());
       } else {
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
-        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, number));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from));
       }
       if (looksUp)
         made.push_back(lists->number(
@@ -376,16 +402,6 @@ Value ForwardExpansion::fetchSteps(Value t, Value number) {
       return SmallVector<Value>();
     });
   return next;
-}
-
-/// How many tiles lie before that which is visited as number `t`.
-Value ForwardExpansion::numberOf(Value t) {
-  if (!visited.jump)
-    return t;
-  Value isBehind = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, t, visited.jumpAfter);
-  Value none = builder.constant(int64_t(0));
-  return arith::AddIOp::create(
-      builder, t, arith::SelectOp::create(builder, isBehind, visited.jump, none));
 }
 
 /// The first key of the tile before which there are `number`.
@@ -410,15 +426,12 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
   if (maskMods.empty() && !lists)
     return scores;
   Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-  if (lists) {
-    PositionBox whole = box(place.row, kWaveRows, here.key, last);
-    scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, whole), here);
-  }
-  PositionBox tile =
-      box(waveQuery, waveQueries, here.key, arith::MinSIOp::create(builder, last, lastKey));
+  if (lists)
+    scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, here.key, last), here);
+  last = arith::MinSIOp::create(builder, last, lastKey);
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
   for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
-    Value isCut = bounds.isCut(builder, tile);
+    Value isCut = bounds.isCut(builder, here.key, last);
     if (isPartial)
       isCut = arith::AndIOp::create(builder, isPartial, isCut);
     scores = program->hide(builder, scores, isCut, here);
@@ -430,7 +443,7 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
 /// output and state. With lists that is the views' tile `listed`, else null.
 SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, Value listed) {
   Value nextListed = fetchSteps(t, listed);
-  auto number = [&] { return listed ? listed : numberOf(t); };
+  auto number = [&] { return listed ? listed : visited.numberOf(builder, t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
@@ -477,7 +490,7 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
     inits.push_back(lists->number(builder, builder.constant(int64_t(0))));
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
-      visited.jump || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
+      !visited.jumps.empty() || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
   auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());

@@ -1,61 +1,51 @@
-// Where a predicate on queries and keys can be true, and where it must be: interval analysis of its
-// region, as code that computes with numbers.
+// Where a predicate on queries and keys can be true, and where it must be, as code that computes with numbers.
 //
-// *Which keys.* Each comparison of a sum with the key in it, or with the key divided by a constant,
-// bounds the keys that a block of rows can see; `and` intersects such ranges, `or` unites them, up to
-// two, and what is not understood bounds nothing. Sums are of positions, constants and whatever does not
-// depend on the key.
+// The terms of a predicate (MaskTerms.h) are inequalities in a query and a key, of which a block of rows knows the
+// queries: those that can be seen are found by eliminating the query, one range of keys for each term. That is exact
+// where query and key have factors of 1 or -1 (or, in all of a term, the key divided by the same number), and never
+// leaves out a key that is seen.
 //
-// *Which tiles whole.* A predicate that must be true of the rows of a wave and the keys of a tile
-// needs no mask. Intervals of both sides of each comparison say so, in three values.
+// *Which keys.* Those in a range of a term of all masks together.
 //
-// Numbers are 32 bits wide here as in the region. What might wrap in either is not understood.
+// *Which tiles whole.* Those with no key in a range of a term of the opposite: nothing is hidden there.
 #pragma once
 
-#include "ModificationProgram.h"
+#include "MaskTerms.h"
 
 namespace hocket {
-
-/// The integers [min, max] that a number is known to lie in whatever the problem, and two numbers that
-/// it lies between in this one.
-struct Interval {
-  mlir::Value lo, hi;
-  int64_t min = 0, max = 0;
-  bool isKnown() const { return lo != nullptr; }
-};
 
 /// Keys [lo, hi); null: without a bound on that side.
 struct KeyBounds {
   mlir::Value lo, hi;
 };
+/// Of more ranges than these the last ones are joined.
+inline constexpr size_t kMaxKeyRanges = 4;
 
-/// Queries and keys, both ends included; without keys only what does not depend on them is known.
-struct PositionBox {
-  mlir::Value firstQuery, lastQuery, firstKey, lastKey;
+/// Queries, both ends included.
+struct QueryRange {
+  mlir::Value first, last;
 };
 
 class MaskBounds {
 public:
   explicit MaskBounds(ModificationProgram &program) : program(program) {}
 
-  /// Emits the numbers that the others need, where they stand for all tiles.
-  void prepare(ExpansionBuilder &builder, const ScorePlace &place);
-  /// One or two ranges outside of which no query of `box` sees a key.
-  llvm::SmallVector<KeyBounds, 2> visible(ExpansionBuilder &builder, const PositionBox &box);
-  /// Whether (i1) not all pairs of `box` are known to be seen.
-  mlir::Value isCut(ExpansionBuilder &builder, const PositionBox &box);
+  /// Where the numbers of the predicate stand, for all tiles.
+  void prepare(const ScorePlace &here) { place = here; }
+  /// Emits what `isCut` needs of the wave's rows, in front of the loop.
+  void prepareCuts(ExpansionBuilder &builder, QueryRange rows);
+  /// Whether (i1) a pair of the wave's rows and the keys `first` to `last` is hidden. Needs `prepareCuts`.
+  mlir::Value isCut(ExpansionBuilder &builder, mlir::Value first, mlir::Value last) const;
+
+  /// Ranges outside of which no query of `rows` sees a key, of all of `masks` together; at most kMaxKeyRanges.
+  static llvm::SmallVector<KeyBounds> visible(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
+                                              QueryRange rows);
 
 private:
-  class Analysis;
+  class Elimination;
   ModificationProgram &program;
-  llvm::DenseMap<mlir::Value, mlir::Value> numbers;
+  ScorePlace place;
+  llvm::SmallVector<KeyBounds> hidden; ///< to the wave's rows
 };
-
-/// The keys in both, and in either: at most two ranges.
-llvm::SmallVector<KeyBounds, 2> intersect(ExpansionBuilder &builder,
-                                          llvm::ArrayRef<KeyBounds> a,
-                                          llvm::ArrayRef<KeyBounds> b);
-llvm::SmallVector<KeyBounds, 2> unite(ExpansionBuilder &builder, llvm::ArrayRef<KeyBounds> a,
-                                      llvm::ArrayRef<KeyBounds> b);
 
 } // namespace hocket

@@ -3,60 +3,83 @@
 
 using namespace mlir;
 using namespace hocket;
+using arith::CmpIPredicate;
 
 namespace {
+/// [begin, end); an empty one begins behind all others and ends at 0.
 struct TileRange {
   Value begin, end;
 };
 } // namespace
 
+static constexpr int64_t kBehindAll = int64_t(1) << 30;
+
+static Value compare(ExpansionBuilder &builder, CmpIPredicate predicate, Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(predicate, a, b);
+}
 static Value select(ExpansionBuilder &builder, Value condition, Value a, Value b) {
-  return arith::SelectOp::create(builder, condition, a, b);
+  return builder.createOrFold<arith::SelectOp>(condition, a, b);
+}
+template <typename Op> static Value make(ExpansionBuilder &builder, Value a, Value b) {
+  return builder.createOrFold<Op>(a, b);
 }
 
-/// Tiles [begin, end) that hold a key of `range`; of none `end` is `begin`.
-static TileRange tilesOf(ExpansionBuilder &builder, const KeyBounds &range, Value keys,
-                         int64_t kvTile) {
+/// Tiles [begin, end) that hold a key of `range`, in `keys` keys.
+static TileRange tilesOf(ExpansionBuilder &builder, const KeyBounds &range, Value keys, int64_t kvTile) {
   Value zero = builder.constant(int64_t(0)), size = builder.constant(kvTile);
-  auto within = [&](Value key) {
-    return arith::MinSIOp::create(builder, arith::MaxSIOp::create(builder, key, zero), keys);
-  };
-  Value lo = range.lo ? Value(within(range.lo)) : zero;
-  Value hi = range.hi ? Value(within(range.hi)) : keys;
-  Value begin = arith::DivUIOp::create(builder, lo, size);
-  Value roundedUp = arith::AddIOp::create(builder, hi, builder.constant(kvTile - 1));
-  Value end = arith::DivUIOp::create(builder, roundedUp, size);
-  Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, lo, hi);
-  return {begin, select(builder, any, end, begin)};
+  auto within = [&](Value key) { return make<arith::MinSIOp>(builder, make<arith::MaxSIOp>(builder, key, zero), keys); };
+  Value lo = range.lo ? within(range.lo) : zero;
+  Value hi = range.hi ? within(range.hi) : keys;
+  Value begin = make<arith::DivUIOp>(builder, lo, size);
+  Value end = make<arith::DivUIOp>(builder, make<arith::AddIOp>(builder, hi, builder.constant(kvTile - 1)), size);
+  Value any = compare(builder, CmpIPredicate::slt, lo, hi);
+  return {select(builder, any, begin, builder.constant(kBehindAll)), select(builder, any, end, zero)};
+}
+
+/// By their begins; empty ones come last.
+static void sortByBegin(ExpansionBuilder &builder, MutableArrayRef<TileRange> ranges) {
+  for (size_t last = ranges.size(); last > 1; --last)
+    for (size_t i = 0; i + 1 != last; ++i) {
+      TileRange &a = ranges[i], &b = ranges[i + 1];
+      Value swaps = compare(builder, CmpIPredicate::slt, b.begin, a.begin);
+      TileRange front = {select(builder, swaps, b.begin, a.begin), select(builder, swaps, b.end, a.end)};
+      b = {select(builder, swaps, a.begin, b.begin), select(builder, swaps, a.end, b.end)};
+      a = front;
+    }
 }
 
 VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> ranges, Value keys,
                                 int64_t kvTile, bool isSingle) {
-  TileRange a = tilesOf(builder, ranges.front(), keys, kvTile);
-  if (ranges.size() == 1)
-    return {a.begin, arith::SubIOp::create(builder, a.end, a.begin), {}, {}};
-  TileRange b = tilesOf(builder, ranges.back(), keys, kvTile);
-  auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
-    return arith::CmpIOp::create(builder, predicate, x, y);
-  };
-  // The one that begins first first; an empty one has no say.
-  Value isEmpty = compare(arith::CmpIPredicate::eq, a.begin, a.end);
-  Value otherEmpty = compare(arith::CmpIPredicate::eq, b.begin, b.end);
-  Value isLater = compare(arith::CmpIPredicate::slt, b.begin, a.begin);
-  Value never = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
-  Value swaps = arith::OrIOp::create(builder, isEmpty, select(builder, otherEmpty, never, isLater));
-  TileRange front = {select(builder, swaps, b.begin, a.begin), select(builder, swaps, b.end, a.end)};
-  TileRange back = {select(builder, swaps, a.begin, b.begin), select(builder, swaps, a.end, b.end)};
-  Value backEmpty = compare(arith::CmpIPredicate::eq, back.begin, back.end);
-  // An empty second one begins where the first ends.
-  back = {select(builder, backEmpty, front.end, back.begin),
-          select(builder, backEmpty, front.end, back.end)};
-  Value last = arith::MaxSIOp::create(builder, front.end, back.end);
-  if (isSingle)
-    return {front.begin, arith::SubIOp::create(builder, last, front.begin), {}, {}};
-  Value gap = arith::MaxSIOp::create(
-      builder, arith::SubIOp::create(builder, back.begin, front.end), builder.constant(int64_t(0)));
-  Value length = arith::SubIOp::create(builder, last, front.begin);
-  return {front.begin, arith::SubIOp::create(builder, length, gap), gap,
-          arith::SubIOp::create(builder, front.end, front.begin)};
+  SmallVector<TileRange> tiles;
+  for (const KeyBounds &range : ranges)
+    tiles.push_back(tilesOf(builder, range, keys, kvTile));
+  sortByBegin(builder, tiles);
+  Value zero = builder.constant(int64_t(0)), behind = builder.constant(kBehindAll);
+  Value begin = tiles.front().begin, end = tiles.front().end, left = zero;
+  VisitedTiles visited;
+  for (const TileRange &next : ArrayRef(tiles).drop_front()) {
+    Value isThere = compare(builder, CmpIPredicate::slt, next.begin, behind);
+    Value gap = make<arith::MaxSIOp>(builder, make<arith::SubIOp>(builder, next.begin, end), zero);
+    gap = select(builder, isThere, gap, zero);
+    Value before = make<arith::SubIOp>(builder, make<arith::SubIOp>(builder, end, begin), left);
+    if (!isSingle) {
+      visited.jumps.push_back({before, gap});
+      left = make<arith::AddIOp>(builder, left, gap);
+    }
+    end = make<arith::MaxSIOp>(builder, end, next.end);
+  }
+  visited.first = select(builder, compare(builder, CmpIPredicate::slt, begin, behind), begin, zero);
+  Value count = make<arith::SubIOp>(builder, make<arith::SubIOp>(builder, end, begin), left);
+  visited.count = make<arith::MaxSIOp>(builder, count, zero);
+  return visited;
+}
+
+Value VisitedTiles::numberOf(ExpansionBuilder &builder, Value t) const {
+  Value number = t;
+  for (const Jump &jump : jumps) {
+    Value isBehind = compare(builder, CmpIPredicate::sge, t, jump.after);
+    Value by = select(builder, isBehind, jump.by, builder.constant(int64_t(0)));
+    number = make<arith::AddIOp>(builder, number, by);
+  }
+  return number;
 }

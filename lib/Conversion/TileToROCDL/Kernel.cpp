@@ -29,7 +29,6 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
   MLIRContext *context = type.getContext();
   types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
                 IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds),
-                IntegerType::get(context, 32), IntegerType::get(context, 32),
                 IntegerType::get(context, 32)});
   return success();
 }

@@ -148,10 +148,10 @@ private:
 
 /// A ring's converted values, by name.
 struct RingValues {
-  mlir::Value pointer, rowStride, rows, lds, rowBytes, jump, jumpAfter;
+  mlir::Value pointer, rowStride, rows, lds, rowBytes;
   explicit RingValues(mlir::ValueRange values)
       : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
-        rowBytes(values[4]), jump(values[5]), jumpAfter(values[6]) {}
+        rowBytes(values[4]) {}
 };
 
 /// Emits ops at one place and location.

@@ -57,7 +57,7 @@ struct RingPattern : TilePattern<tile::RingOp> {
       Value nowhere = LLVM::ZeroOp::create(
           emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
       Value zero = emit.i32(0);
-      SmallVector<Value> values = {nowhere, emit.i64(0), zero, lds, zero, zero, zero};
+      SmallVector<Value> values = {nowhere, emit.i64(0), zero, lds, zero};
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
       return success();
     }
@@ -66,10 +66,6 @@ struct RingPattern : TilePattern<tile::RingOp> {
     for (ValueRange index : adaptor.getIndices())
       indices.push_back(index.front());
     SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
-    if (op.getJump())
-      values.append({adaptor.getJump().front(), adaptor.getJumpAfter().front()});
-    else
-      values.append(2, emit.i32(0));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }

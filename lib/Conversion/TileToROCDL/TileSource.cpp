@@ -121,10 +121,6 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
   Value stride = emit.toI32(values.rowStride);
   switch (source.getAdvance()) {
   case tile::TileAdvance::Rows: {
-    if (ring.getDefiningOp<tile::RingOp>().getJump()) {
-      Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::sge, tile, values.jumpAfter);
-      tile = emit.add(tile, arith::SelectOp::create(emit, isBehind, values.jump, emit.i32(0)));
-    }
     Value exists;
     if (from) {
       // As unsigned: a negative number is beyond the last tile, too.

@@ -17,7 +17,7 @@ struct SourceTile {
   RowBounds bounds;     ///< the bytes of a row that exist, where the descriptor does not say
 };
 
-/// The values that a ring op becomes, in the order of RingValues, but for its jump.
+/// The values that a ring op becomes, in the order of RingValues.
 llvm::SmallVector<mlir::Value> ringValues(Emitter &emit, tile::RingOp ring, const ViewValues &view,
                                           llvm::ArrayRef<mlir::Value> indices, mlir::Value lds);
 

@@ -45,11 +45,13 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK-LABEL: tile.kernel @window
 // CHECK: "mask_left == 100 && mask_right == 20"
 // CHECK: tile.slice_rows %k from
-// CHECK-NOT: jump
+// CHECK-NOT: from(
 // CHECK: tile.for_tiles
 // CHECK: tile.step @mask
 // CHECK: tile.mask
-// CHECK: %[[CUT:.*]] = arith.xori %{{.*}}, %true
+// CHECK: %[[BEHIND:.*]] = arith.cmpi sgt, %[[END:.*]], %[[FIRST:.*]] : i32
+// CHECK: %[[BEFORE:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i32
+// CHECK: %[[CUT:.*]] = arith.ori %[[BEFORE]], %[[BEHIND]]
 // CHECK: tile.map({{.*}}) at({{.*}}) when(%[[CUT]]) -> !tile.frag<64x32xf32, acc>
 // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
 attn.forward @window element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) mask(window(100, 20))
@@ -59,9 +61,13 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // Two ranges are visited without what lies between. The sink is added behind the loop.
 // CHECK-LABEL: tile.kernel @two_ranges
-// CHECK: %[[K:.*]] = tile.ring %{{.*}} jump(%[[BY:.*]] after %[[AT:.*]]) : <?x?x?x64xbf16>
 // CHECK: tile.for_tiles
 // CHECK-NOT: cut_right
+// CHECK: tile.step @fetch_k
+// CHECK: %[[BEHIND:.*]] = arith.cmpi sge, %t, %[[AT:.*]] : i32
+// CHECK: %[[JUMP:.*]] = arith.select %[[BEHIND]], %[[BY:.*]], %{{.*}} : i32
+// CHECK: %[[NUMBER:.*]] = arith.addi %t, %[[JUMP]] : i32
+// CHECK: tile.fetch %k_ring[%t] from(%[[NUMBER]])
 // CHECK: tile.step @mask
 // CHECK: arith.cmpi sge, %t, %[[AT]]
 // CHECK: tile.load %sink[%head]

@@ -145,16 +145,8 @@ tile.kernel @fetch_nothing(%t: i32) target("gfx950") waves(1) {
 
 tile.kernel @from_columns(%k: !tile.view<?x?xbf16>, %t: i32) target("gfx950") waves(1) {
   %0 = tile.ring %k[%t] by_columns : <?x?xbf16> -> <64x64xbf16>
-  // expected-error @below {{takes its tile 'from' another place, which needs a ring of rows without a jump; leave 'from' out}}
+  // expected-error @below {{takes its tile 'from' another place, which needs a ring of rows; leave 'from' out}}
   tile.fetch %0[%t] from(%t) : <64x64xbf16>
-}
-
-// -----
-
-tile.kernel @from_beyond_a_jump(%k: !tile.view<?x?x?x64xbf16>, %t: i32) target("gfx942") waves(4) {
-  %0 = tile.ring %k[%t, %t] jump(%t after %t) : <?x?x?x64xbf16> -> <64x64xbf16>
-  // expected-error @below {{takes its tile 'from' another place, which needs a ring of rows without a jump; leave 'from' out}}
-  %1 = tile.load_part %0[%t] from(%t) : <64x64xbf16> -> <64x64xbf16, 4>
 }
 
 // -----

@@ -375,13 +375,6 @@ tile.kernel @gathers_other(%v: !tile.view<?xf32>) target("gfx950") waves(1) {
 
 // -----
 
-tile.kernel @jumps_along_columns(%v: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(1) {
-  // expected-error @below {{jumps over tiles, which rings of a view's rows alone can}}
-  %r = tile.ring %v[%n] jump(%n after %n) by_columns : <?x?xbf16> -> <64x64xbf16>
-}
-
-// -----
-
 tile.kernel @converted_numbers() target("gfx950") waves(1) {
   %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
   // expected-error @below {{converts numbers of 'f32' to 'bf16', but moves them only; convert them with 'tile.map'}}

@@ -9,12 +9,26 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <string_view>
 #include <vector>
 
 using testing::HasSubstr;
 
 extern "C" int hocket_test_forward(const uint16_t *row, uint16_t *o, int on_stream);
+
+extern "C" int hocket_test_modified(const uint16_t *rows, int which, uint16_t *o);
+
+TEST(AttentionCAPI, AModificationFromC) {
+  uint16_t rows[256], o[128];
+  for (unsigned i = 0; i < 256; ++i)
+    rows[i] = uint16_t(0x3c00 + i); // 1.0 and a little more, in fp16
+  for (int which : {0, 1}) {
+    ASSERT_EQ(hocket_test_modified(rows, which, o), HOCKET_SUCCESS) << hocket_last_error();
+    for (unsigned i = 0; i < 128; ++i)
+      ASSERT_EQ(o[i], rows[128 * which + i] - 0x400) << i; // half of it
+  }
+}
 
 TEST(AttentionCAPI, AForwardFromC) {
   uint16_t row[128], o[128];
@@ -129,6 +143,78 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   hocket_forward_problem_init(&problem);
   problem.head_dim = problem.head_dim_v = 44;
   EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 44"));
+}
+
+TEST_F(AttentionMisuse, Modifications) {
+  auto wanted = [&](const char *message, hocket_status status = HOCKET_INVALID_INPUT) {
+    EXPECT_THAT(planError(status), HasSubstr(message));
+    hocket_forward_problem_init(&problem);
+  };
+  problem.modification_count = 1;
+  wanted("modifications is null and has 1 entries");
+  hocket_modification nameless = {}, unknown = {"windows", nullptr}, malformed = {"mine", "attn.mask_mod @m("};
+  hocket_modification window = {"window", nullptr};
+  problem.modifications = &nameless, problem.modification_count = 1;
+  wanted("the name of modification 0 is null");
+  problem.modifications = &unknown, problem.modification_count = 1;
+  wanted("no modification 'windows' is shipped", HOCKET_NOT_FOUND);
+  problem.modifications = &malformed, problem.modification_count = 1;
+  wanted("modification 'mine' cannot be read");
+  problem.modifications = &window, problem.modification_count = 1;
+  wanted("modification 'window' takes the number");
+  hocket_number twice[] = {{"a", 1}, {"a", 2}}, unnamed = {};
+  problem.numbers = twice, problem.number_count = 2;
+  wanted("number 'a' is given twice");
+  problem.numbers = &unnamed, problem.number_count = 1;
+  wanted("the name of number 0 is null");
+  hocket_extents empty = {"bias", nullptr, 4};
+  problem.extents = &empty, problem.extent_count = 1;
+  wanted("extents of 'bias' is null and has 4 entries");
+  problem.dropout = 1, problem.dropout_probability = 1;
+  wanted("dropout");
+  problem.block_queries = 256;
+  wanted("block");
+}
+
+/// Lists say which keys are seen: of two blocks the second.
+TEST_F(AttentionMisuse, BlockListsAndBias) {
+  problem.dtype = HOCKET_FP16;
+  problem.seq_kv = 128;
+  problem.block_queries = 256, problem.block_keys = 64;
+  hocket_modification bias = {"bias_fp16", nullptr};
+  int64_t extents[] = {1, 1, 1, 128};
+  hocket_extents ofBias = {"bias", extents, 4};
+  problem.modifications = &bias, problem.modification_count = 1;
+  problem.extents = &ofBias, problem.extent_count = 1;
+  hocket_plan plan = nullptr;
+  ASSERT_EQ(hocket_planner_plan(planner, &problem, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  std::vector<uint16_t> rows(128 * 128, 0x3c00), one(128, 0), bent(128, 0); // 1 in fp16
+  std::fill(rows.begin() + 64 * 128, rows.end(), uint16_t(0x4000));        // 2
+  const int32_t count = 1, indices[] = {1, 0};
+  std::map<std::string, std::pair<const void *, size_t>> contents = {
+      {"q", {one.data(), 256}},       {"k", {rows.data(), rows.size() * 2}}, {"v", {rows.data(), rows.size() * 2}},
+      {"bias", {bent.data(), 256}}, {"kv_num_blocks", {&count, 4}},        {"kv_indices", {indices, 8}}};
+  std::vector<hocket_named_buffer> buffers;
+  uint64_t output = 0;
+  for (const char *name : {"q", "k", "v", "o", "bias", "kv_num_blocks", "kv_indices"}) {
+    uint64_t bytes = 0, address = 0;
+    ASSERT_EQ(hocket_plan_buffer_bytes(plan, name, &bytes), HOCKET_SUCCESS) << hocket_last_error();
+    ASSERT_EQ(hocket_allocate(device, bytes, &address), HOCKET_SUCCESS);
+    if (auto content = contents.find(name); content != contents.end()) {
+      ASSERT_EQ(bytes, content->second.second) << name;
+      ASSERT_EQ(hocket_copy_to_device(device, address, content->second.first, bytes), HOCKET_SUCCESS);
+    } else {
+      output = address;
+    }
+    buffers.push_back({name, {address, bytes}});
+  }
+  ASSERT_EQ(hocket_plan_run_named(plan, device, buffers.data(), buffers.size(), nullptr), HOCKET_SUCCESS)
+      << hocket_last_error();
+  std::vector<uint16_t> o(128);
+  ASSERT_EQ(hocket_copy_from_device(device, o.data(), output, 256), HOCKET_SUCCESS);
+  EXPECT_EQ(o, std::vector<uint16_t>(128, 0x4000));
+  ASSERT_EQ(hocket_plan_unload(plan, device), HOCKET_SUCCESS);
+  ASSERT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
 }
 
 /// A struct as a program has it that was compiled when it had `bytes`: nothing behind is its own.

@@ -4,6 +4,57 @@
 
 #include <string.h>
 
+/* One query and two keys, of which a mask in text shows the one that a number names, and a sink that is as large as the
+ * score: O is half the row `which` of V. `rows` has two rows of 128 numbers of fp16. */
+int hocket_test_modified(const uint16_t *rows, int which, uint16_t *o) {
+  static const char text[] =
+      "attn.mask_mod @only(%batch: i32, %head: i32, %query: i32, %key: i32, %which: i32) {\n"
+      "  %seen = arith.cmpi eq, %key, %which : i32\n"
+      "  attn.yield %seen : i1\n"
+      "}\n";
+  static const char *const names[] = {"q", "k", "v", "o", "sink"};
+  hocket_modification only;
+  hocket_number number;
+  hocket_planner planner;
+  hocket_device device;
+  hocket_plan plan;
+  hocket_forward_problem problem;
+  hocket_named_buffer buffers[5];
+  hocket_status status;
+  int i;
+
+  hocket_register_simulator();
+  hocket_forward_problem_init(&problem);
+  problem.dtype = HOCKET_FP16;
+  problem.seq_kv = 2;
+  problem.has_scale = 1; /* scores are 0, and so is the sink */
+  problem.scale = 0;
+  problem.sink = 1;
+  only.name = "only.mlir", only.text = text;
+  problem.modifications = &only, problem.modification_count = 1;
+  number.name = "which", number.value = which;
+  problem.numbers = &number, problem.number_count = 1;
+  if ((status = hocket_device_open("sim", &device, 0)) || (status = hocket_planner_create(0, &planner)) ||
+      (status = hocket_planner_plan(planner, &problem, &plan)))
+    return status;
+  for (i = 0; i < 5; ++i) {
+    static const float zero = 0;
+    const void *content = i == 4 ? (const void *)&zero : (const void *)rows;
+    hocket_buffer *buffer = &buffers[i].buffer;
+    buffers[i].name = names[i];
+    if ((status = hocket_plan_buffer_bytes(plan, names[i], &buffer->bytes)) ||
+        (status = hocket_allocate(device, buffer->bytes, &buffer->address)) ||
+        (status = hocket_copy_to_device(device, buffer->address, content, buffer->bytes)))
+      return status;
+  }
+  if ((status = hocket_plan_run_named(plan, device, buffers, 5, 0)) ||
+      (status = hocket_copy_from_device(device, o, buffers[3].buffer.address, 256)) ||
+      (status = hocket_plan_unload(plan, device)) || (status = hocket_plan_release(plan)) ||
+      (status = hocket_planner_release(planner)) || (status = hocket_device_release(device)))
+    return status;
+  return HOCKET_SUCCESS;
+}
+
 /* One query that sees one key: O is the row of V, whatever Q and K are. Returns the first status
  * that fails; `o` receives 128 numbers of 16 bits. */
 int hocket_test_forward(const uint16_t *row, uint16_t *o, int on_stream) {

@@ -3,6 +3,8 @@
 
 #include "hocket/Simulator/RuntimeDevice.h"
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <mutex>
 
@@ -25,6 +27,20 @@ const Result<ForwardKernel> &test::kernelFor(const ForwardProblem &problem,
   if (!schedule.empty())
     options.schedule = schedule;
   return kernels.emplace(key, compileForward(problem, options)).first->second;
+}
+
+std::shared_ptr<const CompiledKernel> test::combineFor(const ForwardProblem &problem, const std::string &target) {
+  static std::map<std::string, std::shared_ptr<const CompiledKernel>> kernels;
+  std::string text = describeCombine(problem);
+  std::shared_ptr<const CompiledKernel> &kernel = kernels[text + target];
+  if (kernel)
+    return kernel;
+  CompileOptions options;
+  options.target = target;
+  Result<CompiledKernel> compiled = compileKernel(text, "<combine>", options);
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  kernel = std::make_shared<CompiledKernel>(compiled.ok() ? *std::move(compiled) : CompiledKernel());
+  return kernel;
 }
 
 ForwardProblem test::makeProblem(DataType dtype, bool causal, int64_t batch, int64_t heads,

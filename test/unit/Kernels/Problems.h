@@ -24,6 +24,10 @@ const Result<ForwardKernel> &kernelFor(const attention::ForwardProblem &problem,
                                        const std::string &schedule,
                                        const std::string &target = "gfx950");
 
+/// The second launch of `problem`, whose keys are split; compiled once per process.
+std::shared_ptr<const attention::CompiledKernel> combineFor(const attention::ForwardProblem &problem,
+                                                            const std::string &target = "gfx950");
+
 /// A problem in one line.
 attention::ForwardProblem makeProblem(DataType dtype, bool causal, int64_t batch,
                                       int64_t heads, int64_t kvHeads, int64_t seqQ, int64_t seqKv,

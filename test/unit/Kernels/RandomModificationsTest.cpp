@@ -7,6 +7,7 @@
 // HOCKET_RANDOM_MODIFICATIONS=N and HOCKET_RANDOM_SEQUENCES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Problems.h"
 #include "Reference/ScoreInterpreter.h"
+#include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Pipelines/Modifications.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -199,7 +200,7 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
   }
   if (draw.oneIn(4))
     problem.scale = static_cast<double>(draw.between(-20, 20)) / 64;
-  if (!problem.sink && draw.oneIn(6))
+  if (!problem.sink && !ownLengths && !problem.blocks.any() && draw.oneIn(4))
     problem.tuning.numSplits = draw.between(2, 4);
   if (ownLengths) {
     problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
@@ -217,8 +218,6 @@ bool runOne(uint64_t seed, bool ownLengths) {
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
   EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
   std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
-  if (problem.tuning.isSplit())
-    problem.tuning.numSplits = 1; // two launches are RunForward's own test
   CompileOptions options;
   options.target = target;
   Result<ForwardKernel> kernel = Error{ErrorKind::NotFound, "no schedule was tried"};
@@ -253,8 +252,10 @@ bool runOne(uint64_t seed, bool ownLengths) {
   run.data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Rising, DataKind::OneHot});
   run.scoreRules = reference::interpretModifications;
   std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
-  Result<ForwardReport> report = runForward(
-      *device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, run);
+  std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
+  if (problem.tuning.isSplit())
+    launches.push_back({"combine", test::combineFor(problem, target)});
+  Result<ForwardReport> report = runForward(*device, launches, problem, run);
   EXPECT_TRUE(report.ok()) << report.error().message;
   if (report.ok())
     EXPECT_TRUE(report->passed()) << toText(*report);

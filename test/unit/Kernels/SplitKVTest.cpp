@@ -16,29 +16,13 @@ using namespace hocket::attention;
 using test::Case;
 using test::makeProblem;
 
-/// The second launch of `problem`, compiled once per process.
-static std::shared_ptr<const CompiledKernel> combineFor(const ForwardProblem &problem) {
-  static std::map<std::string, std::shared_ptr<const CompiledKernel>> compiled;
-  std::string text = describeCombine(problem);
-  if (auto known = compiled.find(text); known != compiled.end())
-    return known->second;
-  Result<Compilation> made = compile(text, "<combine>");
-  EXPECT_TRUE(made.ok()) << made.error().message;
-  auto kernel = std::make_shared<CompiledKernel>();
-  Result<manifest::Manifest> manifest = manifest::parseManifest(made->manifest, "<combine>");
-  EXPECT_TRUE(manifest.ok()) << manifest.error().message;
-  kernel->codeObject = made->output;
-  kernel->manifest = *manifest;
-  return compiled[text] = kernel;
-}
-
 static std::vector<PlannedLaunch> launchesFor(const ForwardProblem &problem,
                                               const std::string &schedule) {
   const Result<ForwardKernel> &kernel = test::kernelFor(problem, schedule);
   EXPECT_TRUE(kernel.ok()) << kernel.error().message;
   std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
   if (problem.tuning.isSplit())
-    launches.push_back({"combine", combineFor(problem)});
+    launches.push_back({"combine", test::combineFor(problem)});
   return launches;
 }
 

@@ -1,0 +1,91 @@
+// Search for the schedule with which a kernel is fastest, as the cycle model predicts it.
+//
+// A candidate places every step of the kernel's loop: in which cluster, how many tiles ahead. The search draws
+// candidates and changes the best ones; the compiler refuses what is illegal, does not fit into LDS or spills; what is
+// left is timed on the model. A schedule cannot change what a kernel computes, so all candidates give the same bits.
+//
+// Deterministic: the same input, options and seed try the same candidates in the same order on any number of threads,
+// except where a limit of time ends the search. Everything found is a *prediction* (docs/CycleModel.md).
+#pragma once
+
+#include "hocket/Attention/KernelSource.h"
+#include "hocket/Pipelines/Compiler.h"
+#include "hocket/Support/Result.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::tune {
+
+/// Predicted microseconds of a compiled candidate. Called from several threads.
+using Cost = std::function<Result<double>(const attention::CompiledKernel &)>;
+
+/// What became of a candidate.
+enum class Outcome {
+  Timed,   ///< has a cost
+  Illegal, ///< the compiler refused the schedule: a hazard, too much LDS
+  Spilled, ///< too few registers
+  Failed,  ///< compiled, but could not be timed
+};
+std::string_view toString(Outcome outcome);
+
+struct Trial {
+  std::string schedule; ///< text of a `tile.schedule`
+  Outcome outcome = Outcome::Illegal;
+  double microseconds = 0; ///< predicted, of `Outcome::Timed`
+  std::string message;     ///< why it has none
+};
+
+struct Options {
+  /// Target, fixed waves and tiles, and the schedule to start from (`schedule`, `scheduleText`; without them, what the
+  /// text says or the shipped default). `to` and callbacks are not used.
+  CompileOptions compile;
+  uint64_t seed = 0;
+  unsigned candidates = 400; ///< distinct schedules to try, the first one included
+  double seconds = 0;        ///< no new candidates after so many seconds; 0: no limit
+  unsigned threads = 0;      ///< of the host; 0: all cores
+  /// Waves of a workgroup to choose from, for kernels that are expanded from an attention problem; empty: what
+  /// `compile.waves` or the schedule says.
+  std::vector<int64_t> waves;
+  /// Trials of an earlier run with the same text, target and cost, which are not made again.
+  std::vector<Trial> known;
+  /// Told of each new trial, in order, from the calling thread. An error ends the search.
+  std::function<Status(const Trial &trial, size_t number, const Trial &best)> onTrial;
+};
+
+struct Found {
+  Trial start;               ///< the schedule that the search began with
+  std::vector<Trial> trials; ///< all, in the order in which they were made
+  /// The numbers of those that have a cost, best first; the earlier of two that are equal.
+  std::vector<size_t> ranking;
+};
+
+/// Searches schedules for the kernel in `text`; `name` is what messages call it. Errors: a text that does not compile as
+/// it is, or has not exactly one loop that follows a schedule (InvalidInput); a start that spills or cannot be timed;
+/// what `onTrial` says.
+Result<Found> tuneSchedule(std::string_view text, std::string_view name, const Cost &cost,
+                           const Options &options);
+
+/// What a kernel's time is predicted for: extents and numbers by the names that its manifest gives them, "seq_q" or
+/// "m". `known` names of attention and products have usual values where nothing is said; a number that a requirement
+/// fixes ("causal == 1") has that one; other numbers that are not extents are 1.
+struct Sizes {
+  std::map<std::string, double, std::less<>> values;
+};
+
+/// The time of the whole grid on the model, with tensors of zeros. Errors: an extent that has no value (InvalidInput,
+/// names it), what the kernel's requirements exclude, what the simulator says.
+Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
+
+/// A journal of trials, a line of JSON each, so that a search can go on where it stopped. `readJournal` of a file that
+/// does not exist is empty; InvalidInput names the line that is not a trial. `identity`: what the trials depend on; a
+/// journal of another one is refused.
+Result<std::vector<Trial>> readJournal(const std::string &path, std::string_view identity);
+std::string journalHead(std::string_view identity);
+std::string journalLine(const Trial &trial);
+
+} // namespace hocket::tune

@@ -1,0 +1,300 @@
+#include "Tune/Candidate.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace hocket;
+using namespace hocket::tune;
+
+namespace {
+/// Beyond these nothing was ever gained, and LDS or registers give out.
+constexpr int kMaxClusters = 8, kMaxUnroll = 4, kMaxOffset = 8;
+} // namespace
+
+static int floorDivide(int a, int b) {
+  return static_cast<int>(llvm::divideFloorSigned(int64_t(a), int64_t(b)));
+}
+
+int Candidate::floorCluster(int at) const { return at - floorDivide(at, clusters) * clusters; }
+
+Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
+  Candidate result;
+  result.clusters = static_cast<int>(table.clusters.size());
+  result.unroll = table.unroll, result.waveGroups = table.waveGroups, result.waves = table.waves;
+  result.position.assign(graph.steps.size(), 0);
+  result.rank.assign(graph.steps.size(), 0);
+  std::vector<bool> multiplies(table.clusters.size());
+  for (auto [order, place] : llvm::enumerate(table.places)) {
+    result.position[place.step] = static_cast<int>(place.cluster) - place.offset * result.clusters;
+    result.rank[place.step] = static_cast<int>(order);
+    if (graph.steps[place.step].multiplies)
+      multiplies[place.cluster] = true;
+  }
+  for (auto [index, form] : llvm::enumerate(table.clusters)) {
+    result.priority.push_back(form.priority);
+    result.otherKind.push_back(form.compute != multiplies[index]);
+  }
+  return result;
+}
+
+/// The first position at which `step` may stand, for dependences on steps in front of it.
+static int earliest(const StepGraph &graph, const std::vector<int> &position, size_t step, int lag) {
+  int first = 0;
+  for (const Dependence &dependence : graph.dependences)
+    if (dependence.to == step && dependence.from < step && dependence.tiles == 0)
+      first = std::max(first, position[dependence.from] + (dependence.throughLds ? 1 + lag : 0));
+  return first;
+}
+
+Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &waves,
+                          Choices &choices) {
+  Candidate result;
+  result.waveGroups = 1 + choices.below(2);
+  // Two groups take turns at the matrix unit, so clusters that use it alternate with others.
+  result.clusters = result.waveGroups == 2 ? 2 * (1 + choices.below(3)) : 1 + choices.below(4);
+  result.unroll = 1 + choices.below(2);
+  result.waves = waves.empty() ? 0 : static_cast<int>(waves[choices.below(static_cast<int>(waves.size()))]);
+  size_t count = graph.steps.size();
+  result.position.assign(count, 0);
+  result.rank.resize(count);
+  std::iota(result.rank.begin(), result.rank.end(), 0);
+  bool raised = choices.chance(1, 2);
+  for (size_t step = 0; step != count; ++step) {
+    int at = earliest(graph, result.position, step, result.waveGroups - 1) + choices.few(result.clusters);
+    if (result.waveGroups == 2 && graph.steps[step].multiplies && at % 2 == 0)
+      ++at;
+    result.position[step] = at;
+  }
+  result.readLate(graph, choices);
+  // What is fetched may be fetched long before it is read.
+  for (size_t step = 0; step != count; ++step)
+    if (graph.steps[step].fetches)
+      result.position[step] -= choices.few(2 * result.clusters);
+  result.priority.assign(result.clusters, -1);
+  result.otherKind.assign(result.clusters, false);
+  for (int cluster = 1; raised && cluster < result.clusters; cluster += 2)
+    result.priority[cluster] = 1;
+  return result;
+}
+
+/// Whether `step` only brings nearer what others fetched: it needs nothing but what lies in LDS.
+static bool readsOnly(const StepGraph &graph, size_t step) {
+  bool reads = false;
+  for (const Dependence &dependence : graph.dependences)
+    if (dependence.to == step) {
+      if (!dependence.throughLds)
+        return false;
+      reads = true;
+    }
+  return reads && !graph.steps[step].multiplies;
+}
+
+/// Operands take many registers: mostly they are read right before their use, or, where two groups take turns at the
+/// matrix unit, in the cluster before.
+void Candidate::readLate(const StepGraph &graph, Choices &choices) {
+  for (size_t step = 0; step != graph.steps.size(); ++step) {
+    if (!readsOnly(graph, step) || choices.chance(1, 4))
+      continue;
+    std::optional<int> use;
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.from == step && dependence.tiles == 0)
+        use = std::min(use.value_or(position[dependence.to]), position[dependence.to]);
+    if (use)
+      position[step] = *use - (waveGroups - 1);
+  }
+}
+
+void Candidate::moveSteps(Choices &choices) {
+  int count = static_cast<int>(position.size());
+  size_t step = choices.below(count);
+  switch (choices.below(6)) {
+  case 0: // a step within its cluster
+    rank[step] += choices.sign() * (1 + choices.below(count));
+    break;
+  case 1: { // everything from a position on, by clusters or a tile
+    int from = position[step], by = choices.sign() * (choices.chance(1, 3) ? clusters : 1);
+    for (int &at : position)
+      at += at >= from ? by : 0;
+    break;
+  }
+  case 2: // a step by whole tiles
+    position[step] += choices.sign() * clusters;
+    break;
+  default:
+    position[step] += choices.sign() * (1 + choices.few(2));
+  }
+}
+
+void Candidate::insertCluster(int before) {
+  for (int &at : position) {
+    int turn = floorDivide(at, clusters), index = floorCluster(at);
+    at = turn * (clusters + 1) + index + (index >= before ? 1 : 0);
+  }
+  ++clusters;
+  priority.insert(priority.begin() + before, -1);
+  otherKind.insert(otherKind.begin() + before, false);
+}
+
+/// What stood in it goes to the one before; in the first, to the one behind.
+void Candidate::removeCluster(int index) {
+  for (int &at : position) {
+    int turn = floorDivide(at, clusters), own = floorCluster(at);
+    at = turn * (clusters - 1) + own - (own > index || (own == index && own > 0) ? 1 : 0);
+  }
+  --clusters;
+  priority.erase(priority.begin() + index);
+  otherKind.erase(otherKind.begin() + index);
+}
+
+void Candidate::changeClusters(Choices &choices) {
+  bool grows = clusters == 1 || (clusters < kMaxClusters && choices.chance(1, 2));
+  int index = choices.below(clusters);
+  if (grows)
+    insertCluster(index);
+  else
+    removeCluster(index);
+}
+
+void Candidate::changeForm(const std::vector<int64_t> &allowedWaves, Choices &choices) {
+  int cluster = choices.below(clusters);
+  switch (choices.below(allowedWaves.empty() ? 4 : 5)) {
+  case 0:
+    unroll = 1 + choices.below(kMaxUnroll);
+    break;
+  case 1:
+    waveGroups = 3 - waveGroups;
+    break;
+  case 2:
+    priority[cluster] = priority[cluster] > 0 ? -1 : 1;
+    break;
+  case 3:
+    otherKind[cluster] = !otherKind[cluster];
+    break;
+  default:
+    waves = static_cast<int>(allowedWaves[choices.below(static_cast<int>(allowedWaves.size()))]);
+  }
+}
+
+void Candidate::change(const std::vector<int64_t> &allowedWaves, Choices &choices) {
+  int kind = choices.below(8);
+  if (kind < 5)
+    return moveSteps(choices);
+  if (kind == 5)
+    return changeClusters(choices);
+  changeForm(allowedWaves, choices);
+}
+
+bool Candidate::repair(const StepGraph &graph) {
+  int lag = waveGroups - 1;
+  // Every round moves something by the least that helps; what circles never settles and is given up.
+  for (size_t round = 0; round != 4 * graph.steps.size(); ++round) {
+    bool kept = true;
+    for (const Dependence &dependence : graph.dependences) {
+      int from = position[dependence.from] - dependence.tiles * clusters + (dependence.throughLds ? 1 + lag : 0);
+      int &to = position[dependence.to];
+      if (from < to || (from == to && (dependence.throughLds || rank[dependence.from] < rank[dependence.to])))
+        continue;
+      kept = false;
+      if (from == to)
+        rank[dependence.to] = rank[dependence.from] + 1;
+      else if (graph.steps[dependence.from].fetches)
+        position[dependence.from] -= from - to;
+      else
+        to = from;
+    }
+    if (kept) {
+      normalize(graph);
+      return llvm::all_of(position, [&](int at) {
+        return std::abs(floorDivide(at, clusters)) <= kMaxOffset;
+      });
+    }
+  }
+  return false;
+}
+
+/// The first step that multiplies runs for the tile at which an iteration stands; where it is does not matter otherwise.
+void Candidate::normalize(const StepGraph &graph) {
+  auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
+  size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();
+  int turn = floorDivide(position[step], clusters);
+  for (int &at : position)
+    at -= turn * clusters;
+}
+
+Table Candidate::table(const StepGraph &graph) const {
+  Table result;
+  result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves;
+  std::vector<size_t> order(position.size());
+  std::iota(order.begin(), order.end(), 0);
+  auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
+  llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
+  for (int cluster = 0; cluster != clusters; ++cluster)
+    result.clusters.push_back({bool(otherKind[cluster]), priority[cluster]});
+  for (size_t step : order) {
+    size_t cluster = floorCluster(position[step]);
+    result.places.push_back({step, cluster, -floorDivide(position[step], clusters)});
+    if (graph.steps[step].multiplies)
+      result.clusters[cluster].compute = !otherKind[cluster];
+  }
+  return result;
+}
+
+std::string tune::toText(const Table &table, const StepGraph &graph, std::string_view name) {
+  std::string text = "tile.schedule @" + std::string(name);
+  for (auto [word, value, usual] : {std::tuple(" unroll(", table.unroll, 1),
+                                    std::tuple(" wave_groups(", table.waveGroups, 1),
+                                    std::tuple(" waves(", table.waves, 0)})
+    if (value != usual)
+      text += word + std::to_string(value) + ")";
+  text += " {\n";
+  for (auto [index, form] : llvm::enumerate(table.clusters)) {
+    text += form.compute ? "  tile.cluster compute" : "  tile.cluster memory";
+    if (form.priority >= 0)
+      text += " priority(" + std::to_string(form.priority) + ")";
+    text += " {";
+    for (const Place &place : table.places)
+      if (place.cluster == index)
+        text += " " + graph.steps[place.step].name + "(" + (place.offset > 0 ? "+" : "") +
+                std::to_string(place.offset) + ")";
+    text += " }\n";
+  }
+  return text + "}\n";
+}
+
+Algorithm tune::onlyPlaced(const Algorithm &algorithm) {
+  Algorithm result = algorithm;
+  std::vector<bool> placed(algorithm.graph.steps.size());
+  for (const Place &place : algorithm.start.places)
+    placed[place.step] = true;
+  std::vector<Dependence> &edges = result.graph.dependences;
+  for (size_t step = 0; step != placed.size(); ++step) {
+    if (placed[step])
+      continue;
+    std::vector<Dependence> kept, in, out;
+    for (const Dependence &edge : edges)
+      (edge.to == step ? in : edge.from == step ? out : kept).push_back(edge);
+    for (const Dependence &before : in)
+      for (const Dependence &behind : out)
+        kept.push_back({before.from, behind.to, before.tiles + behind.tiles,
+                        before.throughLds || behind.throughLds});
+    for (const Dependence &before : in) // it moves what it needs on behalf of whoever loaded it
+      result.graph.steps[before.from].fetches |= result.graph.steps[step].fetches;
+    edges = std::move(kept);
+  }
+  std::vector<size_t> number(placed.size());
+  std::vector<Step> steps;
+  for (size_t step = 0; step != placed.size(); ++step) {
+    number[step] = steps.size();
+    if (placed[step])
+      steps.push_back(result.graph.steps[step]);
+  }
+  result.graph.steps = std::move(steps);
+  for (Dependence &edge : edges)
+    edge.from = number[edge.from], edge.to = number[edge.to];
+  for (Place &place : result.start.places)
+    place.step = number[place.step];
+  return result;
+}

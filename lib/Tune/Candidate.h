@@ -1,0 +1,76 @@
+// A schedule as the search sees it: every step at a position in time, and how to change it.
+//
+// With C clusters, a step at position p stands in cluster p mod C and runs for the tile -floor(p / C) ahead: what a tile
+// goes through is read off from left to right, whatever C is (ScheduleModel.h uses the same time). Dependences are
+// differences of positions.
+#pragma once
+
+#include "Tune/StepGraph.h"
+
+#include <optional>
+#include <random>
+
+namespace hocket::tune {
+
+/// The generator of all choices. Its raw numbers are the same everywhere, which distributions of the standard library
+/// do not promise, so choices are made from them directly.
+class Choices {
+public:
+  explicit Choices(uint64_t seed) : engine(seed) {}
+  /// From [0, count).
+  int below(int count) { return static_cast<int>(engine() % static_cast<uint64_t>(count)); }
+  /// True `of` times in `outOf`.
+  bool chance(int of, int outOf) { return below(outOf) < of; }
+  /// 0 half of the times, 1 a quarter, and so on, at most `limit`.
+  int few(int limit) {
+    int count = 0;
+    while (count < limit && chance(1, 2))
+      ++count;
+    return count;
+  }
+  int sign() { return chance(1, 2) ? 1 : -1; }
+
+private:
+  std::mt19937_64 engine;
+};
+
+class Candidate {
+public:
+  static Candidate fromTable(const Table &table, const StepGraph &graph);
+  /// One drawn at random, with every dependence kept if that was possible. `waves`: to choose from; empty: not said.
+  static Candidate draw(const StepGraph &graph, const std::vector<int64_t> &waves, Choices &choices);
+
+  /// Changes it in one of many ways.
+  void change(const std::vector<int64_t> &waves, Choices &choices);
+  /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
+  bool repair(const StepGraph &graph);
+
+  Table table(const StepGraph &graph) const;
+  /// Wave groups and clusters: candidates that differ in them are hardly variations of each other.
+  std::pair<int, int> form() const { return {waveGroups, clusters}; }
+
+private:
+  int floorCluster(int at) const;
+  void readLate(const StepGraph &graph, Choices &choices);
+  void moveSteps(Choices &choices);
+  void changeClusters(Choices &choices);
+  void changeForm(const std::vector<int64_t> &waves, Choices &choices);
+  void insertCluster(int before);
+  void removeCluster(int index);
+  void normalize(const StepGraph &graph);
+
+  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0;
+  std::vector<int> position;      ///< by step
+  std::vector<int> rank;          ///< by step: who comes first in a cluster
+  std::vector<int> priority;      ///< by cluster
+  std::vector<bool> otherKind;   ///< by cluster: "compute" where nothing multiplies, "memory" where something does
+};
+
+/// The text of a `tile.schedule` called `name`.
+std::string toText(const Table &table, const StepGraph &graph, std::string_view name);
+
+/// `graph` with only those steps that `table` places, and `table` with their new numbers: of the others (puts behind a
+/// load, whose place follows from it) what they pass on is kept as dependences.
+Algorithm onlyPlaced(const Algorithm &algorithm);
+
+} // namespace hocket::tune

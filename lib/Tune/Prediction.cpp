@@ -1,0 +1,162 @@
+// What the cycle model says of a kernel on tensors whose extents are given by name.
+#include "hocket/Manifest/NamedArguments.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+#include "hocket/Tune/Tune.h"
+
+#include "Simulator/GridTime.h"
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::tune;
+using manifest::Manifest;
+using manifest::Value;
+using manifest::Variables;
+
+namespace {
+/// As allocators of real devices place tensors at least.
+constexpr uint64_t kAlignment = 256;
+} // namespace
+
+/// What attention and products call their extents, at a size that fills a chip with work.
+static std::optional<int64_t> usualExtent(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<int64_t>>(name)
+      .Case("batch", 1)
+      .Cases({"heads", "kv_heads"}, 16)
+      .Cases({"seq_q", "seq_kv"}, 4096)
+      .Cases({"m", "n", "k"}, 4096)
+      .Default(std::nullopt);
+}
+
+static Value valueOf(double number) {
+  bool whole = std::floor(number) == number && std::abs(number) < 9e15;
+  return whole ? Value::integer(static_cast<int64_t>(number)) : Value::real(number);
+}
+
+/// The number that a requirement "NAME == NUMBER" asks for.
+static std::optional<Value> requiredValue(const Manifest &manifest, llvm::StringRef name) {
+  for (const manifest::Requirement &requirement : manifest.requirements) {
+    auto [left, right] = llvm::StringRef(requirement.condition.text()).split("==");
+    int64_t number;
+    if (left.trim() == name && !right.trim().getAsInteger(10, number))
+      return Value::integer(number);
+  }
+  return std::nullopt;
+}
+
+/// Values for all variables that extents mention. A KV head for each head, where only these are given.
+static Result<Variables> extentsOf(const Manifest &manifest, const Sizes &sizes) {
+  Variables variables;
+  for (const manifest::TensorInfo &tensor : manifest.tensors)
+    for (const manifest::Expression &extent : tensor.sizes)
+      for (const std::string &name : extent.variables()) {
+        auto given = sizes.values.find(name);
+        if (given == sizes.values.end() && name == "kv_heads")
+          given = sizes.values.find("heads");
+        std::optional<int64_t> usual = usualExtent(name);
+        if (given != sizes.values.end())
+          variables[name] = valueOf(given->second);
+        else if (usual)
+          variables[name] = Value::integer(*usual);
+        else
+          return invalidInput("tensor '" + tensor.name + "' has an extent '" + name +
+                              "' that has no value; give it one, as in '" + name + "=1024'");
+      }
+  return std::move(variables);
+}
+
+static Result<std::vector<int64_t>> shapeOf(const manifest::TensorInfo &tensor,
+                                            const Variables &extents) {
+  std::vector<int64_t> shape;
+  for (const manifest::Expression &extent : tensor.sizes) {
+    Result<Value> value = extent.evaluate(extents);
+    if (!value.ok())
+      return value.error();
+    if (!value->isInteger() || value->asInteger() < 0)
+      return invalidInput("tensor '" + tensor.name + "': extent '" + extent.text() +
+                          "' is not a whole number from 0");
+    shape.push_back(value->asInteger());
+  }
+  return std::move(shape);
+}
+
+static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, const Sizes &sizes) {
+  Result<Variables> extents = extentsOf(manifest, sizes);
+  if (!extents.ok())
+    return extents.error();
+  manifest::NamedArguments arguments;
+  for (const manifest::TensorInfo &tensor : manifest.tensors) {
+    Result<std::vector<int64_t>> shape = shapeOf(tensor, *extents);
+    if (!shape.ok())
+      return shape.error();
+    arguments.tensors.push_back(
+        {tensor.name, 0, tensor.dtype.value_or(manifest::ElementType::F32), *std::move(shape)});
+  }
+  for (const std::string &name : manifest::signatureOf(manifest).scalars) {
+    auto given = sizes.values.find(name);
+    std::optional<Value> required = requiredValue(manifest, name);
+    arguments.scalars[name] = given != sizes.values.end() ? valueOf(given->second)
+                              : required                  ? *required
+                                                          : Value::integer(1);
+  }
+  return std::move(arguments);
+}
+
+static Status placeTensors(runtime::Device &device, const Manifest &manifest,
+                           manifest::NamedArguments &arguments) {
+  auto allocate = [&](uint64_t bytes, const std::string &name) -> Result<uint64_t> {
+    if (bytes == 0)
+      return uint64_t(0);
+    return device.allocate(bytes, kAlignment, name);
+  };
+  for (manifest::NamedTensor &tensor : arguments.tensors) {
+    Result<uint64_t> bytes = tensor.bytes();
+    if (!bytes.ok())
+      return bytes.error();
+    Result<uint64_t> address = allocate(*bytes, tensor.name);
+    if (!address.ok())
+      return address.error();
+    tensor.address = *address;
+  }
+  Result<Variables> variables = manifest::deriveVariables(manifest, arguments);
+  if (!variables.ok())
+    return variables.error();
+  Result<uint64_t> workspace = manifest::workspaceBytes(manifest, *variables);
+  if (!workspace.ok())
+    return workspace.error();
+  if (*workspace == 0)
+    return Status::success();
+  Result<uint64_t> address = allocate(*workspace, "workspace");
+  if (!address.ok())
+    return address.error();
+  arguments.scalars["workspace"] = Value::integer(static_cast<int64_t>(*address));
+  return Status::success();
+}
+
+Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel,
+                                         const Sizes &sizes) {
+  const Manifest &manifest = kernel.manifest;
+  Result<manifest::NamedArguments> arguments = argumentsFor(manifest, sizes);
+  if (!arguments.ok())
+    return arguments.error();
+  std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, manifest.target);
+  if (!device)
+    return unsupported("there is no simulator of '" + manifest.target + "'");
+  if (Status status = placeTensors(*device, manifest, *arguments); !status.ok())
+    return status.error();
+  Result<manifest::Binding> binding = manifest::bindLaunch(manifest, *arguments);
+  if (!binding.ok())
+    return binding.error();
+  auto module = device->loadModule(std::as_bytes(std::span(kernel.codeObject)), manifest.kernel);
+  if (!module.ok())
+    return module.error();
+  auto loaded = (*module)->kernel(manifest.kernel);
+  if (!loaded.ok())
+    return loaded.error();
+  Result<sim::GridTime> grid =
+      sim::predictGrid(*device, **loaded, binding->shape, binding->kernarg, sim::TimingOptions());
+  return grid.ok() ? Result<double>(grid->microseconds) : grid.error();
+}

@@ -1,0 +1,232 @@
+// The search: batches of candidates, drawn or changed from the best so far, compiled and timed side by side.
+#include "hocket/Tune/Tune.h"
+
+#include "Tune/Candidate.h"
+#include "Verify/Parallel.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <chrono>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::tune;
+
+namespace {
+/// Candidates between two looks at what was found. Fixed, so that the number of threads changes nothing.
+constexpr size_t kBatch = 8;
+/// The best so many of a form have offspring.
+constexpr size_t kParents = 4;
+/// How often a proposal may turn out known or impossible before the space counts as exhausted.
+constexpr unsigned kMaxAttempts = 20000;
+
+class Search {
+public:
+  Search(std::string_view text, std::string_view name, const Cost &cost, const Options &options)
+      : text(text), name(name), cost(cost), options(options), choices(options.seed),
+        begin(std::chrono::steady_clock::now()) {
+    for (const Trial &trial : options.known)
+      known.emplace(trial.schedule, trial);
+  }
+  Result<Found> run();
+
+private:
+  Result<Algorithm> algorithmOf() const;
+  std::vector<std::vector<size_t>> parents() const;
+  std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
+  std::vector<Candidate> proposeBatch();
+  Trial tryOut(const std::string &schedule) const;
+  Status runBatch(const std::vector<Candidate> &batch);
+  Status record(const Candidate &candidate, Trial trial, bool isNew);
+  bool timeIsUp() const;
+
+  std::string_view text, name;
+  const Cost &cost;
+  const Options &options;
+  Choices choices;
+  std::chrono::steady_clock::time_point begin;
+  StepGraph graph;
+  std::map<std::string, Trial> known; ///< by schedule: of earlier runs
+  std::set<std::string> seen;
+  std::vector<Candidate> candidates; ///< of each trial
+  Found found;
+};
+} // namespace
+
+std::string_view tune::toString(Outcome outcome) {
+  switch (outcome) {
+  case Outcome::Timed:
+    return "timed";
+  case Outcome::Illegal:
+    return "illegal";
+  case Outcome::Spilled:
+    return "spilled";
+  case Outcome::Failed:
+    return "failed";
+  }
+  return "";
+}
+
+Result<Algorithm> Search::algorithmOf() const {
+  CompileOptions compileOptions = options.compile;
+  compileOptions.to = Stage::Tile;
+  compileOptions.onStage = nullptr;
+  compileOptions.drawSchedule = false;
+  Result<Compilation> compilation = compile(text, name, compileOptions);
+  if (!compilation.ok())
+    return compilation.error();
+  Result<Algorithm> algorithm = readAlgorithm(compilation->output, name);
+  return algorithm.ok() ? Result<Algorithm>(onlyPlaced(*algorithm)) : algorithm.error();
+}
+
+bool Search::timeIsUp() const {
+  std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return options.seconds > 0 && spent.count() > options.seconds;
+}
+
+/// Whether the kernel was made but lacks registers: the compiler's error says so in these words.
+static Outcome refusal(const CompileFailure &failure) {
+  return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
+}
+
+Trial Search::tryOut(const std::string &schedule) const {
+  CompileOptions compileOptions = options.compile;
+  compileOptions.to = Stage::HSACO;
+  compileOptions.onStage = nullptr;
+  compileOptions.drawSchedule = compileOptions.debugInfo = false;
+  compileOptions.schedule = "candidate";
+  compileOptions.scheduleText = schedule;
+  Trial trial{schedule};
+  CompileFailure failure;
+  Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
+  if (!compilation.ok()) {
+    trial.outcome = refusal(failure);
+    trial.message = compilation.error().message;
+    return trial;
+  }
+  attention::CompiledKernel kernel;
+  Result<manifest::Manifest> manifest = manifest::parseManifest(compilation->manifest, name);
+  if (!manifest.ok()) {
+    trial.outcome = Outcome::Failed;
+    trial.message = compilation->manifest.empty() ? compilation->noManifest : manifest.error().message;
+    return trial;
+  }
+  kernel.codeObject = std::move(compilation->output);
+  kernel.manifest = *std::move(manifest);
+  Result<double> microseconds = cost(kernel);
+  trial.outcome = microseconds.ok() ? Outcome::Timed : Outcome::Failed;
+  if (microseconds.ok())
+    trial.microseconds = *microseconds;
+  else
+    trial.message = microseconds.error().message;
+  return trial;
+}
+
+/// The best trials of each form, those of the best form first. Different forms are good in different ways, and a search
+/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands for
+/// all.
+std::vector<std::vector<size_t>> Search::parents() const {
+  std::vector<std::vector<size_t>> groups;
+  std::map<std::pair<int, int>, size_t> groupOf;
+  std::set<std::pair<size_t, double>> times;
+  for (size_t index : found.ranking) {
+    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(), groups.size());
+    if (isNew)
+      groups.emplace_back();
+    std::vector<size_t> &group = groups[entry->second];
+    if (group.size() < kParents && times.emplace(entry->second, found.trials[index].microseconds).second)
+      group.push_back(index);
+  }
+  return groups;
+}
+
+/// A fourth is drawn anew; the others change a parent, of better forms and better ones of a form more often.
+std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
+  if (groups.empty() || choices.chance(1, 4)) {
+    Candidate candidate = Candidate::draw(graph, options.waves, choices);
+    return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+  }
+  auto pick = [&](size_t count) {
+    int limit = static_cast<int>(count);
+    return static_cast<size_t>(std::min(choices.below(limit), choices.below(limit)));
+  };
+  const std::vector<size_t> &group = groups[pick(groups.size())];
+  Candidate candidate = candidates[group[pick(group.size())]];
+  for (int changes = 1 + choices.few(3); changes > 0; --changes)
+    candidate.change(options.waves, choices);
+  return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+}
+
+std::vector<Candidate> Search::proposeBatch() {
+  std::vector<Candidate> batch;
+  size_t wanted = std::min<size_t>(kBatch, options.candidates - found.trials.size());
+  std::vector<std::vector<size_t>> groups = parents();
+  for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
+    if (std::optional<Candidate> candidate = propose(groups))
+      if (seen.insert(toText(candidate->table(graph), graph, "tuned")).second)
+        batch.push_back(*std::move(candidate));
+  return batch;
+}
+
+Status Search::record(const Candidate &candidate, Trial trial, bool isNew) {
+  size_t number = found.trials.size();
+  candidates.push_back(candidate);
+  found.trials.push_back(std::move(trial));
+  const Trial &made = found.trials.back();
+  if (made.outcome == Outcome::Timed)
+    found.ranking.insert(
+        llvm::upper_bound(found.ranking, number,
+                          [&](size_t a, size_t b) {
+                            return found.trials[a].microseconds < found.trials[b].microseconds;
+                          }),
+        number);
+  if (!isNew || !options.onTrial)
+    return Status::success();
+  return options.onTrial(made, number, found.ranking.empty() ? made : found.trials[found.ranking.front()]);
+}
+
+Status Search::runBatch(const std::vector<Candidate> &batch) {
+  std::vector<Trial> trials(batch.size());
+  std::vector<char> isNew(batch.size());
+  verify::parallelFor(static_cast<int64_t>(batch.size()), options.threads, [&](int64_t index) {
+    std::string schedule = toText(batch[index].table(graph), graph, "tuned");
+    auto earlier = known.find(schedule);
+    isNew[index] = earlier == known.end();
+    trials[index] = isNew[index] ? tryOut(schedule) : earlier->second;
+  });
+  for (size_t index = 0; index != batch.size(); ++index)
+    if (Status status = record(batch[index], std::move(trials[index]), isNew[index]); !status.ok())
+      return status;
+  return Status::success();
+}
+
+Result<Found> Search::run() {
+  Result<Algorithm> algorithm = algorithmOf();
+  if (!algorithm.ok())
+    return algorithm.error();
+  graph = std::move(algorithm->graph);
+  Candidate first = Candidate::fromTable(algorithm->start, graph);
+  seen.insert(toText(first.table(graph), graph, "tuned"));
+  if (Status status = runBatch({first}); !status.ok())
+    return status.error();
+  found.start = found.trials.front();
+  if (found.start.outcome != Outcome::Timed)
+    return invalidInput("the schedule to start from cannot be timed: " + found.start.message);
+  while (found.trials.size() < options.candidates && !timeIsUp()) {
+    std::vector<Candidate> batch = proposeBatch();
+    if (batch.empty())
+      break;
+    if (Status status = runBatch(batch); !status.ok())
+      return status.error();
+  }
+  return std::move(found);
+}
+
+Result<Found> tune::tuneSchedule(std::string_view text, std::string_view name, const Cost &cost,
+                                 const Options &options) {
+  if (options.candidates == 0)
+    return invalidInput("a search needs at least one candidate");
+  return Search(text, name, cost, options).run();
+}

@@ -1,0 +1,59 @@
+// The steps of a kernel's loop and what they need of each other, without IR: what a search over schedules works on.
+#pragma once
+
+#include "hocket/Support/Result.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::tune {
+
+struct Step {
+  std::string name;
+  bool multiplies = false; ///< on the matrix unit
+  bool fetches = false;    ///< starts copies to LDS that others wait for
+};
+
+/// Step `to` of tile t needs step `from` of tile t - `tiles`.
+struct Dependence {
+  size_t from = 0, to = 0;
+  int tiles = 0;
+  /// Through LDS: a barrier (one more for a second wave group) lies between them; else a value in registers, and they
+  /// may share a cluster, in this order.
+  bool throughLds = false;
+};
+
+struct StepGraph {
+  std::vector<Step> steps; ///< in the order of the loop, which is that of one tile
+  std::vector<Dependence> dependences;
+};
+
+/// Where a step stands: cluster and tile offset.
+struct Place {
+  size_t step = 0, cluster = 0;
+  int offset = 0;
+};
+
+struct ClusterForm {
+  bool compute = false;
+  int priority = -1; ///< -1: none is given
+};
+
+/// A schedule as data.
+struct Table {
+  std::vector<ClusterForm> clusters;
+  std::vector<Place> places; ///< those of a cluster in their order
+  int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
+};
+
+struct Algorithm {
+  StepGraph graph;
+  Table start; ///< the schedule that the loop follows
+};
+
+/// Reads the only scheduled loop of a text of the stage `tile`. InvalidInput: there is none, or several.
+Result<Algorithm> readAlgorithm(std::string_view tileText, std::string_view name);
+
+} // namespace hocket::tune

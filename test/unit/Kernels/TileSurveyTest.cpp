@@ -1,0 +1,228 @@
+// Which tiles the analysis of masks visits, and which it masks, against brute force over the predicate: random
+// predicates of comparisons of sums of query, key and numbers, joined by and, or and not.
+//
+// HOCKET_RANDOM_PREDICATES=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Conversion/AttnToTile/TileSurvey.h"
+#include "Reference/ScoreInterpreter.h"
+#include "Registration/Registration.h"
+#include "hocket/Pipelines/Modifications.h"
+
+#include "mlir/Parser/Parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <set>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+namespace {
+constexpr uint64_t kDefaultCount = 20, kDefaultSeed = 20261123;
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : random(seed) {}
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  }
+  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
+  std::string of(std::initializer_list<const char *> values) {
+    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
+  }
+
+private:
+  std::mt19937_64 random;
+};
+
+uint64_t fromEnvironment(const char *name, uint64_t fallback) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+/// Text of a predicate. Factors of query and key are 1 or -1, or 0; otherwise exactness is not promised.
+class PredicateText {
+public:
+  explicit PredicateText(Draw &draw) : draw(draw) {}
+
+  std::string write(int64_t comparisons) {
+    std::string seen = predicate(comparisons);
+    return "attn.mask_mod @random(%batch: i32, %head: i32, %query: i32, %key: i32,\n"
+           "    %shift: i32 {attn.value = \"seq_kv - seq_q\"}, %reach: i32) {\n" +
+           text + "  attn.yield " + seen + " : i1\n}\n";
+  }
+
+private:
+  std::string line(const std::string &op) {
+    std::string name = "%v" + std::to_string(count++);
+    text += "  " + name + " = " + op + "\n";
+    return name;
+  }
+  std::string binary(const char *op, const std::string &a, const std::string &b, const char *type = "i32") {
+    return line("arith." + std::string(op) + " " + a + ", " + b + " : " + type);
+  }
+  std::string constant(int64_t low, int64_t high) {
+    return line("arith.constant " + std::to_string(draw.between(low, high)) + " : i32");
+  }
+  std::string comparison() {
+    std::string a = draw.oneIn(8) ? "%reach" : "%key", b = draw.oneIn(4) ? constant(-20, 420) : "%query";
+    if (a == "%key" && draw.oneIn(6))
+      b = "%reach";
+    for (std::string *side : {&a, &b}) {
+      if (draw.oneIn(3))
+        *side = binary(draw.oneIn(2) ? "addi" : "subi", *side, draw.oneIn(2) ? "%shift" : "%reach");
+      if (draw.oneIn(2))
+        *side = binary("addi", *side, constant(-150, 150));
+    }
+    if (draw.oneIn(8))
+      b = binary(draw.oneIn(2) ? "minsi" : "maxsi", b, constant(0, 300));
+    if (draw.oneIn(5)) { // all on one side: query and key may have the same sign
+      a = binary(draw.oneIn(3) ? "addi" : "subi", a, b);
+      b = constant(-100, 300);
+    }
+    return line("arith.cmpi " + draw.of({"sle", "slt", "sge", "sgt", "sle", "sge", "eq", "ne"}) + ", " + a + ", " + b +
+                " : i32");
+  }
+  std::string predicate(int64_t comparisons) {
+    if (comparisons == 1) {
+      std::string one = comparison();
+      return draw.oneIn(4) ? binary("xori", one, line("arith.constant true"), "i1") : one;
+    }
+    int64_t left = draw.between(1, comparisons - 1);
+    std::string a = predicate(left), b = predicate(comparisons - left);
+    std::string both = binary(draw.oneIn(2) ? "andi" : "ori", a, b, "i1");
+    return draw.oneIn(6) ? binary("xori", both, line("arith.constant true"), "i1") : both;
+  }
+
+  Draw &draw;
+  std::string text;
+  int64_t count = 0;
+};
+
+struct Counts {
+  int64_t tiles = 0, visited = 0, needless = 0, waves = 0, cut = 0, needlessCuts = 0;
+};
+
+ForwardProblem drawProblem(Draw &draw) {
+  ForwardProblem problem;
+  problem.seqQ = draw.between(1, 300);
+  problem.seqKv = draw.between(1, 400);
+  problem.numbers["reach"] = static_cast<double>(draw.between(-60, 200));
+  if (draw.oneIn(4))
+    problem.visibility = Visibility::causal();
+  return problem;
+}
+
+/// Compares all workgroups, tiles and waves of `problem` with brute force. What is there must be visited, and what hides
+/// something masked; what is so without need is counted.
+void compare(const ForwardProblem &problem, const std::string &text, TileSurvey::Shape shape, Counts &counts) {
+  mlir::DialectRegistry registry;
+  registerDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  ASSERT_TRUE(module);
+  bool isCausal = problem.visibility == Visibility::causal();
+  std::unique_ptr<TileSurvey> survey = TileSurvey::create(*module, isCausal, shape);
+  ASSERT_TRUE(survey);
+  llvm::SmallVector<int64_t> numbers;
+  for (llvm::StringRef name : survey->numbers())
+    numbers.push_back(name == "seq_kv"           ? problem.seqKv
+                      : name == "seq_kv - seq_q" ? problem.seqKv - problem.seqQ
+                                                 : static_cast<int64_t>(problem.numbers.at(name.str())));
+  survey->set(problem.seqQ, problem.seqKv, numbers);
+  auto rules = reference::interpretModifications(problem, {});
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  auto sees = [&](int64_t query, int64_t key) {
+    return (!isCausal || key <= query + problem.seqKv - problem.seqQ) && (*rules)->sees({0, 0, query, key});
+  };
+  for (int64_t row = 0; row < problem.seqQ; row += shape.rows) {
+    auto visited = survey->visited({0, 0, row});
+    ASSERT_TRUE(visited);
+    ASSERT_TRUE(std::is_sorted(visited->begin(), visited->end()));
+    for (int64_t tile = 0; tile * shape.kvTile < problem.seqKv; ++tile) {
+      bool anySeen = false, isVisited = llvm::is_contained(*visited, tile);
+      for (int64_t wave = row; wave < std::min(row + shape.rows, problem.seqQ); wave += kWaveRows) {
+        bool anyHidden = false;
+        for (int64_t query = wave; query < std::min(wave + kWaveRows, problem.seqQ); ++query)
+          for (int64_t key = tile * shape.kvTile; key < std::min((tile + 1) * shape.kvTile, problem.seqKv); ++key) {
+            bool seen = sees(query, key);
+            anySeen |= seen;
+            anyHidden |= !seen;
+          }
+        std::optional<bool> isCut = survey->isCut(wave, tile);
+        ASSERT_TRUE(isCut);
+        ASSERT_TRUE(*isCut || !anyHidden) << "tile " << tile << " hides keys from queries of " << wave;
+        ++counts.waves, counts.cut += anyHidden, counts.needlessCuts += *isCut && !anyHidden;
+      }
+      ASSERT_TRUE(isVisited || !anySeen) << "tile " << tile << " is seen by queries of " << row;
+      ++counts.tiles, counts.visited += anySeen, counts.needless += isVisited && !anySeen;
+    }
+    EXPECT_EQ(std::set<int64_t>(visited->begin(), visited->end()).size(), visited->size()) << "one is visited twice";
+  }
+}
+
+/// A problem with the predicate of `text` alone.
+Counts countsOf(ForwardProblem problem, const std::string &text, TileSurvey::Shape shape) {
+  Counts counts;
+  Result<std::vector<Modification>> parsed = parseModifications(text, "random");
+  EXPECT_TRUE(parsed.ok()) << parsed.error().message;
+  if (!parsed.ok())
+    return counts;
+  problem.modifications = *parsed;
+  compare(problem, text, shape, counts);
+  return counts;
+}
+} // namespace
+
+TEST(TileSurvey, RandomPredicatesVisitAndMaskWhatBruteForceSays) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_PREDICATES", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i) {
+    Draw draw(first + i);
+    ForwardProblem problem = drawProblem(draw);
+    std::string text = PredicateText(draw).write(draw.between(1, 4));
+    TileSurvey::Shape shape = {draw.between(1, 8) * 32, draw.oneIn(2) ? 32 : 64};
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(first + i) + ": " + problem.describe() + "\n" + text);
+    Counts counts = countsOf(problem, text, shape);
+    EXPECT_EQ(counts.needless, 0) << "tiles of " << counts.tiles << " that nobody sees are visited";
+    EXPECT_EQ(counts.needlessCuts, 0) << "of " << counts.waves << " tiles of waves that are whole are masked";
+  }
+}
+
+/// The key divided by a constant, a query with another factor, numbers that wrap: right, if not always exact.
+TEST(TileSurvey, WhatIsNotExactLeavesNothingOut) {
+  const char *head = "attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %reach: i32) {\n";
+  struct Case {
+    bool isExact;
+    const char *body;
+  };
+  const Case cases[] = {
+      {true, "  %c = arith.constant 48 : i32\n  %k = arith.divsi %key, %c : i32\n  %q = arith.divsi %query, %c : i32\n"
+      "  %s = arith.cmpi eq, %k, %q : i32\n"},
+      {true, "  %c = arith.constant 3 : i32\n  %q = arith.muli %query, %c : i32\n  %s = arith.cmpi sle, %key, %q : i32\n"},
+      {true, "  %c = arith.constant 2 : i32\n  %k = arith.muli %key, %c : i32\n  %s = arith.cmpi sgt, %k, %query : i32\n"},
+      {false, "  %c = arith.muli %reach, %reach : i32\n  %d = arith.muli %c, %c : i32\n  %e = arith.muli %d, %c : i32\n"
+      "  %q = arith.addi %query, %reach : i32\n  %a = arith.cmpi sle, %key, %q : i32\n"
+      "  %b = arith.cmpi sge, %key, %e : i32\n  %s = arith.andi %a, %b : i1\n"},
+      {false, "  %q = arith.muli %query, %key : i32\n  %s = arith.cmpi sle, %q, %reach : i32\n"},
+      {false, "  %c = arith.constant 2 : i32\n  %q = arith.remsi %query, %c : i32\n  %k = arith.remsi %key, %c : i32\n"
+      "  %s = arith.cmpi ne, %q, %k : i32\n"},
+  };
+  int64_t needless = 0;
+  for (auto [isExact, body] : cases) {
+    ForwardProblem problem;
+    problem.seqQ = 200, problem.seqKv = 333;
+    problem.numbers["reach"] = 97;
+    std::string text = std::string(head) + body + "  attn.yield %s : i1\n}\n";
+    SCOPED_TRACE(text);
+    Counts counts = countsOf(problem, text, {128, 32});
+    EXPECT_TRUE(!isExact || (counts.needless == 0 && counts.needlessCuts == 0))
+        << counts.needless << " visited, " << counts.needlessCuts << " masked";
+    needless += counts.needless;
+  }
+  EXPECT_GT(needless, 0) << "a product of positions is understood; say so above";
+}

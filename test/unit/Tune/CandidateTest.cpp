@@ -1,0 +1,90 @@
+// Candidates: what a table says survives the way there and back, and what is drawn keeps every dependence.
+#include "Tune/Candidate.h"
+
+#include "gtest/gtest.h"
+
+using namespace hocket::tune;
+
+namespace {
+/// fetch -> read -> product -> sum, which needs the sum of the tile before.
+StepGraph product() {
+  StepGraph graph;
+  graph.steps = {{"fetch", false, true}, {"read"}, {"multiply", true}, {"sum"}};
+  graph.dependences = {{0, 1, 0, true}, {1, 2, 0, false}, {2, 3, 0, false}, {3, 2, 1, false}};
+  return graph;
+}
+
+constexpr const char *kTable = R"(tile.schedule @a unroll(2) wave_groups(2) waves(4) {
+  tile.cluster memory { fetch(+2) read(0) }
+  tile.cluster compute priority(1) { sum(-1) multiply(0) }
+}
+)";
+
+Table table() {
+  Table table;
+  table.unroll = 2, table.waveGroups = 2, table.waves = 4;
+  table.clusters = {{false, -1}, {true, 1}};
+  table.places = {{0, 0, 2}, {1, 0, 0}, {3, 1, -1}, {2, 1, 0}};
+  return table;
+}
+
+/// The rules of ScheduleModel.h, on the table.
+bool isLegal(const Table &table, const StepGraph &graph) {
+  std::vector<int> position(graph.steps.size()), order(graph.steps.size());
+  int clusters = static_cast<int>(table.clusters.size());
+  for (size_t i = 0; i != table.places.size(); ++i) {
+    const Place &place = table.places[i];
+    position[place.step] = static_cast<int>(place.cluster) - place.offset * clusters;
+    order[place.step] = static_cast<int>(i);
+  }
+  for (const Dependence &needs : graph.dependences) {
+    int made = position[needs.from] - needs.tiles * clusters, used = position[needs.to];
+    if (needs.throughLds ? made > used - table.waveGroups
+                         : made > used || (made == used && order[needs.from] > order[needs.to]))
+      return false;
+  }
+  return table.places.size() == graph.steps.size();
+}
+} // namespace
+
+TEST(Candidate, TableSurvives) {
+  StepGraph graph = product();
+  Candidate candidate = Candidate::fromTable(table(), graph);
+  EXPECT_EQ(toText(candidate.table(graph), graph, "a"), kTable);
+  EXPECT_TRUE(isLegal(table(), graph));
+}
+
+TEST(Candidate, RepairedOnesAreLegal) {
+  StepGraph graph = product();
+  unsigned repaired = 0;
+  for (uint64_t seed = 0; seed != 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Choices choices(seed);
+    Candidate candidate = Candidate::draw(graph, {4, 8}, choices);
+    for (int change = 0; change != 4; ++change) {
+      if (!candidate.repair(graph))
+        break;
+      ++repaired;
+      EXPECT_TRUE(isLegal(candidate.table(graph), graph)) << toText(candidate.table(graph), graph, "a");
+      candidate.change({4, 8}, choices);
+    }
+  }
+  EXPECT_GT(repaired, 800u);
+}
+
+TEST(Candidate, StepsWithoutAPlacePassOnWhatTheyNeed) {
+  Algorithm algorithm;
+  algorithm.graph.steps = {{"load"}, {"put", false, true}, {"read"}, {"multiply", true}};
+  algorithm.graph.dependences = {{0, 1, 0, false}, {1, 2, 0, true}, {2, 3, 0, false}};
+  algorithm.start.clusters = {{true, -1}};
+  algorithm.start.places = {{0, 0, 1}, {2, 0, 0}, {3, 0, 0}};
+  Algorithm placed = onlyPlaced(algorithm);
+  ASSERT_EQ(placed.graph.steps.size(), 3u);
+  EXPECT_TRUE(placed.graph.steps[0].fetches);
+  ASSERT_EQ(placed.graph.dependences.size(), 2u);
+  EXPECT_EQ(placed.graph.dependences[0].from, 1u);
+  EXPECT_EQ(placed.graph.dependences[1].from, 0u);
+  EXPECT_EQ(placed.graph.dependences[1].to, 1u);
+  EXPECT_TRUE(placed.graph.dependences[1].throughLds);
+  EXPECT_EQ(placed.start.places[2].step, 2u);
+}

@@ -1,0 +1,190 @@
+#include "Tune.h"
+
+#include "hocket/Jit/CompilerIdentity.h"
+#include "hocket/Runtime/File.h"
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SHA256.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
+using namespace hocket;
+using namespace hocket::tune;
+using hocketc::TuneRequest;
+
+namespace {
+/// Rows of the table that is printed.
+constexpr size_t kShown = 8;
+} // namespace
+
+static Result<Sizes> readSizes(const std::vector<std::string> &texts) {
+  Sizes sizes;
+  for (const std::string &text : texts) {
+    auto [name, number] = llvm::StringRef(text).split('=');
+    double value;
+    if (name.empty() || number.getAsDouble(value) || !std::isfinite(value))
+      return invalidInput("option '--tune-size' has the value '" + text +
+                          "', expected a name and a number as in 'seq_kv=4096'");
+    if (!sizes.values.try_emplace(name.str(), value).second)
+      return invalidInput("option '--tune-size' gives '" + name.str() + "' twice");
+  }
+  return std::move(sizes);
+}
+
+/// A hash of all that trials depend on.
+static std::string identityOf(std::string_view text, const TuneRequest &request) {
+  const CompileOptions &compile = request.options.compile;
+  llvm::SHA256 hash;
+  auto add = [&](llvm::StringRef part) { hash.update(part), hash.update(llvm::StringRef("\0", 1)); };
+  add(text), add(jit::compilerIdentity()), add(compile.target);
+  add(std::to_string(compile.waves.value_or(0)) + "," + std::to_string(compile.kvTile.value_or(0)));
+  add(compile.blockOrder.value_or(""));
+  for (const std::string &size : request.sizes)
+    add(size);
+  return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+namespace {
+/// Appends new trials to the journal and shows how far the search is.
+class Reporter {
+public:
+  static Result<std::unique_ptr<Reporter>> create(const TuneRequest &request,
+                                                  const std::string &identity);
+  Status operator()(const Trial &trial, size_t number, const Trial &best);
+  ~Reporter() {
+    if (shows)
+      llvm::errs() << "\r\033[K";
+  }
+
+private:
+  std::unique_ptr<llvm::raw_fd_ostream> journal;
+  std::string path;
+  unsigned candidates = 0;
+  bool shows = false;
+};
+} // namespace
+
+Result<std::unique_ptr<Reporter>> Reporter::create(const TuneRequest &request,
+                                                   const std::string &identity) {
+  auto reporter = std::make_unique<Reporter>();
+  reporter->candidates = request.options.candidates;
+  reporter->shows = llvm::sys::Process::StandardErrIsDisplayed();
+  reporter->path = request.journal;
+  if (request.journal.empty())
+    return std::move(reporter);
+  // Written anew: a line that an interrupted run left half is gone then.
+  std::error_code code;
+  reporter->journal = std::make_unique<llvm::raw_fd_ostream>(request.journal, code);
+  if (code)
+    return hostError("cannot write '" + request.journal + "': " + code.message());
+  *reporter->journal << journalHead(identity);
+  for (const Trial &trial : request.options.known)
+    *reporter->journal << journalLine(trial);
+  reporter->journal->flush();
+  return std::move(reporter);
+}
+
+Status Reporter::operator()(const Trial &trial, size_t number, const Trial &best) {
+  if (shows)
+    llvm::errs() << llvm::formatv("\r\033[Ktried {0} of {1}, best {2:f1} us predicted", number + 1,
+                                  candidates, best.microseconds);
+  if (!journal)
+    return Status::success();
+  *journal << journalLine(trial);
+  journal->flush();
+  std::error_code code = journal->error();
+  journal->clear_error();
+  return code ? Status(hostError("cannot write '" + path + "': " + code.message())) : Status::success();
+}
+
+static size_t countOf(const Found &found, Outcome outcome) {
+  return llvm::count_if(found.trials, [&](const Trial &trial) { return trial.outcome == outcome; });
+}
+
+static std::string summary(const Found &found) {
+  std::string text = std::to_string(found.trials.size()) + " schedules tried:";
+  for (Outcome outcome : {Outcome::Timed, Outcome::Illegal, Outcome::Spilled, Outcome::Failed})
+    text += llvm::formatv("{0} {1} {2}", outcome == Outcome::Timed ? "" : ",",
+                          countOf(found, outcome), toString(outcome));
+  return text;
+}
+
+/// A schedule in a line: "2 x [read_k(0) fetch_v(0) | qk(0) ...]".
+static std::string oneLine(llvm::StringRef schedule) {
+  auto [head, body] = schedule.split('{');
+  llvm::SmallVector<llvm::StringRef> clusters;
+  body.rtrim("}\n").split(clusters, "tile.cluster", -1, /*KeepEmpty=*/false);
+  std::string text = head.split('@').second.split(' ').second.trim().str();
+  for (llvm::StringRef cluster : clusters)
+    if (!cluster.trim().empty()) {
+      auto [form, places] = cluster.split('{');
+      text += (text.empty() ? "" : " ") + std::string("|") + (form.contains("priority(1)") ? "! " : " ") +
+              places.split('}').first.trim().str();
+    }
+  return text;
+}
+
+static void printTable(llvm::raw_ostream &out, const Found &found) {
+  out << summary(found) << '\n';
+  out << llvm::formatv("{0,12} {1,9}  schedule (predicted; | ends a cluster, ! raises priority)\n", "us", "to start");
+  for (size_t index : llvm::ArrayRef(found.ranking).take_front(kShown)) {
+    const Trial &trial = found.trials[index];
+    out << llvm::formatv("{0,12:f2} {1,9:f3}  {2}\n", trial.microseconds,
+                         found.start.microseconds / trial.microseconds, oneLine(trial.schedule));
+  }
+  out << llvm::formatv("{0,12:f2} {1,9:f3}  the start\n", found.start.microseconds, 1.0);
+}
+
+static std::string scheduleFile(const TuneRequest &request, const Found &found) {
+  const Trial &best = found.trials[found.ranking.front()];
+  std::string text = llvm::formatv("// Found by hocketc --tune for {0}: {1:f2} us predicted, {2:f3} times as fast as the "
+                                   "start.\n// {3}; seed {4}",
+                                   request.options.compile.target, best.microseconds,
+                                   found.start.microseconds / best.microseconds, summary(found),
+                                   request.options.seed);
+  text += request.sizes.empty() ? "" : "; " + llvm::join(request.sizes, ", ");
+  return text + ".\n" + best.schedule;
+}
+
+static Status write(const std::string &path, const std::string &text) {
+  if (path.empty() || path == "-") {
+    llvm::outs() << text;
+    return Status::success();
+  }
+  return runtime::writeFile(path, std::as_bytes(std::span(text)));
+}
+
+Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_view name) {
+  Result<Sizes> sizes = readSizes(request.sizes);
+  if (!sizes.ok())
+    return sizes.error();
+  std::string identity = identityOf(text, request);
+  if (!request.journal.empty()) {
+    Result<std::vector<Trial>> known = readJournal(request.journal, identity);
+    if (!known.ok())
+      return known.error();
+    request.options.known = *std::move(known);
+  }
+  Result<std::unique_ptr<Reporter>> reporter = Reporter::create(request, identity);
+  if (!reporter.ok())
+    return reporter.error();
+  request.options.onTrial = [&](const Trial &trial, size_t number, const Trial &best) {
+    return (**reporter)(trial, number, best);
+  };
+  Cost cost = [&](const attention::CompiledKernel &kernel) {
+    return predictMicroseconds(kernel, *sizes);
+  };
+  Result<Found> found = tuneSchedule(text, name, cost, request.options);
+  reporter->reset();
+  if (!found.ok())
+    return found.error();
+  bool toStandardOutput = request.output.empty() || request.output == "-";
+  printTable(toStandardOutput ? llvm::errs() : llvm::outs(), *found);
+  return write(request.output, scheduleFile(request, *found));
+}

@@ -1,0 +1,23 @@
+// hocketc --tune: search a schedule, print what was found, write the best as a file.
+#pragma once
+
+#include "hocket/Tune/Tune.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hocket::hocketc {
+
+struct TuneRequest {
+  std::string input, output; ///< files, - for standard input and output
+  std::string journal;       ///< "" for none
+  std::vector<std::string> sizes; ///< "NAME=NUMBER"
+  tune::Options options;
+};
+
+/// Searches for the kernel in `text`, called `name`; prints a table and writes the schedule. Errors: as `tuneSchedule`,
+/// and of files.
+Status runTune(TuneRequest request, std::string_view text, std::string_view name);
+
+} // namespace hocket::hocketc
