@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/StringSwitch.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -18,6 +19,11 @@ using SlopeFunction = Slopes (*)(Operands x, double result);
 } // namespace
 
 static double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
+
+/// Finite, so that what has no say, zero, times it is zero.
+static double exponential(double x) {
+  return std::min(std::exp(x), std::numeric_limits<double>::max());
+}
 
 static SlopeFunction slopesOf(std::string_view name) {
   return llvm::StringSwitch<SlopeFunction>(llvm::StringRef(name))
@@ -48,10 +54,10 @@ static SlopeFunction slopesOf(std::string_view name) {
             [](Operands x, double) -> Slopes {
               return {std::copysign(1.0, x[0]) * std::copysign(1.0, x[1]), 0};
             })
-      .Case("math.exp", [](Operands x, double) -> Slopes { return {std::exp(x[0])}; })
+      .Case("math.exp", [](Operands x, double) -> Slopes { return {exponential(x[0])}; })
       .Case("math.exp2",
-            [](Operands x, double) -> Slopes { return {std::exp2(x[0]) * std::numbers::ln2}; })
-      .Case("math.expm1", [](Operands x, double) -> Slopes { return {std::exp(x[0])}; })
+            [](Operands x, double) -> Slopes { return {exponential(x[0] * std::numbers::ln2) * std::numbers::ln2}; })
+      .Case("math.expm1", [](Operands x, double) -> Slopes { return {exponential(x[0])}; })
       .Case("math.log", [](Operands x, double) -> Slopes { return {1 / x[0]}; })
       .Case("math.log2",
             [](Operands x, double) -> Slopes { return {std::numbers::log2e / x[0]}; })

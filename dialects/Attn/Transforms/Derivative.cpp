@@ -20,6 +20,13 @@ public:
   Value number(double value) const {
     return arith::ConstantOp::create(builder, builder.getFloatAttr(type, value));
   }
+  /// `x`, or the largest number there is: what has no say, zero, times it is zero.
+  Value finite(Value x) const {
+    const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+    Value largest =
+        arith::ConstantOp::create(builder, FloatAttr::get(type, APFloat::getLargest(semantics)));
+    return arith::MinimumFOp::create(builder, x, largest);
+  }
   Value add(Value a, Value b) const { return builder.createOrFold<arith::AddFOp>(a, b); }
   Value sub(Value a, Value b) const { return builder.createOrFold<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) const { return builder.createOrFold<arith::MulFOp>(a, b); }
@@ -42,9 +49,9 @@ private:
 /// d result / dx of a function of one number; null: there is none.
 static Value slopeOf(const Formula &f, Operation *op, Value x, Value result) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::ExpOp) { return result; })
-      .Case([&](math::Exp2Op) { return f.mul(result, f.number(std::numbers::ln2)); })
-      .Case([&](math::ExpM1Op) { return f.add(result, f.number(1)); })
+      .Case([&](math::ExpOp) { return f.finite(result); })
+      .Case([&](math::Exp2Op) { return f.mul(f.finite(result), f.number(std::numbers::ln2)); })
+      .Case([&](math::ExpM1Op) { return f.finite(f.add(result, f.number(1))); })
       .Case([&](math::LogOp) { return f.div(f.number(1), x); })
       .Case([&](math::Log2Op) { return f.div(f.number(std::numbers::log2e), x); })
       .Case([&](math::Log10Op) { return f.div(f.number(std::numbers::log10e), x); })

@@ -150,9 +150,12 @@ LogicalResult Derivation::sweep(ArrayRef<Operation *> ops, Adjoints &adjoints) {
 
 /// What nobody uses any more.
 static void removeUnused(Block &block) {
-  for (Operation &inner : llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (inner.use_empty())
-      inner.erase();
+  SmallVector<Operation *> ops;
+  for (Operation &inner : block.without_terminator())
+    ops.push_back(&inner);
+  for (Operation *inner : llvm::reverse(ops))
+    if (inner->use_empty())
+      inner->erase();
 }
 
 LogicalResult Derivation::run() {

@@ -42,7 +42,7 @@ attn.score_mod @biased(%score: f32, %batch: i32, %head: i32, %query: i32, %key: 
 // CHECK: } else {
 // CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0.0
 // CHECK-NEXT: scf.yield %[[ZERO]]
-// CHECK: %[[SUM:.*]] = arith.addf %{{.*}}, %[[BRANCH]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[BRANCH]], %{{.*}}
 // CHECK: attn.yield %[[SUM]]
 attn.score_mod @sides(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
   %zero = arith.constant 0.0 : f32
@@ -54,6 +54,19 @@ attn.score_mod @sides(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i
     scf.yield %zero : f32
   }
   %result = arith.addf %score, %root : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+// A power that is infinite, of a score that a cap makes flat, is not multiplied by zero.
+// CHECK: attn.score_mod @power_derivative
+// CHECK: %[[POWER:.*]] = math.exp2
+// CHECK: %[[FINITE:.*]] = arith.minimumf %[[POWER]], %{{.*}}
+// CHECK: arith.mulf %[[FINITE]]
+attn.score_mod @power(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %power = math.exp2 %score : f32
+  %result = math.rsqrt %power : f32
   attn.yield %result : f32
 }
 

@@ -199,6 +199,17 @@ TEST(Backward, Refused) {
   EXPECT_EQ(message(), "the backward of block lists is not there yet; say the mask as a modification");
 }
 
+/// Scores far beyond a cap, where powers overflow, have flat slopes and not NaN.
+TEST(Backward, ScoresFarBeyondTheCap) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.seqQ = 40, forward.seqKv = 70;
+  forward.headDim = forward.headDimV = 64;
+  forward.modifications.push_back(*shippedModification("soft_cap"));
+  forward.numbers["soft_cap"] = 0.01;
+  runChecked(problem, DataKind::Normal, 8);
+}
+
 /// Slopes with kinks, branches and roots, captured numbers and tensors, against the interpreter's own derivatives; with
 /// dropout, whose sign must not be mistaken for a slope's.
 TEST(Backward, ModifiedScores) {
