@@ -53,8 +53,11 @@ Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &wa
                           Choices &choices) {
   Candidate result;
   result.waveGroups = 1 + choices.below(2);
-  // Two groups take turns at the matrix unit, so clusters that use it alternate with others.
-  result.clusters = result.waveGroups == 2 ? 2 * (1 + choices.below(3)) : 1 + choices.below(4);
+  // Two groups take turns at the matrix unit: clusters that use it alternate with others, mostly one for each product.
+  int products = static_cast<int>(llvm::count_if(graph.steps, [](const Step &step) { return step.multiplies; }));
+  result.clusters = result.waveGroups == 1  ? 1 + choices.below(4)
+                    : choices.chance(2, 3) ? 2 * std::clamp(products, 1, kMaxClusters / 2)
+                                           : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
   result.waves = waves.empty() ? 0 : static_cast<int>(waves[choices.below(static_cast<int>(waves.size()))]);
   size_t count = graph.steps.size();
@@ -167,8 +170,9 @@ void Candidate::changeForm(const std::vector<int64_t> &allowedWaves, Choices &ch
   case 1:
     waveGroups = 3 - waveGroups;
     break;
-  case 2:
-    priority[cluster] = priority[cluster] > 0 ? -1 : 1;
+  case 2: // of groups that compete; others are all in the same cluster
+    if (waveGroups == 2)
+      priority[cluster] = priority[cluster] > 0 ? -1 : 1;
     break;
   case 3:
     otherKind[cluster] = !otherKind[cluster];
@@ -179,10 +183,10 @@ void Candidate::changeForm(const std::vector<int64_t> &allowedWaves, Choices &ch
 }
 
 void Candidate::change(const std::vector<int64_t> &allowedWaves, Choices &choices) {
-  int kind = choices.below(8);
-  if (kind < 5)
+  int kind = choices.below(10);
+  if (kind < 8)
     return moveSteps(choices);
-  if (kind == 5)
+  if (kind == 8)
     return changeClusters(choices);
   changeForm(allowedWaves, choices);
 }

@@ -148,13 +148,10 @@ std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> 
     Candidate candidate = Candidate::draw(graph, options.waves, choices);
     return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
   }
-  auto pick = [&](size_t count) {
-    int limit = static_cast<int>(count);
-    return static_cast<size_t>(std::min(choices.below(limit), choices.below(limit)));
-  };
+  auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
   Candidate candidate = candidates[group[pick(group.size())]];
-  for (int changes = 1 + choices.few(3); changes > 0; --changes)
+  for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(options.waves, choices);
   return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
 }

@@ -1,14 +1,16 @@
 // Speed over length as an SVG picture.
 //
 // A panel holds the problems that differ in nothing but their length. Lengths run to the right, at
-// equal distances where they double; TFLOP/s upwards from zero, on the same scale in all panels. What this run says is drawn solid, what the list publishes dashed: the one is perhaps
-// a prediction, the other a measurement, and the legend says which.
+// equal distances where they double; TFLOP/s upwards from zero, on the same scale in all panels. What
+// this run says is drawn solid, what the list publishes dashed: the one is perhaps a prediction, the
+// other a measurement, and the legend says which.
 #include "Bench.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
@@ -38,7 +40,8 @@ struct Series {
 } // namespace
 
 static constexpr double kWidth = 380, kHeight = 250, kLeft = 52, kRight = 14, kTop = 34,
-                        kBottom = 40, kLegendRow = 22;
+                        kBottom = 40, kLegendRow = 22, kLegendColumn = 250,
+                        kCaption = 520; ///< the last: of the line below, so the least width
 static constexpr size_t kColumns = 2;
 /// Of one's own and of peers; told apart by those who do not see colours by dashes and marks.
 static constexpr const char *kColours[] = {"#c0392b", "#2471a3", "#229954", "#7d3c98",
@@ -86,8 +89,9 @@ public:
 
   std::string draw(const std::string &kind) {
     size_t columns = std::min(kColumns, panels.size());
+    legendColumns = static_cast<size_t>(widthOf(columns) / kLegendColumn);
     size_t rows = (panels.size() + kColumns - 1) / kColumns;
-    double width = columns * kWidth, height = legendHeight() + rows * kHeight + 24;
+    double width = widthOf(columns), height = legendHeight() + rows * kHeight + 24;
     out << format("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
                   "viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\" font-size=\"11\">\n",
                   width, height, width, height)
@@ -105,7 +109,10 @@ public:
   }
 
 private:
-  double legendHeight() const { return kLegendRow * double((series.size() + 2) / 3) + 8; }
+  static double widthOf(size_t columns) { return std::max(double(columns) * kWidth, kCaption); }
+  double legendHeight() const {
+    return kLegendRow * double(llvm::divideCeil(series.size(), legendColumns)) + 8;
+  }
   const char *colour(size_t index) const { return kColours[index % std::size(kColours)]; }
   const char *dashes(size_t index) const {
     return series[index].published ? " stroke-dasharray=\"5 3\"" : "";
@@ -116,7 +123,8 @@ private:
 
   void drawLegend(const std::string &kind) {
     for (auto [index, entry] : llvm::enumerate(series)) {
-      double x = 12 + double(index % 3) * 250, at = 18 + double(index / 3) * kLegendRow;
+      double x = 12 + double(index % legendColumns) * kLegendColumn;
+      double at = 18 + double(index / legendColumns) * kLegendRow;
       out << format("<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
                     "stroke-width=\"2\"%s/>\n",
                     x, at - 4, x + 28, at - 4, colour(index), dashes(index))
@@ -175,6 +183,7 @@ private:
   std::vector<Panel> panels;
   std::string text;
   llvm::raw_string_ostream out;
+  size_t legendColumns = 1;
   double step = 1, top = 1, left = 0, above = 0;
 };
 } // namespace
