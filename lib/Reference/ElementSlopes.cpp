@@ -20,10 +20,8 @@ using SlopeFunction = Slopes (*)(Operands x, double result);
 
 static double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
-/// Finite, so that what has no say, zero, times it is zero.
-static double exponential(double x) {
-  return std::min(std::exp(x), std::numeric_limits<double>::max());
-}
+/// So far from overflow that what has no say, zero, times it and what follows is zero.
+static double exponential(double x) { return std::min(std::exp(x), 1e100); }
 
 static SlopeFunction slopesOf(std::string_view name) {
   return llvm::StringSwitch<SlopeFunction>(llvm::StringRef(name))
