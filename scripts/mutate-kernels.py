@@ -57,6 +57,15 @@ PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
     1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
+# One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
+MODIFIED = "1x1 33x70 64x700 300x300,data=rising 520x900 300x1700"
+MODIFICATIONS = {
+    "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
+    "alibi-soft_cap": "--alibi --soft-cap 9",
+    "bias-documents": "--bias 1,1 --documents",
+    "dropout": "--dropout 0.3 --dropout-seed 5,7",
+    "block_lists": "--mask causal-top-left --block-mask masks --block-size 256,64",
+}
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""
@@ -95,6 +104,12 @@ def forward_runs():
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
 
 
+def modified_runs():
+    """The same, with modifications."""
+    for name, options in MODIFICATIONS.items():
+        yield f"modified-{name}", options, "none", MODIFIED
+
+
 def backward_runs():
     """Name, options, mask and problems of the loops of backwards: launches 2 and 3."""
     for mask in ("none", "causal"):
@@ -119,7 +134,7 @@ def options_of(problem):
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in forward_runs():
+    for name, options, mask, problems in [*forward_runs(), *modified_runs()]:
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():

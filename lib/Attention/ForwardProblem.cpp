@@ -17,6 +17,8 @@ using manifest::Value;
 static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxHeadDim = 1 << 16;
 /// Row numbers of packed tensors are 32-bit, like the lists that have them.
 static constexpr int64_t kMaxRowNumber = INT32_MAX;
+/// Rows of a page that kernels take.
+static constexpr int64_t kMaxPageSize = 1 << 16;
 /// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
 /// rounded.
 static constexpr double kMaxScale = 4.65e7;
@@ -52,6 +54,8 @@ std::string ForwardSemantics::kernelSuffix() const {
   for (const SequenceList &list : kLists)
     if (lists.*list.value)
       text += "_" + std::string(list.clause);
+  if (lists.inPages())
+    text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize);
   if (dropout)
     text += "_dropout";
   if (blocks.any())
@@ -71,6 +75,17 @@ Result<Layout> attention::parseLayout(std::string_view text) {
   if (text == "bhsd")
     return Layout::BHSD;
   return invalidInput("layout '" + std::string(text) + "' is not known; use bshd or bhsd");
+}
+
+std::string_view attention::toString(PageLayout layout) {
+  return layout == PageLayout::NHD ? "nhd" : "hnd";
+}
+
+Result<PageLayout> attention::parsePageLayout(std::string_view text) {
+  for (PageLayout layout : {PageLayout::NHD, PageLayout::HND})
+    if (text == toString(layout))
+      return layout;
+  return invalidInput("page layout '" + std::string(text) + "' is not known; use nhd or hnd");
 }
 
 int64_t Dropout::threshold() const {
@@ -183,14 +198,53 @@ static std::pair<int64_t, int64_t> knownRows(const KnownSequences &known, std::s
   return {first, length};
 }
 
+/// The rows that lists of pages give a sequence; `whole` where they are not known.
+static int64_t rowsOfPages(const ForwardProblem &problem, int64_t sequence, int64_t whole) {
+  const int32_t *first = knownOf(problem.known, "kv_indptr", sequence);
+  const int32_t *end = knownOf(problem.known, "kv_indptr", sequence + 1);
+  const int32_t *last = knownOf(problem.known, "kv_last_page_len", sequence);
+  if (!problem.lists.pageLists || !first || !end || !last)
+    return whole;
+  int64_t pages = *end - int64_t(*first);
+  return pages > 0 ? (pages - 1) * problem.lists.pageSize + *last : 0;
+}
+
 Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
+  int64_t keys = rowsOfPages(*this, sequence, seqKv);
   return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second,
-          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, seqKv).second};
+          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, keys).second};
+}
+
+int64_t ForwardProblem::pageOf(int64_t sequence, int64_t index) const {
+  const int32_t *page = nullptr;
+  if (!lists.pageLists)
+    page = knownOf(known, "block_table", sequence * tablePages + index);
+  else if (const int32_t *first = knownOf(known, "kv_indptr", sequence))
+    page = knownOf(known, "kv_page_indices", *first + index);
+  return page ? *page : -1;
 }
 
 Lengths ForwardProblem::firstRowsOf(int64_t sequence) const {
   return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).first,
           knownRows(known, "cu_seqlens_k", "seqused_k", sequence, seqKv).first};
+}
+
+namespace {
+/// A table of pages: `rows` times `extent` numbers.
+struct PageTable {
+  std::string name;
+  int64_t extent, rows;
+};
+} // namespace
+
+static std::vector<PageTable> pageTables(const ForwardProblem &problem) {
+  if (!problem.lists.inPages())
+    return {};
+  if (!problem.lists.pageLists)
+    return {{"block_table", problem.tablePages, problem.batch}};
+  return {{"kv_indptr", saturatingAdd(problem.batch, 1), 1},
+          {"kv_page_indices", problem.tablePages, 1},
+          {"kv_last_page_len", problem.batch, 1}};
 }
 
 std::vector<TensorSpec> ForwardProblem::tensors() const {
@@ -211,6 +265,23 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       spec.dimensions.erase(spec.dimensions.begin());
     return spec;
   };
+  // The batch counts pages, the sequence their rows.
+  auto pool = [&](const char *name, int64_t dim) {
+    auto given = strides.find(name);
+    Layout order = pageLayout == PageLayout::NHD ? Layout::BSHD : Layout::BHSD;
+    TensorStrides at =
+        given != strides.end() ? given->second : denseStrides(order, lists.pageSize, kvHeads, dim);
+    std::string stride = std::string(name) + "_stride_";
+    return TensorSpec{name, TensorRole::Input, dtype, dim,
+                      {{"page", stride + "b", numPages, at.batch},
+                       {"head", stride + "h", kvHeads, at.head},
+                       {"sequence", stride + "s", lists.pageSize, at.sequence}}};
+  };
+  auto keys = [&](const char *name, int64_t dim) {
+    return lists.inPages() ? pool(name, dim)
+                           : tensor(name, TensorRole::Input, lists.packedKv, lists.packedKv ? totalKv : seqKv,
+                                    kvHeads, dim);
+  };
   TensorSpec lse{"lse", TensorRole::Output, DataType::F32, seqQ,
                  {{"batch", "lse_stride_b", batch, saturatingMultiply(heads, seqQ)},
                   {"head", "lse_stride_h", heads, seqQ}},
@@ -219,11 +290,10 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     lse.rowElements = totalQ;
     lse.dimensions = {{"head", "lse_stride_h", heads, totalQ}};
   }
-  int64_t rowsQ = lists.packedQ ? totalQ : seqQ, rowsKv = lists.packedKv ? totalKv : seqKv;
+  int64_t rowsQ = lists.packedQ ? totalQ : seqQ;
   std::vector<TensorSpec> list = {
       tensor("q", TensorRole::Input, lists.packedQ, rowsQ, heads, headDim),
-      tensor("k", TensorRole::Input, lists.packedKv, rowsKv, kvHeads, headDim),
-      tensor("v", TensorRole::Input, lists.packedKv, rowsKv, kvHeads, headDimV),
+      keys("k", headDim), keys("v", headDimV),
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (sink)
     list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
@@ -233,6 +303,12 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
                       saturatingAdd(batch, isStarts), {}, true, /*strided=*/false});
     }
+  for (auto &[name, extent, rows] : pageTables(*this)) {
+    TensorSpec table{name, TensorRole::Input, DataType::I32, extent, {}, true, /*strided=*/false};
+    if (rows > 1 || name == "block_table")
+      table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
+    list.push_back(std::move(table));
+  }
   if (dropout)
     list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
@@ -250,7 +326,8 @@ TensorSpec ForwardProblem::tensor(std::string_view name) const {
 TensorStrides attention::stridesOf(const TensorSpec &tensor) {
   TensorStrides strides;
   for (const manifest::TensorDimension &dimension : tensor.dimensions) {
-    int64_t &stride = dimension.name == "batch"  ? strides.batch
+    bool isOuter = dimension.name == "batch" || dimension.name == "page";
+    int64_t &stride = isOuter                    ? strides.batch
                       : dimension.name == "head" ? strides.head
                                                  : strides.sequence;
     stride = dimension.stride;
@@ -280,6 +357,10 @@ std::string ForwardProblem::describe() const {
   for (const SequenceList &list : kLists)
     if (lists.*list.value)
       text += " " + std::string(list.name);
+  if (lists.inPages())
+    text += (lists.pageLists ? " page-lists" : " pages") + std::to_string(lists.pageSize) + "x" +
+            std::to_string(numPages) + " " + std::string(toString(pageLayout)) + " table" +
+            std::to_string(tablePages);
   if (lists.packedQ)
     text += " Tq" + std::to_string(totalQ);
   if (lists.packedKv)
@@ -325,7 +406,8 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"kv-heads", problem.kvHeads, kMaxExtent},    {"seq-q", problem.seqQ, kMaxExtent},
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
       {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
-      {"head-dim-v", problem.headDimV, kMaxHeadDim},
+      {"head-dim-v", problem.headDimV, kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
+      {"table-pages", problem.tablePages, kMaxRowNumber},
   };
   for (const Field &field : fields) {
     if (field.value < 1)
@@ -413,18 +495,91 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
   return Status::success();
 }
 
+/// What pages ask of the rest of the problem.
+static Status checkPages(const ForwardProblem &problem) {
+  const SequenceLists &lists = problem.lists;
+  if (!lists.inPages())
+    return lists.pageLists ? invalidInput("page-lists need pages; say how many rows one has (page-size)")
+                           : Status::success();
+  if (lists.pageSize < 1 || lists.pageSize > kMaxPageSize)
+    return invalidInput("page-size is " + std::to_string(lists.pageSize) + ", it must be 1 to " +
+                        std::to_string(kMaxPageSize));
+  if (lists.packedKv)
+    return invalidInput("keys are packed and in pages; leave one of them out");
+  if (!lists.pageLists && !lists.usedKv)
+    return invalidInput("a table of pages does not say how many keys a sequence has; give lengths (used-kv), or lists "
+                        "of pages, which do");
+  if (problem.blocks.any())
+    return invalidInput("block lists are of dense keys; leave them out where keys are in pages");
+  return Status::success();
+}
+
+/// What is known of tables: as many numbers as they have, and none of a page that a sequence uses out of range.
+static Status checkTables(const ForwardProblem &problem) {
+  std::vector<PageTable> tables = pageTables(problem);
+  for (const PageTable &table : tables) {
+    auto found = problem.known.lists.find(table.name);
+    if (found == problem.known.lists.end())
+      continue;
+    if (static_cast<int64_t>(found->second.size()) != saturatingMultiply(table.rows, table.extent))
+      return invalidInput("'" + table.name + "' has " + std::to_string(found->second.size()) + " numbers, expected " +
+                          std::to_string(saturatingMultiply(table.rows, table.extent)));
+  }
+  if (!std::all_of(tables.begin(), tables.end(),
+                   [&](const PageTable &table) { return problem.known.lists.contains(table.name); }))
+    return Status::success();
+  std::string name = problem.lists.pageLists ? "kv_page_indices" : "block_table";
+  for (int64_t sequence = 0; sequence != problem.batch && !tables.empty(); ++sequence) {
+    std::string who = "sequence " + std::to_string(sequence);
+    int64_t room = problem.tablePages;
+    if (problem.lists.pageLists) {
+      int64_t first = *knownOf(problem.known, "kv_indptr", sequence);
+      int64_t end = *knownOf(problem.known, "kv_indptr", sequence + 1);
+      int64_t last = *knownOf(problem.known, "kv_last_page_len", sequence);
+      if (first < 0 || end < first || end > problem.tablePages)
+        return invalidInput("'kv_indptr' gives " + who + " the pages from " + std::to_string(first) + " to behind " +
+                            std::to_string(end) + ", of " + std::to_string(problem.tablePages) +
+                            " there are; numbers must not descend");
+      if (end > first && (last < 1 || last > problem.lists.pageSize))
+        return invalidInput("'kv_last_page_len' gives " + who + " " + std::to_string(last) +
+                            " rows of its last page, expected 1 to " + std::to_string(problem.lists.pageSize));
+      room = end - first;
+    }
+    int64_t keys = problem.lengthsOf(sequence).kv;
+    if (keys > problem.seqKv)
+      return invalidInput(who + " has " + std::to_string(keys) + " keys, sequences have at most " +
+                          std::to_string(problem.seqKv) + " (seq-kv)");
+    int64_t pages = (keys + problem.lists.pageSize - 1) / problem.lists.pageSize;
+    if (pages > room)
+      return invalidInput(who + " has " + std::to_string(keys) + " keys in pages of " +
+                          std::to_string(problem.lists.pageSize) + ", its table has " + std::to_string(room) +
+                          " pages; give it more entries");
+    for (int64_t index = 0; index != pages; ++index)
+      if (int64_t page = problem.pageOf(sequence, index); page < 0 || page >= problem.numPages)
+        return invalidInput("'" + name + "' has page " + std::to_string(page) + " for " + who + " at " +
+                            std::to_string(index) + ", there are " + std::to_string(problem.numPages) +
+                            " (num-pages)");
+  }
+  return Status::success();
+}
+
 static Status checkLists(const ForwardProblem &problem) {
+  std::vector<PageTable> tables = pageTables(problem);
   for (const auto &[name, numbers] : problem.known.lists) {
+    if (std::any_of(tables.begin(), tables.end(), [&, &name = name](const PageTable &table) { return table.name == name; }))
+      continue;
     const auto *list = std::find_if(std::begin(kLists), std::end(kLists),
                                     [&](const SequenceList &list) { return list.tensor == name; });
     if (list == std::end(kLists))
       return invalidInput("there is no list '" + name +
-                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k");
+                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k" +
+                          (tables.empty() ? "" : ", and the tables of pages"));
     if (Status status = checkList(problem, *list, numbers); !status.ok())
       return status;
   }
-  return Status::success();
+  return checkTables(problem);
 }
+
 static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
                             const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables);
 
@@ -515,6 +670,8 @@ static Status checkModifications(const ForwardProblem &problem) {
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
+  if (Status status = checkPages(problem); !status.ok())
+    return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
   if (Status status = checkModifications(problem); !status.ok())
@@ -536,6 +693,26 @@ static int64_t causalVariable(Visibility mask) {
   return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
 }
 
+/// The most keys that a row sees, as far as masks of fixed width say: windows, built in or shipped. For choosing kernels
+/// only: a mask of one's own may have the name of one that is shipped.
+static int64_t mostKeysOfRow(const ForwardProblem &problem) {
+  auto number = [&](const char *name) {
+    auto found = problem.numbers.find(name);
+    double value = found == problem.numbers.end() ? -1 : found->second;
+    return static_cast<int64_t>(std::clamp(value, -1.0, static_cast<double>(kMaxExtent)));
+  };
+  int64_t left = problem.visibility.kind().left, right = problem.visibility.kind().right, tokens = 0;
+  for (const Modification &modification : problem.modifications) {
+    bool hasTokens = modification.name == "window_with_sinks";
+    if (modification.name != "window" && !hasTokens)
+      continue;
+    left = number("window_left");
+    right = right < 0 ? number("window_right") : right;
+    tokens = hasTokens ? std::max<int64_t>(number("sink_tokens"), 0) : 0;
+  }
+  return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
+}
+
 static manifest::Variables scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
@@ -548,6 +725,7 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"causal", Value::integer(causalVariable(problem.visibility))},
       {"mask_left", Value::integer(problem.visibility.kind().left)},
       {"mask_right", Value::integer(problem.visibility.kind().right)},
+      {"row_keys", Value::integer(mostKeysOfRow(problem))},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
@@ -564,6 +742,11 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
     variables.emplace("total_q", Value::integer(problem.totalQ));
   if (problem.lists.packedKv)
     variables.emplace("total_kv", Value::integer(problem.totalKv));
+  if (problem.lists.inPages()) {
+    variables.emplace("num_pages", Value::integer(problem.numPages));
+    variables.emplace("page_size", Value::integer(problem.lists.pageSize));
+    variables.emplace(problem.lists.pageLists ? "total_pages" : "max_pages", Value::integer(problem.tablePages));
+  }
   for (const auto &[name, value] : problem.numbers) {
     bool isWhole = std::nearbyint(value) == value && std::abs(value) < 0x1p53;
     variables.emplace(name, isWhole ? Value::integer(static_cast<int64_t>(value))

@@ -7,6 +7,7 @@ from .attention import (
     flash_attn_backward,
     flash_attn_func,
     flash_attn_varlen_func,
+    flash_attn_with_kvcache,
     flex_attention,
     scaled_dot_product_attention,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "flash_attn_backward",
     "flash_attn_func",
     "flash_attn_varlen_func",
+    "flash_attn_with_kvcache",
     "flex_attention",
     "merge",
     "or_masks",

@@ -8,6 +8,7 @@ from ._errors import Unsupported as Unsupported
 from .attention import flash_attn_backward as flash_attn_backward
 from .attention import flash_attn_func as flash_attn_func
 from .attention import flash_attn_varlen_func as flash_attn_varlen_func
+from .attention import flash_attn_with_kvcache as flash_attn_with_kvcache
 from .attention import flex_attention as flex_attention
 from .attention import scaled_dot_product_attention as scaled_dot_product_attention
 from .block_mask import BlockMask as BlockMask

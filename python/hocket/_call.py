@@ -6,8 +6,9 @@ from . import _hocket, _tensors
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
-_DIMENSIONS = {
+LAYOUTS = {
     "packed": "[rows, heads, head_dim]",
+    "pages": "[pages, rows of a page, heads, head_dim]",
     "bshd": "[batch, seq, heads, head_dim]",
     "bhsd": "[batch, heads, seq, head_dim]",
 }
@@ -24,7 +25,7 @@ class Names:
         return tuple(zip("qkv", (self.q, self.k, self.v), tensors))
 
 
-def _check_tensor(tensor, dtype, device, what):
+def check_tensor(tensor, dtype, device, what):
     if tensor.dtype != dtype:
         raise InvalidInput(
             f"argument '{tensor.argument}' has elements of {tensor.dtype}, {what} of {dtype}"
@@ -33,12 +34,12 @@ def _check_tensor(tensor, dtype, device, what):
         raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, {what} on {device}")
 
 
-def _check_rows(tensor, layout):
+def check_rows(tensor, layout):
     name = tensor.argument
     rank = 3 if layout == "packed" else 4
     if len(tensor.shape) != rank:
         raise InvalidInput(
-            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {_DIMENSIONS[layout]}"
+            f"argument '{name}' has {len(tensor.shape)} dimensions, wanted {rank}: {LAYOUTS[layout]}"
         )
     for extent in tensor.shape:
         if extent < 1:
@@ -69,15 +70,19 @@ def _check_writable(tensor):
         raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
 
 
-def _problem(q, k, v, layout, mask, scale, num_splits, sequences):
-    """The shapes as a problem, after checking that they fit."""
-    seq, heads = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1)}[layout]
+def _problem(q, k, v, layout, mask, scale, num_splits, sequences, paged):
+    """The shapes as a problem, after checking that they fit. `paged`: k and v are pools of pages."""
+    places = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1), "pages": (1, 2)}
+    (seq, heads), (keys, kv_heads) = places[layout], places["pages" if paged else layout]
     for tensor in (k, v):
-        if layout != "packed" and tensor.shape[0] != q.shape[0]:
+        if layout != "packed" and not paged and tensor.shape[0] != q.shape[0]:
             raise InvalidInput(
                 f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
             )
-    for dimension, what in ((seq, "keys"), (heads, "heads")):
+    compared = [(keys, "keys"), (kv_heads, "heads")]
+    if paged:
+        compared = [(0, "pages"), (keys, "rows of a page"), (kv_heads, "heads")]
+    for dimension, what in compared:
         if k.shape[dimension] != v.shape[dimension]:
             raise InvalidInput(
                 f"argument '{v.argument}' has {v.shape[dimension]} {what}, '{k.argument}' has {k.shape[dimension]}"
@@ -86,22 +91,23 @@ def _problem(q, k, v, layout, mask, scale, num_splits, sequences):
         raise InvalidInput(
             f"argument '{k.argument}' has heads of {k.shape[-1]} elements, '{q.argument}' of {q.shape[-1]}"
         )
-    if q.shape[heads] % k.shape[heads]:
+    if q.shape[heads] % k.shape[kv_heads]:
         raise InvalidInput(
-            f"argument '{k.argument}' has {k.shape[heads]} heads, wanted a divisor of the "
+            f"argument '{k.argument}' has {k.shape[kv_heads]} heads, wanted a divisor of the "
             f"{q.shape[heads]} of '{q.argument}'"
         )
     return {
         "dtype": "fp16" if q.dtype == "f16" else q.dtype,
         "layout": "bshd" if layout == "packed" else layout,
         "lists": [],
+        "pages": (k.shape[keys], k.shape[0]) if paged else None,
         "total_q": q.shape[seq],
-        "total_kv": k.shape[seq],
+        "total_kv": k.shape[keys],
         "batch": q.shape[0],
         "heads": q.shape[heads],
-        "kv_heads": k.shape[heads],
+        "kv_heads": k.shape[kv_heads],
         "seq_q": q.shape[seq],
-        "seq_kv": k.shape[seq],
+        "seq_kv": k.shape[keys],
         "head_dim": q.shape[-1],
         "head_dim_v": v.shape[-1],
         "mask": mask,
@@ -167,6 +173,7 @@ class Call:
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences = modify, dropout, sequences
+        self._paged = sequences is not None and sequences.table is not None
         self.problem, self._beside, self.captured = None, {}, []
 
     def _describe(self, q, k, v):
@@ -180,16 +187,16 @@ class Call:
                 f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16 or f16"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
             )
-        for tensor in views.values():
-            _check_rows(tensor, self.layout)
-            _check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
+        for key, tensor in views.items():
+            check_rows(tensor, "pages" if self._paged and key != "q" else self.layout)
+            check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
         if self.problem is None:
             self._know(views)
         return views
 
     def _know(self, views):
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
-        problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, **self._options)
+        problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
         problem["dropout"] = self._dropout
         modifications = self._modify(problem) if self._modify else Modifications()
         captured, problem["extents"] = modifications.read(views["q"], self.stream)
@@ -201,8 +208,8 @@ class Call:
         """A tensor of rows of heads, of the queries' type and place."""
         view = _tensors.read(tensor, name, self.dtype, self.stream)
         _check_shape(view, shape)
-        _check_rows(view, self.layout)
-        _check_tensor(view, first.dtype, first.device, f"'{self.names.q}'")
+        check_rows(view, self.layout)
+        check_tensor(view, first.dtype, first.device, f"'{self.names.q}'")
         return view
 
     def _output(self, tensor, name, shape, like, first):
@@ -223,7 +230,7 @@ class Call:
     def _read_lse(self, lse, name, first):
         view = _tensors.read(lse, name, None, self.stream)
         _check_shape(view, self._rows())
-        _check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
+        check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
         if not view.is_contiguous:
             raise InvalidInput(f"argument '{name}' is not contiguous, which it has to be")
         return view

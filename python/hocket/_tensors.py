@@ -68,6 +68,16 @@ def empty_like(tensor, name, shape, dtype):
     )
 
 
+def filled_like(tensor, name, shape, number):
+    """A tensor of 32-bit integers, all of them `number`, where `empty_like` would make one."""
+    if is_torch(tensor):
+        torch = sys.modules["torch"]
+        return torch.full(shape, number, dtype=torch.int32, device=tensor.device)
+    if module_of(tensor) == "numpy":
+        return sys.modules["numpy"].full(shape, number, dtype="int32")
+    raise InvalidInput(f"'{name}' is of a type that no list can be made for; give one of 32-bit integers")
+
+
 #: What is captured by functions and masks: the types that kernels read, and which of them stands for another.
 _CAPTURED = {"float64": "float32", "int64": "int32", "int16": "int32", "uint8": "int32"}
 

@@ -6,13 +6,15 @@ import math
 import random
 
 from . import _tensors, block_mask as block_masks, flex
-from ._call import Call, Modifications, Names, attend
+from ._append import Appended
+from ._call import LAYOUTS, Call, Modifications, Names, attend
 from ._errors import InvalidInput, Unsupported
+from ._sequences import Sequences, cache_lengths, lengths_in_pages
 
 
 def _refuse(given, nothing, name, instead):
     """Refuses argument `name` unless it says that nothing is wanted."""
-    if given is not None and given != nothing:
+    if given is not None and (nothing is None or given != nothing):
         raise Unsupported(f"argument '{name}' is {given!r}, which no kernel does yet; {instead}")
 
 
@@ -228,38 +230,6 @@ def flash_attn_backward(
     return call.backward(dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse")
 
 
-class _Sequences:
-    """Packed sequences: the lists that say where each begins and how long it is."""
-
-    def __init__(self, max_seqlen_q, max_seqlen_k, **lists):
-        self.longest = {}
-        for key, name, value in (("seq_q", "max_seqlen_q", max_seqlen_q), ("seq_kv", "max_seqlen_k", max_seqlen_k)):
-            if int(value) < 1:
-                raise InvalidInput(f"argument '{name}' is {value!r}, wanted the length of the longest sequence, 1 at least")
-            self.longest[key] = int(value)
-        self.lists = {name: tensor for name, tensor in lists.items() if tensor is not None}
-
-    def __call__(self, first, stream):
-        views, batch = {}, None
-        for name, tensor in self.lists.items():
-            view = _tensors.read(tensor, name, None, stream)
-            if len(view.shape) != 1 or not view.is_contiguous:
-                raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted one contiguous dimension")
-            if view.dtype != "i32":
-                raise InvalidInput(f"argument '{name}' has elements of {view.dtype}, wanted i32")
-            if view.device != first.device:
-                raise InvalidInput(f"argument '{name}' is on {view.device}, '{first.argument}' on {first.device}")
-            count = view.shape[0] - name.startswith("cu_")
-            if count < 1 or count != (batch or count):
-                raise InvalidInput(
-                    f"argument '{name}' has {view.shape[0]} numbers, which are those of {count} sequences, "
-                    + (f"'cu_seqlens_q' those of {batch}" if batch else "wanted those of one at least")
-                )
-            batch = count
-            views[name] = view
-        return views, {"batch": batch, "lists": list(views), **self.longest}
-
-
 def flash_attn_varlen_func(
     q,
     k,
@@ -289,25 +259,92 @@ def flash_attn_varlen_func(
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
-    _refuse(block_table, None, "block_table", "gather the keys and values of each sequence")
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
-        sequences=_Sequences(
-            max_seqlen_q, max_seqlen_k, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, seqused_q=seqused_q,
-            seqused_k=seqused_k,
+        sequences=Sequences(
+            Sequences.longest_of(max_seqlen_q, max_seqlen_k), block_table, cu_seqlens_q=cu_seqlens_q,
+            cu_seqlens_k=cu_seqlens_k if block_table is None else None, seqused_q=seqused_q,
+            seqused_k=lengths_in_pages(cu_seqlens_k, seqused_k, block_table),
         ),
     )
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
+
+
+def flash_attn_with_kvcache(
+    q,
+    k_cache,
+    v_cache,
+    k=None,
+    v=None,
+    rotary_cos=None,
+    rotary_sin=None,
+    cache_seqlens=None,
+    cache_batch_idx=None,
+    cache_leftpad=None,
+    block_table=None,
+    softmax_scale=None,
+    causal=False,
+    window_size=(-1, -1),
+    softcap=0.0,
+    rotary_interleaved=True,
+    alibi_slopes=None,
+    num_splits=0,
+    return_softmax_lse=False,
+    *,
+    sink=None,
+    out=None,
+    lse=None,
+    dtype=None,
+    arch="gfx950",
+    stream=None,
+):
+    """Attention over a cache of keys and values with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
+    _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
+    if cache_batch_idx is not None and block_table is not None:
+        raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")
+    for name, tensor in (("q", q), ("k_cache", k_cache)):
+        if len(getattr(tensor, "shape", ())) != 4:
+            layout = "bshd" if name == "q" else "pages" if block_table is not None else "bshd"
+            raise InvalidInput(
+                f"argument '{name}' has {len(getattr(tensor, 'shape', ()))} dimensions, wanted 4: {LAYOUTS[layout]}"
+            )
+    batch, rows = q.shape[0], k_cache.shape[1]
+    # A cache is a pool of pages that hold all of a sequence.
+    table, arguments = block_table, {"seqused_k": "cache_seqlens"}
+    if cache_batch_idx is not None:
+        table, arguments["block_table"] = cache_batch_idx, "cache_batch_idx"
+    if block_table is not None:
+        shape = tuple(getattr(block_table, "shape", ()))
+        if len(shape) != 2:
+            raise InvalidInput(f"argument 'block_table' has the shape {shape}, wanted [batch, entries]")
+        rows *= shape[1]
+    longest = {"seq_q": max(q.shape[1], 1), "seq_kv": max(rows, 1)}
+    lengths = cache_lengths(cache_seqlens, q, batch, rows)
+    window = _window(window_size)
+    if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
+        fresh = Appended(q, k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), dtype, arch, stream)
+        fresh.check(k_cache, v_cache, lengths, rows)
+        fresh.write("k", k, k_cache, lengths, table, rotated=True)
+        fresh.write("v", v, v_cache, lengths, table, rotated=False)
+        q = fresh.rotated_queries(lengths, advances=bool(causal) or window != (-1, -1))
+        lengths = lengths + k.shape[1]
+    call = Call(
+        Names("q", "k_cache", "v_cache"), layout="bshd", mask="causal" if causal else "none",
+        scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream, num_splits=num_splits,
+        modify=_flash_modifications(window, _soft_cap(softcap), alibi_slopes, sink),
+        sequences=Sequences(longest, table, arguments, batch, seqused_k=lengths),
+    )
+    return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse)
 
 
 def _as_batches(tensor, name):
     """A view of torch's [..., heads, seq, head_dim] with one dimension for the batch."""
     shape = getattr(tensor, "shape", None)
     if shape is None or len(shape) == 4:
-        return tensor  # `_check_rows` says what it is instead
+        return tensor  # `check_rows` says what it is instead
     if len(shape) == 3:
         return tensor[None]
     if len(shape) == 2:

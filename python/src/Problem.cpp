@@ -59,6 +59,10 @@ ForwardProblem python::problemOf(const py::dict &what) {
   problem.tuning.numSplits = what["num_splits"].cast<int64_t>();
   for (const attention::SequenceList &list : attention::sequenceLists())
     problem.lists.*list.value = what["lists"].cast<py::list>().contains(std::string(list.tensor));
+  if (!what["pages"].is_none()) {
+    std::tie(problem.lists.pageSize, problem.numPages) = what["pages"].cast<std::pair<int64_t, int64_t>>();
+    problem.tablePages = what["table_pages"].cast<int64_t>();
+  }
   problem.totalQ = what["total_q"].cast<int64_t>();
   problem.totalKv = what["total_kv"].cast<int64_t>();
   if (!what["dropout"].is_none()) {

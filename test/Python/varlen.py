@@ -105,7 +105,8 @@ class Refused(unittest.TestCase):
 
     def test_what_no_kernel_does(self):
         self.check(Unsupported, "argument 'dropout_p'", dropout_p=0.5)
-        self.check(Unsupported, "argument 'block_table'", block_table=[[0]])
+        self.check(InvalidInput, "argument 'k' has 3 dimensions, wanted 4: [pages, rows of a page, heads, head_dim]",
+                   block_table=numpy.int32([[0], [1]]))
         self.check(Unsupported, "argument 'return_attn_probs'", return_attn_probs=True)
 
 

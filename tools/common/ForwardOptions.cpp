@@ -5,6 +5,7 @@
 #include "BlockMask.h"
 #include "OptionTable.h"
 #include "Output.h"
+#include "PageOptions.h"
 #include "RunOptions.h"
 #include "SequenceOptions.h"
 
@@ -28,6 +29,7 @@ static constexpr RunOptionIds runOptions{
 
 static constexpr SequenceOptionIds sequenceOptions{OPT_seqlens_q, OPT_seqlens_kv, OPT_used_q,
                                                    OPT_used_kv, OPT_seq_kv};
+static constexpr PageOptionIds pageOptions{OPT_page_size, OPT_page_layout, OPT_page_table, OPT_shared_pages, OPT_seed};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
                                                         llvm::ArrayRef<const char *> args,
@@ -83,7 +85,9 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = read(OPT_seq_kv, problem.seqKv, problem.seqQ); !status.ok())
     return status;
-  return readSequences(options, sequenceOptions, problem);
+  if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
+    return status;
+  return readPages(options, pageOptions, problem);
 }
 
 /// "k=4096,128,64": batch, sequence and head stride of one tensor.

@@ -149,7 +149,24 @@ template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
   return success();
 }
 
-LogicalResult ForwardOp::verify() { return verifyProblem(*this); }
+LogicalResult ForwardOp::verify() {
+  constexpr int64_t mostRows = 1 << 16;
+  if (getPageLists() && !getPageSize())
+    return emitOpError("has page_lists, but no pages; write pages(p)");
+  if (!getPageSize())
+    return verifyProblem(*this);
+  auto rows = static_cast<int64_t>(*getPageSize());
+  if (rows < 1 || rows > mostRows)
+    return emitOpError() << "pages(" << rows << "), expected 1 to " << mostRows << " rows";
+  if (getPackedKeys())
+    return emitOpError("has keys in pages and packed; leave packed_keys out");
+  if (getKeyBlock())
+    return emitOpError("has keys in pages and block_lists, which say where they are as well; leave one of them out");
+  if (!getPageLists() && !getKeyLengths())
+    return emitOpError("has a table of pages, which does not say how many keys a sequence has; write key_lengths, or "
+                       "page_lists for lists of pages that do");
+  return verifyProblem(*this);
+}
 
 LogicalResult BackwardOp::verify() { return verifyProblem(*this); }
 

@@ -62,6 +62,22 @@ bool hocket::tile::passesRegisters(RingOp ring) {
   });
 }
 
+FailureOr<int64_t> hocket::tile::lookUpsOfFetch(RingOp ring) {
+  llvm::DenseMap<Operation *, int64_t> inSteps;
+  for (Operation *user : ring.getRing().getUsers())
+    if (auto lookUp = dyn_cast<LookUpOp>(user))
+      if (auto step = user->getParentOfType<StepOp>())
+        inSteps[step] += lookUp.getPages().getType().getRegisters();
+  if (inSteps.empty())
+    return 0;
+  int64_t count = inSteps.begin()->second;
+  for (Operation *user : ring.getRing().getUsers())
+    if (auto step = user->getParentOfType<StepOp>(); isa<FetchOp>(user) && inSteps.lookup(step) != count)
+      return user->emitOpError("stands in a step with other look-ups of pages than others of its ring; give each "
+                               "step that fetches the same");
+  return count;
+}
+
 LdsLayoutAttr hocket::tile::toAttr(MLIRContext *context, const LdsTileLayout &layout) {
   auto bases = [&](std::string_view dim) {
     SmallVector<int64_t> result;

@@ -13,6 +13,10 @@ Result<LdsTileLayout> toLdsTileLayout(LdsLayoutAttr attr, RingType ring);
 /// Whether the ring's tiles pass through registers: something is put into it.
 bool passesRegisters(RingOp ring);
 
+/// Loads of one wave that come with each fetch into `ring`: those of look-ups, which stand in the same steps. An error
+/// if they stand in some of them only.
+mlir::FailureOr<int64_t> lookUpsOfFetch(RingOp ring);
+
 /// The attribute that says what `layout` says.
 LdsLayoutAttr toAttr(mlir::MLIRContext *context, const LdsTileLayout &layout);
 

@@ -18,4 +18,9 @@ void printPutValue(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type 
 mlir::ParseResult parseRingTypes(mlir::OpAsmParser &parser, mlir::Type &view, mlir::Type &ring);
 void printRingTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type view,
                     mlir::Type ring);
+
+/// `<?xi32>, <64x128xbf16>`: a table of pages and the ring that it is for, whose tiles have `pages`.
+mlir::ParseResult parseTableTypes(mlir::OpAsmParser &parser, mlir::Type &table, mlir::Type &ring, mlir::Type &pages);
+void printTableTypes(mlir::OpAsmPrinter &printer, mlir::Operation *op, mlir::Type table, mlir::Type ring,
+                     mlir::Type pages);
 } // namespace hocket::tile

@@ -181,7 +181,7 @@ LogicalResult GroupHeadOp::verify() {
 
 LogicalResult SliceRowsOp::verify() {
   ViewType view = getView().getType();
-  if (view.getRank() < 2)
+  if (view.getRank() < 2 && !getAlong())
     return emitOpError() << "needs a view with rows, found " << view;
   if (getRowDimension() < 0 || getRowDimension() >= view.getRank())
     return emitOpError() << "along(" << getRowDimension() << ") of a view of rank "
@@ -208,6 +208,8 @@ static bool coversColumns(int64_t columns, ViewType view) {
 
 /// Beyond what any target has, and small enough to multiply.
 static constexpr int64_t kMaxSlots = 1024, kMaxLdsBytes = 1 << 20;
+/// What two numbers of 16 bits can be told apart by, and more than anyone uses.
+static constexpr int64_t kMaxPageRows = 1 << 16;
 
 /// What a ring's tiles are taken from, or what takes the place of that.
 static LogicalResult verifySource(RingOp op) {
@@ -242,6 +244,11 @@ LogicalResult RingOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySource(*this)))
     return failure();
+  if (getPageRows() && (!getView() || getByColumns()))
+    return emitOpError("has pages, which rings of a view's rows alone can");
+  if (getPageRows() && (static_cast<int64_t>(*getPageRows()) < 1 || static_cast<int64_t>(*getPageRows()) > kMaxPageRows))
+    return emitOpError() << "has pages of " << static_cast<int64_t>(*getPageRows()) << " rows, expected 1 to "
+                         << kMaxPageRows;
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMaxSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMaxSlots;
@@ -396,12 +403,38 @@ template <typename Op> static LogicalResult verifyFrom(Op op) {
   return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows; leave 'from' out";
 }
 
+/// Tiles of a ring with pages come with the numbers of their pages, others do not.
+template <typename Op> static LogicalResult verifyPages(Op op) {
+  auto ring = op.getRing().template getDefiningOp<RingOp>();
+  if (!ring || ring.getPageRows().has_value() != (op.getPages() != nullptr))
+    return ring ? op.emitOpError(op.getPages() ? "has pages, the ring has none; make it with 'pages(..)'"
+                                               : "does not say in which pages the tile's rows are; take them "
+                                                 "from 'tile.look_up'")
+                : success();
+  int64_t rows = op.getRing().getType().getShape()[0];
+  if (!op.getPages() || cast<PagesType>(op.getPages().getType()).getRows() == rows)
+    return success();
+  return op.emitOpError() << "has " << op.getPages().getType() << " for a tile of " << rows << " rows";
+}
+
+LogicalResult LookUpOp::verify() {
+  ViewType table = getTable().getType();
+  if (table.getRank() != 1 || !table.getElementType().isSignlessInteger(32))
+    return emitOpError() << "looks up pages in " << table << ", expected one dimension of i32";
+  auto ring = getRing().getDefiningOp<RingOp>();
+  if (ring && !ring.getPageRows())
+    return emitOpError("is for a ring without pages; make it with 'pages(..)'");
+  return success();
+}
+
 LogicalResult FetchOp::verify() {
-  return failed(requireSource(*this, getRing())) ? failure() : verifyFrom(*this);
+  if (failed(requireSource(*this, getRing())) || failed(verifyPages(*this)))
+    return failure();
+  return verifyFrom(*this);
 }
 
 LogicalResult LoadPartOp::verify() {
-  if (failed(requireSource(*this, getRing())) || failed(verifyFrom(*this)))
+  if (failed(requireSource(*this, getRing())) || failed(verifyFrom(*this)) || failed(verifyPages(*this)))
     return failure();
   return requirePart(*this, getPart().getType(), getRing().getType());
 }

@@ -66,6 +66,20 @@ void hocket::tile::printRingTypes(OpAsmPrinter &printer, Operation *, Type view,
   printShort<RingType>(printer, ring);
 }
 
+ParseResult hocket::tile::parseTableTypes(OpAsmParser &parser, Type &table, Type &ring, Type &pages) {
+  if (parseShort<ViewType>(parser, table) || parser.parseComma() || parseShort<RingType>(parser, ring))
+    return failure();
+  if (auto type = dyn_cast<RingType>(ring))
+    pages = PagesType::get(parser.getContext(), type.getShape()[0]);
+  return success(pages != Type());
+}
+
+void hocket::tile::printTableTypes(OpAsmPrinter &printer, Operation *, Type table, Type ring, Type) {
+  printShort<ViewType>(printer, table);
+  printer << ", ";
+  printShort<RingType>(printer, ring);
+}
+
 //===-- Places and views
 //-------------------------------------------------------------------------===//
 

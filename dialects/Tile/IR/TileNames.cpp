@@ -115,6 +115,7 @@ void ReadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "operand");
 }
+void LookUpOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPages(), "pages"); }
 void LoadPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPart(), "part"); }
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }

@@ -186,6 +186,12 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     `unpadded` asks for a layout in which a tile takes no more LDS than its bytes: bank conflicts
     must then be avoided by the order of rows and by XOR swizzles alone.
 
+    With `pages(P rows %n)` the rows of tiles go through a table. Dimension 0 of the view counts pages and dimension 1
+    the rows of a page, of which P are used; a sequence of `n` rows has P of them in each of its pages, wherever those
+    lie. The batch is the page that is number 0. What fetches a tile takes the numbers of its rows' pages
+    (`tile.look_up`), and rows from number n on, or of pages that the view does not have, arrive as zero.
+    A head's rows of all pages lie within 2 GiB.
+
     A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
     computed.
 
@@ -194,20 +200,21 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
-  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<StrAttr>:$name,
+  let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
+      Optional<I32>:$row_count, OptionalAttr<StrAttr>:$name,
       OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::StringAttr(), depth, offset,
-          layout);
+    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::StringAttr(), depth,
+          offset, layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -428,10 +435,15 @@ def Tile_FetchOp : Tile_Op<"fetch", [
 
     With `from(%n)` the ring's tile number `tile` is tile number `n` of the view, whichever that is: the same number
     in all waves, and any; beyond the view, negative ones too, all rows arrive as zero.
+
+    Of a ring with pages, `pages` says which ones the tile's rows are in: what `tile.look_up` gave for this tile (that of
+    `from`, if that is there).
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<I32>:$slot);
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<Tile_Pages>:$pages,
+      Optional<I32>:$slot);
   let assemblyFormat = [{
-    $ring `[` $tile `]` (`from` `(` $from^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)
+    $ring `[` $tile `]` (`from` `(` $from^ `)`)? (`pages` `(` $pages^ `:` type($pages) `)`)?
+    (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -440,17 +452,52 @@ def Tile_FetchOp : Tile_Op<"fetch", [
   }];
 }
 
+def Tile_LookUpOp : Tile_Op<"look_up", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "starts to load the numbers of the pages that the rows of a tile are in";
+  let description = [{
+    `table` (i32) has the numbers of a sequence's pages, in order. The op does not wait for what it loads: who fetches
+    the tile later does, so that a look-up a tile or two ahead costs no time. Entries of pages behind the ring's last
+    row, or behind the table's end, are not read.
+
+    A ring whose fetches come with look-ups has one in the same step as each fetch: waits for fetches count both.
+    `tile.retain` takes what is looked up last and not used.
+
+    ```mlir
+    tile.step @fetch_k -> !tile.pages<64> {
+      %ahead = tile.look_up %table for %k_ring[%next] : <?xi32>, <64x128xbf16>
+      tile.fetch %k_ring[%t] pages(%pages : !tile.pages<64>) : !tile.ring<64x128xbf16>
+      tile.yield %ahead : !tile.pages<64>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$table, Tile_Ring:$ring, I32:$tile);
+  let results = (outs Tile_Pages:$pages);
+  let assemblyFormat = [{
+    $table `for` $ring `[` $tile `]` attr-dict `:` custom<TableTypes>(type($table), type($ring), type($pages))
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_RetainOp : Tile_Op<"retain", [MemoryEffects<[MemWrite]>]> {
+  let summary = "makes sure that page numbers were looked up although nothing uses them";
+  let arguments = (ins Tile_Pages:$pages);
+  let assemblyFormat = "$pages attr-dict `:` type($pages)";
+}
+
 def Tile_LoadPartOp : Tile_Op<"load_part", [
-    NamedResults, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
+    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
   let summary = "this wave's part of a tile from global memory into registers";
   let description = [{
     What `tile.fetch` does where the target has no wide load to LDS, in two: this op loads, and a
-    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero. `from` is that of
-    `tile.fetch`.
+    later `tile.put` stores. All waves take part. Rows beyond the view's extent arrive as zero. `from` and `pages`
+    are those of `tile.fetch`.
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from);
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<Tile_Pages>:$pages);
   let results = (outs Tile_Part:$part);
-  let assemblyFormat = "$ring `[` $tile `]` (`from` `(` $from^ `)`)? attr-dict `:` type($ring) `->` type($part)";
+  let assemblyFormat = [{
+    $ring `[` $tile `]` (`from` `(` $from^ `)`)? (`pages` `(` $pages^ `:` type($pages) `)`)? attr-dict
+    `:` type($ring) `->` type($part)
+  }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     SlotAccess getSlotAccess() { return SlotAccess::None; }

@@ -280,6 +280,8 @@ void PartType::print(AsmPrinter &printer) const {
   printer << ", " << getWaves() << ">";
 }
 
+/// Rows of a tile that a look-up is for.
+static constexpr int64_t kBlockRows = 32, kMostTileRows = 1024;
 /// Bytes of a register.
 static constexpr int64_t kRegisterBytes = 4;
 
@@ -300,6 +302,15 @@ LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
 int64_t PartType::getRegisters() const {
   int64_t bytes = getShape()[0] * getShape()[1] * (getElementType().getIntOrFloatBitWidth() / 8);
   return bytes / (getWaves() * kLanes * kRegisterBytes);
+}
+
+// PagesType
+
+LogicalResult PagesType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows) {
+  if (rows >= kBlockRows && rows <= kMostTileRows && llvm::isPowerOf2_64(rows))
+    return success();
+  return emitError() << "pages of a tile of " << rows << " rows, expected a power of two from " << kBlockRows << " to "
+                     << kMostTileRows;
 }
 
 // RowsType and ColumnsType

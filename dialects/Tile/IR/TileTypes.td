@@ -157,4 +157,18 @@ def Tile_Part : Tile_Type<"Part", "part"> {
   }];
 }
 
+def Tile_Pages : Tile_Type<"Pages", "pages"> {
+  let summary = "which pages the rows of a tile lie in";
+  let description = [{
+    One number for each of the tile's rows, made by `tile.look_up` and used by what fetches the tile. Number i of
+    each 64 is held by lane i of every wave; where there are fewer rows, they repeat.
+  }];
+  let parameters = (ins "int64_t":$rows);
+  let assemblyFormat = "`<` $rows `>`";
+  let extraClassDeclaration = [{
+    /// Registers of one lane, and so loads of one wave.
+    int64_t getRegisters() const { return (getRows() + 63) / 64; }
+  }];
+}
+
 #endif // HOCKET_TILE_TYPES_TD

@@ -371,8 +371,11 @@ FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
     info.begin = *ring.getLdsOffset();
     info.slotBytes = layout->bytes();
     info.depth = *ring.getDepth();
+    FailureOr<int64_t> lookUps = lookUpsOfFetch(ring);
+    if (failed(lookUps))
+      return WalkResult::interrupt();
     info.fetchInstructions =
-        staged ? 0 : static_cast<int64_t>(plan->instructions) * layout->panels();
+        staged ? 0 : static_cast<int64_t>(plan->instructions) * layout->panels() + *lookUps;
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())

@@ -33,7 +33,10 @@ static FailureOr<int64_t> fetchInstructions(Operation *op, Value ring, int64_t w
   Result<LdsDmaPlan> plan = planLdsDma(*layout, waves);
   if (!plan)
     return op->emitOpError() << "cannot be split over the waves: " << plan.error().message;
-  return static_cast<int64_t>(plan->instructions) * layout->panels();
+  FailureOr<int64_t> lookUps = lookUpsOfFetch(ringOp);
+  if (failed(lookUps))
+    return failure();
+  return static_cast<int64_t>(plan->instructions) * layout->panels() + *lookUps;
 }
 
 static LogicalResult synchronize(AwaitOp await, int64_t waves, const WaitCounterLimits &limits) {

@@ -36,8 +36,15 @@ struct SequenceLists {
   bool packedQ = false, packedKv = false;
   /// Sequences use only so many of their rows: "seqused_q", "seqused_k" (i32, [batch]).
   bool usedQ = false, usedKv = false;
+  /// K and V are pools of pages of so many rows, which sequences have anywhere; 0: they are not.
+  int64_t pageSize = 0;
+  /// Where pages are is in lists of pages ("kv_indptr", i32 [batch + 1]; "kv_page_indices", i32 [tablePages];
+  /// "kv_last_page_len", i32 [batch]); otherwise in a table ("block_table", i32 [batch, tablePages]), and keys have
+  /// lengths (`usedKv`).
+  bool pageLists = false;
 
-  bool any() const { return packedQ || packedKv || usedQ || usedKv; }
+  bool inPages() const { return pageSize != 0; }
+  bool any() const { return packedQ || packedKv || usedQ || usedKv || inPages(); }
   bool operator==(const SequenceLists &) const = default;
 };
 
@@ -85,7 +92,13 @@ enum class Layout { BSHD, BHSD };
 std::string_view toString(Layout layout);
 Result<Layout> parseLayout(std::string_view text);
 
-/// Strides of one tensor in elements; the head dimension is contiguous.
+/// The order of dimensions of pages: page, row, head, dim or page, head, row, dim.
+enum class PageLayout { NHD, HND };
+std::string_view toString(PageLayout layout);
+Result<PageLayout> parsePageLayout(std::string_view text);
+
+/// Strides of one tensor in elements; the head dimension is contiguous. Of pages, `batch` is from page to page and
+/// `sequence` from row to row of one.
 struct TensorStrides {
   int64_t batch = 0, sequence = 0, head = 0;
   bool operator==(const TensorStrides &) const = default;
@@ -105,6 +118,9 @@ struct Geometry {
   int64_t seqQ = 1; ///< of sequences with lengths of their own the most that are possible
   int64_t seqKv = 1;
   int64_t totalQ = 1, totalKv = 1; ///< rows of packed tensors
+  int64_t numPages = 1;   ///< of the pools of K and V
+  int64_t tablePages = 1; ///< entries of a sequence in a table of pages, or of all lists of them
+  PageLayout pageLayout = PageLayout::NHD;
   /// Plans do not depend on it; what is known is checked, and what is verified must be known.
   KnownSequences known;
   Layout layout = Layout::BSHD;
@@ -168,6 +184,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
   KeyRange visibleKeys(int64_t row, int64_t sequence = 0) const {
     return visibility.range(row, lengthsOf(sequence));
   }
+  /// The page that is number `index` of a sequence, where that is known; -1 elsewhere.
+  int64_t pageOf(int64_t sequence, int64_t index) const;
   /// Its first rows in packed tensors; 0 in dense ones.
   Lengths firstRowsOf(int64_t sequence) const;
   /// One line that says everything: "bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd lse"; strides

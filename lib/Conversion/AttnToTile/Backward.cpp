@@ -333,7 +333,7 @@ void BackwardLoop::preparePositions(Value query, Value key) {
 /// dQ: the tiles of keys that a query of the workgroup sees.
 void BackwardLoop::loopOverKeys() {
   kvHead = tile::GroupHeadOp::create(builder, head, held[0].view, passing[0].view);
-  visibility.measure(builder, held[0].view, passing[0].view);
+  visibility.measure(builder, held[0].view, tile::DimOp::create(builder, passing[0].view, 1));
   Value first = builder.constant(int64_t(0));
   preparePositions(row, first);
   heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);

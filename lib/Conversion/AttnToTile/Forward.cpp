@@ -60,6 +60,7 @@ private:
   void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
   Value endOfKeys(const WorkPartition &work);
+  void moveTo(const WorkPartition::Slice &slice);
   SmallVector<KeyBounds> visibleKeys(const WorkPartition &work);
   Value visitModified(WorkPartition &work);
   QueryRange rowsFrom(Value first, int64_t count);
@@ -67,9 +68,11 @@ private:
   Value firstKeyOf(Value number);
   Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
-  Value fetchSteps(Value t, Value number);
+  SmallVector<Value> firstAhead();
+  SmallVector<Value> nextAhead(Value t, ValueRange ahead);
+  SmallVector<Value> fetchSteps(Value t, ValueRange ahead);
   tile::ForTilesOp createLoop(Value count);
-  SmallVector<Value> iterate(Value t, Value output, ValueRange state, Value listed);
+  SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange ahead);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
 
   attn::ForwardOp op;
@@ -102,6 +105,8 @@ private:
   ScorePlace place;
   Value lastQuery, lastKey;
   VisitedTiles visited;
+  /// How many of the loop's values say where the next tiles are.
+  size_t aheadCount = 0;
 };
 } // namespace
 
@@ -237,6 +242,8 @@ Value ForwardExpansion::withoutPadding(Value operand) {
 
 Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
   Type type = tile::RingType::get(op.getContext(), {shape.kvTile, columns}, element);
+  if (PagedKeys *pages = sequences.pages())
+    return pages->ring(builder, type, view, indices.back());
   return tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
 }
 
@@ -262,6 +269,17 @@ Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
   return work.unlessBehind(builder, tile::DimOp::create(builder, q, 1), end);
 }
 
+/// Leaves of the keys those of `slice`.
+void ForwardExpansion::moveTo(const WorkPartition::Slice &slice) {
+  if (PagedKeys *pages = sequences.pages()) {
+    pages->moveTo(builder, slice.firstTile, shape.kvTile, slice.size);
+    return visibility.moveTo(builder, slice.firstKey, pages->left(builder, shape.kvTile));
+  }
+  k = tile::SliceRowsOp::create(builder, k, slice.firstKey, slice.size);
+  v = tile::SliceRowsOp::create(builder, v, slice.firstKey, slice.size);
+  visibility.moveTo(builder, slice.firstKey, tile::DimOp::create(builder, k, 1));
+}
+
 /// The keys that a row of the workgroup may see, as ranges.
 SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work) {
   SmallVector<MaskBounds *> masks = llvm::map_to_vector(maskBounds, [](MaskBounds &bounds) { return &bounds; });
@@ -282,7 +300,7 @@ SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work) 
 
 /// Which tiles are visited where modifications say what is seen; K and V begin with the first of them.
 Value ForwardExpansion::visitModified(WorkPartition &work) {
-  visibility.measure(builder, q, k);
+  visibility.measure(builder, q, sequences.keyCount(builder, k));
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
   place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0))};
@@ -305,14 +323,14 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
   visited = visitTiles(builder, visibleKeys(work), keyCount, shape.kvTile, isSplit());
   if (isSplit()) {
-    place.key = work.takeSlice(builder, visibility, visited.first, visited.count, k, v);
+    WorkPartition::Slice slice = work.sliceOf(builder, visited.first, visited.count);
+    place.key = slice.firstKey;
+    moveTo(slice);
     return work.tilesUpTo(builder, visibility.keyCount());
   }
   place.key =
       arith::MulIOp::create(builder, visited.first, builder.constant(shape.kvTile));
-  k = tile::SliceRowsOp::create(builder, k, place.key, keyCount);
-  v = tile::SliceRowsOp::create(builder, v, place.key, keyCount);
-  visibility.moveTo(builder, place.key, k);
+  moveTo({visited.first, place.key, keyCount});
   return visited.count;
 }
 
@@ -346,9 +364,8 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   if (isModified) {
     count = visitModified(work);
   } else if (isSplit()) {
-    visibility.measure(builder, q, k);
-    work.takeSlice(builder, visibility, Value(),
-                   work.tilesUpTo(builder, endOfKeys(work)), k, v);
+    visibility.measure(builder, q, sequences.keyCount(builder, k));
+    moveTo(work.sliceOf(builder, Value(), work.tilesUpTo(builder, endOfKeys(work))));
   }
   SmallVector<Value> indices = {work.batch, kvHead};
   keys = ring(k, depth, indices);
@@ -359,40 +376,70 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
         work.load(builder, operand, q));
   });
   if (!isSplit() && !isModified)
-    visibility.measure(builder, q, k);
+    visibility.measure(builder, q, sequences.keyCount(builder, k));
   visibility.prepareMasks(builder, work.row);
   return isModified ? count : work.tilesUpTo(builder, endOfKeys(work));
 }
 
+/// What is known of tiles ahead of the one that is fetched, in front of the loop: where they are.
+SmallVector<Value> ForwardExpansion::firstAhead() {
+  if (lists)
+    return {lists->number(builder, builder.constant(int64_t(0)))};
+  SmallVector<Value> ahead;
+  if (PagedKeys *pages = sequences.pages())
+    for (int64_t t = 0; t != PagedKeys::kAhead; ++t)
+      ahead.push_back(pages->lookUp(builder, keys, visited.numberOf(builder, builder.constant(t))));
+  return ahead;
+}
+
+/// The same behind tile `t`, looked up with the fetch of K.
+SmallVector<Value> ForwardExpansion::nextAhead(Value t, ValueRange ahead) {
+  if (ahead.empty())
+    return {};
+  auto distance = static_cast<int64_t>(ahead.size());
+  Value later = arith::AddIOp::create(builder, t, builder.constant(distance));
+  SmallVector<Value> next = llvm::to_vector(ahead.drop_front());
+  next.push_back(lists ? lists->number(builder, later)
+                       : sequences.pages()->lookUp(builder, keys, visited.numberOf(builder, later)));
+  return next;
+}
+
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
-/// parts into registers and one that puts them. With lists tile `t` is the views' tile `number`; which the next one is
-/// is looked up with the fetch of K, a tile ahead, and returned.
-Value ForwardExpansion::fetchSteps(Value t, Value number) {
+/// parts into registers and one that puts them. Where tile `t` is `ahead` says first; what it says for the next one is
+/// returned.
+SmallVector<Value> ForwardExpansion::fetchSteps(Value t, ValueRange ahead) {
   const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
   bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
-  SmallVector<Value> parts;
-  Value next;
+  SmallVector<Value> parts, next;
   for (auto [tensor, ring] : rings) {
-    bool looksUp = lists && tensor == "k";
-    ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring] {
+    ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring, isFirst = tensor == "k"] {
+      PagedKeys *inPages = sequences.pages();
+      Value from = lists ? ahead.front() : Value(), pages = inPages ? ahead.front() : Value();
       SmallVector<Value> made;
-      Value from = visited.jumps.empty() ? number : visited.numberOf(builder, t);
+      if (inPages)
+        from = inPages->number(builder, visited.numberOf(builder, t));
+      else if (!visited.jumps.empty())
+        from = visited.numberOf(builder, t);
+      // Numbers of pages in front of the tile: who waits for them does not wait for it.
+      if (isFirst && inPages)
+        made = nextAhead(t, ahead);
       if (hasDma) {
-        tile::FetchOp::create(builder, ring, t, from, Value());
+        tile::FetchOp::create(builder, ring, t, from, pages, Value());
       } else {
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(op.getContext(), type.getShape(), element, shape.waves);
-        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, pages));
       }
-      if (looksUp)
-        made.push_back(lists->number(
-            builder, arith::AddIOp::create(builder, t, builder.constant(int64_t(1)))));
+      if (isFirst && lists)
+        llvm::append_range(made, nextAhead(t, ahead));
       return made;
     });
-    if (looksUp)
-      next = results.back();
+    SmallVector<Value> made = llvm::to_vector(results);
     if (!hasDma)
-      parts.push_back(results.front());
+      parts.push_back(lists ? made.front() : made.back());
+    if (tensor == "k")
+      next.assign(lists && !hasDma ? made.begin() + 1 : made.begin(),
+                  lists || hasDma ? made.end() : made.end() - 1);
   }
   if (hasDma)
     return next;
@@ -440,10 +487,10 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
 }
 
 /// One tile of keys: S = K Q^T, P = exp2(S - reference), O = O shrunk + V^T P. Returns the next
-/// output and state. With lists that is the views' tile `listed`, else null.
-SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, Value listed) {
-  Value nextListed = fetchSteps(t, listed);
-  auto number = [&] { return listed ? listed : visited.numberOf(builder, t); };
+/// output and state, and what is known of tiles `ahead`. With lists that is the views' tile of that number.
+SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, ValueRange ahead) {
+  SmallVector<Value> nextAhead = fetchSteps(t, ahead);
+  auto number = [&] { return lists ? ahead.front() : visited.numberOf(builder, t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
@@ -475,8 +522,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   SmallVector<Value> carried = {next, settled.reference, settled.bound};
   llvm::append_range(carried, weights.sums);
-  if (nextListed)
-    carried.push_back(nextListed);
+  llvm::append_range(carried, nextAhead);
   return carried;
 }
 
@@ -486,8 +532,9 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> inits = {builder.fill(outputType, 0.0f)};
   Value zero = builder.fill(builder.rows(), 0.0f);
   llvm::append_range(inits, softmax.initialState(builder, zero));
-  if (lists)
-    inits.push_back(lists->number(builder, builder.constant(int64_t(0))));
+  SmallVector<Value> ahead = firstAhead();
+  aheadCount = ahead.size();
+  llvm::append_range(inits, ahead);
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
       !visited.jumps.empty() || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
@@ -498,15 +545,14 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
     body.addArgument(init.getType(), op.getLoc());
   builder.setInsertionPointToStart(&body);
   ValueRange carried = body.getArguments().drop_front();
-  ValueRange state = carried.drop_front().drop_back(lists ? 1 : 0);
-  tile::YieldOp::create(builder,
-                        iterate(t, carried.front(), state, lists ? carried.back() : Value()));
+  ValueRange state = carried.drop_front().drop_back(aheadCount);
+  tile::YieldOp::create(builder, iterate(t, carried.front(), state, carried.take_back(aheadCount)));
   builder.setInsertionPointAfter(loop);
   return loop;
 }
 
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
-  ValueRange state = loop.getResults().drop_front().drop_back(lists ? 1 : 0);
+  ValueRange state = loop.getResults().drop_front().drop_back(aheadCount);
   Value sum = softmax.total(builder, state), ofSink;
   // Slices do not know it: what combines them adds it.
   if (sink) {
@@ -519,6 +565,9 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
   work.store(builder, output, o);
   if (lse)
     work.storeLse(builder, softmax.logSumExp(builder, state, sum, ofSink), lse);
+  if (sequences.pages())
+    for (Value pages : loop.getResults().take_back(aheadCount))
+      tile::RetainOp::create(builder, pages);
   tile::ReturnOp::create(builder);
 }
 

@@ -15,7 +15,7 @@ void hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t
     for (const NamedRings &entry : tiles)
       builder.step(("fetch_" + entry.name).str(), [&] {
         for (Value ring : entry.rings)
-          tile::FetchOp::create(builder, ring, t, Value(), Value());
+          tile::FetchOp::create(builder, ring, t, Value(), Value(), Value());
         return SmallVector<Value>();
       });
     return;
@@ -28,7 +28,7 @@ void hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(builder.getContext(), type.getShape(),
                                         type.getElementType(), waves);
-        loaded.push_back(tile::LoadPartOp::create(builder, part, ring, t, Value()));
+        loaded.push_back(tile::LoadPartOp::create(builder, part, ring, t, Value(), Value()));
       }
       return loaded;
     }));

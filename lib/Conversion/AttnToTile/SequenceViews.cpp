@@ -13,6 +13,8 @@ Tensor SequenceViews::tensor(StringRef name) const {
       return {name, {"0", row, head}, {"batch", "total_q", "heads"}};
     return {name, {batch, row, head}, {"batch", "seq_q", "heads"}};
   }
+  if (pages())
+    return PagedKeys::tensor(name);
   bool isK = name == "k";
   StringRef batch = isK ? "k_stride_b" : "v_stride_b", row = isK ? "k_stride_s" : "v_stride_s",
             head = isK ? "k_stride_h" : "v_stride_h";
@@ -36,6 +38,7 @@ void SequenceViews::addArguments(KernelFrame &frame) const {
                                      std::tuple(keyLengths, "seqused_k", "batch")})
     if (isThere)
       frame.addTensor(list, {name, {}, {size}});
+  paged.addArguments(frame);
   if (packedQueries)
     frame.addScalar(i32, "seq_q");
 }
@@ -85,4 +88,6 @@ void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, V
   queries = read(builder, frame.argument("cu_seqlens_q"), frame.argument("seqused_q"), batch,
                  rowCount(frame));
   keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value());
+  if (pages())
+    paged.enter(builder, frame, batch, keys.size);
 }

@@ -9,6 +9,7 @@
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
+#include "PagedKeys.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -18,11 +19,11 @@ class SequenceViews {
 public:
   explicit SequenceViews(attn::ForwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
-        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()) {}
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), paged(op) {}
 
   /// Whether lengths differ from sequence to sequence, so that they are known in the kernel only.
   bool hasOwnLengths() const {
-    return packedQueries || packedKeys || queryLengths || keyLengths;
+    return packedQueries || packedKeys || queryLengths || keyLengths || paged.isThere();
   }
 
   /// Q, K, V and O with where they lie in the problem; `name` is one of these.
@@ -43,9 +44,17 @@ public:
                         std::optional<int64_t> along = std::nullopt) const {
     return queries.of(builder, view, along);
   }
+  /// K or V of the sequence; of pages all.
   mlir::Value ofKeys(ExpansionBuilder &builder, mlir::Value view) const {
-    return keys.of(builder, view, std::nullopt);
+    return pages() ? view : keys.of(builder, view, std::nullopt);
   }
+  /// The keys of the sequence, of which `k` is the view.
+  mlir::Value keyCount(ExpansionBuilder &builder, mlir::Value k) const {
+    return pages() ? paged.count() : tile::DimOp::create(builder, k, 1).getResult();
+  }
+  /// Where keys are in pages: null elsewhere.
+  PagedKeys *pages() { return paged.isThere() ? &paged : nullptr; }
+  const PagedKeys *pages() const { return paged.isThere() ? &paged : nullptr; }
 
 private:
   /// Rows of a tensor; those of all of it where `size` is null.
@@ -58,6 +67,7 @@ private:
 
   bool packedQueries, packedKeys, queryLengths, keyLengths;
   Rows queries, keys;
+  PagedKeys paged;
 };
 
 } // namespace hocket

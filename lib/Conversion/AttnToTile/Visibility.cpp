@@ -17,8 +17,8 @@ void Visibility::addRequirements(KernelFrame &frame) const {
                 causal ? "the kernel is causal" : "the kernel has no mask");
 }
 
-void Visibility::measure(ExpansionBuilder &builder, Value q, Value k) {
-  keys = tile::DimOp::create(builder, k, 1);
+void Visibility::measure(ExpansionBuilder &builder, Value q, Value count) {
+  keys = count;
   if (!attr.getRight())
     return;
   // Bottom-right: the last row sees the last key, and `right` more if there were any.
@@ -41,10 +41,10 @@ Value Visibility::behindRows(ExpansionBuilder &builder, Value first, int64_t cou
   return arith::MinSIOp::create(builder, atLeastZero, keys);
 }
 
-void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value k) {
+void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value count) {
   if (shift)
     shift = arith::SubIOp::create(builder, shift, firstKey);
-  keys = tile::DimOp::create(builder, k, 1);
+  keys = count;
 }
 
 void Visibility::prepareMasks(ExpansionBuilder &builder, Value row) {

@@ -25,12 +25,12 @@ public:
   bool laterRowsSeeMore() const { return attr.getRight().has_value(); }
   void addRequirements(KernelFrame &frame) const;
 
-  /// The keys of `k`, and where its rows' last visible keys are. Once only.
-  void measure(ExpansionBuilder &builder, mlir::Value q, mlir::Value k);
-  /// Behind the last of the keys of `k` that a row of the workgroup sees.
+  /// There are `count` keys; and where the last visible keys of q's rows are. Once only.
+  void measure(ExpansionBuilder &builder, mlir::Value q, mlir::Value count);
+  /// Behind the last of the keys that a row of the workgroup sees.
   mlir::Value end(ExpansionBuilder &builder, mlir::Value blockRow);
-  /// From here on keys count from `firstKey` of those before; `k` is what is left of them.
-  void moveTo(ExpansionBuilder &builder, mlir::Value firstKey, mlir::Value k);
+  /// From here on keys count from `firstKey` of those before; `count` are left of them.
+  void moveTo(ExpansionBuilder &builder, mlir::Value firstKey, mlir::Value count);
   /// What masks need, for the rows from `row` on, those of a wave.
   void prepareMasks(ExpansionBuilder &builder, mlir::Value row);
 

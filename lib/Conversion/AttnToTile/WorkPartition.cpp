@@ -120,8 +120,7 @@ Value WorkPartition::unlessBehind(ExpansionBuilder &builder, Value rows, Value e
   return arith::SelectOp::create(builder, exists, end, builder.constant(int64_t(0)));
 }
 
-Value WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility, Value first,
-                               Value tiles, Value &k, Value &v) {
+WorkPartition::Slice WorkPartition::sliceOf(ExpansionBuilder &builder, Value first, Value tiles) const {
   auto share = tile::DivModOp::create(builder, tiles, splits);
   Value longer = share.getRemainder();
   Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
@@ -136,8 +135,5 @@ Value WorkPartition::takeSlice(ExpansionBuilder &builder, Visibility &visibility
   Value tileKeys = builder.constant(options.kvTile);
   Value firstKey = arith::MulIOp::create(builder, firstTile, tileKeys);
   Value size = arith::MulIOp::create(builder, own, builder.constant(options.kvTile));
-  k = tile::SliceRowsOp::create(builder, k, firstKey, size);
-  v = tile::SliceRowsOp::create(builder, v, firstKey, size);
-  visibility.moveTo(builder, firstKey, k);
-  return firstKey;
+  return {firstTile, firstKey, size};
 }

@@ -47,11 +47,13 @@ public:
   mlir::Value load(ExpansionBuilder &builder, mlir::Type type, mlir::Value q) const;
   void store(ExpansionBuilder &builder, mlir::Value output, mlir::Value o) const;
   void storeLse(ExpansionBuilder &builder, mlir::Value values, mlir::Value lse) const;
-  /// Leaves of K and V what this workgroup works on: of the `tiles` that hold a key which some row
-  /// sees, from number `first` on (null: from 0), a slice's share; none has more than one tile more than
-  /// another. Returns its first key.
-  mlir::Value takeSlice(ExpansionBuilder &builder, Visibility &visibility, mlir::Value first,
-                        mlir::Value tiles, mlir::Value &k, mlir::Value &v);
+  /// Some of the keys: the first tile and key of them, and how many keys there may be.
+  struct Slice {
+    mlir::Value firstTile, firstKey, size;
+  };
+  /// What this workgroup works on: of the `tiles` that hold a key which some row sees, from number `first` on (null:
+  /// from 0), a slice's share; none has more than one tile more than another.
+  Slice sliceOf(ExpansionBuilder &builder, mlir::Value first, mlir::Value tiles) const;
   /// How many tiles hold the keys up to `end`.
   mlir::Value tilesUpTo(ExpansionBuilder &builder, mlir::Value end) const;
   /// `end`, or 0 where the workgroup's rows lie behind the last of the `rows` that there are.

@@ -29,6 +29,7 @@ static LogicalResult convertRing(tile::RingType type, SmallVectorImpl<Type> &typ
   MLIRContext *context = type.getContext();
   types.append({LLVM::LLVMPointerType::get(context, kGlobal), IntegerType::get(context, 64),
                 IntegerType::get(context, 32), LLVM::LLVMPointerType::get(context, kLds),
+                IntegerType::get(context, 32), IntegerType::get(context, 32),
                 IntegerType::get(context, 32)});
   return success();
 }
@@ -59,6 +60,10 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
     return std::optional(convertFrag(type, types));
   });
   converter.addConversion([](tile::PartType type, SmallVectorImpl<Type> &types) {
+    types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
+    return std::optional(success());
+  });
+  converter.addConversion([](tile::PagesType type, SmallVectorImpl<Type> &types) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
     return std::optional(success());
   });

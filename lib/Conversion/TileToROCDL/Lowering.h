@@ -4,7 +4,7 @@
 // Types convert one to many. A view becomes its pointer, its strides (i64, elements) and its
 // extents (i32); a ring the pointer to its first row, the row stride in bytes (i64), the number of
 // rows from there (i32), the ring's first LDS byte (ptr<3>), the bytes of a row that exist (i32, as
-// unsigned), and by how many tiles those from which one on lie further down (i32); a fragment one vector for each of its pieces, row and column values one
+// unsigned), and the bytes from page to page and how many pages there are (i32); a fragment one vector for each of its pieces, row and column values one
 // vector or scalar for each piece along that dimension (Tile/IR/FragmentMap.h); a part its 32-bit
 // registers, by panel and load.
 //
@@ -105,6 +105,8 @@ void populateCombinePatterns(const mlir::TypeConverter &converter,
 
 void populateMapPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                          LoweringState &state);
+void populatePagePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                          LoweringState &state);
 void populateGatherPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
 void populateReducePatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
@@ -148,10 +150,11 @@ private:
 
 /// A ring's converted values, by name.
 struct RingValues {
-  mlir::Value pointer, rowStride, rows, lds, rowBytes;
+  mlir::Value pointer, rowStride, rows, lds, rowBytes, pageStride, pageCount;
+  static constexpr size_t kRows = 2;
   explicit RingValues(mlir::ValueRange values)
       : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
-        rowBytes(values[4]) {}
+        rowBytes(values[4]), pageStride(values[5]), pageCount(values[6]) {}
 };
 
 /// Emits ops at one place and location.

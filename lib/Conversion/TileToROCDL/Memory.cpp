@@ -12,6 +12,7 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Access.h"
+#include "Pages.h"
 #include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -57,7 +58,7 @@ struct RingPattern : TilePattern<tile::RingOp> {
       Value nowhere = LLVM::ZeroOp::create(
           emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
       Value zero = emit.i32(0);
-      SmallVector<Value> values = {nowhere, emit.i64(0), zero, lds, zero};
+      SmallVector<Value> values = {nowhere, emit.i64(0), zero, lds, zero, zero, zero};
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
       return success();
     }
@@ -66,6 +67,12 @@ struct RingPattern : TilePattern<tile::RingOp> {
     for (ValueRange index : adaptor.getIndices())
       indices.push_back(index.front());
     SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
+    if (op.getPageRows()) {
+      values.append({emit.toI32(byteStride(emit, view, 0)), view.extent(emit, 0)});
+      values[RingValues::kRows] = adaptor.getRowCount().front();
+    } else {
+      values.append(2, emit.i32(0));
+    }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
   }
@@ -233,14 +240,24 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     RingValues ring(adaptor.getRing());
     auto [resource, stride, bounds] =
         sourceTile(emit, op.getRing(), ring, adaptor.getTile().front(), fromOf(adaptor));
+    std::optional<PagedTile> paged;
+    if (op.getPages()) {
+      paged.emplace(emit, kernel, ringOp, ring, tileNumberOf(adaptor), adaptor.getPages());
+      resource = paged->resource;
+    }
     auto coordinateOf = [&](std::string_view dim) {
       Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
       return arith::XOrIOp::create(emit, lane, wave).getResult();
     };
-    Value laneRow = emit.mul(coordinateOf(dims::Row), stride);
+    Value row = coordinateOf(dims::Row);
+    Value laneRow = emit.mul(row, stride);
     Value laneByte = coordinateOf(dims::Byte);
     Value laneOffset = emit.add(laneRow, laneByte);
+    // Rows are the same in all panels.
+    SmallVector<Value> rowOffsets;
+    for (unsigned i = 0; paged && i != plan->instructions; ++i)
+      rowOffsets.push_back(paged->offset(emit, row, coordinate(plan->instructionStep(i), dims::Row)));
     uint64_t reach =
         plan->source.reach(dims::Lane, dims::Byte) | plan->source.reach(dims::Wave, dims::Byte);
     Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
@@ -253,7 +270,9 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
       for (unsigned i = 0; i != plan->instructions; ++i) {
         Coordinates step = plan->instructionStep(i);
         int64_t byte = coordinate(step, dims::Byte) + panel * layout->panelBytes;
-        Value rowStep = emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
+        Value rowStep = paged ? emit.i32(0) : emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
+        if (paged)
+          laneOffset = emit.add(rowOffsets[i], laneByte);
         int64_t chunk = plan->chunk.apply({{std::string(dims::Register), i}}, "chunk");
         Value lds =
             emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));

@@ -4,6 +4,7 @@
 // columns that do not exist are out of the descriptor's bounds, as everywhere (RowBounds.h). LLVM
 // counts the loads and waits for them in front of the stores.
 #include "Lowering.h"
+#include "Pages.h"
 #include "TileSource.h"
 
 #include "Layout/LdsStaging.h"
@@ -58,13 +59,23 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     RingValues ring(adaptor.getRing());
     auto [resource, stride, bounds] =
         sourceTile(emit, op.getRing(), ring, adaptor.getTile().front(), fromOf(adaptor));
+    std::optional<PagedTile> paged;
+    if (op.getPages()) {
+      paged.emplace(emit, kernel, ringOp, ring, tileNumberOf(adaptor), adaptor.getPages());
+      resource = paged->resource;
+    }
     auto coordinateOf = [&](std::string_view dim) -> Value {
       Value lane = emit.linear(plan.source, dims::Lane, dim, kernel.lane);
       Value wave = emit.linear(plan.source, dims::Wave, dim, kernel.wave);
       return arith::XOrIOp::create(emit, lane, wave);
     };
-    Value laneByte = coordinateOf(dims::Byte);
-    Value laneOffset = emit.add(emit.mul(coordinateOf(dims::Row), stride), laneByte);
+    Value laneByte = coordinateOf(dims::Byte), row = coordinateOf(dims::Row);
+    Value laneOffset = emit.add(emit.mul(row, stride), laneByte);
+    SmallVector<Value> rowOffsets;
+    for (unsigned i = 0; paged && i != plan.loads; ++i) {
+      Coordinates step = plan.source.apply({{std::string(dims::Register), i}});
+      rowOffsets.push_back(paged->offset(emit, row, coordinate(step, dims::Row)));
+    }
     uint64_t reach =
         plan.source.reach(dims::Lane, dims::Byte) | plan.source.reach(dims::Wave, dims::Byte);
 
@@ -73,7 +84,9 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
       for (unsigned i = 0; i != plan.loads; ++i) {
         Coordinates step = plan.source.apply({{std::string(dims::Register), i}});
         int64_t byte = coordinate(step, dims::Byte) + panel * staged->layout.panelBytes;
-        Value rowStep = emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
+        Value rowStep = paged ? emit.i32(0) : emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
+        if (paged)
+          laneOffset = emit.add(rowOffsets[i], laneByte);
         Value offset = bounds.within(emit, laneOffset, laneByte, reach, byte);
         load(emit, plan.loadBytes, resource, emit.add(offset, emit.i32(byte)), rowStep, registers);
       }

@@ -29,5 +29,10 @@ SourceTile sourceTile(Emitter &emit, mlir::Value ring, const RingValues &values,
 template <typename Adaptor> mlir::Value fromOf(Adaptor adaptor) {
   return adaptor.getFrom().empty() ? mlir::Value() : adaptor.getFrom().front();
 }
+/// The number of the tile that is brought, counted in what the ring's tiles come from.
+template <typename Adaptor> mlir::Value tileNumberOf(Adaptor adaptor) {
+  mlir::Value from = fromOf(adaptor);
+  return from ? from : adaptor.getTile().front();
+}
 
 } // namespace hocket::lowering

@@ -160,6 +160,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateGridPatterns(converter, patterns, state);
     populateMatrixPatterns(converter, patterns, state);
     populateGatherPatterns(converter, patterns, state);
+    populatePagePatterns(converter, patterns, state);
     populateMapPatterns(converter, patterns, state);
     populateReducePatterns(converter, patterns, state);
     populateReduceWavesPatterns(converter, patterns, state);

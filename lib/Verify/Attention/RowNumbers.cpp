@@ -17,6 +17,11 @@ RowNumbers::RowNumbers(const ForwardProblem &problem)
     firstRows.push_back(problem.firstRowsOf(sequence));
     firstQueries.push_back(firstQueries.back() + heads * own.q);
     firstKeys.push_back(firstKeys.back() + kvHeads * own.kv);
+    if (!lists.inPages())
+      continue;
+    auto &ownPages = pages.emplace_back();
+    for (int64_t key = 0; key < own.kv; key += lists.pageSize)
+      ownPages.push_back(problem.pageOf(sequence, key / lists.pageSize));
   }
 }
 
@@ -41,12 +46,20 @@ std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) co
         return known.stride;
     return isLse && dimension == "sequence" ? 1 : 0;
   };
-  int64_t ofBatch = strideOf("batch"), head = strideOf("head"), row = strideOf("sequence");
+  int64_t ofBatch = strideOf(ofKeys && lists.inPages() ? "page" : "batch"), head = strideOf("head"), row = strideOf("sequence");
   std::vector<uint64_t> result;
   result.reserve(static_cast<size_t>(ofKeys ? keys() : queries()));
   for (int64_t sequence = 0; sequence != sequences(); ++sequence) {
     int64_t first = ofKeys ? firstRows[sequence].kv : firstRows[sequence].q;
     int64_t count = ofKeys ? of(sequence).kv : of(sequence).q;
+    if (ofKeys && lists.inPages()) {
+      for (int64_t h = 0; h != kvHeads; ++h)
+        for (int64_t position = 0; position != count; ++position)
+          result.push_back(static_cast<uint64_t>(pages[sequence][position / lists.pageSize] * ofBatch + h * head +
+                                                 position % lists.pageSize * row) *
+                           bytesOf(tensor.type));
+      continue;
+    }
     int64_t begin = isPacked ? first * row : sequence * ofBatch;
     for (int64_t h = 0; h != (ofKeys ? kvHeads : heads); ++h)
       for (int64_t position = 0; position != count; ++position)

@@ -52,6 +52,7 @@ private:
   int64_t batch, heads, kvHeads;
   std::vector<Lengths> lengths, firstRows; ///< of each sequence; in packed tensors
   std::vector<int64_t> firstQueries, firstKeys;
+  std::vector<std::vector<int64_t>> pages; ///< of each sequence, where keys are in pages
 };
 
 } // namespace hocket::attention

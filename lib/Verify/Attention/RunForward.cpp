@@ -75,6 +75,11 @@ Status Runner::checkKnown() const {
     if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
       return invalidInput("the content of '" + std::string(list.tensor) +
                           "' is not known, and so not what would be right; say it in 'known'");
+  for (std::string_view table : {"block_table", "kv_indptr", "kv_page_indices", "kv_last_page_len"})
+    for (const manifest::TensorSpec &spec : problem.tensors())
+      if (spec.name == table && !problem.known.lists.contains(table))
+        return invalidInput("the content of '" + spec.name +
+                            "' is not known, and so not what would be right; say it in 'known'");
   return Status::success();
 }
 

@@ -163,6 +163,59 @@ TEST(ForwardProblem, RefusesListsByName) {
   EXPECT_EQ(errorWith([](auto &p) { p.totalKv = 0; }), "total-kv is 0, it must be at least 1");
 }
 
+TEST(ForwardProblem, RefusesPagesByName) {
+  auto withTable = [](std::vector<int32_t> table, std::vector<int32_t> used) {
+    return errorWith([&](ForwardProblem &p) {
+      p.lists = {.usedKv = true, .pageSize = 100};
+      p.numPages = 5, p.tablePages = 3;
+      p.known.lists = {{"block_table", table}, {"seqused_k", used}};
+    });
+  };
+  EXPECT_EQ(withTable({4, 0, 4, 1, -1, 9}, {300, 77}), "valid");
+  EXPECT_EQ(withTable({4, 0, 5, 1, -1, 9}, {300, 77}),
+            "'block_table' has page 5 for sequence 0 at 2, there are 5 (num-pages)");
+  EXPECT_EQ(withTable({4, 0, 4, 1, -1, 9}, {300, 101}),
+            "'block_table' has page -1 for sequence 1 at 1, there are 5 (num-pages)");
+  EXPECT_EQ(withTable({4, 0, 4}, {300, 77}), "'block_table' has 3 numbers, expected 6");
+  auto withLists = [](std::vector<int32_t> starts, std::vector<int32_t> last) {
+    return errorWith([&](ForwardProblem &p) {
+      p.lists = {.pageSize = 100, .pageLists = true};
+      p.numPages = 5, p.tablePages = 4;
+      p.known.lists = {{"kv_indptr", starts}, {"kv_page_indices", {0, 1, 2, 3}}, {"kv_last_page_len", last}};
+    });
+  };
+  EXPECT_EQ(withLists({0, 3, 3}, {100, 0}), "valid");
+  EXPECT_EQ(withLists({0, 3, 2}, {100, 1}),
+            "'kv_indptr' gives sequence 1 the pages from 3 to behind 2, of 4 there are; numbers must not descend");
+  EXPECT_EQ(withLists({0, 3, 5}, {100, 1}),
+            "'kv_indptr' gives sequence 1 the pages from 3 to behind 5, of 4 there are; numbers must not descend");
+  EXPECT_EQ(withLists({0, 2, 4}, {100, 101}),
+            "'kv_last_page_len' gives sequence 1 101 rows of its last page, expected 1 to 100");
+  EXPECT_EQ(withLists({0, 4, 4}, {1, 0}), "sequence 0 has 301 keys, sequences have at most 300 (seq-kv)");
+  EXPECT_EQ(errorWith([](auto &p) { p.lists.pageLists = true; }),
+            "page-lists need pages; say how many rows one has (page-size)");
+  EXPECT_EQ(errorWith([](auto &p) { p.lists = {.pageSize = -1}; }), "page-size is -1, it must be 1 to 65536");
+  EXPECT_EQ(errorWith([](auto &p) { p.lists = {.packedKv = true, .pageSize = 16}; }),
+            "keys are packed and in pages; leave one of them out");
+  EXPECT_EQ(errorWith([](auto &p) { p.lists = {.pageSize = 16}; }),
+            "a table of pages does not say how many keys a sequence has; give lengths (used-kv), or lists of pages, "
+            "which do");
+}
+
+TEST(ForwardProblem, HasTensorsOfPages) {
+  ForwardProblem problem = makeProblem();
+  problem.lists = {.usedKv = true, .pageSize = 16};
+  problem.numPages = 7, problem.tablePages = 19;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(stridesOf(problem.tensor("k")), (TensorStrides{16 * 2 * 128, 2 * 128, 128}));
+  problem.pageLayout = PageLayout::HND;
+  EXPECT_EQ(stridesOf(problem.tensor("k")), (TensorStrides{16 * 2 * 128, 128, 16 * 128}));
+  EXPECT_EQ(problem.tensor("v").spanBytes(), 2u * 7 * 16 * 2 * 128);
+  EXPECT_EQ(problem.tensor("block_table").spanBytes(), 4u * 2 * 19);
+  EXPECT_EQ(problem.kernelSuffix(), "d128_bf16_none_key_lengths_pages16");
+  EXPECT_EQ(problem.describe(), "bf16 B2 H8/2 Sq100 Skv300 D128 bshd used-kv pages16x7 hnd table19");
+}
+
 TEST(ForwardProblem, HasTensorsOfPackedSequences) {
   ForwardProblem problem = makeProblem();
   problem.wantLse = true;

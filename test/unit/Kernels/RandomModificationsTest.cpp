@@ -4,7 +4,9 @@
 // The same with packed sequences and with lengths of their own: some empty, some with rows that they do not use,
 // which hold NaN and must stay as they are.
 //
-// HOCKET_RANDOM_MODIFICATIONS=N and HOCKET_RANDOM_SEQUENCES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
+// And with keys in pages, which lie at random, some of them shared; entries of tables that nothing uses name no page.
+//
+// HOCKET_RANDOM_MODIFICATIONS=N, HOCKET_RANDOM_SEQUENCES=N and HOCKET_RANDOM_PAGES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Problems.h"
 #include "Reference/ScoreInterpreter.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -22,7 +24,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 namespace {
-constexpr uint64_t kDefaultCount = 24, kDefaultSequences = 8, kDefaultSeed = 20261122;
+constexpr uint64_t kDefaultCount = 24, kDefaultSequences = 8, kDefaultPages = 8, kDefaultSeed = 20261122;
 
 class Draw {
 public:
@@ -170,7 +172,59 @@ void addSequences(ForwardProblem &problem, Draw &draw) {
     problem.known.lists["seqused_k"] = kv.used;
 }
 
-ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
+/// Keys in pages at random places of a pool, some of which are nobody's and some those of two sequences.
+void addPages(ForwardProblem &problem, Draw &draw) {
+  problem.lists.packedKv = false;
+  problem.known.lists.erase("cu_seqlens_k");
+  int64_t size = problem.lists.pageSize = draw.of<int64_t>({1, 7, 16, 32, 48, 64, 100, 128, 1056});
+  problem.lists.pageLists = draw.oneIn(2);
+  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
+  DrawnRows rows(draw, problem.batch, problem.seqKv, false);
+  auto pagesOf = [&](int64_t length) { return (length + size - 1) / size; };
+  int64_t needed = 0;
+  for (int32_t length : rows.used)
+    needed += pagesOf(length);
+  problem.numPages = needed + draw.between(1, 5);
+  auto anyPage = [&] { return static_cast<int32_t>(draw.between(0, problem.numPages - 1)); };
+  // Most lie in order of a permutation; one in eight is somebody else's as well.
+  std::vector<int32_t> order(static_cast<size_t>(problem.numPages));
+  for (size_t i = 0; i != order.size(); ++i)
+    order[i] = static_cast<int32_t>(i);
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[static_cast<size_t>(draw.between(0, static_cast<int64_t>(i) - 1))]);
+  size_t next = 0;
+  auto takePage = [&] { return draw.oneIn(8) ? anyPage() : order[next++]; };
+  if (problem.lists.pageLists) {
+    std::vector<int32_t> starts = {0}, indices, last;
+    for (int32_t length : rows.used) {
+      for (int64_t page = 0; page != pagesOf(length); ++page)
+        indices.push_back(takePage());
+      starts.push_back(static_cast<int32_t>(indices.size()));
+      last.push_back(static_cast<int32_t>(length == 0 ? 0 : (length - 1) % size + 1));
+    }
+    indices.push_back(INT32_MAX);
+    problem.tablePages = static_cast<int64_t>(indices.size());
+    problem.known.lists["kv_indptr"] = starts;
+    problem.known.lists["kv_page_indices"] = indices;
+    problem.known.lists["kv_last_page_len"] = last;
+    problem.lists.usedKv = false;
+    problem.known.lists.erase("seqused_k");
+    return;
+  }
+  problem.tablePages = pagesOf(problem.seqKv) + draw.between(0, 2);
+  std::vector<int32_t> table(static_cast<size_t>(problem.batch * problem.tablePages), INT32_MAX);
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    for (int64_t page = 0; page != pagesOf(rows.used[static_cast<size_t>(sequence)]); ++page)
+      table[static_cast<size_t>(sequence * problem.tablePages + page)] = takePage();
+  problem.known.lists["block_table"] = table;
+  problem.lists.usedKv = true;
+  problem.known.lists["seqused_k"] = rows.used;
+}
+
+enum class KeyPlaces { Dense, OwnLengths, Pages };
+
+ForwardProblem drawProblem(Draw &draw, KeyPlaces geometry) {
+  bool ownLengths = geometry != KeyPlaces::Dense;
   ForwardProblem problem;
   problem.dtype = draw.of({DataType::BF16, DataType::FP16});
   problem.batch = draw.between(1, ownLengths ? 5 : 2);
@@ -206,13 +260,15 @@ ForwardProblem drawProblem(Draw &draw, bool ownLengths) {
     problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
     addSequences(problem, draw);
   }
+  if (geometry == KeyPlaces::Pages)
+    addPages(problem, draw);
   return problem;
 }
 
 /// What is drawn runs as the registry would have it, or with a schedule that is drawn as well. Whether there is a kernel.
-bool runOne(uint64_t seed, bool ownLengths) {
+bool runOne(uint64_t seed, KeyPlaces geometry) {
   Draw draw(seed);
-  ForwardProblem problem = drawProblem(draw, ownLengths);
+  ForwardProblem problem = drawProblem(draw, geometry);
   addScores(problem, draw);
   addMasks(problem, draw);
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
@@ -269,7 +325,7 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   RecordProperty("seed", std::to_string(first));
   uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    refused += runOne(first + i, /*ownLengths=*/false) ? 0 : 1;
+    refused += runOne(first + i, KeyPlaces::Dense) ? 0 : 1;
   EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }
 
@@ -279,6 +335,16 @@ TEST(Sequences, RandomLengthsAreWhatTheInterpreterSays) {
   RecordProperty("seed", std::to_string(first));
   uint64_t refused = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    refused += runOne(first + i, /*ownLengths=*/true) ? 0 : 1;
+    refused += runOne(first + i, KeyPlaces::OwnLengths) ? 0 : 1;
+  EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
+}
+
+TEST(Pages, RandomTablesAreWhatTheInterpreterSays) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_PAGES", kDefaultPages);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  RecordProperty("seed", std::to_string(first));
+  uint64_t refused = 0;
+  for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
+    refused += runOne(first + i, KeyPlaces::Pages) ? 0 : 1;
   EXPECT_LE(refused * 12, count) << refused << " combinations have no kernel";
 }

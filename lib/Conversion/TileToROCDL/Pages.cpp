@@ -1,0 +1,116 @@
+// Tiles whose rows lie in pages.
+//
+// A lane looks after one row of the tile, and of the next 64 where there are more: it loads the number of the row's page
+// and computes where the row lies. Which lane then brings which part of which row is the business of the tile's layout
+// in LDS: offsets pass from lane to lane through the crossbar. So a look-up is one load, whatever the layout.
+#include "Pages.h"
+#include "Access.h"
+#include "RowBounds.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static constexpr int64_t kLanes = 64, kNumberBytes = 4;
+
+static Value compare(Emitter &emit, arith::CmpIPredicate predicate, Value a, Value b) {
+  return arith::CmpIOp::create(emit, predicate, a, b);
+}
+
+/// The row of the sequence that a lane looks after, of 64 rows of `tile` from row `first` on.
+static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, int64_t tileRows,
+                       int64_t first) {
+  Value lane = kernel.lane;
+  if (tileRows < kLanes)
+    lane = arith::AndIOp::create(emit, lane, emit.i32(tileRows - 1));
+  Value before = emit.add(emit.mul(tile, emit.i32(tileRows)), emit.i32(first));
+  return emit.add(before, lane);
+}
+
+PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring,
+                     const RingValues &values, Value tile, ValueRange pages) {
+  int64_t tileRows = ring.getTileStep();
+  Value pageRows = emit.i32(*ring.getPageRows());
+  Value stride = emit.toI32(values.rowStride), nowhere = emit.i32(static_cast<int32_t>(kOutOfBounds));
+  RowBounds bounds(ring.getSourceType());
+  // The last page's last row ends it: below 2 GiB, which the launcher sees to.
+  Value pagesBefore = arith::SubIOp::create(emit, values.pageCount, emit.i32(1));
+  Value bytes = emit.add(emit.mul(pagesBefore, values.pageStride),
+                         emit.add(emit.mul(stride, emit.i32(*ring.getPageRows() - 1)), emit.i32(bounds.rowBytes)));
+  Value any = compare(emit, arith::CmpIPredicate::sgt, values.pageCount, emit.i32(0));
+  bytes = arith::SelectOp::create(emit, any, bytes, emit.i32(0));
+  resource = emit.bufferResource(values.pointer, arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
+  for (auto [number, page] : llvm::enumerate(pages)) {
+    Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
+    Value slot = arith::RemUIOp::create(emit, row, pageRows);
+    Value offset = emit.add(emit.mul(page, values.pageStride), emit.mul(slot, stride));
+    // As signed numbers rows in front of the first are none either, and pages beyond the last as unsigned ones.
+    Value exists = arith::AndIOp::create(emit, compare(emit, arith::CmpIPredicate::slt, row, values.rows),
+                                         compare(emit, arith::CmpIPredicate::ult, page, values.pageCount));
+    rows.push_back(arith::SelectOp::create(emit, exists, offset, nowhere));
+  }
+}
+
+Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {
+  Value &result = known[{row, step}];
+  if (result)
+    return result;
+  Value number = arith::XOrIOp::create(emit, row, emit.i32(step));
+  // The crossbar takes the lowest bits of the address: rows repeat in lanes, 64 by 64.
+  Value address = emit.mul(number, emit.i32(kNumberBytes));
+  auto ofLane = [&](Value value) {
+    return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, value});
+  };
+  result = ofLane(rows.front());
+  for (size_t block = 1; block != rows.size(); ++block) {
+    Value isThere = compare(emit, arith::CmpIPredicate::uge, number, emit.i32(static_cast<int64_t>(block) * kLanes));
+    result = arith::SelectOp::create(emit, isThere, ofLane(rows[block]), result);
+  }
+  return result;
+}
+
+namespace {
+struct LookUpPattern : TilePattern<tile::LookUpOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::LookUpOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    auto ring = op.getRing().getDefiningOp<tile::RingOp>();
+    RingValues values(adaptor.getRing());
+    ViewValues table(op.getTable().getType(), adaptor.getTable());
+    Value bytes = emit.mul(emit.toI64(table.extent(emit, 0)), emit.i64(kNumberBytes));
+    Value resource = emit.bufferResource(table.pointer(), bytes);
+    int64_t tileRows = op.getPages().getType().getRows();
+    SmallVector<Value> loaded;
+    for (int64_t number = 0; number != op.getPages().getType().getRegisters(); ++number) {
+      Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kLanes);
+      Value entry = arith::DivUIOp::create(emit, row, emit.i32(*ring.getPageRows()));
+      Value exists = compare(emit, arith::CmpIPredicate::slt, row, values.rows);
+      Value offset = arith::SelectOp::create(emit, exists, emit.mul(entry, emit.i32(kNumberBytes)),
+                                             emit.i32(static_cast<int32_t>(kOutOfBounds)));
+      loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{loaded});
+    return success();
+  }
+};
+
+struct RetainPattern : TilePattern<tile::RetainOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RetainOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    for (Value value : adaptor.getPages())
+      LLVM::InlineAsmOp::create(emit, TypeRange(), ValueRange(value), /*asm_string=*/"", "v",
+                                /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void hocket::lowering::populatePagePatterns(const TypeConverter &converter, RewritePatternSet &patterns,
+                                            LoweringState &state) {
+  patterns.add<LookUpPattern, RetainPattern>(converter, patterns.getContext(), state);
+}

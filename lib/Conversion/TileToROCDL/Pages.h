@@ -1,0 +1,27 @@
+// Tiles whose rows lie in pages: where each lane finds the rows that it brings.
+#pragma once
+
+#include "Lowering.h"
+
+namespace hocket::lowering {
+
+/// One tile of a ring with pages.
+class PagedTile {
+public:
+  /// `tile` is its number in the sequence (i32), `pages` what was looked up for it.
+  PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring, const RingValues &values,
+            mlir::Value tile, mlir::ValueRange pages);
+
+  mlir::Value resource; ///< the descriptor: begins with the head's first row of page 0
+  /// The byte offset of row `row` + `step` of the tile, for each lane (i32); the two have no bits in common. Beyond the
+  /// descriptor where there is no such row.
+  mlir::Value offset(Emitter &emit, mlir::Value row, int64_t step);
+
+private:
+  /// By step, of one `row`.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> known;
+  /// Of row i, of each 64, in lane i.
+  llvm::SmallVector<mlir::Value> rows;
+};
+
+} // namespace hocket::lowering

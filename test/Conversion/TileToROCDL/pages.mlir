@@ -1,0 +1,42 @@
+// Rows of a tile through a table: one load of page numbers, one lane a row, and the crossbar for the rest.
+// RUN: hocket-opt %s --tile-allocate-lds --convert-tile-to-rocdl --canonicalize -split-input-file | FileCheck %s
+
+// A lane looks up the page of its row: of a tile of 64 rows one each. What is behind the sequence's end is not read.
+// CHECK-LABEL: llvm.func @gathered
+// CHECK: %[[ENTRY:.*]] = arith.divui %[[ROW:.*]], %c16_i32
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[ROW]], %{{.*}} : i32
+// CHECK: %[[OFFSET:.*]] = arith.select %[[EXISTS]], %{{.*}}, %c-2147483648_i32
+// CHECK: %[[PAGE:.*]] = rocdl.raw.ptr.buffer.load %{{.*}}, %[[OFFSET]], {{.*}} : i32
+// Where the row lies: of a page that there is, else beyond the descriptor.
+// CHECK: arith.remui %{{.*}}, %c16_i32
+// CHECK: %[[KNOWN:.*]] = arith.cmpi ult, %[[PAGE]],
+// CHECK: %[[BOTH:.*]] = arith.andi %{{.*}}, %[[KNOWN]]
+// CHECK: %[[PLACE:.*]] = arith.select %[[BOTH]], %{{.*}}, %c-2147483648_i32
+// Four instructions of each of four waves bring the halves of two rows.
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"(%{{.*}}, %[[PLACE]])
+// CHECK-NOT: ds.bpermute
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.load.lds
+tile.kernel @gathered(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)
+    target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %ring = tile.ring %k[%zero, %zero] pages(16 rows %n) depth(1) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%t] : <?xi32>, <64x128xbf16>
+  tile.fetch %ring[%t] pages(%pages : !tile.pages<64>) slot(%zero) : <64x128xbf16>
+  %x = tile.read %ring[%zero] slot(%zero) : <64x128xbf16> -> <64x128xbf16, lhs>
+}
+
+// -----
+
+// Of a tile of 128 rows each lane looks after two.
+// CHECK-LABEL: llvm.func @two_rows
+// CHECK-COUNT-2: rocdl.raw.ptr.buffer.load %{{.*}} : i32
+// CHECK: %[[UPPER:.*]] = arith.cmpi uge, %{{.*}}, %c64_i32
+// CHECK: arith.select %[[UPPER]],
+tile.kernel @two_rows(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)
+    target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %ring = tile.ring %k[%zero, %zero] pages(1 rows %n) depth(1) : <?x?x?x64xbf16> -> <128x64xbf16>
+  %pages = tile.look_up %table for %ring[%t] : <?xi32>, <128x64xbf16>
+  tile.fetch %ring[%t] pages(%pages : !tile.pages<128>) slot(%zero) : <128x64xbf16>
+  %x = tile.read %ring[%zero] slot(%zero) : <128x64xbf16> -> <128x64xbf16, lhs>
+}

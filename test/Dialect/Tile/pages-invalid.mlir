@@ -1,0 +1,54 @@
+// RUN: hocket-opt %s -split-input-file -verify-diagnostics
+
+tile.kernel @no_pages(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{does not say in which pages the tile's rows are; take them from 'tile.look_up'}}
+  tile.fetch %ring[%n] : <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @plain_ring(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{is for a ring without pages; make it with 'pages(..)'}}
+  %pages = tile.look_up %table for %ring[%n] : <?xi32>, <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @other_ring(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %small = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <32x128xbf16>
+  %pages = tile.look_up %table for %small[%n] : <?xi32>, <32x128xbf16>
+  // expected-error @below {{has '!tile.pages<32>' for a tile of 64 rows}}
+  tile.fetch %ring[%n] pages(%pages : !tile.pages<32>) : <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @no_rows(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{has pages of 0 rows, expected 1 to 65536}}
+  %ring = tile.ring %k[%n, %n] pages(0 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @columns(%k: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{has pages, which rings of a view's rows alone can}}
+  %ring = tile.ring %k[%n] pages(16 rows %n) by_columns : <?x?xbf16> -> <64x64xbf16>
+}
+
+// -----
+
+tile.kernel @wrong_table(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?x?xi32>, %n: i32)
+    target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{looks up pages in '!tile.view<?x?xi32>', expected one dimension of i32}}
+  %pages = tile.look_up %table for %ring[%n] : <?x?xi32>, <64x128xbf16>
+}
+
+// -----
+
+// expected-error @below {{pages of a tile of 48 rows, expected a power of two from 32 to 1024}}
+tile.kernel @rows_of_pages(%k: !tile.pages<48>) target("gfx950") waves(4) {
+}
