@@ -4,8 +4,8 @@
 The first table has what `hocketc --report` says of every kernel that ships (kernels/registry.json and the matrix products).
 The others compile a bf16 kernel without a mask for pairs of head dimensions and schedules, with the shape that the compiler
 chooses, and predict the steady state of its loop (hocket-run fmha-fwd --time). BUILD is the build directory (default:
-build). ROWS are rows to make, without headings (default: everything): heads like "64", "192/128" or "64@gfx942", or the
-name of a shipped kernel like "fmha_combine".
+build). ROWS are rows to make, without headings (default: everything): heads like "64", "192/128" or "64@gfx942", the
+name of a shipped kernel like "fmha_combine", or "budget:" and such a name.
 """
 import concurrent.futures
 import json
@@ -35,6 +35,19 @@ Made by `scripts/kernel-table.py`; do not edit.
 What `hocketc --report` says of the kernels of `kernels/registry.json` with LSE, for the heads that each lists, and of
 matrix products. Kernels for other multiples of 8 are compiled when they are asked for. None spills: the compiler
 refuses a kernel that would.
+"""
+
+BUDGET_KEYS = 1024
+BUDGET_TITLES = ["kernel", "chip", "head", "cold", "warm", "before", "loop", "behind", "drain", "outside",
+                 "loaded: lines / used", "stored: lines / used"]
+BUDGET_HEADING = f"""
+## What a workgroup spends
+
+The first workgroup of a problem of {BUDGET_KEYS} keys, bf16, no mask, alone on a compute unit: *predicted* cycles with code
+and arguments cold and warm; when warm, those of its mean wave before, in and behind the hot loop and until all is
+stored; and what it takes *outside*, beyond what its matrix instructions take at the pace of the steady state. Bytes of
+memory lines over bytes that lanes use are 1.00 where nothing is moved twice or in vain (`--time`,
+docs/HocketRun.md).
 """
 
 HEADING = {"gfx950": """
@@ -106,6 +119,37 @@ def shipped_jobs():
                [f"--schedule={schedule.stem}"])
 
 
+def budget(build, entry, chip):
+    """A row of the table of budgets."""
+    dim, dim_v = entry["head_dims"][0]
+    source, options = describe(entry, dim, dim_v, "bf16", "none")
+    with tempfile.TemporaryDirectory() as directory:
+        scratch = pathlib.Path(directory)
+        file, code, manifest, report = (scratch / name for name in ("k.mlir", "k.hsaco", "k.json", "report.json"))
+        file.write_text(source.replace(" lse ", " "))
+        compiled = run(build / "bin" / "hocketc", file, *options, f"--target={chip}", "-o", code, f"--manifest={manifest}")
+        timed = compiled.returncode or run(
+            build / "bin" / "hocket-run", "fmha-fwd", "--device", "sim", "--arch", chip, "--seq-q", 256, "--seq-kv", BUDGET_KEYS,
+            "--heads", 1, "--head-dim", dim, "--head-dim-v", dim_v, "--data", "equal", "--code-object", code,
+            "--manifest", manifest, "--no-verify", "--time", "--json", report)
+        if compiled.returncode or timed.returncode:
+            sys.exit(f"{entry['name']} {chip}: {compiled.stderr if compiled.returncode else timed.stderr}")
+        lives = json.loads(report.read_text())["time"]["budget"]
+    warm = lives["warm"]
+    share = lambda moved: f"{moved['line_bytes'] / max(moved['lane_bytes'], 1):.2f}"
+    cycles = [lives["cold"]["cycles"], warm["cycles"], *(warm[part]["cycles"] for part in ("before", "loop", "behind")),
+              warm["drain"], warm.get("outside_steady_state", 0)]
+    return [f"`{entry['name']}`", chip, pair(dim, dim_v), *(f"{cycle:.0f}" for cycle in cycles), share(warm["loads"]),
+            share(warm["stores"])]
+
+
+def budget_jobs():
+    """The arguments of `budget` for the kernels that compute whole problems of one head."""
+    registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
+    return [(entry, chip) for entry in registry["kernels"] for chip in entry["arch"]
+            if entry.get("role", "whole") == "whole" and not entry.get("group_rows")]
+
+
 def reason(diagnostic):
     """What a diagnostic says, without where and without the way out."""
     said = re.sub(r"^.*error: |^hocketc: |'(tile\.)?kernel':? ?| at 0x[0-9a-f]+", "", diagnostic)
@@ -152,6 +196,10 @@ def head_jobs(heads, chip):
 
 def print_rows(build, rows):
     for row in rows:
+        named = [job for job in budget_jobs() if row == "budget:" + job[0]["name"]]
+        if named:
+            print_table(BUDGET_TITLES, budget, build, named, heading=False)
+            continue
         jobs = [job for job in shipped_jobs() if job[0] == row]
         if jobs:
             print_table(SHIPPED_TITLES, shipped, build, jobs, heading=False)
@@ -167,6 +215,8 @@ def main():
         return
     print(INTRODUCTION, end="")
     print_table(SHIPPED_TITLES, shipped, build, shipped_jobs())
+    print(BUDGET_HEADING, end="")
+    print_table(BUDGET_TITLES, budget, build, budget_jobs())
     for chip in HEADS:
         print(HEADING[chip], end="")
         print_table(HEADS_TITLES, head, build, head_jobs(HEADS[chip], chip))

@@ -76,7 +76,8 @@ def judge(rows, within):
         if not chosen or not known:
             continue
         best = min(known, key=known.get)
-        off.append(chosen / known[best] - 1)
+        # What is chosen may be split, which none of the others is, and faster than all of them.
+        off.append(max(0.0, chosen / known[best] - 1))
         if off[-1] > within / 100:
             name = row["kernels"]["chosen"].get("registered", "auto")
             print(f"{row['problem']}: {name} {chosen:.1f} us, {best} {known[best]:.1f} us ({100 * off[-1]:.1f} % slower)")

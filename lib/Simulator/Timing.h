@@ -82,10 +82,18 @@ struct TimedWave {
   unsigned simd = 0;
 };
 
+/// Bytes that vector memory operations of a workgroup move.
+struct Traffic {
+  uint64_t used = 0;     ///< to or from lanes that are in range
+  uint64_t requests = 0; ///< in whole requests of 64 bytes, those of each instruction
+  uint64_t lines = 0;    ///< in whole lines of 128 bytes that the L1 cache did not have
+};
+
 struct TimedGroup {
   uint64_t workgroup = 0; ///< number in the grid
   uint64_t begin = 0, end = 0;
   uint64_t instructions = 0; ///< of all its waves
+  Traffic loads, stores;
 };
 
 /// What was timed: every instruction that issued, in order of time.

@@ -62,6 +62,29 @@ sim::TimingOptions TimeRequest::timing(const runtime::Dim3 &grid) const {
   return result;
 }
 
+Result<std::optional<sim::LifeBudgets>>
+TimeRequest::findBudgets(runtime::Device &device, runtime::Kernel &kernel,
+                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg,
+                         const sim::TimingOptions &wanted, const sim::TimedRun &run) const {
+  sim::TimingOptions alone = wanted;
+  alone.workgroups.resize(1);
+  auto budget = [&](const sim::TimingOptions &how) -> Result<std::optional<sim::LifeBudget>> {
+    Result<sim::TimedRun> one = sim::timeWorkgroups(device, kernel, shape, kernarg, how);
+    if (!one.ok())
+      return one.error();
+    return sim::budgetOf(*one, sim::summarize(*one));
+  };
+  Result<std::optional<sim::LifeBudget>> cold = sim::budgetOf(run, sim::summarize(run));
+  if (run.groups.size() != 1)
+    cold = budget(alone);
+  Result<std::optional<sim::LifeBudget>> warm = budget(sim::warmed(alone));
+  if (!cold.ok() || !warm.ok())
+    return cold.ok() ? warm.error() : cold.error();
+  if (!*cold || !*warm)
+    return std::optional<sim::LifeBudgets>();
+  return std::optional(sim::LifeBudgets{**cold, **warm});
+}
+
 Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
                         const runtime::LaunchShape &shape, std::span<const std::byte> kernarg) {
   showProgress("timing", 0);
@@ -71,6 +94,12 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
     return run.error();
   const sim::TimingSummary found = sim::summarize(*run);
   textReport += sim::toText(*run, found);
+  Result<std::optional<sim::LifeBudgets>> lives =
+      findBudgets(device, kernel, shape, kernarg, wanted, *run);
+  if (!lives.ok())
+    return lives.error();
+  if (*lives)
+    textReport += sim::toText(**lives);
   if (wholeGrid) {
     Result<sim::GridTime> grid = sim::predictGrid(device, kernel, shape, kernarg, wanted);
     if (!grid.ok())
@@ -94,13 +123,18 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
   run->events = {};
   first = *std::move(run);
   summary = found;
+  budgets = *lives;
   return Status::success();
 }
 
 void TimeRequest::writeMembers(llvm::json::OStream &out) const {
   if (!first)
     return;
-  out.attributeObject("time", [&] { sim::writeMembers(out, *first, summary); });
+  out.attributeObject("time", [&] {
+    sim::writeMembers(out, *first, summary);
+    if (budgets)
+      out.attributeObject("budget", [&] { sim::writeMembers(out, *budgets); });
+  });
   if (grids.empty())
     return;
   out.attributeObject("grid", [&] { sim::writeMembers(out, grids.front()); });

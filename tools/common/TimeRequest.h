@@ -3,9 +3,10 @@
 
 #include "Options.h"
 
-#include "hocket/Manifest/Manifest.h"
+#include "Simulator/Budget.h"
 #include "Simulator/GridTime.h"
 #include "Verify/KernelRun.h"
+#include "hocket/Manifest/Manifest.h"
 
 namespace hocket::run {
 
@@ -23,7 +24,7 @@ public:
 
   bool wanted() const { return enabled; }
   /// `manifest`'s kernel follows the schedule that it speaks of.
-  void setClusters(const manifest::Manifest &manifest) { 
+  void setClusters(const manifest::Manifest &manifest) {
     options.clusters = verify::clustersOf(manifest);
   }
   /// Whether every workgroup is timed, so that the launch's results are there afterwards.
@@ -45,13 +46,20 @@ public:
   void writeMembers(llvm::json::OStream &out) const;
 
 private:
+  /// Cold and warm life of the first workgroup to be timed; `run` is that of all.
+  Result<std::optional<sim::LifeBudgets>>
+  findBudgets(runtime::Device &device, runtime::Kernel &kernel, const runtime::LaunchShape &shape,
+              std::span<const std::byte> kernarg, const sim::TimingOptions &wanted,
+              const sim::TimedRun &run) const;
+
   bool enabled = false, wholeGrid = false, all = false;
   sim::TimingOptions options;
   double predicted = 0;
   std::string tracePath, picturePath, textReport;
-  std::optional<sim::TimedRun> first; ///< launch, without its events
-  sim::TimingSummary summary;         ///< of the first launch
-  std::vector<sim::GridTime> grids;   ///< of all launches
+  std::optional<sim::TimedRun> first;      ///< launch, without its events
+  sim::TimingSummary summary;              ///< of the first launch
+  std::optional<sim::LifeBudgets> budgets; ///< of the first launch
+  std::vector<sim::GridTime> grids;        ///< of all launches
 };
 
 } // namespace hocket::run

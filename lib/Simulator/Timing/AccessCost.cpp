@@ -89,7 +89,6 @@ bool AccessCosts::touch(uint64_t line) {
 
 void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op,
                          StableAddresses *addresses, ExecutedCost &cost) {
-  constexpr uint64_t sector = 64;
   bool store = timed.access == MemoryAccess::Store;
   uint64_t seen[128];
   unsigned count = 0;
@@ -102,8 +101,9 @@ void AccessCosts::memory(const TimedInstruction &timed, const PendingOp &op,
     if (addresses && !mapping.contains(begin)) [[unlikely]]
       mapping = addresses->mappingOf(begin);
     begin += mapping.shift;
+    cost.inRange += timed.bytes;
     // Lanes side by side mostly share one: the rest is left to the sort.
-    for (uint64_t at : {begin / sector, (begin + timed.bytes - 1) / sector})
+    for (uint64_t at : {begin / sectorBytes, (begin + timed.bytes - 1) / sectorBytes})
       if (count == 0 || seen[count - 1] != at)
         seen[count++] = at;
   }

@@ -246,18 +246,19 @@ void ComputeUnit::issueLds(WaveState &wave, uint64_t cycle, const ExecutedCost &
 void ComputeUnit::issueMemory(WaveState &wave, uint64_t cycle, const ExecutedCost &cost,
                               IssueEvent &event) {
   const TimedInstruction &in = *wave.next;
-  double sectorBytes = 64.0 * cost.sectors, lineBytes = 128.0 * cost.missed;
+  const double requested = double(sectorBytes * cost.sectors);
+  const double missed = double(lineBytes * cost.missed);
   uint64_t address = whole(std::max(
-      parameters.vmemAddress, parameters.vmemBytes > 0 ? sectorBytes / parameters.vmemBytes : 0));
+      parameters.vmemAddress, parameters.vmemBytes > 0 ? requested / parameters.vmemBytes : 0));
   addressFree = std::max(addressFree, cycle) + address;
   event.busy = static_cast<uint32_t>(address);
   SimdState &s = simd[wave.simd];
   s.gate[MemoryGate] = s.memoryQueue.push(addressFree);
-  bytesMoved += static_cast<uint64_t>(lineBytes);
+  bytesMoved += static_cast<uint64_t>(missed);
   uint64_t done = addressFree + whole(parameters.vmemL1Latency);
   if (cost.missed != 0) {
     memoryFree = std::max(memoryFree, double(addressFree)) +
-                 (parameters.memoryBytes > 0 ? lineBytes / parameters.memoryBytes : 0);
+                 (parameters.memoryBytes > 0 ? missed / parameters.memoryBytes : 0);
     done = whole(memoryFree + parameters.memoryLatency);
   }
   // The data's way into the LDS takes its bandwidth; it is charged when the load issues.

@@ -28,7 +28,10 @@ struct ExecutedCost {
   uint32_t sectors = 0;      ///< 64-byte halves of lines of vector memory
   uint32_t missed = 0;       ///< 128-byte lines of it that the L1 cache did not have
   uint32_t bytes = 0;        ///< moved to or from the lanes
+  uint32_t inRange = 0;      ///< of them, by lanes that are in range of their buffer
 };
+
+inline constexpr uint64_t sectorBytes = 64, lineBytes = 128;
 
 class ComputeUnit {
 public:

@@ -1,9 +1,8 @@
 // Timing results as text and JSON.
 #include "ComputeUnit.h"
+#include "StallReport.h"
 
 #include "llvm/Support/Format.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 
@@ -30,7 +29,7 @@ static std::vector<Stall> byLength(const WaveTime &time) {
   return order;
 }
 
-static void printStalls(llvm::raw_ostream &out, const WaveTime &time, size_t most) {
+void sim::printStalls(llvm::raw_ostream &out, const WaveTime &time, size_t most) {
   std::vector<Stall> order = byLength(time);
   for (size_t i = 0; i < std::min(order.size(), most); ++i)
     out << (i ? ", " : "") << ref(name(order[i]))
@@ -106,7 +105,7 @@ static void writeBusy(json::OStream &out, const std::array<double, timedUnits> &
   });
 }
 
-static void writeWave(json::OStream &out, const WaveTime &time) {
+void sim::writeWave(json::OStream &out, const WaveTime &time) {
   out.attribute("cycles", time.cycles);
   out.attribute("instructions", time.instructions);
   out.attribute("mfma", time.mfma);

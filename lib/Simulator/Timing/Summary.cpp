@@ -1,74 +1,16 @@
 // From issue events to what they mean: the hot loop, its steady state, clusters, busy shares.
 //
-// The hot loop's header is a place that waves jump back to and between whose visits most matrix
-// instructions issue (most instructions, where there are none); of nested loops with about as many
-// the innermost. The steady state is the middle half of the first wave's turns. A cluster is what
+// The steady state is the middle half of the first wave's turns of the hot loop. A cluster is what
 // lies between two barriers; the rest of a turn behind its last barrier belongs to the first. They
 // get the schedule's numbers where it is known how it begins (Clusters.h).
 #include "ComputeUnit.h"
+#include "HotLoop.h"
 
 #include <algorithm>
-#include <map>
 
 using namespace hocket;
 using namespace hocket::sim;
 using amdgpu::InstructionClass;
-
-namespace {
-struct LoopVisits {
-  std::vector<size_t> at; ///< positions in the wave's own events
-  uint64_t weight = 0;
-};
-using WaveEvents = std::vector<const IssueEvent *>;
-
-bool isMatrix(const TimedRun &run, const IssueEvent &event) {
-  return event.unit == TimedUnit::Matrix && run.places.count(event.place) != 0;
-}
-} // namespace
-
-static std::vector<WaveEvents> byWave(const TimedRun &run) {
-  std::vector<WaveEvents> waves(run.waves.size());
-  for (const IssueEvent &event : run.events)
-    waves[event.wave].push_back(&event);
-  return waves;
-}
-
-static std::map<uint32_t, LoopVisits> findLoops(const TimedRun &run, const WaveEvents &events) {
-  std::map<uint32_t, LoopVisits> loops;
-  for (size_t i = 1; i < events.size(); ++i)
-    if (events[i]->place <= events[i - 1]->place)
-      loops[events[i]->place];
-  std::vector<uint64_t> before(events.size() + 1);
-  for (size_t i = 0; i < events.size(); ++i) {
-    before[i + 1] = before[i] + (isMatrix(run, *events[i]) ? 1000000 : 1);
-    if (auto loop = loops.find(events[i]->place); loop != loops.end())
-      loop->second.at.push_back(i);
-  }
-  std::erase_if(loops, [](const auto &loop) { return loop.second.at.size() < 2; });
-  for (auto &[header, loop] : loops)
-    loop.weight = before[loop.at.back()] - before[loop.at.front()];
-  return loops;
-}
-
-/// Header and visits of the hot loop; null: none.
-static const std::pair<const uint32_t, LoopVisits> *
-hottest(const std::map<uint32_t, LoopVisits> &loops) {
-  uint64_t most = 0;
-  for (const auto &[header, loop] : loops)
-    most = std::max(most, loop.weight);
-  const std::pair<const uint32_t, LoopVisits> *best = nullptr;
-  for (const auto &entry : loops)
-    if (2 * entry.second.weight >= most &&
-        (!best || entry.second.at.size() > best->second.at.size()))
-      best = &entry;
-  return best;
-}
-
-static void addEvent(WaveTime &time, const TimedRun &run, const IssueEvent &event) {
-  time.instructions += 1;
-  time.mfma += isMatrix(run, event) ? 1 : 0;
-  time.stall[unsigned(event.stall)] += double(event.cycle - event.ready);
-}
 
 static void scale(WaveTime &time, double factor) {
   time.cycles *= factor, time.instructions *= factor, time.mfma *= factor;
@@ -140,14 +82,13 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
                        TimingSummary &summary) {
   if (waves.empty())
     return;
-  auto loops = findLoops(run, waves.front());
-  const auto *hot = hottest(loops);
-  if (!hot || hot->second.at.size() < 3)
+  const std::optional<HotLoop> hot = findHotLoop(run, waves.front());
+  if (!hot || hot->visits.size() < 3)
     return;
   SteadyTime &steady = summary.steady;
   summary.hasSteady = true;
-  steady.header = hot->first;
-  const std::vector<size_t> &visits = hot->second.at;
+  steady.header = hot->header;
+  const std::vector<size_t> &visits = hot->visits;
   size_t last = visits.size() - 1, first = last / 4;
   last = std::max(first + 1, last - last / 4);
   steady.turns = static_cast<unsigned>(last - first);
@@ -159,10 +100,7 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
       std::count_if(run.waves.begin(), run.waves.end(),
                     [](const auto &wave) { return wave.group == 0; }));
   for (size_t w = 0; w < waves.size() && run.waves[w].group == 0; ++w) {
-    std::vector<size_t> own;
-    for (size_t i = 0; i < waves[w].size(); ++i)
-      if (waves[w][i]->place == steady.header)
-        own.push_back(i);
+    const std::vector<size_t> own = visitsOf(waves[w], steady.header);
     if (own.size() <= last)
       continue;
     SteadyTime::Wave wave;
@@ -182,7 +120,7 @@ static void findSteady(const TimedRun &run, const std::vector<WaveEvents> &waves
 
 TimingSummary sim::summarize(const TimedRun &run) {
   TimingSummary summary;
-  std::vector<WaveEvents> waves = byWave(run);
+  std::vector<WaveEvents> waves = eventsByWave(run);
   bool cut = !run.complete && !run.events.empty();
   summary.busy = busyShares(run, 0, cut ? run.events.back().cycle : run.cycles);
   for (size_t w = 0; w < waves.size(); ++w) {

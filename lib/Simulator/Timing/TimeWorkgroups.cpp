@@ -5,8 +5,8 @@
 #include "TimeProgram.h"
 #include "TimedTable.h"
 
-#include "hocket/Simulator/RuntimeDevice.h"
 #include "Target/Arch/Occupancy.h"
+#include "hocket/Simulator/RuntimeDevice.h"
 
 #include <deque>
 #include <optional>
@@ -105,7 +105,7 @@ Status Driver::start(Slot &slot, uint64_t cycle) {
   slot.live = slot.group->waveCount;
   slot.waiting = 0;
   slot.busy = true;
-  result->groups.push_back({workgroup, cycle, 0, 0});
+  result->groups.push_back({workgroup, cycle, 0, 0, {}, {}});
   for (unsigned i = 0; i < slot.group->waveCount; ++i) {
     unsigned wave = unit.addWave(slot.number, i, cycle);
     owners.emplace_back(static_cast<unsigned>(&slot - slots.data()), i);
@@ -125,6 +125,13 @@ Status Driver::finish(Slot &slot) {
   return start(slot, group.end);
 }
 
+static void add(TimedGroup &group, const TimedInstruction &instruction, const ExecutedCost &cost) {
+  Traffic &traffic = instruction.access == MemoryAccess::Store ? group.stores : group.loads;
+  traffic.used += cost.inRange;
+  traffic.requests += sectorBytes * cost.sectors;
+  traffic.lines += lineBytes * cost.missed;
+}
+
 Status Driver::step(const ComputeUnit::Choice &choice) {
   auto [slotIndex, waveIndex] = owners[choice.wave];
   Slot &slot = slots[slotIndex];
@@ -141,6 +148,7 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
   uint32_t size = context.text->instructions()[place].size;
   prices.cost.taken = instruction.branch && wave.pc != place + size;
   IssueEvent event = unit.issue(choice, prices.cost);
+  add(result->groups[slot.number], instruction, prices.cost);
   result->ldsConflicts += prices.cost.ldsConflicts;
   if (result->events.size() < options.maxEvents)
     result->events.push_back(event);

@@ -52,6 +52,39 @@ TEST(Kernels, TheShippedRegistryIsWellFormed) {
     }
 }
 
+/// docs/notes/2026-11-23-work-items.md has what they are predicted at.
+TEST(Kernels, ThresholdsOfTheShippedRegistry) {
+  struct Case {
+    int64_t batch, heads, kvHeads, seqQ, seqKv, headDim;
+    bool causal;
+    const char *name;
+  };
+  const Case cases[] = {
+      {4, 16, 16, 2048, 128, 128, false, "fmha_fwd_double_buffer_w4"},
+      {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_double_buffer_w4"},
+      {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_dual_wave"},
+      {1, 9, 9, 2048, 2048, 128, false, "fmha_fwd_double_buffer_w4"},
+      {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_dual_wave"},
+      {1, 16, 16, 2048, 2048, 128, true, "fmha_fwd_double_buffer_w4"},
+      {2, 8, 2, 9, 9, 128, false, "fmha_fwd_double_buffer_w4"},
+      {8, 32, 8, 1, 128, 128, false, "fmha_fwd_group_rows"},
+      {2, 32, 32, 128, 32, 256, false, "fmha_fwd_any_head"},
+      {16, 32, 32, 256, 65, 256, false, "fmha_fwd_read_ahead"},
+      {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
+  };
+  for (const Case &c : cases) {
+    ForwardProblem problem;
+    problem.batch = c.batch, problem.heads = c.heads, problem.kvHeads = c.kvHeads;
+    problem.seqQ = c.seqQ, problem.seqKv = c.seqKv;
+    problem.headDim = problem.headDimV = c.headDim;
+    problem.visibility = c.causal ? Visibility::causal() : Visibility();
+    problem.tuning.numSplits = 1;
+    auto chosen = KernelRegistry::shipped()->select(problem, "gfx950");
+    ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+    EXPECT_EQ((*chosen)->name, c.name) << problem.describe();
+  }
+}
+
 TEST(Kernels, WhatIsWrittenReadsBackAsTheSameChoices) {
   const KernelRegistry &registry = *KernelRegistry::shipped();
   // Variants are added for readers; without them it is a registry again.

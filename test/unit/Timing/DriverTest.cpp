@@ -1,6 +1,7 @@
 // Timing of a whole small kernel through the device, and what cannot be timed.
 #include "KernelFile.h"
 
+#include "Simulator/Budget.h"
 #include "Simulator/GridTime.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -137,6 +138,52 @@ TEST_F(Driver, ClustersHaveTheSchedulesNumbers) {
   EXPECT_EQ(steady().scheduled, 0u);
   options.clusters = {"k", 3, 1, {1}};
   EXPECT_EQ(steady().scheduled, 0u);
+}
+
+/// Two passes through a loop of four turns each.
+TEST_F(Driver, BudgetsTellThePartsOfALifeApart) {
+  test::KernelFile passes;
+  passes.source = "s_mov_b32 s5, 0\ns_mov_b32 s4, 0\nv_mov_b32 v1, 0\n"
+                  "v_mov_b32 v1, 0\nv_mov_b32 v1, 0\ns_add_u32 s4, s4, 1\n"
+                  "s_cmp_lt_u32 s4, 4\ns_cbranch_scc1 65531\n"
+                  "s_add_u32 s5, s5, 1\ns_cmp_lt_u32 s5, 2\ns_cbranch_scc1 65526\n"
+                  "v_mov_b32 v1, 0\ns_endpgm\n";
+  load(passes);
+  auto life = [&](const TimingOptions &how) {
+    auto run = timeWorkgroups(*device, *kernel, shape, arguments, how);
+    EXPECT_TRUE(run.ok());
+    return budgetOf(*run, summarize(*run));
+  };
+  auto cold = life(options), warm = life(warmed(options));
+  ASSERT_TRUE(cold && warm);
+  auto instructions = [&](LifePart part) { return cold->parts[unsigned(part)].instructions; };
+  EXPECT_EQ(instructions(LifePart::Before), 3);
+  EXPECT_EQ(instructions(LifePart::Loop), 2 * 4 * 5);
+  EXPECT_EQ(instructions(LifePart::Between), 3 + 2);
+  EXPECT_EQ(instructions(LifePart::Behind), 3 + 2);
+  for (const auto &budget : {*cold, *warm}) {
+    double sum = budget.drain;
+    for (const WaveTime &part : budget.parts)
+      sum += part.cycles;
+    EXPECT_NEAR(sum, budget.cycles, 1e-6);
+    EXPECT_FALSE(budget.outside) << "there are no matrix instructions";
+  }
+  EXPECT_LT(warm->cycles, cold->cycles - 400);
+  EXPECT_EQ(warm->parts[0].stall[unsigned(Stall::Fetch)], 0);
+  options.maxEvents = 10;
+  EXPECT_FALSE(life(options));
+}
+
+TEST_F(Driver, BudgetsCountWhatIsMoved) {
+  auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(run.ok());
+  auto budget = budgetOf(*run, summarize(*run));
+  ASSERT_TRUE(budget);
+  // 128 lanes store four bytes side by side.
+  EXPECT_EQ(budget->stores.used, 512u);
+  EXPECT_EQ(budget->stores.requests, 512u);
+  EXPECT_EQ(budget->stores.lines, 512u);
+  EXPECT_EQ(budget->parts[unsigned(LifePart::Before)].instructions, test::kernelInstructions);
 }
 
 TEST(ClusterNumbers, FollowFromBarriers) {

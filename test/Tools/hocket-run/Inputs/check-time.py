@@ -30,7 +30,29 @@ def check_report(path):
     # The second wave group is one cluster behind the first.
     phases = [wave["phase"] for wave in steady["waves"]]
     assert max(phases[:4]) < min(phases[4:]) < steady["cycles"] / 4, phases
+    check_budget(time)
     return time
+
+
+def check_budget(time):
+    """One workgroup of 256 x 128 of Q and O and 1024 keys, bf16."""
+    cold, warm = time["budget"]["cold"], time["budget"]["warm"]
+    assert cold["cycles"] == time["cycles"] and warm["cycles"] < cold["cycles"] - 500
+    for life in (cold, warm):
+        parts = [life[part] for part in ("before", "loop", "between", "behind")]
+        assert abs(sum(part["cycles"] for part in parts) + life["drain"] - life["cycles"]) < 1
+        assert sum(part["instructions"] for part in parts) * 8 == time["instructions"]
+        # 16 tiles of 32 MFMAs; the loop turns with two of them.
+        assert sum(part["mfma"] for part in parts) == 16 * 32
+        assert 5 * 64 <= life["loop"]["mfma"] < 7 * 64
+        assert life["between"]["cycles"] == 0 and life["drain"] > 0
+        steady = time["steady_state"]["cycles"] / 2 * 16
+        assert abs(life["cycles"] - steady - life["outside_steady_state"]) < 0.03 * steady
+        q, kv = 256 * 128 * 2, 2 * 1024 * 128 * 2
+        assert life["loads"]["lane_bytes"] == q + kv, life["loads"]
+        assert q + kv <= life["loads"]["line_bytes"] <= life["loads"]["request_bytes"]
+        assert life["stores"]["line_bytes"] == q + 256 * 4, life["stores"]
+    assert "fetch" in cold["before"]["stalls"] and "fetch" not in warm["before"]["stalls"]
 
 
 def check_trace(path, time):
