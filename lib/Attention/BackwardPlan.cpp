@@ -59,17 +59,22 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, Backw
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
   if (semantics.headDimV != semantics.headDim)
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
+  if (semantics.dropout)
+    text += " dropout";
   // Rows have their two numbers whatever they see.
   if (part == BackwardPart::Delta)
     return text + "\n";
   text += " mask(" + semantics.visibility.attnText() + ")";
-  std::string names, modifications;
+  std::string scores, masks, modifications;
   for (const Modification &modification : semantics.modifications) {
+    std::string &names = modification.isMask ? masks : scores;
     names += (names.empty() ? "@" : ", @") + modification.name;
     modifications += modification.text + "\n";
   }
-  if (!names.empty())
-    text += " mask_mod(" + names + ")";
+  if (!scores.empty())
+    text += " score_mod(" + scores + ")";
+  if (!masks.empty())
+    text += " mask_mod(" + masks + ")";
   return text + "\n" + modifications;
 }
 
@@ -96,10 +101,6 @@ Status attention::checkBackward(const BackwardProblem &problem) {
   if (forward.visibility != Visibility() && forward.visibility != Visibility::causal())
     return refuse("its mask is '" + std::string(forward.visibility.name()) +
                   "'; use none or causal, or say it as a modification");
-  for (const Modification &modification : forward.modifications)
-    if (!modification.isMask)
-      return refuse("modification '" + modification.name +
-                    "' changes scores, and its gradient cannot be derived yet; leave it out");
   return Status::success();
 }
 

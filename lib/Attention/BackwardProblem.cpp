@@ -74,10 +74,6 @@ Status attention::validate(const BackwardProblem &problem) {
   forward.tuning = {};
   if (Status status = validate(forward); !status.ok())
     return status;
-  if (forward.sink)
-    return unsupported("the backward of a sink is not there yet; leave the sink out");
-  if (forward.dropout)
-    return unsupported("the backward of dropout is not there yet; leave dropout out");
   if (forward.lists.any())
     return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
                        "each sequence for itself");

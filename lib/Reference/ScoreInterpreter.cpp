@@ -2,6 +2,7 @@
 #include "Reference/ScoreInterpreter.h"
 
 #include "ElementOps.h"
+#include "ElementSlopes.h"
 
 #include "Attn/IR/Attn.h"
 
@@ -37,6 +38,7 @@ struct Table {
 /// One op: a function of elements, a constant, or a look-up.
 struct Step {
   ElementFunction function = nullptr;
+  std::string name; ///< of the op
   const Table *table = nullptr;
   SmallVector<unsigned, 3> operands; ///< numbers of values
   ElementType from{}, to{};
@@ -51,7 +53,12 @@ public:
   static Result<Program> create(FunctionOpInterface op, const ForwardProblem &problem,
                                 const std::map<std::string, Table> &tables);
   bool isMask = false;
-  double run(double score, const ScorePosition &position) const;
+  double run(double score, const ScorePosition &position) const { return move(score, 0, position).value; }
+  /// What comes of a score that moves by `tangent`.
+  struct Moving {
+    double value, tangent;
+  };
+  Moving move(double score, double tangent, const ScorePosition &position) const;
 
 private:
   Status addBlock(Block &block, const std::map<std::string, Table> &tables);
@@ -79,6 +86,13 @@ public:
         scaled = program.run(scaled, position);
     return scaled;
   }
+  double derivative(double scaled, const ScorePosition &position) const override {
+    Program::Moving moving{scaled, 1};
+    for (const Program &program : programs)
+      if (!program.isMask)
+        moving = program.move(moving.value, moving.tangent, position);
+    return moving.tangent;
+  }
   bool sees(const ScorePosition &position) const override {
     return llvm::all_of(programs, [&](const Program &program) {
       return !program.isMask || program.run(0, position) != 0;
@@ -102,6 +116,7 @@ Status Program::addBranch(scf::IfOp op, const std::map<std::string, Table> &tabl
       return type.error();
     Step step;
     step.function = functionOf("arith.select");
+    step.name = "arith.select";
     step.operands = {numberOf(op.getCondition()), numberOf(a->getOperand(index)),
                      numberOf(b->getOperand(index))};
     step.from = ElementType::I1;
@@ -141,6 +156,7 @@ Status Program::add(Operation &op, const std::map<std::string, Table> &tables) {
     if (auto predicate = op.getAttrOfType<IntegerAttr>("predicate"))
       step.detail = predicate.getInt();
     step.function = functionOf(name);
+    step.name = name;
     if (!step.function || step.operands.size() > 3)
       return invalidInput("the interpreter of modifications does not know '" + name + "'");
   }
@@ -207,14 +223,18 @@ Result<Program> Program::create(FunctionOpInterface op, const ForwardProblem &pr
   return program;
 }
 
-double Program::run(double score, const ScorePosition &position) const {
+Program::Moving Program::move(double score, double tangent, const ScorePosition &position) const {
   SmallVector<Number, 64> values;
+  SmallVector<double, 64> tangents;
   if (!isMask)
     values.push_back({reference::roundTo(ElementType::F32, score), 0});
   for (int64_t place : {position.batch, position.head, position.query, position.key})
     values.push_back({static_cast<double>(place), 0});
   size_t sequence = captured.size() == 1 ? 0 : static_cast<size_t>(position.batch);
   llvm::append_range(values, captured[sequence]);
+  tangents.resize(values.size());
+  if (!isMask)
+    tangents.front() = tangent;
   for (const Step &step : steps) {
     if (step.table) {
       SmallVector<int64_t, 4> indices;
@@ -222,20 +242,26 @@ double Program::run(double score, const ScorePosition &position) const {
         indices.push_back(static_cast<int64_t>(values[operand].value));
       double number = step.table->at(indices);
       values.push_back({step.isTruth ? (number != 0 ? -1.0 : 0.0) : number, 0});
+      tangents.push_back(0);
       continue;
     }
     if (!step.function) {
       values.push_back(step.constant);
+      tangents.push_back(0);
       continue;
     }
     Number operands[3];
-    for (auto [operand, number] : llvm::zip(operands, step.operands))
+    SmallVector<double, 3> points, moves;
+    for (auto [operand, number] : llvm::zip(operands, step.operands)) {
       operand = values[number];
+      points.push_back(operand.value), moves.push_back(tangents[number]);
+    }
     Number result = step.function(operands, step.from, step.to, step.detail);
     // How far the kernel may be off is judged at the end, on O.
     values.push_back({result.value, 0});
+    tangents.push_back(isFloat(step.to) ? tangentOf(step.name, points, moves, result.value) : 0);
   }
-  return values[yielded].value;
+  return {values[yielded].value, tangents[yielded]};
 }
 
 /// The extents that `modification` says of `tensor`.

@@ -2,6 +2,7 @@
 #include "Registration/Registration.h"
 
 #include "Attn/IR/Attn.h"
+#include "Attn/Transforms/Passes.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
 #include "Conversion/Passes.h"
@@ -25,6 +26,7 @@ void hocket::registerDialects(mlir::DialectRegistry &registry) {
 
 void hocket::registerPasses() {
   registerHocketConversionPasses();
+  attn::registerHocketAttnPasses();
   tile::registerHocketTilePasses();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

@@ -249,10 +249,10 @@ class Call:
         _hocket.forward(self.problem, {**views, **self._beside}, self.arch, self.stream)
         return out, lse
 
-    def check_backward(self, q, k, v):
-        """Refuses what has no backward."""
+    def plan_backward(self, q, k, v):
+        """Makes the kernels of the backward; refuses what has none."""
         views = self._describe(q, k, v)
-        _hocket.check_backward(self.problem, {**views, **self._beside})
+        _hocket.plan_backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
 
     def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse"):
         """The gradients of q, k and v, into `gradients`, or new tensors where those are None."""

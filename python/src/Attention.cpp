@@ -53,14 +53,22 @@ void python::forward(const py::dict &what, const py::dict &tensors,
   Call{plan, std::move(named), architecture, stream}.run();
 }
 
+static Call backwardCall(const BackwardProblem &problem, NamedTensors named, const std::string &architecture,
+                         std::optional<int64_t> stream) {
+  auto plan = [&problem](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); };
+  return {plan, std::move(named), architecture, stream};
+}
+
 void python::backward(const py::dict &what, const py::dict &tensors,
                       const std::string &architecture, std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   BackwardProblem problem = describe(what, named);
-  auto plan = [&](attention::Planner &planner) { return anyPlan(planner.planBackward(problem)); };
-  Call{plan, std::move(named), architecture, stream}.run();
+  backwardCall(problem, std::move(named), architecture, stream).run();
 }
 
-void python::checkBackward(const py::dict &what, const py::dict &tensors) {
-  check(attention::checkBackward(describe(what, namedTensors(tensors))));
+void python::planBackward(const py::dict &what, const py::dict &tensors, const std::string &architecture,
+                          std::optional<int64_t> stream) {
+  NamedTensors named = namedTensors(tensors);
+  BackwardProblem problem = describe(what, named);
+  backwardCall(problem, std::move(named), architecture, stream).plan();
 }

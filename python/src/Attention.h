@@ -20,7 +20,8 @@ void forward(const pybind11::dict &what, const pybind11::dict &tensors,
 void backward(const pybind11::dict &what, const pybind11::dict &tensors,
               const std::string &architecture, std::optional<int64_t> stream);
 
-/// Throws what `backward` would say of such a problem, without computing it.
-void checkBackward(const pybind11::dict &what, const pybind11::dict &tensors);
+/// Makes the plan of such a backward alone, of the tensors that its forward has: throws what cannot be planned.
+void planBackward(const pybind11::dict &what, const pybind11::dict &tensors, const std::string &architecture,
+                  std::optional<int64_t> stream);
 
 } // namespace hocket::python

@@ -1,7 +1,6 @@
 // One run of a plan on tensors where they are.
 #include "Call.h"
 
-#include "Devices.h"
 #include "WithoutLock.h"
 
 #include "hocket/Runtime/Hip.h"
@@ -14,8 +13,13 @@ using namespace hocket::python;
 using attention::Buffers;
 using PlanPointer = std::shared_ptr<const attention::LaunchPlan>;
 
+Result<Context *> Call::context() const {
+  const Tensor &first = *tensors.front().second;
+  return first.place == Place::Host ? simulatorOf(architecture) : gpuOf(first.device);
+}
+
 Status Call::runInSimulator(const std::stop_token &stop) const {
-  Result<Context *> context = simulatorOf(architecture);
+  Result<Context *> context = this->context();
   if (!context.ok())
     return context.error();
   runtime::Device &device = *(*context)->device;
@@ -43,8 +47,8 @@ Status Call::runInSimulator(const std::stop_token &stop) const {
   return reports.ok() ? Status::success() : Status(reports.error());
 }
 
-Status Call::runOnGpu(int index) const {
-  Result<Context *> context = gpuOf(index);
+Status Call::runOnGpu() const {
+  Result<Context *> context = this->context();
   if (!context.ok())
     return context.error();
   runtime::Device &device = *(*context)->device;
@@ -76,16 +80,27 @@ Status Call::runOnGpu(int index) const {
 }
 
 void Call::run() const {
-  const Tensor &first = *tensors.front().second;
-  if (first.place == Place::Host) {
+  if (tensors.front().second->place == Place::Host) {
     withoutLock([&](const std::stop_token &stop) { return runInSimulator(stop); });
     return;
   }
-  const int index = first.device;
   Status status;
   {
     py::gil_scoped_release released;
-    status = runOnGpu(index);
+    status = runOnGpu();
+  }
+  check(status);
+}
+
+void Call::plan() const {
+  Status status;
+  {
+    py::gil_scoped_release released;
+    Result<Context *> context = this->context();
+    if (!context.ok())
+      status = context.error();
+    else if (Result<PlanPointer> made = makePlan(*(*context)->planner); !made.ok())
+      status = made.error();
   }
   check(status);
 }

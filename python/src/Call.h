@@ -1,9 +1,9 @@
 // One run of a plan on tensors where they are: memory of the host in the simulator, ROCm's on its GPU.
 #pragma once
 
+#include "Devices.h"
 #include "Tensor.h"
 
-#include "hocket/Attention/ForwardPlan.h"
 
 #include <functional>
 #include <memory>
@@ -25,10 +25,13 @@ struct Call {
 
   /// With the interpreter lock, which it gives up meanwhile. Throws what goes wrong.
   void run() const;
+  /// Makes the plan, and with it the kernels, alone. Throws what cannot be planned.
+  void plan() const;
 
 private:
+  Result<Context *> context() const;
   Status runInSimulator(const std::stop_token &stop) const;
-  Status runOnGpu(int index) const;
+  Status runOnGpu() const;
 };
 
 } // namespace hocket::python

@@ -64,8 +64,8 @@ PYBIND11_MODULE(_hocket, module) {
   addKernel(module);
   module.def("merge", &merge);
   module.def("tune", &tune);
-  for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward)})
+  for (const auto &[name, function] : {std::pair("forward", &forward), std::pair("backward", &backward),
+                                       std::pair("plan_backward", &planBackward)})
     module.def(name, function, py::arg("problem"), py::arg("tensors"), py::arg("architecture"),
                py::arg("stream") = py::none());
-  module.def("check_backward", &checkBackward, py::arg("problem"), py::arg("tensors"));
 }

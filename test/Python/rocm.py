@@ -4,10 +4,10 @@ import unittest
 
 import numpy
 from memory import KDL_ROCM, Exported
-from reference import TOLERANCE, attention, check_lse, largest_error, random_tensor, swap
+from reference import TOLERANCE, attention, check_lse, gradients, largest_error, random_tensor, swap, widen
 
 import hocket
-from hocket import flash_attn_func
+from hocket import flash_attn_backward, flash_attn_func
 
 hip = ctypes.CDLL("libamdhip64.so.6")
 
@@ -62,6 +62,16 @@ class Rocm(unittest.TestCase):
             call("hipStreamSynchronize", stream)
             self.check()
         self.assertEqual(self.exports[0].streams, [stream.value] * 3)
+
+    def test_gradients(self):
+        flash_attn_func(*self.exports, causal=True, out=self.out, lse=self.lse)
+        dout = random_tensor(numpy.random.default_rng(4), self.q.shape, "bf16")
+        into = [on_gpu(numpy.zeros_like(t)) for t in (self.q, self.k, self.v)]
+        flash_attn_backward(on_gpu(dout), *self.exports, self.out, self.lse, *into, causal=True)
+        wanted = gradients(*(swap(t) for t in (dout, self.q, self.k, self.v)), causal=True)
+        for export, tensor, gradient in zip(into, (self.q, self.k, self.v), wanted):
+            error = widen(from_gpu(export, tensor)) - swap(gradient)
+            self.assertLess(numpy.sqrt((error**2).sum() / (gradient**2).sum()), 6e-3)
 
     def test_refusals(self):
         with self.assertRaisesRegex(hocket.InvalidInput, "argument 'k' is on cpu, 'q' on rocm:0"):

@@ -232,6 +232,37 @@ class Gradients(unittest.TestCase):
         self.assertEqual(float(one[0].grad[1].abs().max()), 0)
         self.assertGreater(float(one[2].grad[0].abs().max()), 0)
 
+    def test_modified_scores(self):
+        def capped(scores):
+            return 2 * torch.tanh(scores / 2)
+
+        self.check(lambda q, k, v: flash_attn_func(q, k, v, softcap=2.0), score=capped)
+        bias = torch.randn(2, 1, 40, 70)
+        self.check(lambda q, k, v: scaled_dot_product_attention(q, k, v, bias, enable_gqa=True), transposed=True,
+                   score=lambda s: s + bias.double())
+        places = torch.arange(40)[:, None] - torch.arange(70)
+        slopes = torch.rand(4)
+
+        def bent(score, batch, head, query, key):
+            return torch.where(score > 0, score * slopes[head], torch.exp(score)) - 0.1 * abs(query - key)
+
+        self.check(lambda q, k, v: hocket.flex_attention(q, k, v, bent, enable_gqa=True), transposed=True,
+                   score=lambda s: torch.where(s > 0, s * slopes.double()[:, None, None], torch.exp(s))
+                   - 0.1 * places.abs())
+
+    def test_dropout(self):
+        q, k, v = tensors(torch.bfloat16, grad=True)
+        state = {"dropout_p": 0.25, "rng_state": (5, 6)}
+        out = flash_attn_func(q, k, v, **state)
+        out.backward(torch.ones_like(out))
+        self.assertFalse((out == flash_attn_func(q, k, v)).all())
+        # O is linear in V, with the weights that both drop.
+        other = torch.randn(v.shape).bfloat16()
+        moved = flash_attn_func(q.detach(), k.detach(), other, **state)
+        found = (v.grad.double() * (other.double() - v.double())).sum()
+        wanted = (moved.double() - out.double()).sum()
+        self.assertLess(abs(float(found - wanted)), 0.02 * float(moved.double().norm() + out.double().norm()))
+
     def test_mask_mod(self):
         mask = hocket.create_block_mask(lambda b, h, q, k: k <= q, None, None, 40, 70)
         self.check(lambda q, k, v: hocket.flex_attention(q, k, v, None, mask, enable_gqa=True), transposed=True,
@@ -271,12 +302,8 @@ class Gradients(unittest.TestCase):
             flash_attn_func(q, k, v, alibi_slopes=torch.ones(4, requires_grad=True))
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'lse' requires a gradient"):
             flash_attn_func(q, k, v, lse=torch.empty(2, 4, 40, requires_grad=True))
-        with self.assertRaisesRegex(hocket.Unsupported, "modification 'soft_cap' changes scores"):
-            flash_attn_func(q, k, v, softcap=2.0)
-        with self.assertRaisesRegex(hocket.Unsupported, "backward of a sink"):
-            flash_attn_func(q, k, v, sink=torch.zeros(4))
-        with self.assertRaisesRegex(hocket.Unsupported, "backward of dropout"):
-            flash_attn_func(q, k, v, dropout_p=0.5)
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'sink' requires a gradient"):
+            flash_attn_func(q, k, v, sink=torch.zeros(4, requires_grad=True))
         lengths = torch.tensor([0, 40, 80], dtype=torch.int32), torch.tensor([0, 70, 140], dtype=torch.int32)
         with self.assertRaisesRegex(hocket.Unsupported, "backward of packed sequences"):
             hocket.flash_attn_varlen_func(*(t.flatten(0, 1) for t in (q, k, v)), *lengths, 40, 70)

@@ -199,7 +199,9 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
 
-    Types, heads and masks are as in `attn.forward`. `waves` is the number of waves of a workgroup, 32 rows each of
+    Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
+    `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
+    are dQ, dK and dV until they are stored. `waves` is the number of waves of a workgroup, 32 rows each of
     what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
 
     ```mlir
@@ -212,12 +214,12 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       OptionalAttr<I64Attr>:$head_dim_v, OptionalAttr<Attn_VisibilityAttr>:$mask,
       OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$dropout, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
-      | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)`
+      | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -207,6 +207,9 @@ def Tile_RandomBytesOp : Tile_Op<"random_bytes", [NamedResults, Pure, Tile_LdsSc
     Each lane computes once for a block; the bytes pass through LDS, of each wave through a part of its own, as
     those of `tile.convert_layout` do.
 
+    `transposed` gives the element at a row and a column the byte that is usually of that column and row: queries are
+    columns then.
+
     ```mlir
     tile.kernel @bytes(%seed: i64, %offset: i64, %out: !tile.view<?x?xi8>) target("gfx950") waves(1) {
       %zero = arith.constant 0 : i32
@@ -216,10 +219,10 @@ def Tile_RandomBytesOp : Tile_Op<"random_bytes", [NamedResults, Pure, Tile_LdsSc
     ```
   }];
   let arguments = (ins I64:$seed, I64:$offset, I32:$row, I32:$column,
-      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes);
+      OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes, UnitAttr:$transposed);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $seed `,` $offset `at_element` `(` $row `,` $column `)` (`at` `(` $lds_offset^ `by` $wave_bytes `)`)?
+    $seed `,` $offset `at_element` `(` $row `,` $column `)` (`transposed` $transposed^)? (`at` `(` $lds_offset^ `by` $wave_bytes `)`)?
     attr-dict `:` type($result)
   }];
   let hasVerifier = 1;

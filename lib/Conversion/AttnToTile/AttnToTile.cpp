@@ -62,12 +62,7 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
   return verifyHeads(op);
 }
 
-static LogicalResult verifyExpandable(attn::BackwardOp op) {
-  if (op.getScoreMods() && op.isLoop())
-    return op.emitOpError() << "'" << op.getSymName()
-                            << "' has 'score_mod', whose gradient cannot be derived yet; remove it";
-  return verifyHeads(op);
-}
+static LogicalResult verifyExpandable(attn::BackwardOp op) { return verifyHeads(op); }
 
 /// Blocks of lists are whole tiles, and have all rows of a workgroup.
 static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {

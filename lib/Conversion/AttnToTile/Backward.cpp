@@ -12,16 +12,22 @@
 // values where queries are held; where they pass, column values, loaded for each tile.
 //
 // Rows that do not exist contribute nothing where they pass: queries beyond the end arrive as zeros, with delta and
-// LSE of zero, so that P = 1 meets dO = 0; keys beyond the end are masked. Held, they are not stored.
+// LSE of zero, so that P = 1 meets dO = 0, or are masked, where scores are modified; keys beyond the end are masked.
+// Held, they are not stored.
+//
+// With dropout P has the sign of what becomes of a weight: one that is dropped has no part in dV, and dP = 0. All
+// gradients are those times the share that is kept until they are stored.
 #include "Backward.h"
 
 #include "BackwardFrame.h"
+#include "Dropout.h"
 #include "Forward.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
 #include "RingSteps.h"
 #include "Visibility.h"
 
+#include "Attn/Transforms/DeriveScoreMods.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
@@ -37,6 +43,8 @@ using attn::BackwardPart;
 using tile::FragLayout;
 
 static constexpr int64_t kLanes = 64;
+/// With dropout, what dQ and dK, and dV, are multiplied by in the end: manifest expressions.
+static constexpr llvm::StringLiteral kScaleOfKept = "scale / dropout_keep", kOneOfKept = "1 / dropout_keep";
 
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.
@@ -47,6 +55,17 @@ struct Operand {
   Value value; ///< the ring, or what is held in registers
   /// The ring that is read transposed: the same, where one layout in LDS serves both reads.
   Value turned;
+};
+
+/// A modification of scores and its derivative; none where that is 1 everywhere.
+struct ScoreProgram {
+  std::unique_ptr<ModificationProgram> value, derivative;
+};
+
+/// The weights of a tile: for dS, in f32, with their dropout's sign; for dV, packed; and what the derivative of the
+/// modified scores is, if that is not part of the first.
+struct Weights {
+  Value marked, packed, slope;
 };
 
 class BackwardLoop {
@@ -61,7 +80,9 @@ private:
   bool wantsSecond() {
     return op.getPart() == BackwardPart::DkDv || op.getPart() == BackwardPart::Dv;
   }
+  LogicalResult findScores();
   void findMasks();
+  SmallVector<ModificationProgram *> programs();
   FailureOr<tile::KernelOp> createFrame();
   void place();
   void hold();
@@ -74,7 +95,11 @@ private:
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
-  Value exponents(Value raw, Value logSum, Value t);
+  ScorePlace placeOf(Value t);
+  SmallVector<Value> exponents(Value raw, Value logSum, Value t);
+  Value modified(Value raw, Value logSum, const ScorePlace &here, Value &slope);
+  Weights weigh(Value exponents, Value slope, Value t);
+  Value scoreGradients(Value weightGradients, Value delta, const Weights &weights);
   Value statistic(int64_t number);
   ValueRange rowSteps(Value t);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
@@ -89,10 +114,12 @@ private:
   Type element;
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
   tile::FragType scoresType;
+  SmallVector<ScoreProgram> scores;
   SmallVector<std::unique_ptr<ModificationProgram>> masks;
   SmallVector<MaskBounds> maskBounds;
   Visibility visibility; ///< where queries are held
 
+  std::optional<Dropout> dropout;
   BackwardFrame problem;
   Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
   Value log2Scale;
@@ -122,6 +149,37 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
     passing[i] = holdsKeys() ? queries[i] : keys[i];
   }
   scoresType = builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
+}
+
+LogicalResult BackwardLoop::findScores() {
+  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
+  auto symbols = op.getScoreMods();
+  if (!symbols)
+    return success();
+  for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>()) {
+    auto mod = SymbolTable::lookupNearestSymbolFrom<attn::ScoreModOp>(op, symbol);
+    FailureOr<OwningOpRef<attn::ScoreModOp>> derivative = attn::deriveScoreMod(mod);
+    if (failed(derivative))
+      return failure();
+    ScoreProgram program{std::make_unique<ModificationProgram>(mod, scoresType, orientation), nullptr};
+    if (!attn::yieldsOne(derivative->get()) && wantsFirst())
+      program.derivative =
+          std::make_unique<ModificationProgram>(derivative->get(), scoresType, orientation);
+    scores.push_back(std::move(program));
+  }
+  return success();
+}
+
+/// All of them.
+SmallVector<ModificationProgram *> BackwardLoop::programs() {
+  SmallVector<ModificationProgram *> all;
+  for (const ScoreProgram &score : scores)
+    for (ModificationProgram *program : {score.value.get(), score.derivative.get()})
+      if (program)
+        all.push_back(program);
+  for (const auto &mask : masks)
+    all.push_back(mask.get());
+  return all;
 }
 
 /// Where queries are held a causal mask is the forward's and a window is a modification.
@@ -161,7 +219,12 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   problem.addRowStatistics();
   KernelFrame &frame = problem.kernelFrame();
   frame.addScalar(builder.getF32Type(), "scale");
-  for (const auto &program : masks)
+  if (op.getDropout()) {
+    addDropoutArguments(frame);
+    for (StringRef factor : {kScaleOfKept, kOneOfKept})
+      frame.addScalar(builder.getF32Type(), factor);
+  }
+  for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
   problem.addRequirements();
@@ -171,8 +234,10 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
     operand->view = frame.argument(operand->name);
-  for (const auto &program : masks)
+  for (ModificationProgram *program : programs())
     program->bindArguments(frame);
+  if (op.getDropout())
+    dropout.emplace(frame);
   return kernel;
 }
 
@@ -253,8 +318,10 @@ void BackwardLoop::preparePositions(Value query, Value key) {
   lastQuery = arith::SubIOp::create(builder, queries, one);
   lastKey = arith::SubIOp::create(builder, keys, one);
   first = {batch, head, query, key};
-  for (const auto &program : masks)
+  for (ModificationProgram *program : programs())
     program->prepare(builder, first);
+  if (dropout)
+    dropout->prepare(builder, problem.kernelFrame().argument("q"), batch, head);
   Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
   for (MaskBounds &bounds : maskBounds) {
     bounds.prepare(first);
@@ -343,7 +410,7 @@ tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
 /// key of the workgroup, whose last one is seen as many queries later as it has keys, less one.
 SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
   SmallVector<tile::TileCut> cuts;
-  if (above || diagonal)
+  if (above || diagonal || !scores.empty())
     cuts.push_back({{queryCount, tile::TileSide::Right}, /*within=*/0});
   if (above)
     cuts.push_back({{above, tile::TileSide::Left}, shape.waves * kWaveRows - 1});
@@ -363,23 +430,58 @@ Value BackwardLoop::mapScores(ValueRange inputs, function_ref<Value(ValueRange)>
   return map.getResult(0);
 }
 
-/// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
-/// and LSE is subtracted, so that the scale may have any sign.
-Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
-  Value scores = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
-    Value below = arith::NegFOp::create(builder, e[2]);
-    return math::FmaOp::create(builder, e[0], e[1], below);
-  });
-  if (!holdsKeys())
-    scores = visibility.mask(builder, scores, t);
-  else if (above || diagonal)
-    scores = tile::MaskOp::create(builder, scores, t, queryCount, diagonal, above);
-  if (masks.empty())
-    return scores;
+/// Where the wave's scores of tile `t` stand.
+ScorePlace BackwardLoop::placeOf(Value t) {
   Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
   ScorePlace here = first;
   Value &moves = holdsKeys() ? here.row : here.key;
   moves = arith::AddIOp::create(builder, moves, before);
+  return here;
+}
+
+/// The exponents of the weights before masks, where scores are modified; `slope` becomes the derivative of the
+/// modified scores, null where that is 1.
+Value BackwardLoop::modified(Value raw, Value logSum, const ScorePlace &here, Value &slope) {
+  Value current = raw, scale = problem.kernelFrame().argument("scale");
+  for (const ScoreProgram &program : scores) {
+    if (program.derivative) {
+      Value own = program.derivative->modify(builder, current, scale, here);
+      slope = !slope ? own : mapScores({slope, own}, [&](ValueRange e) -> Value {
+        return arith::MulFOp::create(builder, e[0], e[1]);
+      });
+    }
+    current = program.value->modify(builder, current, scale, here);
+    scale = Value();
+  }
+  return mapScores({current, logSum}, [&](ValueRange e) -> Value {
+    Value below = arith::NegFOp::create(builder, e[1]);
+    return math::FmaOp::create(builder, e[0], builder.constant(std::numbers::log2e_v<float>), below);
+  });
+}
+
+/// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
+/// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
+SmallVector<Value> BackwardLoop::exponents(Value raw, Value logSum, Value t) {
+  Value slope, scaled;
+  if (scores.empty())
+    scaled = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
+      Value below = arith::NegFOp::create(builder, e[2]);
+      return math::FmaOp::create(builder, e[0], e[1], below);
+    });
+  else
+    scaled = modified(raw, logSum, placeOf(t), slope);
+  if (!holdsKeys())
+    scaled = visibility.mask(builder, scaled, t);
+  else if (above || diagonal || !scores.empty())
+    scaled = tile::MaskOp::create(builder, scaled, t, queryCount, diagonal, above);
+  auto results = [&]() -> SmallVector<Value> {
+    if (slope)
+      return {scaled, slope};
+    return {scaled};
+  };
+  if (masks.empty())
+    return results();
+  ScorePlace here = placeOf(t);
   Value last;
   if (!holdsKeys()) {
     Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
@@ -387,8 +489,63 @@ Value BackwardLoop::exponents(Value raw, Value logSum, Value t) {
   }
   // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
   for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scores = program->hide(builder, scores, holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
-  return scores;
+    scaled = program->hide(builder, scaled, holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
+  return results();
+}
+
+/// The step "p". Slopes of weights that are zero are not looked at: those may be of places that do not exist.
+Weights BackwardLoop::weigh(Value exponents, Value slope, Value t) {
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  auto withSlope = [&](ValueRange e) -> Value {
+    Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[0], builder.constant(0.0f));
+    Value product = arith::MulFOp::create(builder, e[0], e[1]);
+    return arith::SelectOp::create(builder, none, e[0], product);
+  };
+  ValueRange results = builder.step("p", [&] {
+    Value marked = mapScores(exponents, [&](ValueRange e) -> Value {
+      return math::Exp2Op::create(builder, e[0]);
+    });
+    Value kept = marked;
+    if (dropout) {
+      ScorePlace here = placeOf(t);
+      std::tie(kept, marked) = dropout->keepAndMark(builder, marked, here.row, here.key, holdsKeys());
+    } else if (slope && wantsFirst()) {
+      marked = mapScores({marked, slope}, withSlope);
+    }
+    SmallVector<Value> results;
+    if (wantsFirst())
+      results.push_back(marked);
+    if (wantsSecond())
+      results.push_back(tile::PackOp::create(builder, packedType, kept));
+    return results;
+  });
+  return {wantsFirst() ? results.front() : Value(), wantsSecond() ? results.back() : Value(),
+          dropout ? slope : Value()};
+}
+
+/// The step "ds". A weight that was dropped (and is negative) has dP = 0.
+Value BackwardLoop::scoreGradients(Value weightGradients, Value delta, const Weights &weights) {
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  return builder.step("ds", [&]() -> SmallVector<Value> {
+    SmallVector<Value> inputs = {weightGradients, delta, weights.marked};
+    if (weights.slope)
+      inputs.push_back(weights.slope);
+    Value ds = mapScores(inputs, [&](ValueRange e) -> Value {
+      Value above = arith::SubFOp::create(builder, e[0], e[1]);
+      Value zero = dropout ? Value(builder.constant(0.0f)) : Value();
+      if (dropout) {
+        Value dropped = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, e[2], zero);
+        above = arith::SelectOp::create(builder, dropped, e[1], above);
+      }
+      Value product = arith::MulFOp::create(builder, above, e[2]);
+      if (!weights.slope)
+        return product;
+      Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[2], zero);
+      Value sloping = arith::MulFOp::create(builder, product, e[3]);
+      return arith::SelectOp::create(builder, none, zero, sloping);
+    });
+    return {tile::PackOp::create(builder, packedType, ds)};
+  })[0];
 }
 
 /// One of the row statistics of the head's queries, as a view.
@@ -461,36 +618,17 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
     ValueRange loaded = rowSteps(t);
     logSum = loaded.front(), delta = loaded.back();
   }
-  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
   Value raw = product(passing[0], held[0], t, "qk");
-  Value scores =
-      builder.step("mask", [&] { return SmallVector<Value>{exponents(raw, logSum, t)}; })[0];
-  ValueRange weights = builder.step("p", [&] {
-    Value p = mapScores(scores, [&](ValueRange e) -> Value {
-      return math::Exp2Op::create(builder, e[0]);
-    });
-    SmallVector<Value> results;
-    if (wantsFirst())
-      results.push_back(p);
-    if (wantsSecond())
-      results.push_back(tile::PackOp::create(builder, packedType, p));
-    return results;
-  });
+  ValueRange masked = builder.step("mask", [&] { return exponents(raw, logSum, t); });
+  Weights weights = weigh(masked.front(), masked.size() > 1 ? masked.back() : Value(), t);
   SmallVector<Value> next(sums);
   if (wantsSecond())
-    next.back() = addProduct(passing[1], t, weights.back(), sums.back(), "dv");
+    next.back() = addProduct(passing[1], t, weights.packed, sums.back(), "dv");
   if (!wantsFirst())
     return next;
   Value weightGradients = product(passing[1], held[1], t, "dp");
-  Value scoreGradients = builder.step("ds", [&]() -> SmallVector<Value> {
-    Value ds = mapScores({weightGradients, delta, weights.front()}, [&](ValueRange e) -> Value {
-      Value above = arith::SubFOp::create(builder, e[0], e[1]);
-      return arith::MulFOp::create(builder, above, e[2]);
-    });
-    return {tile::PackOp::create(builder, packedType, ds)};
-  })[0];
-  next.front() =
-      addProduct(passing[0], t, scoreGradients, sums.front(), holdsKeys() ? "dk" : "dq");
+  Value gradients = scoreGradients(weightGradients, delta, weights);
+  next.front() = addProduct(passing[0], t, gradients, sums.front(), holdsKeys() ? "dk" : "dq");
   return next;
 }
 
@@ -498,16 +636,23 @@ void BackwardLoop::store(ValueRange sums) {
   KernelFrame &frame = problem.kernelFrame();
   Value heldHead = holdsKeys() ? kvHead : head;
   if (wantsFirst()) {
-    Value scaled = tile::ScaleOp::create(builder, sums.front(), frame.argument("scale"));
+    Value scale = frame.argument(dropout ? StringRef(kScaleOfKept) : "scale");
+    Value scaled = tile::ScaleOp::create(builder, sums.front(), scale);
     tile::StoreOp::create(builder, scaled, frame.argument(holdsKeys() ? "dk" : "dq"), batch, row,
                           heldHead);
   }
-  if (wantsSecond())
-    tile::StoreOp::create(builder, sums.back(), frame.argument("dv"), batch, row, heldHead);
+  if (wantsSecond()) {
+    Value sum = sums.back();
+    if (dropout)
+      sum = tile::ScaleOp::create(builder, sum, frame.argument(kOneOfKept));
+    tile::StoreOp::create(builder, sum, frame.argument("dv"), batch, row, heldHead);
+  }
   tile::ReturnOp::create(builder);
 }
 
 FailureOr<tile::KernelOp> BackwardLoop::build() {
+  if (failed(findScores()))
+    return failure();
   findMasks();
   FailureOr<tile::KernelOp> kernel = createFrame();
   if (failed(kernel))

@@ -17,6 +17,8 @@ using namespace hocket;
 using tile::FragLayout;
 
 static constexpr int64_t kRowsAtOnce = 16, kWaves = 4;
+/// The share of the weights that dropout keeps.
+static constexpr llvm::StringLiteral kKept = "dropout_keep";
 
 /// What the region of `op` yields of its inputs' elements.
 static void fillMap(ExpansionBuilder &builder, tile::MapOp op,
@@ -61,6 +63,16 @@ static Value inLog2(ExpansionBuilder &builder, Value lse) {
   return map.getResult(0);
 }
 
+/// Numbers of rows times one for all.
+static Value scaled(ExpansionBuilder &builder, Value rows, Value factor) {
+  auto map = tile::MapOp::create(builder, TypeRange(rows.getType()), ValueRange({rows, factor}), Value(), Value(),
+                                 Value(), /*coordinates=*/false);
+  fillMap(builder, map, [&](Block &block) -> Value {
+    return arith::MulFOp::create(builder, block.getArgument(0), block.getArgument(1));
+  });
+  return map.getResult(0);
+}
+
 FailureOr<tile::KernelOp> hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &arch) {
   ExpansionBuilder builder(op.getLoc(), op);
   BackwardFrame problem(op);
@@ -69,6 +81,8 @@ FailureOr<tile::KernelOp> hocket::buildBackwardRows(attn::BackwardOp op, const A
   problem.addRowStatistics();
   problem.addRequirements();
   KernelFrame &frame = problem.kernelFrame();
+  if (op.getDropout())
+    frame.addScalar(builder.getF32Type(), kKept);
   int64_t waves = op.getWaves().value_or(kWaves), dim = op.getValueHeadDim();
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
 
@@ -91,6 +105,8 @@ FailureOr<tile::KernelOp> hocket::buildBackwardRows(attn::BackwardOp op, const A
   Value delta = tile::ReduceOp::create(builder, ofRows, tile::Reduction::Sum,
                                        products(builder, outputs, gradients),
                                        tile::Dimension::Columns);
+  if (op.getDropout())
+    delta = scaled(builder, delta, frame.argument(kKept));
   for (auto [number, values] : {std::pair(BackwardFrame::kLogSum, inLog2(builder, lse)),
                                 std::pair(BackwardFrame::kDelta, delta)}) {
     SmallVector<Value> there = {block.getBatch(), block.getHead(), builder.constant(number), row};

@@ -24,7 +24,8 @@ static constexpr int64_t kOtherRegisters = 24;
 static int64_t f32Registers(int64_t numbers) { return numbers / 64; }
 static int64_t packedRegisters(int64_t numbers) { return numbers / 128; }
 
-/// Registers of a lane in one iteration: sums, what is held, the operand that is read, S, dP, P and row statistics.
+/// Registers of a lane in one iteration: sums, what is held, the operand that is read, S, dP, P, slopes of modified
+/// scores and row statistics.
 static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
   int64_t depth = llvm::alignTo(op.getHeadDim(), kHeadBlock);
   int64_t depthV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
@@ -35,7 +36,8 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
   int64_t held = part == BackwardPart::Dv ? depth : depth + depthV;
   int64_t scores = f32Registers(rows * kWaveRows);
   int64_t statistics = part == BackwardPart::Dq ? 2 : 2 * rows / 2;
-  return f32Registers(sums * kWaveRows) + packedRegisters(held * kWaveRows) +
+  int64_t slopes = op.getScoreMods() ? scores : 0;
+  return slopes + f32Registers(sums * kWaveRows) + packedRegisters(held * kWaveRows) +
          packedRegisters(rows * std::max(depth, depthV)) + 2 * scores + scores / 2 + statistics +
          kOtherRegisters;
 }

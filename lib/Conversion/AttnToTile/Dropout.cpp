@@ -48,14 +48,16 @@ void Dropout::prepare(ExpansionBuilder &builder, Value q, Value batch, Value hea
   offset = arith::AddIOp::create(builder, offset, arith::MulIOp::create(builder, number, counters));
 }
 
-Value Dropout::keep(ExpansionBuilder &builder, Value weights, Value row, Value key) const {
+ResultRange Dropout::map(ExpansionBuilder &builder, Value weights, Value query, Value key, bool transposed,
+                         unsigned results, Element element) const {
   auto type = cast<tile::FragType>(weights.getType());
   Type bytesType = tile::FragType::get(builder.getContext(), type.getShape(), builder.getI8Type(),
                                        type.getRegisterLayout());
-  Value bytes =
-      tile::RandomBytesOp::create(builder, bytesType, seed, offset, row, key, IntegerAttr(), IntegerAttr());
+  Value row = transposed ? key : query, column = transposed ? query : key;
+  Value bytes = tile::RandomBytesOp::create(builder, bytesType, seed, offset, row, column, IntegerAttr(),
+                                            IntegerAttr(), transposed);
   Value inputs[] = {weights, bytes, threshold};
-  auto map = tile::MapOp::create(builder, TypeRange(type), inputs, Value(), Value(), Value(),
+  auto map = tile::MapOp::create(builder, SmallVector<Type>(results, type), inputs, Value(), Value(), Value(),
                                  /*coordinates=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   Block &block = map.getBody().emplaceBlock();
@@ -65,9 +67,30 @@ Value Dropout::keep(ExpansionBuilder &builder, Value weights, Value row, Value k
   Value byte = arith::ExtUIOp::create(builder, builder.getI32Type(), block.getArgument(1));
   Value kept =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::ule, byte, block.getArgument(2));
-  Value left = arith::SelectOp::create(builder, kept, block.getArgument(0), builder.constant(0.0f));
-  tile::YieldOp::create(builder, ValueRange(left));
-  return map.getResult(0);
+  tile::YieldOp::create(builder, element(kept, block.getArgument(0)));
+  return map.getResults();
+}
+
+/// `weight` where it is kept, else zero.
+static Value orZero(ExpansionBuilder &builder, Value kept, Value weight) {
+  return arith::SelectOp::create(builder, kept, weight, builder.constant(0.0f));
+}
+
+Value Dropout::keep(ExpansionBuilder &builder, Value weights, Value row, Value key) const {
+  return map(builder, weights, row, key, /*transposed=*/false, 1,
+             [&](Value kept, Value weight) -> SmallVector<Value> { return {orZero(builder, kept, weight)}; })
+      .front();
+}
+
+std::pair<Value, Value> Dropout::keepAndMark(ExpansionBuilder &builder, Value weights, Value query, Value key,
+                                             bool transposed) const {
+  auto both = [&](Value kept, Value weight) -> SmallVector<Value> {
+    Value negative = arith::NegFOp::create(builder, weight);
+    Value marked = arith::SelectOp::create(builder, kept, weight, negative);
+    return {orZero(builder, kept, weight), marked};
+  };
+  ResultRange results = map(builder, weights, query, key, transposed, 2, both);
+  return {results[0], results[1]};
 }
 
 Value Dropout::shareOf(ExpansionBuilder &builder, Value sum) const {

@@ -64,7 +64,9 @@ class RandomBytes {
 public:
   RandomBytes(Emitter &emit, const LoweringState &state, tile::RandomBytesOp op, Value seed, Value offset)
       : emit(emit), state(state), kernel(state.of(op)), map(op.getResult().getType()), philox(emit, seed),
-        row(op.getRow()), column(op.getColumn()) {
+        ofQueries(op.getTransposed() ? dims::Col : dims::Row), ofKeys(op.getTransposed() ? dims::Row : dims::Col),
+        query(op.getTransposed() ? op.getColumn() : op.getRow()),
+        key(op.getTransposed() ? op.getRow() : op.getColumn()) {
     Value laneNumber = arith::ExtUIOp::create(emit, emit.getI64Type(), kernel.lane);
     place = emit.add(offset, laneNumber);
     Value first = emit.offset(kernel.lds, emit.i32(*op.getLdsOffset()));
@@ -76,8 +78,8 @@ public:
 
   /// The bytes of the 32 x 32 elements from `origin` on: what each piece there has, to `results`.
   void compute(tile::RowAndColumn origin, SmallVectorImpl<Value> &results) {
-    Words counter = {philox.low(place), philox.high(place), blockOf(row, origin.row),
-                     blockOf(column, origin.column)};
+    Words counter = {philox.low(place), philox.high(place), blockOf(query, along(ofQueries, origin)),
+                     blockOf(key, along(ofKeys, origin))};
     Words words = philox(counter);
     keepOrder();
     auto type = VectorType::get({4}, emit.getI32Type());
@@ -99,13 +101,17 @@ private:
     return emit.add(emit.mul(number, emit.i32(by)), emit.mul(part, emit.i32(extra)));
   }
 
-  /// What the lane adds to where its bytes lie: `randomByteOf` of its row and column.
+  int64_t along(std::string_view dimension, tile::RowAndColumn at) const {
+    return dimension == dims::Row ? at.row : at.column;
+  }
+
+  /// What the lane adds to where its bytes lie: `randomByteOf` of its query and key.
   Value byteOfLane() {
-    Value laneRow = emit.linear(map.piece.map, dims::Lane, dims::Row, kernel.lane);
-    Value laneColumn = emit.linear(map.piece.map, dims::Lane, dims::Col, kernel.lane);
-    Value sum = emit.mul(laneColumn, emit.i32(tile::randomByteOf(0, 1)));
+    Value laneQuery = emit.linear(map.piece.map, dims::Lane, ofQueries, kernel.lane);
+    Value laneKey = emit.linear(map.piece.map, dims::Lane, ofKeys, kernel.lane);
+    Value sum = emit.mul(laneKey, emit.i32(tile::randomByteOf(0, 1)));
     for (auto [bit, mask] : {std::pair(0, 7), std::pair(3, 1), std::pair(4, 1)}) {
-      Value moved = arith::ShRUIOp::create(emit, laneRow, emit.i32(bit));
+      Value moved = arith::ShRUIOp::create(emit, laneQuery, emit.i32(bit));
       Value part = arith::AndIOp::create(emit, moved, emit.i32(mask));
       sum = emit.add(sum, emit.mul(part, emit.i32(tile::randomByteOf(int64_t(1) << bit, 0))));
     }
@@ -120,8 +126,8 @@ private:
   Value load(tile::RowAndColumn at) {
     SmallVector<Value> bytes;
     for (int64_t i = 0; i != map.piece.registers; ++i) {
-      int64_t byte = tile::randomByteOf(at.row + map.piece.ofRegister(i, dims::Row),
-                                        at.column + map.piece.ofRegister(i, dims::Col));
+      int64_t byte = tile::randomByteOf(along(ofQueries, at) + map.piece.ofRegister(i, ofQueries),
+                                        along(ofKeys, at) + map.piece.ofRegister(i, ofKeys));
       auto load = LLVM::LoadOp::create(emit, emit.getI8Type(), emit.offset(loaded, emit.i32(byte)), 1);
       access(load);
       bytes.push_back(load);
@@ -141,7 +147,8 @@ private:
   const KernelValues &kernel;
   tile::FragmentMap map;
   Philox philox;
-  Value row, column;
+  std::string_view ofQueries, ofKeys; ///< the dimensions of the fragment
+  Value query, key;
   Value place;          ///< i64, of the lane: the first two words of the counter
   Value stored, loaded; ///< where the lane's bytes begin
 };

@@ -5,6 +5,7 @@
 // also where the gradient itself cancels to nearly nothing.
 #include "Verify/Attention/BackwardReference.h"
 
+#include "Verify/Attention/Dropout.h"
 #include "Verify/DenseProduct.h"
 #include "Verify/Random.h"
 
@@ -19,6 +20,8 @@ using verify::multiplyAccumulate;
 
 namespace {
 constexpr int64_t kBlock = 64;
+/// What 2^-22, an error of a slope, is a tolerance of (CompareBackward.cpp).
+constexpr double kLostSlope = 0x1p-11;
 constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
 
 int64_t roundUp(int64_t value, int64_t multiple) {
@@ -68,10 +71,14 @@ Tile transposed(const Tile &tile) {
 class HeadWorker {
 public:
   HeadWorker(const ForwardProblem &problem, const ScoreRules *rules, int64_t batch, int64_t head,
-             Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO)
-      : problem(problem), rules(rules), batch(batch), head(head), q(std::move(q)), k(k), v(v),
-        dO(std::move(dO)), o(problem.seqQ * v.padded), lse(problem.seqQ, kNegativeInfinity),
-        delta(problem.seqQ), outputSizes(problem.seqQ) {}
+             Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO, double sink,
+             std::span<const double> dropoutState)
+      : q(std::move(q)), k(k), v(v), dO(std::move(dO)), o(problem.seqQ * v.padded),
+        lse(problem.seqQ, kNegativeInfinity), problem(problem), rules(rules), batch(batch), head(head), sink(sink),
+        delta(problem.seqQ), outputSizes(problem.seqQ) {
+    if (problem.dropout)
+      bytes.emplace(problem, dropoutState, batch, head);
+  }
 
   void forward();
   /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
@@ -85,6 +92,9 @@ public:
 
 private:
   bool sees(int64_t query, int64_t key) const;
+  /// What a weight is multiplied by before it meets V.
+  double kept(int64_t query, int64_t key) const { return bytes ? bytes->factor(query, key) : 1; }
+  double slope(double product, int64_t query, int64_t key) const;
   Tile scores(int64_t query, int64_t key) const;
   Tile product(const Matrix &a, int64_t row, const Matrix &b, int64_t column) const;
   void forwardBlock(int64_t query);
@@ -92,7 +102,9 @@ private:
   const ForwardProblem &problem;
   const ScoreRules *rules;
   int64_t batch, head;
+  double sink; ///< -inf: none
   std::vector<double> delta, outputSizes;
+  std::optional<DropoutBytes> bytes;
 };
 } // namespace
 
@@ -127,6 +139,11 @@ Tile HeadWorker::scores(int64_t query, int64_t key) const {
   return tile;
 }
 
+/// What the modified score changes by with the scaled one, of which `product` is Q K^T.
+double HeadWorker::slope(double product, int64_t query, int64_t key) const {
+  return rules ? rules->derivative(product * problem.effectiveScale(), {batch, head, query, key}) : 1;
+}
+
 /// O and LSE of 64 queries: the greatest score first, then the sum.
 void HeadWorker::forwardBlock(int64_t query) {
   int64_t count = std::min(kBlock, problem.seqQ - query);
@@ -138,6 +155,12 @@ void HeadWorker::forwardBlock(int64_t query) {
       for (int64_t j = 0; j != kBlock; ++j)
         maxima[i] = std::max(maxima[i], tiles.back()[i * kBlock + j]);
   }
+  // The sink is one more score, without a value.
+  for (double &greatest : maxima)
+    greatest = std::max(greatest, sink);
+  if (sink != kNegativeInfinity)
+    for (int64_t i = 0; i != kBlock; ++i)
+      sums[i] = std::exp(sink - maxima[i]);
   std::vector<double> outputs(kBlock * v.padded, 0.0);
   for (size_t t = 0; t != tiles.size(); ++t) {
     for (int64_t i = 0; i != kBlock; ++i)
@@ -145,6 +168,8 @@ void HeadWorker::forwardBlock(int64_t query) {
         double &value = tiles[t][i * kBlock + j];
         value = value == kNegativeInfinity ? 0 : std::exp(value - maxima[i]);
         sums[i] += value;
+        if (value != 0)
+          value *= kept(query + i, static_cast<int64_t>(t) * kBlock + j);
       }
     multiplyAccumulate(kBlock, v.padded, kBlock, tiles[t].data(), kBlock,
                        v.at(static_cast<int64_t>(t) * kBlock), v.padded, outputs.data(), v.padded);
@@ -178,9 +203,14 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
     gradientSizes[i] = sizeOf(dO.at(i), dO.dim);
   }
   double scale = problem.effectiveScale();
+  // Kernels compute slopes in f32 as differences of numbers of a size around 1.
+  double lostSlope = rules ? std::abs(scale) * kLostSlope : 0;
+  // Kernels make up for what is dropped at the end.
+  double made = problem.dropout ? 1 / (1 - problem.dropping.probability) : 1;
   for (int64_t query = 0; query < problem.seqQ; query += kBlock)
     for (int64_t key = 0; key < problem.seqKv; key += kBlock) {
       Tile p = scores(query, key), ds = product(dO, query, v, key);
+      Tile raw = rules ? product(q, query, k, key) : Tile();
       for (int64_t i = 0; i != kBlock; ++i)
         for (int64_t j = 0; j != kBlock; ++j) {
           int64_t at = i * kBlock + j, row = query + i, column = key + j;
@@ -190,18 +220,21 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
             continue;
           }
           weight = std::exp(weight - lse[row]);
-          double difference = std::abs(gradient) + outputSizes[row];
-          double size = std::abs(scale) * weight * difference;
-          gradient = scale * weight * (gradient - delta[row]);
+          double share = kept(row, column);
+          double steepness = scale * (rules ? slope(raw[at], row, column) : 1);
+          double difference = std::abs(gradient) * share + outputSizes[row];
+          double size = (std::abs(steepness) + lostSlope) * weight * difference;
+          gradient = steepness * weight * (gradient * share - delta[row]);
+          weight *= share;
           dqBounds.sizes[row] += size * keySizes[column];
           dkBounds.sizes[column] += size * querySizes[row];
           dvBounds.sizes[column] += weight * gradientSizes[row];
-          dqBounds.factors[row] += std::abs(scale) * keySizes[column];
-          dkBounds.factors[column] += std::abs(scale) * querySizes[row];
-          dvBounds.factors[column] += gradientSizes[row];
-          dqBounds.weightFactors[row] += std::abs(scale) * difference * keySizes[column];
-          dkBounds.weightFactors[column] += std::abs(scale) * difference * querySizes[row];
-          dvBounds.weightFactors[column] += gradientSizes[row];
+          dqBounds.factors[row] += std::abs(scale) * made * keySizes[column];
+          dkBounds.factors[column] += std::abs(scale) * made * querySizes[row];
+          dvBounds.factors[column] += made * gradientSizes[row];
+          dqBounds.weightFactors[row] += std::abs(steepness) * difference * keySizes[column];
+          dkBounds.weightFactors[column] += std::abs(steepness) * difference * querySizes[row];
+          dvBounds.weightFactors[column] += made * gradientSizes[row];
         }
       Tile turnedP = transposed(p), turnedDs = transposed(ds);
       multiplyAccumulate(kBlock, k.padded, kBlock, ds.data(), kBlock, k.at(key), k.padded,
@@ -233,7 +266,8 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
   for (int64_t h = 0; h != heads; ++h) {
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
-                      Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV));
+                      Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV),
+                      problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState);
     worker.forward();
     std::vector<double> dq(worker.q.rows.size());
     RowBounds bounds;
@@ -293,7 +327,7 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
   ForwardProblem like = forward;
   like.headDim = forward.headDimV;
   like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
-  like.sink = false;
+  like.sink = like.dropout = false;
   like.kvHeads = forward.heads, like.seqKv = forward.seqQ;
   ForwardInputs others = generateInputs(like, DataKind::Normal, seed + 1, threads);
   inputs.dO = std::move(others.k), inputs.o = std::move(others.v);
@@ -315,6 +349,12 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
         int64_t keys = forward.seqKv;
         widenRows(forward.dtype, inputs.forward.k, group * keys, keys, forward.headDim, tensors.k);
         widenRows(forward.dtype, inputs.forward.v, group * keys, keys, forward.headDimV, tensors.v);
+        for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
+          if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
+            *to = given->second;
+        if (forward.sink) // of the group's heads
+          tensors.sinks = {tensors.sinks.begin() + group % forward.kvHeads * ofGroup,
+                           tensors.sinks.begin() + (group % forward.kvHeads + 1) * ofGroup};
         GroupGradients &found = reference.gradients[item];
         found = computeGradients(forward, tensors, group / forward.kvHeads,
                                  group % forward.kvHeads, rules);

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -73,8 +74,10 @@ static GradientErrors compareGradient(DataType type, std::string name, double to
                     kLostWeight * bounds.weightFactors[r];
       double allowed = kRowFactor * tolerance * bounds.sizes[r] + lost;
       double ratio = rowError == 0 ? 0 : std::sqrt(rowError) / allowed;
-      // Written so that a NaN counts as the worst.
-      if (errors.worstRow < 0 || !(ratio <= errors.worstRowRatio))
+      // A NaN, of either side, is as wrong as can be.
+      if (std::isnan(ratio))
+        ratio = std::numeric_limits<double>::infinity();
+      if (errors.worstRow < 0 || ratio > errors.worstRowRatio)
         errors.worstRowRatio = ratio, errors.worstRow = row;
     }
   }

@@ -24,6 +24,8 @@ public:
   virtual ~ScoreRules() = default;
   /// The score that `scaled` becomes, at `position`.
   virtual double modified(double scaled, const ScorePosition &position) const = 0;
+  /// What that score changes by with `scaled`; NaN if an op on the way has no derivative.
+  virtual double derivative(double scaled, const ScorePosition &position) const = 0;
   /// Whether all masks among the modifications let the query see the key. May be called from any thread.
   virtual bool sees(const ScorePosition &position) const = 0;
 };

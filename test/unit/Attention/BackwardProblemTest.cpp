@@ -54,10 +54,6 @@ TEST(BackwardProblem, Refused) {
   problem.forward.heads = 3;
   EXPECT_FALSE(validate(problem).ok());
   problem = example();
-  problem.forward.sink = true;
-  EXPECT_EQ(validate(problem).error().message,
-            "the backward of a sink is not there yet; leave the sink out");
-  problem = example();
   problem.forward.lists.usedKv = true;
   EXPECT_EQ(validate(problem).error().message,
             "the backward of packed sequences, or of lengths of their own, is not there yet; compute each sequence for "

@@ -1,5 +1,6 @@
 // The reference of the backward against finite differences of a forward written down as the definition says it.
 #include "Verify/Attention/BackwardReference.h"
+#include "Verify/Attention/Dropout.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -8,20 +9,26 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// sum(dO * O) of one group: what the gradients are of.
-static double loss(const ForwardProblem &problem, const GroupTensors &t) {
+static double loss(const ForwardProblem &problem, const GroupTensors &t, const ScoreRules *rules) {
   int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
   double total = 0;
   for (int64_t row = 0; row != heads * problem.seqQ; ++row) {
     std::vector<double> output(dimV);
-    double sum = 0;
+    double sum = problem.sink ? std::exp(t.sinks[row / problem.seqQ]) : 0;
     for (int64_t j = 0; j != problem.seqKv; ++j) {
       if (!problem.sees(row % problem.seqQ, j))
         continue;
       double score = 0;
       for (int64_t d = 0; d != dim; ++d)
         score += t.q[row * dim + d] * t.k[j * dim + d];
-      double weight = std::exp(problem.effectiveScale() * score);
+      int64_t head = row / problem.seqQ, query = row % problem.seqQ;
+      score *= problem.effectiveScale();
+      if (rules)
+        score = rules->modified(score, {0, head, query, j});
+      double weight = std::exp(score);
       sum += weight;
+      if (problem.dropout)
+        weight *= DropoutBytes(problem, t.dropoutState, 0, head).factor(query, j);
       for (int64_t d = 0; d != dimV; ++d)
         output[d] += weight * t.v[j * dimV + d];
     }
@@ -40,12 +47,13 @@ static std::vector<double> numbers(size_t count, uint32_t seed) {
   return result;
 }
 
-static void compareWithDifferences(const ForwardProblem &problem) {
+static void compareWithDifferences(const ForwardProblem &problem, const ScoreRules *rules = nullptr) {
   SCOPED_TRACE(problem.describe());
   size_t queries = problem.heads / problem.kvHeads * problem.seqQ, keys = problem.seqKv;
   GroupTensors tensors{numbers(queries * problem.headDim, 1), numbers(keys * problem.headDim, 2),
-                       numbers(keys * problem.headDimV, 3), numbers(queries * problem.headDimV, 4)};
-  GroupGradients gradients = computeGradients(problem, tensors, 0, 0);
+                       numbers(keys * problem.headDimV, 3), numbers(queries * problem.headDimV, 4),
+                       numbers(problem.heads / problem.kvHeads, 5), {3, 0, 1, 0}};
+  GroupGradients gradients = computeGradients(problem, tensors, 0, 0, rules);
   auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient,
                    const char *name) {
     ASSERT_EQ(gradient.size(), (tensors.*of).size());
@@ -53,9 +61,9 @@ static void compareWithDifferences(const ForwardProblem &problem) {
       constexpr double step = 1e-5;
       double &value = (tensors.*of)[i], was = value;
       value = was + step;
-      double above = loss(problem, tensors);
+      double above = loss(problem, tensors, rules);
       value = was - step;
-      double below = loss(problem, tensors);
+      double below = loss(problem, tensors, rules);
       value = was;
       ASSERT_NEAR(gradient[i], (above - below) / (2 * step), 1e-7) << name << " " << i;
     }
@@ -83,6 +91,33 @@ TEST(BackwardReference, FiniteDifferences) {
   ForwardProblem negative = problemOf(6, 6, 8, 8, 1);
   negative.scale = -0.7;
   compareWithDifferences(negative);
+}
+
+namespace {
+/// Scores bent, by place.
+struct Bent : ScoreRules {
+  double modified(double scaled, const ScorePosition &at) const override {
+    return 2 * std::tanh(scaled / 2) + 0.1 * double(at.query - at.key) + 0.2 * double(at.head);
+  }
+  double derivative(double scaled, const ScorePosition &) const override {
+    return 1 - std::tanh(scaled / 2) * std::tanh(scaled / 2);
+  }
+  bool sees(const ScorePosition &) const override { return true; }
+};
+} // namespace
+
+TEST(BackwardReference, FiniteDifferencesOfModifiedScores) {
+  ForwardProblem problem = problemOf(20, 70, 8, 8, 2, Visibility::causal());
+  Bent bent;
+  compareWithDifferences(problem, &bent);
+  problem.sink = true;
+  compareWithDifferences(problem, &bent);
+  problem.dropout = true;
+  problem.dropping = {0.4, 11, 12, /*inMemory=*/true};
+  compareWithDifferences(problem, &bent);
+  problem = problemOf(40, 9, 8, 8, 1, Visibility::causal()); // rows that see nothing but the sink
+  problem.sink = true;
+  compareWithDifferences(problem);
 }
 
 /// A wrong gradient is found, and so are NaN and what was not written.

@@ -1,0 +1,17 @@
+// Derivatives of modifications of scores.
+#pragma once
+
+#include "Attn/IR/Attn.h"
+
+#include "mlir/IR/OwningOpRef.h"
+
+namespace hocket::attn {
+
+/// A modification "NAME_derivative" of the same arguments, in no module, that yields the derivative of what `op`
+/// yields by the score. Fails, with a diagnostic, at an op that has none.
+mlir::FailureOr<mlir::OwningOpRef<ScoreModOp>> deriveScoreMod(ScoreModOp op);
+
+/// Whether `op` yields 1 whatever its arguments.
+bool yieldsOne(ScoreModOp op);
+
+} // namespace hocket::attn
