@@ -112,7 +112,7 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
     problem.modifications.push_back(*modification);
   };
   if (draw.oneIn(3)) {
-    problem.numbers["soft_cap"] = draw.of({0.0, 1.5, 20.0});
+    problem.numbers["soft_cap"] = draw.of({0.1, 1.5, 20.0});
     add("soft_cap");
   }
   if (draw.oneIn(4))
