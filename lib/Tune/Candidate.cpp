@@ -219,7 +219,7 @@ bool Candidate::repair(const StepGraph &graph) {
   return false;
 }
 
-/// The first step that multiplies runs for the tile at which an iteration stands; where it is does not matter otherwise.
+/// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
   size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();

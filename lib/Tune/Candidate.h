@@ -1,7 +1,7 @@
 // A schedule as the search sees it: every step at a position in time, and how to change it.
 //
-// With C clusters, a step at position p stands in cluster p mod C and runs for the tile -floor(p / C) ahead: what a tile
-// goes through is read off from left to right, whatever C is (ScheduleModel.h uses the same time). Dependences are
+// With C clusters, a step at position p stands in cluster p mod C and runs for the tile -floor(p / C) ahead: what a
+// tile goes through is read off from left to right, whatever C is (ScheduleModel.h uses the same time). Dependences are
 // differences of positions.
 #pragma once
 

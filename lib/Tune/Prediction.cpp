@@ -83,6 +83,20 @@ static Result<std::vector<int64_t>> shapeOf(const manifest::TensorInfo &tensor,
   return std::move(shape);
 }
 
+/// A name that is given and that the kernel does not have is a mistake.
+static Status checkNames(const Sizes &sizes, const Variables &extents, const Variables &scalars) {
+  for (const auto &[name, value] : sizes.values) {
+    if (extents.contains(name) || scalars.contains(name))
+      continue;
+    std::string known;
+    for (const Variables *variables : {&extents, &scalars})
+      for (const auto &[each, unused] : *variables)
+        known += (known.empty() ? "" : ", ") + each;
+    return invalidInput("the kernel has no extent or number '" + name + "'; it has " + known);
+  }
+  return Status::success();
+}
+
 static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, const Sizes &sizes) {
   Result<Variables> extents = extentsOf(manifest, sizes);
   if (!extents.ok())
@@ -102,6 +116,8 @@ static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, c
                               : required                  ? *required
                                                           : Value::integer(1);
   }
+  if (Status status = checkNames(sizes, *extents, arguments.scalars); !status.ok())
+    return status.error();
   return std::move(arguments);
 }
 

@@ -125,8 +125,8 @@ Trial Search::tryOut(const std::string &schedule) const {
 }
 
 /// The best trials of each form, those of the best form first. Different forms are good in different ways, and a search
-/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands for
-/// all.
+/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands
+/// for all.
 std::vector<std::vector<size_t>> Search::parents() const {
   std::vector<std::vector<size_t>> groups;
   std::map<std::pair<int, int>, size_t> groupOf;

@@ -143,8 +143,8 @@ static void printTable(llvm::raw_ostream &out, const Found &found) {
 
 static std::string scheduleFile(const TuneRequest &request, const Found &found) {
   const Trial &best = found.trials[found.ranking.front()];
-  std::string text = llvm::formatv("// Found by hocketc --tune for {0}: {1:f2} us predicted, {2:f3} times as fast as the "
-                                   "start.\n// {3}; seed {4}",
+  std::string text = llvm::formatv("// Found by hocketc --tune for {0}: {1:f2} us predicted, {2:f3} times as "
+                                   "fast as the start.\n// {3}; seed {4}",
                                    request.options.compile.target, best.microseconds,
                                    found.start.microseconds / best.microseconds, summary(found),
                                    request.options.seed);

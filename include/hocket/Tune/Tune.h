@@ -64,8 +64,8 @@ struct Found {
   std::vector<size_t> ranking;
 };
 
-/// Searches schedules for the kernel in `text`; `name` is what messages call it. Errors: a text that does not compile as
-/// it is, or has not exactly one loop that follows a schedule (InvalidInput); a start that spills or cannot be timed;
+/// Searches schedules for the kernel in `text`; `name` is what messages call it. Errors: a text that does not compile
+/// as it is, or has not exactly one loop that follows a schedule (InvalidInput); a start that spills or cannot be timed;
 /// what `onTrial` says.
 Result<Found> tuneSchedule(std::string_view text, std::string_view name, const Cost &cost,
                            const Options &options);
@@ -77,8 +77,9 @@ struct Sizes {
   std::map<std::string, double, std::less<>> values;
 };
 
-/// The time of the whole grid on the model, with tensors of zeros. Errors: an extent that has no value (InvalidInput,
-/// names it), what the kernel's requirements exclude, what the simulator says.
+/// The time of the whole grid on the model, with tensors of zeros. Errors: an extent without a value, or a value of
+/// what the kernel does not have (InvalidInput, names it); what the kernel's requirements exclude; what the simulator
+/// says.
 Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
 
 /// A journal of trials, a line of JSON each, so that a search can go on where it stopped. `readJournal` of a file that
