@@ -86,7 +86,7 @@ bool Search::timeIsUp() const {
   return options.seconds > 0 && spent.count() > options.seconds;
 }
 
-/// Whether the kernel was made but lacks registers: the compiler's error says so in these words.
+/// What is wrong with a schedule is seen before there is code; behind that, registers are what is wanting.
 static Outcome refusal(const CompileFailure &failure) {
   return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
 }

@@ -218,7 +218,7 @@ def flash_attn_backward(
     arch="gfx950",
     stream=None,
 ):
-    """The gradients of flash_attn_func's q, k and v; see the stub or docs/Python.md."""
+    """The gradients of flash_attn_func's q, k and v, dq, dk and dv; docs/Python.md has an example."""
     if float(dropout_p) and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
     call = Call(
@@ -301,7 +301,7 @@ def flash_attn_with_kvcache(
     arch="gfx950",
     stream=None,
 ):
-    """Attention over a cache of keys and values with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
+    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/PackedAndPaged.md has the rest."""
     _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
     if cache_batch_idx is not None and block_table is not None:
         raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")

@@ -244,6 +244,8 @@ static Status runTune(const Request &request) {
   if (request.from > Stage::Tile)
     return invalidInput("--tune places the steps of a kernel of stage 'attn' or 'tile'; stage '" +
                         std::string(toString(request.from)) + "' has none left");
+  if (!(tuneSeconds >= 0))
+    return invalidInput("option '--tune-seconds' is not a number from 0; 0 is no limit");
   hocketc::TuneRequest wanted{request.input, request.output, tuneJournal, tuneSizes, {}};
   wanted.options.compile = request.options;
   wanted.options.seed = tuneSeed;

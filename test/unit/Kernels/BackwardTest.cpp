@@ -2,6 +2,7 @@
 // several interleavings, which must agree to the bit; and the cases that break others.
 //
 // HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Draw.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunBackward.h"
 #include "hocket/Attention/BackwardPlan.h"
@@ -12,19 +13,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
 
 using namespace hocket;
 using namespace hocket::attention;
 
 namespace {
 constexpr uint64_t kDefaultCount = 6, kDefaultSeed = 20261122;
-
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 Result<std::shared_ptr<const BackwardPlan>> planFor(const BackwardProblem &problem,
                                                     const std::string &target,
@@ -68,24 +62,10 @@ BackwardReport runChecked(const BackwardProblem &problem, DataKind data, uint64_
   return *std::move(report);
 }
 
-class Draw {
-public:
-  explicit Draw(uint64_t seed) : random(seed) {}
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
-  template <typename T> T of(std::initializer_list<T> values) {
-    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
-  }
-  int64_t length() {
-    return oneIn(2) ? of<int64_t>({1, 31, 32, 33, 63, 64, 65, 96, 127, 129, 255, 257})
-                    : between(1, 400);
-  }
-
-private:
-  std::mt19937_64 random;
-};
+int64_t drawLength(Draw &draw) {
+  return draw.oneIn(2) ? draw.of<int64_t>({1, 31, 32, 33, 63, 64, 65, 96, 127, 129, 255, 257})
+                       : draw.between(1, 400);
+}
 
 void drawMasks(Draw &draw, ForwardProblem &problem) {
   auto add = [&](const char *name) {
@@ -136,7 +116,7 @@ void runOne(uint64_t seed) {
   forward.batch = draw.between(1, 2);
   forward.kvHeads = draw.between(1, 2);
   forward.heads = forward.kvHeads * draw.of<int64_t>({1, 1, 2, 4});
-  forward.seqQ = draw.length(), forward.seqKv = draw.length();
+  forward.seqQ = drawLength(draw), forward.seqKv = drawLength(draw);
   forward.layout = draw.of({Layout::BSHD, Layout::BHSD});
   if (draw.oneIn(4))
     forward.scale = draw.of({-0.2, 0.0, 0.05, 0.3});

@@ -3,6 +3,7 @@
 // Random problems with groups of any size, packed sequences and lengths of their own, slices and both chips, against
 // the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N draws more than
 // the suite does, HOCKET_TEST_SEED=N others.
+#include "Draw.h"
 #include "Problems.h"
 
 #include "Reference/ScoreInterpreter.h"
@@ -12,9 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <random>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -22,22 +21,6 @@ using namespace hocket::attention;
 namespace {
 constexpr uint64_t kDefaultCount = 4, kDefaultSeed = 20261122;
 
-class Draw {
-public:
-  explicit Draw(uint64_t seed) : random(seed) {}
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
-
-private:
-  std::mt19937_64 random;
-};
-
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 } // namespace
 
 /// What heads differ in (ALiBi, a bias, a sink), what queries do (a window), and what neither does.

@@ -7,6 +7,7 @@
 // And with keys in pages, which lie at random, some of them shared; entries of tables that nothing uses name no page.
 //
 // HOCKET_RANDOM_MODIFICATIONS=N, HOCKET_RANDOM_SEQUENCES=N and HOCKET_RANDOM_PAGES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Draw.h"
 #include "Problems.h"
 #include "Reference/ScoreInterpreter.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -17,8 +18,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <random>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -26,28 +25,9 @@ using namespace hocket::attention;
 namespace {
 constexpr uint64_t kDefaultCount = 24, kDefaultSequences = 8, kDefaultPages = 8, kDefaultSeed = 20261122;
 
-class Draw {
-public:
-  explicit Draw(uint64_t seed) : random(seed) {}
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
-  template <typename T> T of(std::initializer_list<T> values) {
-    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
-  }
-  int64_t length() {
-    return oneIn(2) ? of<int64_t>({1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 257, 512})
-                    : between(1, 700);
-  }
-
-private:
-  std::mt19937_64 random;
-};
-
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
+int64_t drawLength(Draw &draw) {
+  return draw.oneIn(2) ? draw.of<int64_t>({1, 31, 32, 63, 64, 65, 127, 128, 129, 255, 257, 512})
+                       : draw.between(1, 700);
 }
 
 /// A predicate of comparisons of random sums of query and key, joined at random.
@@ -231,8 +211,8 @@ ForwardProblem drawProblem(Draw &draw, KeyPlaces geometry) {
   problem.kvHeads = draw.between(1, 2);
   problem.heads = problem.kvHeads * draw.between(1, 2);
   problem.headDim = problem.headDimV = draw.of<int64_t>({128, 128, 64, 72, 256});
-  problem.seqQ = draw.length();
-  problem.seqKv = draw.length();
+  problem.seqQ = drawLength(draw);
+  problem.seqKv = drawLength(draw);
   problem.visibility = draw.oneIn(3) ? Visibility::causal() : Visibility();
   problem.wantLse = draw.oneIn(2);
   problem.sink = draw.oneIn(4);

@@ -2,6 +2,7 @@
 // predicates of comparisons of sums of query, key and numbers, joined by and, or and not.
 //
 // HOCKET_RANDOM_PREDICATES=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "Draw.h"
 #include "Conversion/AttnToTile/TileSurvey.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Registration/Registration.h"
@@ -12,8 +13,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <random>
 #include <set>
 
 using namespace hocket;
@@ -21,26 +20,6 @@ using namespace hocket::attention;
 
 namespace {
 constexpr uint64_t kDefaultCount = 20, kDefaultSeed = 20261123;
-
-class Draw {
-public:
-  explicit Draw(uint64_t seed) : random(seed) {}
-  int64_t between(int64_t low, int64_t high) {
-    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
-  }
-  bool oneIn(int64_t chances) { return between(1, chances) == 1; }
-  std::string of(std::initializer_list<const char *> values) {
-    return values.begin()[between(0, static_cast<int64_t>(values.size()) - 1)];
-  }
-
-private:
-  std::mt19937_64 random;
-};
-
-uint64_t fromEnvironment(const char *name, uint64_t fallback) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 /// Text of a predicate. Factors of query and key are 1 or -1, or 0; otherwise exactness is not promised.
 class PredicateText {
@@ -82,7 +61,7 @@ private:
       a = binary(draw.oneIn(3) ? "addi" : "subi", a, b);
       b = constant(-100, 300);
     }
-    return line("arith.cmpi " + draw.of({"sle", "slt", "sge", "sgt", "sle", "sge", "eq", "ne"}) + ", " + a + ", " + b +
+    return line("arith.cmpi " + draw.of<std::string>({"sle", "slt", "sge", "sgt", "sle", "sge", "eq", "ne"}) + ", " + a + ", " + b +
                 " : i32");
   }
   std::string predicate(int64_t comparisons) {
