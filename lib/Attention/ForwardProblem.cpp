@@ -44,6 +44,11 @@ static constexpr SequenceList kLists[] = {
 
 std::span<const SequenceList> attention::sequenceLists() { return kLists; }
 
+/// Whether a list has the first rows of sequences.
+static bool isStarts(const SequenceList &list) {
+  return list.value == &SequenceLists::packedQ || list.value == &SequenceLists::packedKv;
+}
+
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
@@ -234,17 +239,31 @@ namespace {
 struct PageTable {
   std::string name;
   int64_t extent, rows;
+  manifest::NumberRange numbers;
 };
 } // namespace
 
 static std::vector<PageTable> pageTables(const ForwardProblem &problem) {
   if (!problem.lists.inPages())
     return {};
+  const manifest::NumberRange pages = {0, problem.numPages - 1, false, "a page of 'k' and 'v'"};
   if (!problem.lists.pageLists)
-    return {{"block_table", problem.tablePages, problem.batch}};
-  return {{"kv_indptr", saturatingAdd(problem.batch, 1), 1},
-          {"kv_page_indices", problem.tablePages, 1},
-          {"kv_last_page_len", problem.batch, 1}};
+    return {{"block_table", problem.tablePages, problem.batch, pages}};
+  // Of a sequence without pages the last one has no rows.
+  return {{"kv_indptr", saturatingAdd(problem.batch, 1), 1,
+           {0, problem.tablePages, true, "where in 'kv_page_indices' a sequence begins or ends"}},
+          {"kv_page_indices", problem.tablePages, 1, pages},
+          {"kv_last_page_len", problem.batch, 1,
+           {0, problem.lists.pageSize, false, "how many rows of its last page a sequence has"}}};
+}
+
+/// What the numbers of `list` may be.
+static manifest::NumberRange numbersOf(const ForwardProblem &problem, const SequenceList &list) {
+  bool ofQ = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::usedQ;
+  std::string rows = ofQ ? "'q' and 'o'" : "'k' and 'v'";
+  if (isStarts(list))
+    return {0, ofQ ? problem.totalQ : problem.totalKv, true, "a row of " + rows + ", or behind the last"};
+  return {0, ofQ ? problem.seqQ : problem.seqKv, false, "how many rows of " + rows + " a sequence uses"};
 }
 
 std::vector<TensorSpec> ForwardProblem::tensors() const {
@@ -298,13 +317,11 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
   if (sink)
     list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
   for (const SequenceList &entry : kLists)
-    if (lists.*entry.value) {
-      bool isStarts = entry.value == &SequenceLists::packedQ || entry.value == &SequenceLists::packedKv;
+    if (lists.*entry.value)
       list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
-                      saturatingAdd(batch, isStarts), {}, true, /*strided=*/false});
-    }
-  for (auto &[name, extent, rows] : pageTables(*this)) {
-    TensorSpec table{name, TensorRole::Input, DataType::I32, extent, {}, true, /*strided=*/false};
+                      saturatingAdd(batch, isStarts(entry)), {}, true, /*strided=*/false, numbersOf(*this, entry)});
+  for (auto &[name, extent, rows, numbers] : pageTables(*this)) {
+    TensorSpec table{name, TensorRole::Input, DataType::I32, extent, {}, true, /*strided=*/false, numbers};
     if (rows > 1 || name == "block_table")
       table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
     list.push_back(std::move(table));
@@ -463,24 +480,24 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
   if (!(problem.lists.*list.value))
     return invalidInput("'" + name + "' is known, but the problem has no such list; set it in 'lists'");
   bool ofQ = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::usedQ;
-  bool isStarts = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::packedKv;
-  int64_t wanted = problem.batch + isStarts, total = ofQ ? problem.totalQ : problem.totalKv;
+  bool hasStarts = isStarts(list);
+  int64_t wanted = problem.batch + hasStarts, total = ofQ ? problem.totalQ : problem.totalKv;
   if (static_cast<int64_t>(numbers.size()) != wanted)
     return invalidInput("'" + name + "' has " + std::to_string(numbers.size()) +
                         " numbers, expected " + std::to_string(wanted) + ": the batch" +
-                        (isStarts ? " and one more" : ""));
+                        (hasStarts ? " and one more" : ""));
   int64_t most = ofQ ? problem.seqQ : problem.seqKv;
   for (size_t i = 0; i != numbers.size(); ++i) {
     std::string which = "'" + name + "' has " + std::to_string(numbers[i]) + " at " + std::to_string(i);
     if (numbers[i] < 0)
       return invalidInput(which + ", a number from 0 on is needed");
-    if (!isStarts && numbers[i] > most)
+    if (!hasStarts && numbers[i] > most)
       return invalidInput(which + ", sequences have at most " + std::to_string(most) +
                           " rows (seq-" + (ofQ ? "q" : "kv") + ")");
-    if (isStarts && numbers[i] > total)
+    if (hasStarts && numbers[i] > total)
       return invalidInput(which + ", the tensor has " + std::to_string(total) + " rows (total-" +
                           (ofQ ? "q" : "kv") + ")");
-    if (!isStarts || i == 0)
+    if (!hasStarts || i == 0)
       continue;
     if (numbers[i] < numbers[i - 1])
       return invalidInput(which + ", behind " + std::to_string(numbers[i - 1]) +

@@ -116,7 +116,7 @@ Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
       addresses[need.name] = buffers.find(need.name)->second.address;
   manifest::Variables bound = variables;
   addAddresses(bound, tensors, addresses);
-  Prepared prepared{*kernels, {}};
+  Prepared prepared{*kernels, {}, numberLists(tensors, addresses)};
   for (const PlannedLaunch &step : steps) {
     Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
     if (!binding.ok())
@@ -134,7 +134,7 @@ Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &devi
   std::vector<runtime::LaunchReport> reports;
   for (size_t i = 0; i < steps.size(); ++i) {
     const manifest::Binding &binding = prepared->bindings[i];
-    auto report = device.launch(*(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
+    auto report = device.launchWith(prepared->lists, *(*prepared->kernels)[i].kernel, binding.shape, binding.kernarg);
     if (!report.ok())
       return report.error();
     reports.push_back(*std::move(report));

@@ -135,3 +135,20 @@ void manifest::addAddresses(Variables &variables, const std::vector<TensorSpec> 
     add(tensor.name);
   add(workspaceName);
 }
+
+std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorSpec> &tensors,
+                                                       const Addresses &addresses) {
+  std::vector<runtime::NumberList> lists;
+  for (const TensorSpec &tensor : tensors) {
+    auto address = addresses.find(tensor.name);
+    if (!tensor.numbers || address == addresses.end())
+      continue;
+    const NumberRange &range = *tensor.numbers;
+    bool hasRows = !tensor.dimensions.empty();
+    lists.push_back({tensor.name, address->second, static_cast<uint64_t>(tensor.rows()),
+                     static_cast<uint64_t>(tensor.rowElements),
+                     hasRows ? static_cast<uint64_t>(tensor.dimensions.front().stride) : 0, range.least, range.most,
+                     range.ascending, range.meaning});
+  }
+  return lists;
+}

@@ -84,7 +84,11 @@ public:
   Result<std::shared_ptr<runtime::Module>> loadModule(std::span<const std::byte> codeObject,
                                                       std::string_view name) override;
   Result<LaunchReport> launch(runtime::Kernel &kernel, const LaunchShape &shape,
-                              std::span<const std::byte> kernarg) override;
+                              std::span<const std::byte> kernarg) override {
+    return launchWith({}, kernel, shape, kernarg);
+  }
+  Result<LaunchReport> launchWith(std::span<const runtime::NumberList> lists, runtime::Kernel &kernel,
+                                  const LaunchShape &shape, std::span<const std::byte> kernarg) override;
   Status use(runtime::Kernel &kernel, const std::function<void(Program &, size_t)> &use);
   Status synchronize() override { return Status::success(); }
   void setSimulationOptions(const runtime::SimulationOptions &options) override {
@@ -168,8 +172,8 @@ Status sim::withProgram(runtime::Device &device, runtime::Kernel &kernel,
   return simDevice->use(kernel, use);
 }
 
-Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShape &shape,
-                                       std::span<const std::byte> kernarg) {
+Result<LaunchReport> SimDevice::launchWith(std::span<const runtime::NumberList> lists, runtime::Kernel &kernel,
+                                           const LaunchShape &shape, std::span<const std::byte> kernarg) {
   auto *simKernel = dynamic_cast<SimKernel *>(&kernel);
   if (!simKernel || simKernel->device.lock().get() != this)
     return invalidInput("kernel '" + kernel.info().name +
@@ -185,6 +189,7 @@ Result<LaunchReport> SimDevice::launch(runtime::Kernel &kernel, const LaunchShap
   options.threads = simulation.threads;
   options.stop = simulation.stop;
   options.instrument = instrument;
+  options.lists = lists;
   if (simulation.check)
     return launchChecked(*simKernel->program, simKernel->index, shape, kernarg, options);
   return sim::launch(*simKernel->program, simKernel->index, shape, kernarg, options);

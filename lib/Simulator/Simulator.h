@@ -38,6 +38,8 @@ struct LaunchOptions {
   /// Watches the run (checked, timed or traced execution); must outlive the launch. Null: a plain
   /// run, which is the fastest.
   Instrument *instrument = nullptr;
+  /// What checked execution holds loads of these lists to; other execution does not look at them.
+  std::span<const runtime::NumberList> lists = {};
   /// A request to stop ends the launch within a fraction of a second, with an Execution error.
   std::stop_token stop = {};
 };

@@ -99,7 +99,7 @@ Status KernelRun::launch(uint64_t seed) {
   launch.seed = seed;
   for (const LoadedKernel &kernel : kernels) {
     Result<runtime::LaunchReport> launched =
-        device.launch(*kernel.kernel, kernel.binding.shape, kernel.binding.kernarg);
+        device.launchWith(lists, *kernel.kernel, kernel.binding.shape, kernel.binding.kernarg);
     if (!launched.ok())
       return Error{launched.error().kind, launched.error().message + launchName(seed)};
     nameClusters(launched->findings, *kernel.manifest, kernel.binding.shape);

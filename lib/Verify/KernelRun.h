@@ -126,6 +126,7 @@ protected:
   const RunOptions &options;
   RunReport &report;
   std::vector<LoadedKernel> kernels;
+  std::vector<runtime::NumberList> lists; ///< that kernels follow
   bool faulted = false; ///< a checked launch did not finish, its result means nothing
 };
 

@@ -30,6 +30,7 @@ Status TensorRun::place(Contents contents, uint64_t guardBehind) {
       if (Status status = placed(spec.name)->upload(inputs.at(spec.name)); !status.ok())
         return status;
   }
+  lists = manifest::numberLists(specs, addresses());
   return Status::success();
 }
 

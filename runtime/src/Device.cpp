@@ -12,6 +12,11 @@ Kernel::~Kernel() = default;
 Module::~Module() = default;
 Device::~Device() = default;
 
+Result<LaunchReport> Device::launchWith(std::span<const NumberList>, Kernel &kernel, const LaunchShape &shape,
+                                        std::span<const std::byte> kernarg) {
+  return launch(kernel, shape, kernarg);
+}
+
 uint32_t KernelInfo::explicitKernargSize() const {
   if (arguments.empty())
     return kernargSize;

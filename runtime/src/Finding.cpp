@@ -32,6 +32,8 @@ std::string_view hocket::runtime::findingName(FindingKind kind) {
     return "hazard";
   case FindingKind::DivergentBarrier:
     return "divergent-barrier";
+  case FindingKind::NumberOutOfRange:
+    return "number-out-of-range";
   case FindingKind::IllegalExecution:
     return "illegal-execution";
   }

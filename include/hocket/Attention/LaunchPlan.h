@@ -79,6 +79,7 @@ private:
   struct Prepared {
     LoadedKernels kernels;
     std::vector<manifest::Binding> bindings;
+    std::vector<runtime::NumberList> lists;
   };
   Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers) const;
   Status checkBuffers(const Buffers &buffers) const;

@@ -6,10 +6,12 @@
 #pragma once
 
 #include "hocket/Manifest/Expression.h"
+#include "hocket/Runtime/Device.h"
 #include "hocket/Support/DataType.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,13 @@ struct TensorDimension {
   int64_t tile = 1;         ///< how many of it kernels may treat as one tile, below 2 GiB
 };
 
+/// What the numbers (i32) of a tensor may be that says where a kernel finds things.
+struct NumberRange {
+  int64_t least = 0, most = 0;
+  bool ascending = false; ///< none is below the one before it in its row
+  std::string meaning;    ///< of a number: "a page of 'k' and 'v'"
+};
+
 /// Rows of contiguous elements, with dimensions around them. Products that 64 bits do not hold
 /// saturate, so that a tensor that `validate` has not seen can be asked, too.
 struct TensorSpec {
@@ -38,6 +47,8 @@ struct TensorSpec {
   bool wanted = true; ///< an optional output that nobody wants has no buffer, but still variables
   /// Whether the strides are the caller's to choose; otherwise they follow from the extents.
   bool strided = true;
+  /// At most one dimension then; no range: any numbers.
+  std::optional<NumberRange> numbers = std::nullopt;
 
   int64_t rows() const;
   int64_t elements() const;
@@ -69,5 +80,8 @@ void addVariables(Variables &variables, const std::vector<TensorSpec> &tensors);
 /// Adds an address for each of `tensors`, and one for the workspace: 0 where `addresses` has none.
 void addAddresses(Variables &variables, const std::vector<TensorSpec> &tensors,
                   const Addresses &addresses);
+
+/// The lists among `tensors` whose numbers have a range, for those of `addresses`.
+std::vector<runtime::NumberList> numberLists(const std::vector<TensorSpec> &tensors, const Addresses &addresses);
 
 } // namespace hocket::manifest

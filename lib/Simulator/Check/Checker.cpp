@@ -23,7 +23,7 @@ namespace {
 class WorkgroupChecker final : public Observer {
 public:
   WorkgroupChecker(Checker &checker, const LaunchContext &context)
-      : checker(checker), text(*context.text), memory(checker.global, *checker.table, origins, log),
+      : checker(checker), text(*context.text), memory(checker.global, checker.numbers, *checker.table, origins, log),
         hazards(*checker.table, context.text->dwords()) {}
 
   void begin(Workgroup &group) override {
@@ -286,7 +286,7 @@ Result<runtime::LaunchReport> sim::launchChecked(Program &program, size_t kernel
   auto table = InstructionTable::of(*image.text, image.architecture);
   if (!table)
     return table.error();
-  Checker checker(*std::move(table));
+  Checker checker(*std::move(table), {options.lists, program.memory()});
   checker.global.begin(uint64_t(shape.grid.x) * shape.grid.y * shape.grid.z, image.text->dwords());
   LaunchOptions watched = options;
   watched.instrument = &checker;

@@ -352,6 +352,8 @@ void MemoryCheck::issuedGlobal(Wave &wave, WaveState &state, const PendingOp &op
     trackPages(place.epoch);
   auto touch = [&](int lane, std::byte *host, uint32_t bytes) {
     access.byte = static_cast<uint16_t>(lane < 0 ? 0 : static_cast<unsigned>(lane) * stride);
+    if (info.global == MemoryKind::Load)
+      numbers.loaded(host, bytes, info, access.byte, place, log);
     if (!usesAtomics)
       shared.touch(host, bytes, kind, accessKey(access, place.workgroup), sharedPages);
     if (several && tracking)

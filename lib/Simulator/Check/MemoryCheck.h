@@ -5,6 +5,7 @@
 #include "AccessShadow.h"
 #include "GlobalShadow.h"
 #include "LdsShadow.h"
+#include "NumberCheck.h"
 #include "ScratchShadow.h"
 #include "WaveState.h"
 
@@ -19,8 +20,9 @@ namespace hocket::sim::check {
 /// The memory of one workgroup in execution.
 class MemoryCheck {
 public:
-  MemoryCheck(GlobalShadow &shared, InstructionTable &table, OriginTable &origins, FindingLog &log)
-      : shared(shared), table(table), origins(origins), log(log) {}
+  MemoryCheck(GlobalShadow &shared, const NumberCheck &numbers, InstructionTable &table, OriginTable &origins,
+              FindingLog &log)
+      : shared(shared), numbers(numbers), table(table), origins(origins), log(log) {}
 
   void begin(Workgroup &group, std::vector<WaveState> &states);
   /// A memory operation was issued. `states` are those of all waves.
@@ -57,6 +59,7 @@ private:
   void trackPages(uint32_t epoch);
 
   GlobalShadow &shared;
+  const NumberCheck &numbers;
   InstructionTable &table;
   OriginTable &origins;
   GlobalShadow::PageCache sharedPages;

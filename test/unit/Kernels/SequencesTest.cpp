@@ -1,6 +1,5 @@
 // Sequences of lengths of their own: what packing must not change, and what only it can show.
 #include "Problems.h"
-#include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include <gtest/gtest.h>
@@ -92,37 +91,4 @@ TEST(Sequences, MayBeEmpty) {
   ForwardOutputs outputs = outputsOf(problem, "dual_wave");
   EXPECT_EQ(outputs.lse.size(), size_t(2 * 172));
   EXPECT_EQ(outputs.lse.front(), -std::numeric_limits<float>::infinity());
-}
-
-// What lists say and no host has seen is followed no further than the tensors reach.
-TEST(Sequences, WrongListsReachNothingOutside) {
-  ForwardProblem problem = packed(makeProblem(DataType::BF16, false, 2, 1, 1, 64, 64));
-  problem.known = {};
-  const Result<ForwardKernel> &kernel = test::kernelFor(problem, "double_buffer");
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  auto plan = ForwardPlan::make(problem, {{"kernel", std::make_shared<CompiledKernel>(*kernel)}});
-  ASSERT_TRUE(plan.ok()) << plan.error().message;
-  const std::vector<std::vector<int32_t>> lists = {
-      {0, 64, 1000}, {0, 128, 128}, {100, 64, 0}, {0, INT32_MAX, 5}, {2000, 3000, 4000}, {-100, 64, 128},
-      {INT32_MIN, -5, 3}};
-  for (const std::vector<int32_t> &list : lists)
-    for (bool ofQ : {true, false}) {
-      auto device = sim::createDevice();
-      Buffers buffers;
-      for (const BufferNeed &need : (*plan)->buffers()) {
-        if (need.bytes == 0)
-          continue;
-        auto address = device->allocate(need.bytes, 16, need.name);
-        ASSERT_TRUE(address.ok());
-        std::vector<std::byte> content(need.bytes);
-        bool isList = need.name.starts_with("cu_seqlens");
-        const std::vector<int32_t> right = {0, 64, 128};
-        if (isList)
-          std::memcpy(content.data(), (need.name.ends_with("q") == ofQ ? list : right).data(), need.bytes);
-        ASSERT_TRUE(device->copyToDevice(*address, content).ok());
-        buffers[need.name] = {*address, need.bytes};
-      }
-      auto reports = (*plan)->run(*device, buffers);
-      EXPECT_TRUE(reports.ok()) << reports.error().message;
-    }
 }

@@ -277,3 +277,45 @@ TEST(CheckFindings, RacesBetweenWorkgroupsHaveLimits) {
   shadow.begin(1000, (1 << 24) + 1);
   EXPECT_TRUE(shadow.full());
 }
+
+// Numbers of a list are judged where they are loaded: by which lane, from which place; others are left alone.
+TEST(CheckFindings, NumbersOutOfRangeNameTheirPlace) {
+  // Two rows of three numbers, four apart: what lies between rows is no number of the list.
+  const runtime::NumberList table = {.name = "table", .address = 16, .rows = 2, .numbers = 3, .rowStride = 4, .least = 0,
+                                     .most = 9, .meaning = "a page of 'k'"};
+  CheckOptions options = {.content = {99, 99, 99, 99, 1, 2, 9, 77, 0, -1, 3, 99}, .lists = {table}};
+  auto vector = [&](const std::string &load) {
+    return runChecked("v_lshlrev_b32 v1, 2, v0\n" + load + "\ns_waitcnt vmcnt(0)", options);
+  };
+  // Lane 9 loads row 1, column 1.
+  LoggedFinding found = only(vector("global_load_dword v2, v1, s[4:5]"), FindingKind::NumberOutOfRange);
+  EXPECT_EQ(found.at.lane, 9);
+  EXPECT_EQ(found.count, 1u);
+  EXPECT_THAT(found.what, HasSubstr("loads -1 from 'table'[1, 1] (device address 0x"));
+  EXPECT_THAT(found.what, HasSubstr("which is to be a page of 'k': 0 to 9"));
+  EXPECT_EQ(only(vector("buffer_load_dword v2, v1, s[8:11], 0 offen offset:4"), FindingKind::NumberOutOfRange).at.lane, 8);
+  EXPECT_EQ(only(vector("global_load_dwordx2 v[2:3], v1, s[4:5]"), FindingKind::NumberOutOfRange).at.lane, 8);
+  found = only(runChecked("s_load_dwordx2 s[12:13], s[4:5], 32\ns_waitcnt lgkmcnt(0)", options),
+               FindingKind::NumberOutOfRange);
+  EXPECT_EQ(found.at.lane, -1);
+  // Neither what is loaded beside it nor bytes that begin no number.
+  EXPECT_EQ(runChecked("s_load_dwordx4 s[12:15], s[4:5], 16\ns_waitcnt lgkmcnt(0)", options).kinds(), Kinds());
+  EXPECT_EQ(vector("v_and_b32 v1, 3, v0\nglobal_load_ubyte v2, v1, s[4:5] offset:36").kinds(), Kinds());
+  // A store is no load.
+  EXPECT_EQ(runChecked("v_lshlrev_b32 v1, 2, v0\nglobal_store_dword v1, v0, s[4:5]").kinds(), Kinds());
+}
+
+TEST(CheckFindings, NumbersThatDescendNameTheOneBefore) {
+  const runtime::NumberList starts = {.name = "starts", .rows = 1, .numbers = 4, .least = 0, .most = 64, .ascending = true,
+                                      .meaning = "a row of 'q'"};
+  auto loads = [&](std::vector<int32_t> content, int byte) {
+    return runChecked("s_load_dword s12, s[4:5], " + std::to_string(byte) + "\ns_waitcnt lgkmcnt(0)",
+                      {.content = std::move(content), .lists = {starts}});
+  };
+  EXPECT_EQ(loads({5, 5, 64, 64}, 4).kinds(), Kinds());
+  LoggedFinding found = only(loads({0, 40, 30, 64}, 8), FindingKind::NumberOutOfRange);
+  EXPECT_THAT(found.what, HasSubstr("loads 30 from 'starts'[2]"));
+  EXPECT_THAT(found.what, HasSubstr("behind 40: what is a row of 'q' cannot descend"));
+  EXPECT_THAT(only(loads({0, 40, 50, 65}, 12), FindingKind::NumberOutOfRange).what, HasSubstr("0 to 64"));
+  EXPECT_EQ(loads({70, 40, 50, 64}, 8).kinds(), Kinds());
+}

@@ -39,7 +39,11 @@ CheckRun test::runChecked(const std::string &assembly, CheckOptions options) {
   image.descriptor.rsrc1 = 63 | 0xf0 << 12 | 1 << 21 | 1 << 23;
   image.descriptor.rsrc3 = 63;
   CodeImage code;
-  check::Checker checker(*check::InstructionTable::of(*text, "gfx950"));
+  if (!options.content.empty())
+    EXPECT_TRUE(memory.write(base, std::as_bytes(std::span(options.content))).ok());
+  for (runtime::NumberList &list : options.lists)
+    list.address += base;
+  check::Checker checker(*check::InstructionTable::of(*text, "gfx950"), {options.lists, memory});
   LaunchContext context;
   context.memory = &memory;
   context.code = &code;

@@ -25,6 +25,8 @@ struct CheckOptions {
   unsigned workgroups = 1;
   uint32_t ldsBytes = 65536;
   uint64_t seed = 0;
+  std::vector<int32_t> content = {};             ///< the memory begins with it; the rest is zero
+  std::vector<runtime::NumberList> lists = {};   ///< addresses count from the memory's beginning
 };
 
 struct CheckRun {

@@ -46,6 +46,18 @@ struct LaunchShape {
   uint32_t dynamicLds = 0;
 };
 
+/// A list of numbers (i32) in device memory that says where a kernel finds things, such as a table of pages: what it
+/// holds is data, which no caller reads back, but what it may hold is known.
+struct NumberList {
+  std::string name;
+  DeviceAddress address = 0;
+  uint64_t rows = 1, numbers = 0; ///< so many rows of so many numbers
+  uint64_t rowStride = 0;         ///< numbers from row to row
+  int64_t least = 0, most = 0;
+  bool ascending = false; ///< none is below the one before it in its row
+  std::string meaning;    ///< of a number, for messages: "a page of 'k' and 'v'"
+};
+
 /// One argument of a kernel, as its metadata says. `kind` is the code object's ".value_kind":
 /// "by_value", "global_buffer", "hidden_block_count_x", ...
 struct KernelArgument {
@@ -154,6 +166,10 @@ public:
   /// device.
   virtual Result<LaunchReport> launch(Kernel &kernel, const LaunchShape &shape,
                                       std::span<const std::byte> kernarg) = 0;
+  /// The same for a kernel that follows `lists`: checked execution reports what it loads of them and is not what they
+  /// may hold. Devices that do not check pay no attention to them.
+  virtual Result<LaunchReport> launchWith(std::span<const NumberList> lists, Kernel &kernel, const LaunchShape &shape,
+                                          std::span<const std::byte> kernarg);
   /// Waits for the work of all streams.
   virtual Status synchronize() = 0;
 

@@ -26,6 +26,7 @@ enum class FindingKind : uint8_t {
   InvalidScratchAccess,
   Hazard,           ///< too few wait states between two instructions
   DivergentBarrier, ///< waves meet at different barriers, or end while others wait
+  NumberOutOfRange, ///< what a kernel loads of a list that says where things lie names nothing there is
   IllegalExecution, ///< anything else that ends a run: an unknown instruction, a trap, a hang
 };
 inline constexpr unsigned findingKinds = unsigned(FindingKind::IllegalExecution) + 1;
