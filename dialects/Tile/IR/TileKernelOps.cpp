@@ -340,8 +340,8 @@ LogicalResult ReadTransposedOp::verify() {
   return success();
 }
 
-/// A part is of a tile of `ring`, shared by the kernel's waves.
-static LogicalResult requirePart(Operation *op, PartType part, RingType ring) {
+/// A part, or places of it, is of a tile of `ring`, shared by the kernel's waves.
+template <typename Part> static LogicalResult requirePart(Operation *op, Part part, RingType ring) {
   if (part.getShape() != ring.getShape() || part.getElementType() != ring.getElementType())
     return op->emitOpError() << part << " of " << ring
                              << ", expected the ring's shape and element type";
@@ -403,6 +403,13 @@ template <typename Op> static LogicalResult verifyFrom(Op op) {
   return op.emitOpError() << "takes its tile 'from' another place, which needs a ring of rows; leave 'from' out";
 }
 
+/// Pages are those of a tile of `ring`.
+static LogicalResult requirePages(Operation *op, PagesType pages, RingType ring) {
+  if (pages.getRows() == ring.getShape()[0])
+    return success();
+  return op->emitOpError() << "has " << pages << " for a tile of " << ring.getShape()[0] << " rows";
+}
+
 /// Tiles of a ring with pages come with the numbers of their pages, others do not.
 template <typename Op> static LogicalResult verifyPages(Op op) {
   auto ring = op.getRing().template getDefiningOp<RingOp>();
@@ -411,10 +418,21 @@ template <typename Op> static LogicalResult verifyPages(Op op) {
                                                : "does not say in which pages the tile's rows are; take them "
                                                  "from 'tile.look_up'")
                 : success();
-  int64_t rows = op.getRing().getType().getShape()[0];
-  if (!op.getPages() || cast<PagesType>(op.getPages().getType()).getRows() == rows)
+  if (!op.getPages())
     return success();
-  return op.emitOpError() << "has " << op.getPages().getType() << " for a tile of " << rows << " rows";
+  RingType type = op.getRing().getType();
+  if (auto places = dyn_cast<PlacesType>(op.getPages().getType()))
+    return requirePart(op, places, type);
+  return requirePages(op, cast<PagesType>(op.getPages().getType()), type);
+}
+
+LogicalResult LocateOp::verify() {
+  auto ring = getRing().getDefiningOp<RingOp>();
+  if (ring && !ring.getPageRows())
+    return emitOpError("is for a ring without pages; make it with 'pages(..)'");
+  if (failed(requirePages(*this, getPages().getType(), getRing().getType())))
+    return failure();
+  return requirePart(*this, getPlaces().getType(), getRing().getType());
 }
 
 LogicalResult LookUpOp::verify() {

@@ -116,6 +116,7 @@ void ReadTransposedOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "operand");
 }
 void LookUpOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPages(), "pages"); }
+void LocateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPlaces(), "places"); }
 void LoadPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPart(), "part"); }
 void SliceOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "part"); }
 void ConcatOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "whole"); }

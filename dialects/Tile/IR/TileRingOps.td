@@ -3,6 +3,8 @@
 #ifndef HOCKET_TILE_RING_OPS_TD
 #define HOCKET_TILE_RING_OPS_TD
 
+def Tile_PagesOrPlaces : AnyTypeOf<[Tile_Pages, Tile_Places], "pages of a tile's rows, or places of them">;
+
 def Tile_FetchOp : Tile_Op<"fetch", [
     AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>, Tile_RingAccessOpInterface]> {
   let summary = "starts the asynchronous copy of a tile from global memory into its ring slot";
@@ -14,9 +16,9 @@ def Tile_FetchOp : Tile_Op<"fetch", [
     in all waves, and any; beyond the view, negative ones too, all rows arrive as zero.
 
     Of a ring with pages, `pages` says which ones the tile's rows are in: what `tile.look_up` gave for this tile (that of
-    `from`, if that is there).
+    `from`, if that is there), or what `tile.locate` made of it.
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<Tile_Pages>:$pages,
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<Tile_PagesOrPlaces>:$pages,
       Optional<I32>:$slot);
   let assemblyFormat = [{
     $ring `[` $tile `]` (`from` `(` $from^ `)`)? (`pages` `(` $pages^ `:` type($pages) `)`)?
@@ -55,9 +57,28 @@ def Tile_LookUpOp : Tile_Op<"look_up", [NamedResults, MemoryEffects<[MemRead]>]>
   let hasVerifier = 1;
 }
 
+def Tile_LocateOp : Tile_Op<"locate", [NamedResults, Pure]> {
+  let summary = "where the rows of a tile lie, of which the pages are known";
+  let description = [{
+    What a fetch does with page numbers before it can ask for anything, for itself: a tile ahead it delays nothing.
+    `tile` is the tile's number in the sequence, as `from` of the fetch.
+
+    ```mlir
+    %places = tile.locate %pages for %k_ring[%t] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+    tile.fetch %k_ring[%t] pages(%places : !tile.places<64x128xbf16, 4>) : !tile.ring<64x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_Pages:$pages, Tile_Ring:$ring, I32:$tile);
+  let results = (outs Tile_Places:$places);
+  let assemblyFormat = [{
+    $pages `for` $ring `[` $tile `]` attr-dict `:` type($pages) `,` type($ring) `->` type($places)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_RetainOp : Tile_Op<"retain", [MemoryEffects<[MemWrite]>]> {
-  let summary = "makes sure that page numbers were looked up although nothing uses them";
-  let arguments = (ins Tile_Pages:$pages);
+  let summary = "makes sure that page numbers were looked up although nothing uses them, or what follows from them";
+  let arguments = (ins Tile_PagesOrPlaces:$pages);
   let assemblyFormat = "$pages attr-dict `:` type($pages)";
 }
 

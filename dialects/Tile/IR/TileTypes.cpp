@@ -1,4 +1,5 @@
 // Syntax and invariants of the tile dialect's types.
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/Tile.h"
 
@@ -262,7 +263,8 @@ LogicalResult FragType::verify(function_ref<InFlightDiagnostic()> emitError,
 
 // PartType
 
-Type PartType::parse(AsmParser &parser) {
+/// `<64x128xbf16, 4>`: what so many waves share of a tile.
+template <typename Shared> static Type parseShared(AsmParser &parser) {
   SmallVector<int64_t> shape;
   Type element;
   int64_t waves = 0;
@@ -270,15 +272,17 @@ Type PartType::parse(AsmParser &parser) {
   if (parser.parseLess() || parseShape(parser, shape, element, /*allowDynamic=*/false) ||
       parser.parseComma() || parser.parseInteger(waves) || parser.parseGreater())
     return {};
-  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element,
-                    waves);
+  return Shared::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), shape, element, waves);
 }
 
-void PartType::print(AsmPrinter &printer) const {
+template <typename Shared> static void printShared(AsmPrinter &printer, Shared type) {
   printer << "<";
-  printShape(printer, getShape(), getElementType());
-  printer << ", " << getWaves() << ">";
+  printShape(printer, type.getShape(), type.getElementType());
+  printer << ", " << type.getWaves() << ">";
 }
+
+Type PartType::parse(AsmParser &parser) { return parseShared<PartType>(parser); }
+void PartType::print(AsmPrinter &printer) const { printShared(printer, *this); }
 
 /// Rows of a tile that a look-up is for.
 static constexpr int64_t kBlockRows = 32, kMostTileRows = 1024;
@@ -311,6 +315,21 @@ LogicalResult PagesType::verify(function_ref<InFlightDiagnostic()> emitError, in
     return success();
   return emitError() << "pages of a tile of " << rows << " rows, expected a power of two from " << kBlockRows << " to "
                      << kMostTileRows;
+}
+
+// PlacesType
+
+Type PlacesType::parse(AsmParser &parser) { return parseShared<PlacesType>(parser); }
+void PlacesType::print(AsmPrinter &printer) const { printShared(printer, *this); }
+
+LogicalResult PlacesType::verify(function_ref<InFlightDiagnostic()> emitError, ArrayRef<int64_t> shape, Type element,
+                                 int64_t waves) {
+  return PartType::verify(emitError, shape, element, waves);
+}
+
+int64_t PlacesType::getRegisters() const {
+  int64_t bytes = getShape()[0] * panelColumns(getShape()[1]) * (getElementType().getIntOrFloatBitWidth() / 8);
+  return std::max<int64_t>(bytes / (getWaves() * kLanes * kDmaBytes), 1);
 }
 
 // RowsType and ColumnsType

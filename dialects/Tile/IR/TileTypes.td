@@ -171,4 +171,19 @@ def Tile_Pages : Tile_Type<"Pages", "pages"> {
   }];
 }
 
+def Tile_Places : Tile_Type<"Places", "places"> {
+  let summary = "where the rows of a tile in pages lie that a wave brings";
+  let description = [{
+    What `tile.locate` makes of page numbers, for the wave's part of a tile of the shape, shared by so many waves: each
+    lane holds where the pieces begin that it brings. `!tile.places<64x128xbf16, 4>`.
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType,
+      "int64_t":$waves);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Of one lane: one for each load of a panel.
+    int64_t getRegisters() const;
+  }];
+}
+
 #endif // HOCKET_TILE_TYPES_TD

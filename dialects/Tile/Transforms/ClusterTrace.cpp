@@ -116,7 +116,7 @@ LogicalResult ClusterProgram::collectEvents() {
       op->emitOpError("says no count yet; run 'tile-synchronize' before 'tile-verify-clusters'");
       return WalkResult::interrupt();
     }
-    bool usesRing = !isa<LookUpOp>(op) && llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
+    bool usesRing = !isa<LookUpOp, LocateOp>(op) && llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
     auto access = dyn_cast<RingAccessOpInterface>(op);
     if (usesRing && (!access || !access.getRing().getDefiningOp<RingOp>())) {
       op->emitOpError("uses a ring in a way that 'tile-verify-clusters' cannot follow; use "

@@ -71,6 +71,11 @@ private:
   SmallVector<Value> firstAhead();
   SmallVector<Value> nextAhead(Value t, ValueRange ahead);
   SmallVector<Value> fetchSteps(Value t, ValueRange ahead);
+  bool locatesAhead() {
+    return sequences.pages() && op.getGroupRows() && arch.hasLdsDma(tile::kDmaBytes);
+  }
+  Value numberBehind(Value t, int64_t distance);
+  SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
   tile::ForTilesOp createLoop(Value count);
   SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange ahead);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
@@ -386,10 +391,26 @@ SmallVector<Value> ForwardExpansion::firstAhead() {
   if (lists)
     return {lists->number(builder, builder.constant(int64_t(0)))};
   SmallVector<Value> ahead;
-  if (PagedKeys *pages = sequences.pages())
-    for (int64_t t = 0; t != PagedKeys::kAhead; ++t)
-      ahead.push_back(pages->lookUp(builder, keys, visited.numberOf(builder, builder.constant(t))));
-  return ahead;
+  PagedKeys *pages = sequences.pages();
+  if (!pages)
+    return ahead;
+  Value first = builder.constant(int64_t(0));
+  for (int64_t t = 0; t != PagedKeys::kAhead + (locatesAhead() ? PagedKeys::kLocated : 0); ++t)
+    ahead.push_back(pages->lookUp(builder, keys, numberBehind(first, t)));
+  if (!locatesAhead())
+    return ahead;
+  SmallVector<Value> located = llvm::map_to_vector(ArrayRef<Value>{keys, values}, [&](Value ring) {
+    return pages->locate(builder, ring, ahead.front(), numberBehind(first, 0), shape.waves);
+  });
+  llvm::append_range(located, ArrayRef(ahead).drop_front());
+  return located;
+}
+
+/// The number, in the views, of the tile that is visited `distance` behind tile `t`.
+Value ForwardExpansion::numberBehind(Value t, int64_t distance) {
+  if (distance != 0)
+    t = arith::AddIOp::create(builder, t, builder.constant(distance));
+  return visited.numberOf(builder, t);
 }
 
 /// The same behind tile `t`, looked up with the fetch of K.
@@ -397,17 +418,47 @@ SmallVector<Value> ForwardExpansion::nextAhead(Value t, ValueRange ahead) {
   if (ahead.empty())
     return {};
   auto distance = static_cast<int64_t>(ahead.size());
-  Value later = arith::AddIOp::create(builder, t, builder.constant(distance));
   SmallVector<Value> next = llvm::to_vector(ahead.drop_front());
-  next.push_back(lists ? lists->number(builder, later)
-                       : sequences.pages()->lookUp(builder, keys, visited.numberOf(builder, later)));
+  if (lists) {
+    Value later = arith::AddIOp::create(builder, t, builder.constant(distance));
+    next.push_back(lists->number(builder, later));
+  } else {
+    next.push_back(sequences.pages()->lookUp(builder, keys, numberBehind(t, distance)));
+  }
   return next;
+}
+
+/// `fetchSteps` where places are found a tile ahead: `ahead` has those of tile `t`, for K and for V, and the pages of the
+/// tiles behind it. Nothing stands in front of what asks for the tile.
+SmallVector<Value> ForwardExpansion::fetchLocatedSteps(Value t, ValueRange ahead) {
+  PagedKeys &pages = *sequences.pages();
+  ValueRange behind = ahead.drop_front(2);
+  SmallVector<Value> located;
+  Value lookedUp;
+  for (auto [name, ring, places] : {std::tuple("fetch_k", keys, ahead[0]), std::tuple("fetch_v", values, ahead[1])}) {
+    ValueRange made = builder.step(name, [&, ring = ring, places = places] {
+      tile::FetchOp::create(builder, ring, t, Value(), places, Value());
+      Value next = pages.locate(builder, ring, behind.front(), numberBehind(t, PagedKeys::kLocated), shape.waves);
+      if (ring != keys)
+        return SmallVector<Value>{next};
+      constexpr int64_t distance = PagedKeys::kLocated + PagedKeys::kAhead;
+      return SmallVector<Value>{next, pages.lookUp(builder, keys, numberBehind(t, distance))};
+    });
+    located.push_back(made.front());
+    if (ring == keys)
+      lookedUp = made.back();
+  }
+  llvm::append_range(located, behind.drop_front());
+  located.push_back(lookedUp);
+  return located;
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads
 /// parts into registers and one that puts them. Where tile `t` is `ahead` says first; what it says for the next one is
 /// returned.
 SmallVector<Value> ForwardExpansion::fetchSteps(Value t, ValueRange ahead) {
+  if (locatesAhead())
+    return fetchLocatedSteps(t, ahead);
   const std::pair<StringRef, Value> rings[] = {{"k", keys}, {"v", values}};
   bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
   SmallVector<Value> parts, next;

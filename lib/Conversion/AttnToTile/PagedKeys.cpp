@@ -98,3 +98,9 @@ Value PagedKeys::lookUp(ExpansionBuilder &builder, Value ring, Value t) const {
                                                      cast<tile::RingType>(ring.getType()).getShape()[0]),
                                 table, ring, number(builder, t));
 }
+
+Value PagedKeys::locate(ExpansionBuilder &builder, Value ring, Value pages, Value t, int64_t waves) const {
+  auto type = cast<tile::RingType>(ring.getType());
+  Type places = tile::PlacesType::get(builder.getContext(), type.getShape(), type.getElementType(), waves);
+  return tile::LocateOp::create(builder, places, pages, ring, number(builder, t));
+}

@@ -18,6 +18,8 @@ public:
   /// How many tiles ahead of the fetch pages are looked up: as many as rings hold, so that waiting for the numbers waits
   /// for no tile that is still on its way.
   static constexpr int64_t kAhead = 2;
+  /// Places of rows can be found a tile ahead, too: where nothing hides what a fetch does before it asks for something.
+  static constexpr int64_t kLocated = 1;
 
   /// K or V; `name` is one of these.
   static Tensor tensor(llvm::StringRef name);
@@ -38,6 +40,8 @@ public:
   mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const;
   /// Where tile `t` of `ring` is.
   mlir::Value lookUp(ExpansionBuilder &builder, mlir::Value ring, mlir::Value t) const;
+  /// Where its rows lie, of which `pages` were looked up, for kernels of so many waves.
+  mlir::Value locate(ExpansionBuilder &builder, mlir::Value ring, mlir::Value pages, mlir::Value t, int64_t waves) const;
 
 private:
   int64_t pageRows;

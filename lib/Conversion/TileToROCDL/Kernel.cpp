@@ -67,6 +67,10 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
     return std::optional(success());
   });
+  converter.addConversion([](tile::PlacesType type, SmallVectorImpl<Type> &types) {
+    types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
+    return std::optional(success());
+  });
   converter.addConversion([](tile::RowsType type, SmallVectorImpl<Type> &types) {
     return std::optional(convertVector(tile::VectorMap(type), type.getElementType(), types));
   });

@@ -79,6 +79,8 @@ void populateKernelPatterns(const mlir::TypeConverter &converter, mlir::RewriteP
                             LoweringState &state);
 void populateMemoryPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                             LoweringState &state);
+void populateFetchPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           LoweringState &state);
 void populateStagingPatterns(const mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns, LoweringState &state);
 void populateFragmentPatterns(const mlir::TypeConverter &converter,

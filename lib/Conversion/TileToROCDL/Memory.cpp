@@ -12,7 +12,6 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Access.h"
-#include "Pages.h"
 #include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -218,77 +217,6 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
   }
 };
 
-struct FetchPattern : TilePattern<tile::FetchOp> {
-  using TilePattern::TilePattern;
-
-  LogicalResult matchAndRewrite(tile::FetchOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
-    Result<LdsTileLayout> layout =
-        tile::toLdsTileLayout(*ringOp.getLayout(), op.getRing().getType());
-    if (!layout)
-      return layoutError(op, layout.error());
-    const KernelValues &kernel = state.of(op);
-    Result<LdsDmaPlan> plan = planLdsDma(*layout, kernel.waves, kDmaBytes);
-    if (!plan)
-      return layoutError(op, plan.error());
-    if (plan->waves != static_cast<unsigned>(kernel.waves))
-      return op.emitOpError() << "splits a tile over " << plan->waves << " waves, the kernel has "
-                              << kernel.waves << "; use larger tiles or fewer waves";
-
-    Emitter emit(op.getLoc(), rewriter);
-    RingValues ring(adaptor.getRing());
-    auto [resource, stride, bounds] =
-        sourceTile(emit, op.getRing(), ring, adaptor.getTile().front(), fromOf(adaptor));
-    std::optional<PagedTile> paged;
-    if (op.getPages()) {
-      paged.emplace(emit, kernel, ringOp, ring, tileNumberOf(adaptor), adaptor.getPages());
-      resource = paged->resource;
-    }
-    auto coordinateOf = [&](std::string_view dim) {
-      Value lane = emit.linear(plan->source, dims::Lane, dim, kernel.lane);
-      Value wave = emit.linear(plan->source, dims::Wave, dim, kernel.wave);
-      return arith::XOrIOp::create(emit, lane, wave).getResult();
-    };
-    Value row = coordinateOf(dims::Row);
-    Value laneRow = emit.mul(row, stride);
-    Value laneByte = coordinateOf(dims::Byte);
-    Value laneOffset = emit.add(laneRow, laneByte);
-    // Rows are the same in all panels.
-    SmallVector<Value> rowOffsets;
-    for (unsigned i = 0; paged && i != plan->instructions; ++i)
-      rowOffsets.push_back(paged->offset(emit, row, coordinate(plan->instructionStep(i), dims::Row)));
-    uint64_t reach =
-        plan->source.reach(dims::Lane, dims::Byte) | plan->source.reach(dims::Wave, dims::Byte);
-    Value waveChunk = emit.linear(plan->chunk, dims::Wave, "chunk", kernel.wave);
-    int64_t chunkStride = layout->chunkBytes + layout->padding;
-    Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout->bytes()));
-    Value waveLds =
-        emit.offset(ring.lds, emit.add(slot, emit.mul(waveChunk, emit.i32(chunkStride))));
-
-    for (unsigned panel = 0; panel != layout->panels(); ++panel) {
-      for (unsigned i = 0; i != plan->instructions; ++i) {
-        Coordinates step = plan->instructionStep(i);
-        int64_t byte = coordinate(step, dims::Byte) + panel * layout->panelBytes;
-        Value rowStep = paged ? emit.i32(0) : emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
-        if (paged)
-          laneOffset = emit.add(rowOffsets[i], laneByte);
-        int64_t chunk = plan->chunk.apply({{std::string(dims::Register), i}}, "chunk");
-        Value lds =
-            emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout->panelStride()));
-        // The step goes into the scalar offset: an instruction offset would move the LDS address
-        // too.
-        Value offset = bounds.within(emit, laneOffset, laneByte, reach, byte);
-        ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), offset,
-                                             emit.add(rowStep, emit.i32(byte)), emit.i32(0),
-                                             emit.i32(0), state.dmaScope, ArrayAttr(), ArrayAttr());
-      }
-    }
-    rewriter.eraseOp(op);
-    return success();
-  }
-};
-
 /// Addresses of the reads of a ring's tile: a lane's base pointer and, panel by panel, a constant
 /// for each read.
 struct TileReads {
@@ -477,7 +405,7 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern,
-               FetchPattern, ReadPattern,
+               ReadPattern,
                ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
 }

@@ -27,19 +27,22 @@ static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, in
   return emit.add(before, lane);
 }
 
+Value hocket::lowering::poolResource(Emitter &emit, tile::RingOp ring, const RingValues &values) {
+  RowBounds bounds(ring.getSourceType());
+  // The last page's last row ends it: below 2 GiB, which the launcher sees to.
+  Value before = emit.mul(arith::SubIOp::create(emit, values.pageCount, emit.i32(1)), values.pageStride);
+  Value lastRow = emit.mul(emit.toI32(values.rowStride), emit.i32(*ring.getPageRows() - 1));
+  Value bytes = emit.add(before, emit.add(lastRow, emit.i32(bounds.rowBytes)));
+  Value any = compare(emit, arith::CmpIPredicate::sgt, values.pageCount, emit.i32(0));
+  bytes = arith::SelectOp::create(emit, any, bytes, emit.i32(0));
+  return emit.bufferResource(values.pointer, arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
+}
+
 PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring,
                      const RingValues &values, Value tile, ValueRange pages) {
   int64_t tileRows = ring.getTileStep();
   Value pageRows = emit.i32(*ring.getPageRows());
   Value stride = emit.toI32(values.rowStride), nowhere = emit.i32(static_cast<int32_t>(kOutOfBounds));
-  RowBounds bounds(ring.getSourceType());
-  // The last page's last row ends it: below 2 GiB, which the launcher sees to.
-  Value pagesBefore = arith::SubIOp::create(emit, values.pageCount, emit.i32(1));
-  Value bytes = emit.add(emit.mul(pagesBefore, values.pageStride),
-                         emit.add(emit.mul(stride, emit.i32(*ring.getPageRows() - 1)), emit.i32(bounds.rowBytes)));
-  Value any = compare(emit, arith::CmpIPredicate::sgt, values.pageCount, emit.i32(0));
-  bytes = arith::SelectOp::create(emit, any, bytes, emit.i32(0));
-  resource = emit.bufferResource(values.pointer, arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
   for (auto [number, page] : llvm::enumerate(pages)) {
     Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
     Value slot = arith::RemUIOp::create(emit, row, pageRows);

@@ -5,6 +5,9 @@
 
 namespace hocket::lowering {
 
+/// The pool of pages of a ring: begins with the head's first row of page 0, ends with its last one of the last page.
+mlir::Value poolResource(Emitter &emit, tile::RingOp ring, const RingValues &values);
+
 /// One tile of a ring with pages.
 class PagedTile {
 public:
@@ -12,9 +15,8 @@ public:
   PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring, const RingValues &values,
             mlir::Value tile, mlir::ValueRange pages);
 
-  mlir::Value resource; ///< the descriptor: begins with the head's first row of page 0
-  /// The byte offset of row `row` + `step` of the tile, for each lane (i32); the two have no bits in common. Beyond the
-  /// descriptor where there is no such row.
+  /// The byte offset in the pool of row `row` + `step` of the tile, for each lane (i32); the two have no bits in common.
+  /// Beyond the pool where there is no such row.
   mlir::Value offset(Emitter &emit, mlir::Value row, int64_t step);
 
 private:

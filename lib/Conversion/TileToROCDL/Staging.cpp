@@ -62,7 +62,7 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     std::optional<PagedTile> paged;
     if (op.getPages()) {
       paged.emplace(emit, kernel, ringOp, ring, tileNumberOf(adaptor), adaptor.getPages());
-      resource = paged->resource;
+      resource = poolResource(emit, ringOp, ring);
     }
     auto coordinateOf = [&](std::string_view dim) -> Value {
       Value lane = emit.linear(plan.source, dims::Lane, dim, kernel.lane);

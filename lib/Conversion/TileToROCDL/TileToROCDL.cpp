@@ -151,6 +151,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateAccessPatterns(converter, patterns, state);
     populateNumberPatterns(converter, patterns, state);
     populatePutFragmentPatterns(converter, patterns, state);
+    populateFetchPatterns(converter, patterns, state);
     populateStagingPatterns(converter, patterns, state);
     populateFragmentPatterns(converter, patterns, state);
     populateProductPatterns(converter, patterns, state);

@@ -50,3 +50,29 @@ tile.schedule @mine {
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
 attn.forward @lists element_type(bf16) head_dim(128) packed_queries pages(48) page_lists
+
+// -----
+
+// With rows of heads places are found a tile ahead of the fetch: nothing stands in front of it.
+// CHECK-LABEL: tile.kernel @decode(
+// CHECK: %[[FIRST:.*]] = tile.look_up %[[TABLE:.*]] for %[[K:.*]][%c0_i32]
+// CHECK: %[[SECOND:.*]] = tile.look_up %[[TABLE]] for %[[K]][%c1_i32]
+// CHECK: %[[THIRD:.*]] = tile.look_up %[[TABLE]] for %[[K]][%c2_i32]
+// CHECK: %[[K0:.*]] = tile.locate %[[FIRST]] for %[[K]][%c0_i32]
+// CHECK: %[[V0:.*]] = tile.locate %[[FIRST]] for %[[V:.*]][%c0_i32]
+// CHECK: init({{.*}}%[[KS:.*]] = %[[K0]] : !tile.places<64x128xbf16, 4>, %[[VS:.*]] = %[[V0]] : !tile.places<64x128xbf16, 4>, %[[NEXT:.*]] = %[[SECOND]] : !tile.pages<64>, %[[AFTER:.*]] = %[[THIRD]] :
+// CHECK: tile.step @fetch_k
+// CHECK-NEXT: tile.fetch %[[K]][%[[T:.*]]] pages(%[[KS]] :
+// CHECK: %[[LATER:.*]] = arith.addi %[[T]], %c1_i32
+// CHECK: tile.locate %[[NEXT]] for %[[K]][%[[LATER]]]
+// CHECK: %[[FAR:.*]] = arith.addi %[[T]], %c3_i32
+// CHECK: tile.look_up %[[TABLE]] for %[[K]][%[[FAR]]]
+// CHECK: tile.step @fetch_v
+// CHECK-NEXT: tile.fetch %[[V]][%[[T]]] pages(%[[VS]] :
+// CHECK: tile.locate %[[NEXT]] for %[[V]]
+// CHECK-COUNT-4: tile.retain
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16) group_rows

@@ -40,3 +40,21 @@ tile.kernel @two_rows(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, 
   tile.fetch %ring[%t] pages(%pages : !tile.pages<128>) slot(%zero) : <128x64xbf16>
   %x = tile.read %ring[%zero] slot(%zero) : <128x64xbf16> -> <128x64xbf16, lhs>
 }
+
+// -----
+
+// What is found ahead is where each lane's pieces lie: the fetch adds nothing to it.
+// CHECK-LABEL: llvm.func @located
+// CHECK: %[[PLACE:.*]] = arith.select %{{.*}}, %{{.*}}, %c-2147483648_i32
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"(%{{.*}}, %[[PLACE]])
+// CHECK-NOT: ds.bpermute
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.load.lds
+tile.kernel @located(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)
+    target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %ring = tile.ring %k[%zero, %zero] pages(16 rows %n) depth(1) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%t] : <?xi32>, <64x128xbf16>
+  %places = tile.locate %pages for %ring[%t] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+  tile.fetch %ring[%t] pages(%places : !tile.places<64x128xbf16, 4>) slot(%zero) : <64x128xbf16>
+  %x = tile.read %ring[%zero] slot(%zero) : <64x128xbf16> -> <64x128xbf16, lhs>
+}

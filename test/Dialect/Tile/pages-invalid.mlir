@@ -52,3 +52,37 @@ tile.kernel @wrong_table(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?x?x
 // expected-error @below {{pages of a tile of 48 rows, expected a power of two from 32 to 1024}}
 tile.kernel @rows_of_pages(%k: !tile.pages<48>) target("gfx950") waves(4) {
 }
+
+// -----
+
+tile.kernel @other_tile(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%n] : <?xi32>, <64x128xbf16>
+  // expected-error @below {{'!tile.places<32x128xbf16, 4>' of '!tile.ring<64x128xbf16>', expected the ring's shape and element type}}
+  %places = tile.locate %pages for %ring[%n] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<32x128xbf16, 4>
+}
+
+// -----
+
+tile.kernel @other_waves(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%n] : <?xi32>, <64x128xbf16>
+  // expected-error @below {{'!tile.places<64x128xbf16, 8>' is shared by 8 waves, the kernel has 4}}
+  %places = tile.locate %pages for %ring[%n] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 8>
+}
+
+// -----
+
+tile.kernel @located_plain(%k: !tile.view<?x?x?x128xbf16>, %pages: !tile.pages<64>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{is for a ring without pages; make it with 'pages(..)'}}
+  %places = tile.locate %pages for %ring[%n] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+}
+
+// -----
+
+tile.kernel @fewer_pages(%k: !tile.view<?x?x?x128xbf16>, %pages: !tile.pages<32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{has '!tile.pages<32>' for a tile of 64 rows}}
+  %places = tile.locate %pages for %ring[%n] : !tile.pages<32>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+}

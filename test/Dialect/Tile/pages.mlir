@@ -7,7 +7,10 @@
 // CHECK: %[[PAGES:.*]] = tile.look_up %table for %[[RING]][%t] : <?xi32>, <64x128xbf16>
 // CHECK: tile.fetch %[[RING]][%t] pages(%[[PAGES]] : !tile.pages<64>) : <64x128xbf16>
 // CHECK: tile.fetch %[[RING]][%t] from(%n) pages(%[[PAGES]] : !tile.pages<64>) : <64x128xbf16>
-// CHECK: tile.retain %[[PAGES]] : <64>
+// CHECK: %[[PLACES:.*]] = tile.locate %[[PAGES]] for %[[RING]][%t] : <64>, <64x128xbf16> -> <64x128xbf16, 4>
+// CHECK: tile.fetch %[[RING]][%t] pages(%[[PLACES]] : !tile.places<64x128xbf16, 4>) : <64x128xbf16>
+// CHECK: tile.retain %[[PAGES]] : !tile.pages<64>
+// CHECK: tile.retain %[[PLACES]] : !tile.places<64x128xbf16, 4>
 tile.kernel @gathered(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32, %head: i32, %t: i32)
     target("gfx950") waves(4) {
   %zero = arith.constant 0 : i32
@@ -15,7 +18,10 @@ tile.kernel @gathered(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>,
   %pages = tile.look_up %table for %ring[%t] : <?xi32>, <64x128xbf16>
   tile.fetch %ring[%t] pages(%pages : !tile.pages<64>) : <64x128xbf16>
   tile.fetch %ring[%t] from(%n) pages(%pages : !tile.pages<64>) : <64x128xbf16>
+  %places = tile.locate %pages for %ring[%t] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+  tile.fetch %ring[%t] pages(%places : !tile.places<64x128xbf16, 4>) : <64x128xbf16>
   tile.retain %pages : !tile.pages<64>
+  tile.retain %places : !tile.places<64x128xbf16, 4>
 }
 
 // CHECK-LABEL: tile.kernel @staged(
