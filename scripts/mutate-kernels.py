@@ -56,6 +56,11 @@ PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+
     1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
     1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
+# Keys in pages, some shared, of a size that tiles are whole in, cut, or larger: kernels depend on it. Loops of every
+# length up to three turns, tables and lists of pages.
+PAGED = """1x1,batch=2,used-kv=0+1 1x64,batch=2,used-kv=63+64 2x128,batch=2,used-kv=65+128 3x400,batch=2,used-kv=192+257
+    5x330,batch=2,used-kv=320+330,data=rising 1x450,batch=3,used-kv=384+450+448,data=rising
+    33x200,batch=2,used-kv=200+130,page-layout=hnd 40x300,batch=2,used-kv=299+256,shared-pages=2"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 MODIFIED = "1x1 33x70 64x700 300x300,data=rising 520x900 300x1700"
@@ -101,6 +106,12 @@ def forward_runs():
     yield ("split-register_pipeline-d64-causal", f"--arch gfx942 --kernel fmha_split_register_pipeline {split} 3",
            "causal", REGISTER_PIPELINE_CAUSAL + " 100x60,batch=2,num-splits=7 128x1000")
     yield "packed-double_buffer-d128-causal", "--kernel fmha_fwd_double_buffer_w4", "causal", PACKED_W4
+    for size in (16, 48):
+        yield (f"paged{size}-double_buffer-d128-causal", f"--kernel fmha_fwd_double_buffer_w4 --page-size {size}",
+               "causal", PAGED)
+        yield (f"paged{size}-group_rows-d128-causal",
+               f"--kernel fmha_fwd_group_rows --heads 6 --kv-heads 2 --page-size {size}", "causal", PAGED)
+    yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
 
 

@@ -394,23 +394,21 @@ SmallVector<Value> ForwardExpansion::firstAhead() {
   PagedKeys *pages = sequences.pages();
   if (!pages)
     return ahead;
-  Value first = builder.constant(int64_t(0));
+  auto numberOf = [&](int64_t t) { return visited.numberOf(builder, builder.constant(t)); };
   for (int64_t t = 0; t != PagedKeys::kAhead + (locatesAhead() ? PagedKeys::kLocated : 0); ++t)
-    ahead.push_back(pages->lookUp(builder, keys, numberBehind(first, t)));
+    ahead.push_back(pages->lookUp(builder, keys, numberOf(t)));
   if (!locatesAhead())
     return ahead;
-  SmallVector<Value> located = llvm::map_to_vector(ArrayRef<Value>{keys, values}, [&](Value ring) {
-    return pages->locate(builder, ring, ahead.front(), numberBehind(first, 0), shape.waves);
-  });
+  SmallVector<Value> located;
+  for (Value ring : {keys, values})
+    located.push_back(pages->locate(builder, ring, ahead.front(), numberOf(0), shape.waves));
   llvm::append_range(located, ArrayRef(ahead).drop_front());
   return located;
 }
 
 /// The number, in the views, of the tile that is visited `distance` behind tile `t`.
 Value ForwardExpansion::numberBehind(Value t, int64_t distance) {
-  if (distance != 0)
-    t = arith::AddIOp::create(builder, t, builder.constant(distance));
-  return visited.numberOf(builder, t);
+  return visited.numberOf(builder, arith::AddIOp::create(builder, t, builder.constant(distance)));
 }
 
 /// The same behind tile `t`, looked up with the fetch of K.
@@ -433,24 +431,20 @@ SmallVector<Value> ForwardExpansion::nextAhead(Value t, ValueRange ahead) {
 SmallVector<Value> ForwardExpansion::fetchLocatedSteps(Value t, ValueRange ahead) {
   PagedKeys &pages = *sequences.pages();
   ValueRange behind = ahead.drop_front(2);
-  SmallVector<Value> located;
-  Value lookedUp;
-  for (auto [name, ring, places] : {std::tuple("fetch_k", keys, ahead[0]), std::tuple("fetch_v", values, ahead[1])}) {
-    ValueRange made = builder.step(name, [&, ring = ring, places = places] {
-      tile::FetchOp::create(builder, ring, t, Value(), places, Value());
-      Value next = pages.locate(builder, ring, behind.front(), numberBehind(t, PagedKeys::kLocated), shape.waves);
-      if (ring != keys)
-        return SmallVector<Value>{next};
-      constexpr int64_t distance = PagedKeys::kLocated + PagedKeys::kAhead;
-      return SmallVector<Value>{next, pages.lookUp(builder, keys, numberBehind(t, distance))};
-    });
-    located.push_back(made.front());
-    if (ring == keys)
-      lookedUp = made.back();
-  }
-  llvm::append_range(located, behind.drop_front());
-  located.push_back(lookedUp);
-  return located;
+  auto fetch = [&](Value ring, Value places) -> Value {
+    tile::FetchOp::create(builder, ring, t, Value(), places, Value());
+    return pages.locate(builder, ring, behind.front(), numberBehind(t, PagedKeys::kLocated), shape.waves);
+  };
+  SmallVector<Value> ofKeys = llvm::to_vector(builder.step("fetch_k", [&] {
+    SmallVector<Value> made = {fetch(keys, ahead[0])};
+    llvm::append_range(made, behind.drop_front());
+    constexpr int64_t distance = PagedKeys::kLocated + PagedKeys::kAhead;
+    made.push_back(pages.lookUp(builder, keys, numberBehind(t, distance)));
+    return made;
+  }));
+  Value ofValues = builder.step("fetch_v", [&] { return SmallVector<Value>{fetch(values, ahead[1])}; }).front();
+  ofKeys.insert(ofKeys.begin() + 1, ofValues);
+  return ofKeys;
 }
 
 /// Tiles of K and V to LDS: in one step each where a load can write there, else a step that loads

@@ -46,10 +46,10 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
   for (auto [number, page] : llvm::enumerate(pages)) {
     Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
     Value slot = arith::RemUIOp::create(emit, row, pageRows);
+    // Of a number that names no page the pool's descriptor sees to it that nothing outside is read.
     Value offset = emit.add(emit.mul(page, values.pageStride), emit.mul(slot, stride));
-    // As signed numbers rows in front of the first are none either, and pages beyond the last as unsigned ones.
-    Value exists = arith::AndIOp::create(emit, compare(emit, arith::CmpIPredicate::slt, row, values.rows),
-                                         compare(emit, arith::CmpIPredicate::ult, page, values.pageCount));
+    // As signed numbers rows in front of the first are none either.
+    Value exists = compare(emit, arith::CmpIPredicate::slt, row, values.rows);
     rows.push_back(arith::SelectOp::create(emit, exists, offset, nowhere));
   }
 }
@@ -81,16 +81,17 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
     auto ring = op.getRing().getDefiningOp<tile::RingOp>();
     RingValues values(adaptor.getRing());
     ViewValues table(op.getTable().getType(), adaptor.getTable());
-    Value bytes = emit.mul(emit.toI64(table.extent(emit, 0)), emit.i64(kNumberBytes));
-    Value resource = emit.bufferResource(table.pointer(), bytes);
+    // Entries behind the last that the sequence uses are out of bounds, and those in front of the first as unsigned numbers.
+    Value pageRows = emit.i32(*ring.getPageRows());
+    Value rounded = emit.add(values.rows, emit.i32(static_cast<int64_t>(*ring.getPageRows()) - 1));
+    Value used = arith::MinUIOp::create(emit, arith::DivUIOp::create(emit, rounded, pageRows), table.extent(emit, 0));
+    Value bytes = emit.mul(emit.uniform(used), emit.i32(kNumberBytes));
+    Value resource = emit.bufferResource(table.pointer(), arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
     int64_t tileRows = op.getPages().getType().getRows();
     SmallVector<Value> loaded;
     for (int64_t number = 0; number != op.getPages().getType().getRegisters(); ++number) {
       Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kLanes);
-      Value entry = arith::DivUIOp::create(emit, row, emit.i32(*ring.getPageRows()));
-      Value exists = compare(emit, arith::CmpIPredicate::slt, row, values.rows);
-      Value offset = arith::SelectOp::create(emit, exists, emit.mul(entry, emit.i32(kNumberBytes)),
-                                             emit.i32(static_cast<int32_t>(kOutOfBounds)));
+      Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kNumberBytes));
       loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{loaded});

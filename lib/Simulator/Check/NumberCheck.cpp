@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+using namespace hocket;
 using namespace hocket::sim;
 using namespace hocket::sim::check;
 using hocket::runtime::FindingKind;

@@ -60,13 +60,14 @@ attn.forward @lists element_type(bf16) head_dim(128) packed_queries pages(48) pa
 // CHECK: %[[THIRD:.*]] = tile.look_up %[[TABLE]] for %[[K]][%c2_i32]
 // CHECK: %[[K0:.*]] = tile.locate %[[FIRST]] for %[[K]][%c0_i32]
 // CHECK: %[[V0:.*]] = tile.locate %[[FIRST]] for %[[V:.*]][%c0_i32]
-// CHECK: init({{.*}}%[[KS:.*]] = %[[K0]] : !tile.places<64x128xbf16, 4>, %[[VS:.*]] = %[[V0]] : !tile.places<64x128xbf16, 4>, %[[NEXT:.*]] = %[[SECOND]] : !tile.pages<64>, %[[AFTER:.*]] = %[[THIRD]] :
+// CHECK: init({{.*}}%[[KS:.*]] = %[[K0]] : !tile.places<64x128xbf16, 8>, %[[VS:.*]] = %[[V0]] : !tile.places<64x128xbf16, 8>, %[[NEXT:.*]] = %[[SECOND]] : !tile.pages<64>, %[[AFTER:.*]] = %[[THIRD]] :
 // CHECK: tile.step @fetch_k
 // CHECK-NEXT: tile.fetch %[[K]][%[[T:.*]]] pages(%[[KS]] :
 // CHECK: %[[LATER:.*]] = arith.addi %[[T]], %c1_i32
-// CHECK: tile.locate %[[NEXT]] for %[[K]][%[[LATER]]]
+// CHECK: %[[K1:.*]] = tile.locate %[[NEXT]] for %[[K]][%[[LATER]]]
 // CHECK: %[[FAR:.*]] = arith.addi %[[T]], %c3_i32
-// CHECK: tile.look_up %[[TABLE]] for %[[K]][%[[FAR]]]
+// CHECK: %[[LAST:.*]] = tile.look_up %[[TABLE]] for %[[K]][%[[FAR]]]
+// CHECK: tile.yield %[[K1]], %[[AFTER]], %[[LAST]] :
 // CHECK: tile.step @fetch_v
 // CHECK-NEXT: tile.fetch %[[V]][%[[T]]] pages(%[[VS]] :
 // CHECK: tile.locate %[[NEXT]] for %[[V]]

@@ -1,17 +1,22 @@
 // Rows of a tile through a table: one load of page numbers, one lane a row, and the crossbar for the rest.
 // RUN: hocket-opt %s --tile-allocate-lds --convert-tile-to-rocdl --canonicalize -split-input-file | FileCheck %s
 
-// A lane looks up the page of its row: of a tile of 64 rows one each. What is behind the sequence's end is not read.
+// A lane looks up the page of its row: of a tile of 64 rows one each. What is behind the sequence's end is not read: the
+// table's descriptor ends there.
 // CHECK-LABEL: llvm.func @gathered
-// CHECK: %[[ENTRY:.*]] = arith.divui %[[ROW:.*]], %c16_i32
-// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[ROW]], %{{.*}} : i32
-// CHECK: %[[OFFSET:.*]] = arith.select %[[EXISTS]], %{{.*}}, %c-2147483648_i32
+// CHECK: %[[ROUNDED:.*]] = arith.addi %{{.*}}, %c15_i32
+// CHECK: %[[NEEDED:.*]] = arith.divui %[[ROUNDED]], %c16_i32
+// CHECK: %[[USED:.*]] = arith.minui %[[NEEDED]],
+// CHECK: %[[UNIFORM:.*]] = rocdl.readfirstlane %[[USED]]
+// CHECK: arith.muli %[[UNIFORM]], %c4_i32
+// CHECK: %[[ENTRY:.*]] = arith.divui %{{.*}}, %c16_i32
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[ENTRY]], %c4_i32
 // CHECK: %[[PAGE:.*]] = rocdl.raw.ptr.buffer.load %{{.*}}, %[[OFFSET]], {{.*}} : i32
-// Where the row lies: of a page that there is, else beyond the descriptor.
+// Where the row lies: of a row that there is, else beyond the descriptor.
 // CHECK: arith.remui %{{.*}}, %c16_i32
-// CHECK: %[[KNOWN:.*]] = arith.cmpi ult, %[[PAGE]],
-// CHECK: %[[BOTH:.*]] = arith.andi %{{.*}}, %[[KNOWN]]
-// CHECK: %[[PLACE:.*]] = arith.select %[[BOTH]], %{{.*}}, %c-2147483648_i32
+// CHECK: arith.muli %[[PAGE]],
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i32
+// CHECK: %[[PLACE:.*]] = arith.select %[[EXISTS]], %{{.*}}, %c-2147483648_i32
 // Four instructions of each of four waves bring the halves of two rows.
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"(%{{.*}}, %[[PLACE]])
 // CHECK-NOT: ds.bpermute
@@ -45,6 +50,7 @@ tile.kernel @two_rows(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, 
 
 // What is found ahead is where each lane's pieces lie: the fetch adds nothing to it.
 // CHECK-LABEL: llvm.func @located
+// CHECK: arith.remui %{{.*}}, %c16_i32
 // CHECK: %[[PLACE:.*]] = arith.select %{{.*}}, %{{.*}}, %c-2147483648_i32
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"(%{{.*}}, %[[PLACE]])
 // CHECK-NOT: ds.bpermute

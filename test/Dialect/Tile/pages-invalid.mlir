@@ -73,16 +73,20 @@ tile.kernel @other_waves(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi3
 
 // -----
 
-tile.kernel @located_plain(%k: !tile.view<?x?x?x128xbf16>, %pages: !tile.pages<64>, %n: i32) target("gfx950") waves(4) {
+tile.kernel @located_plain(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
   %ring = tile.ring %k[%n, %n] : <?x?x?x128xbf16> -> <64x128xbf16>
+  %paged = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %paged[%n] : <?xi32>, <64x128xbf16>
   // expected-error @below {{is for a ring without pages; make it with 'pages(..)'}}
   %places = tile.locate %pages for %ring[%n] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
 }
 
 // -----
 
-tile.kernel @fewer_pages(%k: !tile.view<?x?x?x128xbf16>, %pages: !tile.pages<32>, %n: i32) target("gfx950") waves(4) {
+tile.kernel @fewer_pages(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
   %ring = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %small = tile.ring %k[%n, %n] pages(16 rows %n) : <?x?x?x128xbf16> -> <32x128xbf16>
+  %pages = tile.look_up %table for %small[%n] : <?xi32>, <32x128xbf16>
   // expected-error @below {{has '!tile.pages<32>' for a tile of 64 rows}}
   %places = tile.locate %pages for %ring[%n] : !tile.pages<32>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
 }

@@ -1,9 +1,9 @@
 // Kernels whose waves have the heads of a group for rows: few queries of many heads, as in decoding.
 //
-// Random problems with groups of any size, packed sequences and lengths of their own, slices and both chips, against
+// Random problems with groups of any size, packed sequences, lengths of their own and keys in pages, slices and both chips, against
 // the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N draws more than
 // the suite does, HOCKET_TEST_SEED=N others.
-#include "Draw.h"
+#include "DrawSequences.h"
 #include "Problems.h"
 
 #include "Reference/ScoreInterpreter.h"
@@ -68,6 +68,8 @@ static ForwardProblem drawProblem(Draw &draw) {
   for (int64_t i = 0; i != problem.batch; ++i)
     problem.known.lists["seqused_k"].push_back(
         static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(0, problem.seqKv)));
+  if (draw.oneIn(2))
+    addPages(problem, draw);
   if (draw.oneIn(2))
     return problem;
   problem.lists.packedQ = true;
