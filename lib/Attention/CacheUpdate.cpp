@@ -252,7 +252,7 @@ std::string Writer::body(const Part &part, size_t number) const {
 
 std::string Writer::text() const {
   int64_t least = std::min(parts[0].tile.ofWorkgroup(), parts[1].tile.ofWorkgroup());
-  std::string text = formatv(R"(tile.kernel @{0}(
+  std::string text = formatv(R"text(tile.kernel @{0}(
 {1})
     target("{2}") waves({3}) attributes {{
     tile.requires = [["max(max(new_rows, seq_q), batch) <= {4}", "rows and sequences may be at most {4}"]]} {{
@@ -260,7 +260,7 @@ std::string Writer::text() const {
   %zero = arith.constant 0 : i32
   %parts = arith.constant {5} : i32
   %block = arith.divui %group, %parts : i32
-  %part = arith.remui %group, %parts : i32)",
+  %part = arith.remui %group, %parts : i32)text",
                              appendName(semantics), arguments(), architecture, kWaves, kMaxGrid, parts.size(), least);
   text += place();
   for (auto [number, part] : llvm::enumerate(parts))

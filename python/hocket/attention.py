@@ -301,7 +301,7 @@ def flash_attn_with_kvcache(
     arch="gfx950",
     stream=None,
 ):
-    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/PackedAndPaged.md has the rest."""
+    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/Caches.md has the rest."""
     _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
     if cache_batch_idx is not None and block_table is not None:
         raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")

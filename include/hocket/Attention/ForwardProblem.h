@@ -63,7 +63,7 @@ enum class Rotary { None, Interleaved, Half };
 std::string_view toString(Rotary rotary);
 Result<Rotary> parseRotary(std::string_view text);
 
-/// What is done to a cache in front of attention, in the same plan (docs/PackedAndPaged.md).
+/// What is done to a cache in front of attention, in the same plan (docs/Caches.md).
 struct CacheUpdate {
   /// "k_new" and "v_new" ([batch, newRows, kvHeads, head dimension]) are written to K and V behind the keys that each
   /// sequence has, and are keys like those then. "seqused_k" says how many there were before; lists of pages, with

@@ -94,7 +94,9 @@ TEST(CacheUpdate, RandomOnesAreWhatTheDefinitionSays) {
     ForwardProblem problem = drawProblem(draw);
     SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
     std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
-    auto planner = jit::makePlanner({.architecture = target});
+    jit::PlannerOptions chip;
+    chip.architecture = target;
+    auto planner = jit::makePlanner(chip);
     ASSERT_TRUE(planner.ok()) << planner.error().message;
     auto plan = (*planner)->plan(problem);
     ASSERT_TRUE(plan.ok()) << plan.error().message;
