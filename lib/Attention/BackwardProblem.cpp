@@ -77,6 +77,8 @@ Status attention::validate(const BackwardProblem &problem) {
   if (forward.lists.any())
     return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
                        "each sequence for itself");
+  if (forward.update.appends)
+    return unsupported("what is appended to a cache has no gradient; append in a call before");
   if (forward.blocks.any())
     return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -136,6 +136,7 @@ void manifest::addAddresses(Variables &variables, const std::vector<TensorSpec> 
   add(workspaceName);
 }
 
+<<<<<<< HEAD
 std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorSpec> &tensors,
                                                        const Addresses &addresses) {
   std::vector<runtime::NumberList> lists;
@@ -151,4 +152,13 @@ std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorS
                      range.ascending, range.meaning});
   }
   return lists;
+=======
+Variables manifest::substitute(const Variables &variables, const Substitutes &instead) {
+  Variables result = variables;
+  for (const auto &[tensor, other] : instead)
+    for (const auto &[name, value] : variables)
+      if (name == other || name.starts_with(other + "_stride_") || name == other + "_bytes")
+        result.insert_or_assign(tensor + name.substr(other.size()), value);
+  return result;
+>>>>>>> main
 }
