@@ -125,12 +125,8 @@ Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
   for (const auto &[name, place] : places)
     addresses[name] = addresses[std::string(manifest::workspaceName)] + place;
   addAddresses(bound, tensors, addresses);
-<<<<<<< HEAD
-  Prepared prepared{*kernels, {}, numberLists(tensors, addresses)};
-=======
   addAddresses(bound, temporaries, addresses);
-  Prepared prepared{*kernels, {}};
->>>>>>> main
+  Prepared prepared{*kernels, {}, numberLists(tensors, addresses)};
   for (const PlannedLaunch &step : steps) {
     Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, substitute(bound, step.instead));
     if (!binding.ok())

@@ -136,7 +136,6 @@ void manifest::addAddresses(Variables &variables, const std::vector<TensorSpec> 
   add(workspaceName);
 }
 
-<<<<<<< HEAD
 std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorSpec> &tensors,
                                                        const Addresses &addresses) {
   std::vector<runtime::NumberList> lists;
@@ -152,7 +151,8 @@ std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorS
                      range.ascending, range.meaning});
   }
   return lists;
-=======
+}
+
 Variables manifest::substitute(const Variables &variables, const Substitutes &instead) {
   Variables result = variables;
   for (const auto &[tensor, other] : instead)
@@ -160,5 +160,4 @@ Variables manifest::substitute(const Variables &variables, const Substitutes &in
       if (name == other || name.starts_with(other + "_stride_") || name == other + "_bytes")
         result.insert_or_assign(tensor + name.substr(other.size()), value);
   return result;
->>>>>>> main
 }
