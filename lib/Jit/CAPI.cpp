@@ -313,8 +313,17 @@ hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,
                                            const hocket_gradient_strides *strides,
                                            hocket_plan *plan) {
-  return planWith(planner, problem, plan, [&](Planner &all, const ForwardProblem &described) {
-    BackwardProblem backward{described, {}};
+  return planWith(planner, problem, plan, [&](Planner &all, const ForwardProblem &described)
+                                              -> Result<std::shared_ptr<const BackwardPlan>> {
+    BackwardProblem backward{described};
+    hocket_forward_problem given = *readVersioned(*problem); // which `described` was read from
+    if (Status status = checkList(given.gradients, given.gradient_count, "gradients"); !status.ok())
+      return status.error();
+    for (size_t i = 0; i < given.gradient_count; ++i) {
+      if (Status status = checkName(given.gradients[i], "gradient", i); !status.ok())
+        return status.error();
+      backward.otherGradients.insert(given.gradients[i]);
+    }
     if (strides)
       addStrides(backward.gradientStrides, {{"do", strides->d_o},
                                             {"dq", strides->dq},

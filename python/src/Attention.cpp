@@ -4,6 +4,8 @@
 #include "Call.h"
 #include "Problem.h"
 
+#include <pybind11/stl.h>
+
 namespace py = pybind11;
 using namespace hocket;
 using namespace hocket::python;
@@ -21,9 +23,12 @@ static NamedTensors namedTensors(const py::dict &tensors) {
 
 /// The problem `what` of tensors, whose strides it honours.
 static BackwardProblem describe(const py::dict &what, const NamedTensors &tensors) {
-  BackwardProblem problem{problemOf(what), {}};
+  BackwardProblem problem{problemOf(what)};
+  problem.otherGradients = what["gradients"].cast<std::set<std::string, std::less<>>>();
   ForwardProblem &forward = problem.forward;
   for (const auto &[name, tensor] : tensors) {
+    if (name.starts_with("d_"))
+      continue;
     bool isGradient = name == "do" || name == "dq" || name == "dk" || name == "dv";
     if (name == "lse")
       forward.wantLse = true;
