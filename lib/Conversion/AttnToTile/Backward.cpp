@@ -29,6 +29,7 @@
 
 #include "Attn/Transforms/DeriveScoreMods.h"
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/FragmentMap.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

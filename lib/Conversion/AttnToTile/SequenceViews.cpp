@@ -83,7 +83,13 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
     Value zero = builder.constant(int64_t(0));
     rows.first = arith::MaxSIOp::create(builder, load(starts, batch), zero);
     Value next = arith::AddIOp::create(builder, batch, builder.constant(int64_t(1)));
-    rows.size = arith::SubIOp::create(builder, load(starts, next), rows.first);
+    Value end = load(starts, next);
+    // Of two minima in a row LLVM 22 makes one vector instruction, whose result descriptors cannot have.
+    if (most && lengths) {
+      end = arith::MinSIOp::create(builder, end, arith::AddIOp::create(builder, rows.first, most));
+      most = Value();
+    }
+    rows.size = arith::SubIOp::create(builder, end, rows.first);
   }
   if (lengths) {
     Value used = load(lengths, batch);
