@@ -4,8 +4,6 @@
 #include "Call.h"
 #include "Problem.h"
 
-#include <pybind11/stl.h>
-
 namespace py = pybind11;
 using namespace hocket;
 using namespace hocket::python;
@@ -24,7 +22,8 @@ static NamedTensors namedTensors(const py::dict &tensors) {
 /// The problem `what` of tensors, whose strides it honours.
 static BackwardProblem describe(const py::dict &what, const NamedTensors &tensors) {
   BackwardProblem problem{problemOf(what)};
-  problem.otherGradients = what["gradients"].cast<std::set<std::string, std::less<>>>();
+  for (const py::handle &name : what["gradients"].cast<py::list>())
+    problem.otherGradients.insert(name.cast<std::string>());
   ForwardProblem &forward = problem.forward;
   for (const auto &[name, tensor] : tensors) {
     if (name.starts_with("d_"))

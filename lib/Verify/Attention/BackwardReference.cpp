@@ -81,8 +81,8 @@ public:
   }
 
   void forward();
-  /// The sink's gradient and the sizes of what is added up.
-  std::pair<double, double> sinkGradient() const;
+  /// Adds this head's part to the sink's gradient, at `place`.
+  void addSink(SummedGradient &gradient, size_t place) const;
   /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
   void backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
                 RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds);
@@ -195,16 +195,18 @@ void HeadWorker::forward() {
     forwardBlock(query);
 }
 
-std::pair<double, double> HeadWorker::sinkGradient() const {
-  double gradient = 0, size = 0;
+void HeadWorker::addSink(SummedGradient &gradient, size_t place) const {
   for (int64_t row = 0; row != q.count; ++row) {
     if (lse[row] == kNegativeInfinity)
       continue;
-    double weight = std::exp(sink - lse[row]);
-    gradient -= weight * delta[row];
-    size += weight * outputSizes[row];
+    double weight = std::exp(sink - lse[row]), sum = 0;
+    for (int64_t d = 0; d != dO.dim; ++d)
+      sum += std::abs(dO.at(row)[d]);
+    gradient.values[place] -= weight * delta[row];
+    gradient.bounds.sizes[place] += weight * outputSizes[row];
+    gradient.bounds.factors[place] += weight * sum; // what O's elements meet
+    gradient.bounds.weightFactors[place] += outputSizes[row];
   }
-  return {gradient, size};
 }
 
 void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
@@ -294,9 +296,8 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
           .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
     if (problem.sink) {
-      auto [gradient, size] = worker.sinkGradient();
-      result.others["sink"].values.push_back(gradient);
-      result.others["sink"].sizes.push_back(size);
+      result.others["sink"].resize(static_cast<size_t>(heads));
+      worker.addSink(result.others["sink"], static_cast<size_t>(h));
     }
   }
   append(result.dk, dk, keys, dim);
@@ -387,13 +388,14 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
 static SummedGradient sumOfSink(const ForwardProblem &forward, const BackwardReference &reference) {
   int64_t ofGroup = forward.heads / forward.kvHeads;
   SummedGradient sum;
-  sum.values.resize(forward.heads), sum.sizes.resize(forward.heads);
+  sum.resize(static_cast<size_t>(forward.heads));
   for (size_t item = 0; item != reference.groups.size(); ++item) {
     const SummedGradient &part = reference.gradients[item].others.at("sink");
-    int64_t first = reference.groups[item] % forward.kvHeads * ofGroup;
-    for (int64_t h = 0; h != ofGroup; ++h) {
+    auto first = static_cast<size_t>(reference.groups[item] % forward.kvHeads * ofGroup);
+    for (size_t h = 0; h != part.values.size(); ++h) {
       sum.values[first + h] += part.values[h];
-      sum.sizes[first + h] += part.sizes[h];
+      for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+        (sum.bounds.*sums)[first + h] += (part.bounds.*sums)[h];
     }
   }
   return sum;

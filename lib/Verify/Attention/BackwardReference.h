@@ -36,9 +36,14 @@ struct RowBounds {
   }
 };
 
-/// A gradient that many groups add to, dense, and the sizes of what is added up, which bound its rounding.
+/// A gradient that many groups add to, dense, and what bounds the rounding of its numbers.
 struct SummedGradient {
-  std::vector<double> values, sizes;
+  std::vector<double> values;
+  RowBounds bounds;
+  void resize(size_t count) {
+    values.resize(count);
+    bounds.resize(static_cast<int64_t>(count));
+  }
 };
 
 /// Gradients of a group. `o` and `lse` are the forward's.

@@ -100,7 +100,7 @@ static GradientErrors compareGradient(const ForwardProblem &forward, const RowNu
 }
 
 /// The gradient of another tensor, in f32: of what it adds up O was rounded once.
-static GradientErrors compareOther(const std::string &name, double tolerance, const BackwardReference &reference,
+static GradientErrors compareOther(DataType type, const std::string &name, double tolerance, const BackwardReference &reference,
                                    const std::vector<float> &values) {
   GradientErrors errors;
   errors.name = "d_" + name;
@@ -119,7 +119,8 @@ static GradientErrors compareOther(const std::string &name, double tolerance, co
     double error = i < values.size() ? values[i] - wanted.values[i] : std::numeric_limits<double>::quiet_NaN();
     squaredError += error * error;
     squaredReference += wanted.values[i] * wanted.values[i];
-    takeIn(errors, static_cast<int64_t>(i), std::abs(error), kRowFactor * tolerance * wanted.sizes[i] + kLostWeight);
+    double lost = lostOf(type) * wanted.bounds.factors[i] + kLostWeight * (1 + wanted.bounds.weightFactors[i]);
+    takeIn(errors, static_cast<int64_t>(i), std::abs(error), kRowFactor * tolerance * wanted.bounds.sizes[i] + lost);
   }
   errors.tensorRelative = squaredError == 0 ? 0 : std::sqrt(squaredError / squaredReference);
   return errors;
@@ -186,7 +187,7 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   // Sums over whole batches may cancel as they like: they are judged by the sizes of what is added up.
   for (const std::string &name : problem.otherGradients) {
     auto values = outputs.others.find(name);
-    errors.gradients.push_back(compareOther(name, errors.tolerance, reference,
+    errors.gradients.push_back(compareOther(forward.dtype, name, errors.tolerance, reference,
                                             values == outputs.others.end() ? std::vector<float>() : values->second));
     judge(forward, numbers, errors.gradients.back(), errors.tolerance, /*judgesTensors=*/false, errors.failures);
   }
