@@ -82,6 +82,8 @@ Status attention::validate(const BackwardProblem &problem) {
   forward.tuning = {};
   if (Status status = validate(forward); !status.ok())
     return status;
+  if (forward.update.appends)
+    return unsupported("what is appended to a cache has no gradient; append in a call before");
   if (forward.lists.inPages())
     return unsupported("keys in pages have no backward; give dense or packed ones");
   for (const std::string &name : problem.otherGradients)

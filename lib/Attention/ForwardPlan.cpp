@@ -1,6 +1,8 @@
 // Plans of a forward: which kernels, and from where.
 #include "hocket/Attention/ForwardPlan.h"
 
+#include "hocket/Attention/CacheUpdate.h"
+
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -13,6 +15,11 @@ Result<std::shared_ptr<const CompiledKernel>>
 KernelSource::getBackward(const ForwardSemantics &, const BackwardKernel &kernel,
                           std::string_view) {
   return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
+}
+
+Result<std::shared_ptr<const CompiledKernel>>
+KernelSource::getAppend(const ForwardSemantics &semantics, std::string_view) {
+  return notFound("there is no kernel '" + appendName(semantics) + "' here, which has forwards alone");
 }
 
 std::string_view attention::toString(KernelOrigin origin) {
@@ -78,12 +85,28 @@ Result<std::shared_ptr<const CompiledKernel>> Planner::find(const ForwardSemanti
                   std::to_string(sources.size()) + " sources; let it be compiled");
 }
 
+Result<std::shared_ptr<const CompiledKernel>> Planner::findAppend(const ForwardSemantics &semantics) {
+  for (const std::shared_ptr<KernelSource> &source : sources) {
+    auto found = source->getAppend(semantics, architecture);
+    if (found.ok() || found.error().kind != ErrorKind::NotFound)
+      return found;
+  }
+  return notFound("kernel '" + appendName(semantics) + "' for " + architecture + " is in none of the " +
+                  std::to_string(sources.size()) + " sources; let it be compiled");
+}
+
 Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProblem &problem,
                                                              unsigned computeUnits) {
   Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, computeUnits);
   if (!selected.ok())
     return selected.error();
   std::vector<PlannedLaunch> launches;
+  if (problem.update.appends) {
+    auto kernel = findAppend(problem);
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({appendName(problem), *std::move(kernel)});
+  }
   for (const KernelEntry *entry : selected->kernels) {
     auto kernel = find(*entry, variantOf(*entry, selected->problem));
     std::string name = entry->name;
@@ -97,7 +120,7 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
     }
     if (!kernel.ok())
       return kernel.error();
-    launches.push_back({name, *std::move(kernel)});
+    launches.push_back({name, *std::move(kernel), tensorsInstead(problem)});
   }
   return ForwardPlan::make(selected->problem, std::move(launches));
 }

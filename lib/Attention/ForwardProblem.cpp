@@ -45,6 +45,8 @@ std::string ForwardSemantics::kernelSuffix() const {
       text += "_" + std::string(list.clause);
   if (lists.inPages())
     text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize);
+  if (update.appends && !lists.pageLists)
+    text += "_appended_keys";
   if (dropout)
     text += "_dropout";
   if (blocks.any())
@@ -77,6 +79,23 @@ Result<PageLayout> attention::parsePageLayout(std::string_view text) {
   return invalidInput("page layout '" + std::string(text) + "' is not known; use nhd or hnd");
 }
 
+static constexpr std::string_view kRotaries[] = {"none", "interleaved", "half"};
+
+std::string_view attention::toString(Rotary rotary) { return kRotaries[static_cast<size_t>(rotary)]; }
+
+Result<Rotary> attention::parseRotary(std::string_view text) {
+  for (Rotary rotary : {Rotary::None, Rotary::Interleaved, Rotary::Half})
+    if (text == toString(rotary))
+      return rotary;
+  return invalidInput("rotary '" + std::string(text) + "' is not known; use none, interleaved or half");
+}
+
+bool ForwardSemantics::isMasked() const {
+  return visibility != Visibility() ||
+         std::any_of(modifications.begin(), modifications.end(),
+                     [](const Modification &modification) { return modification.isMask; });
+}
+
 int64_t Dropout::threshold() const {
   return static_cast<int64_t>(std::floor((1 - probability) * kLargestByte));
 }
@@ -93,23 +112,49 @@ static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads
   return {batch, dim, saturatingMultiply(sequence, dim)};
 }
 
+/// A tensor of `sequence` rows of `perSequence` heads of `dim` elements.
+static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, TensorRole role, bool isPacked,
+                              int64_t sequence, int64_t perSequence, int64_t dim) {
+  auto given = problem.strides.find(name);
+  TensorStrides at = given != problem.strides.end() ? given->second
+                                                    : denseStrides(problem.layout, sequence, perSequence, dim);
+  // Kernels work on blocks of rows: those behind the only one must not lie within it.
+  if (sequence == 1)
+    at.sequence = std::max(at.sequence, dim);
+  std::string stride = std::string(name) + "_stride_";
+  TensorSpec spec{name, role, problem.dtype, dim,
+                  {{"batch", stride + "b", problem.batch, at.batch},
+                   {"head", stride + "h", perSequence, at.head},
+                   {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
+  if (isPacked)
+    spec.dimensions.erase(spec.dimensions.begin());
+  return spec;
+}
+
+/// Appends what is written to a cache, and what it is turned by.
+static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
+  if (problem.update.appends)
+    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.headDimV}})
+      list.push_back(rowsOfHeads(problem, name, TensorRole::Input, /*isPacked=*/false, problem.newRows,
+                                 problem.kvHeads, dim));
+  if (!problem.update.turns())
+    return;
+  int64_t angles = problem.update.rotaryDim / 2;
+  for (std::string name : {"rotary_cos", "rotary_sin"})
+    list.push_back({name, TensorRole::Input, problem.dtype, angles,
+                    {{"position", name + "_stride_p", problem.positions, angles}}, true, /*strided=*/false});
+}
+
+std::vector<TensorSpec> ForwardProblem::temporaries() const {
+  if (!update.turns())
+    return {};
+  return {rowsOfHeads(*this, "q_rotated", TensorRole::Output, /*isPacked=*/false, seqQ, heads, headDim)};
+}
+
 std::vector<TensorSpec> ForwardProblem::tensors() const {
   auto tensor = [&](const char *name, TensorRole role, bool isPacked, int64_t sequence,
                     int64_t perSequence, int64_t dim) {
-    auto given = strides.find(name);
-    TensorStrides at = given != strides.end() ? given->second
-                                              : denseStrides(layout, sequence, perSequence, dim);
-    // Kernels work on blocks of rows: those behind the only one must not lie within it.
-    if (sequence == 1)
-      at.sequence = std::max(at.sequence, dim);
-    std::string stride = std::string(name) + "_stride_";
-    TensorSpec spec{name, role, dtype, dim,
-                    {{"batch", stride + "b", batch, at.batch},
-                     {"head", stride + "h", perSequence, at.head},
-                     {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
-    if (isPacked)
-      spec.dimensions.erase(spec.dimensions.begin());
-    return spec;
+    return rowsOfHeads(*this, name, role, isPacked, sequence, perSequence, dim);
   };
   // The batch counts pages, the sequence their rows.
   auto pool = [&](const char *name, int64_t dim) {
@@ -155,6 +200,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
     list.push_back(std::move(table));
   }
+  addUpdate(*this, list);
   if (dropout)
     list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
@@ -211,6 +257,11 @@ std::string ForwardProblem::describe() const {
     text += " Tq" + std::to_string(totalQ);
   if (lists.packedKv)
     text += " Tkv" + std::to_string(totalKv);
+  if (update.appends)
+    text += " append" + std::to_string(newRows);
+  if (update.turns())
+    text += " rotary-" + std::string(toString(update.rotary)) + std::to_string(update.rotaryDim) + "x" +
+            std::to_string(positions);
   for (const TensorSpec &tensor : tensors())
     if (auto given = strides.find(tensor.name); given != strides.end())
       text += " " + tensor.name + "=" + std::to_string(given->second.batch) + "," +
@@ -253,7 +304,8 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
       {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
       {"head-dim-v", problem.headDimV, kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
-      {"table-pages", problem.tablePages, kMaxRowNumber},
+      {"table-pages", problem.tablePages, kMaxRowNumber}, {"append", problem.newRows, kMaxRowNumber},
+      {"positions", problem.positions, kMaxExtent},
   };
   for (const Field &field : fields) {
     if (field.value < 1)
@@ -305,6 +357,8 @@ Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
   if (Status status = checkPages(problem); !status.ok())
+    return status;
+  if (Status status = checkUpdate(problem); !status.ok())
     return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
@@ -381,6 +435,10 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
     variables.emplace("page_size", Value::integer(problem.lists.pageSize));
     variables.emplace(problem.lists.pageLists ? "total_pages" : "max_pages", Value::integer(problem.tablePages));
   }
+  if (problem.update.appends)
+    variables.emplace("new_rows", Value::integer(problem.newRows));
+  if (problem.update.turns())
+    variables.emplace("positions", Value::integer(problem.positions));
   for (const auto &[name, value] : problem.numbers) {
     bool isWhole = std::nearbyint(value) == value && std::abs(value) < 0x1p53;
     variables.emplace(name, isWhole ? Value::integer(static_cast<int64_t>(value))
@@ -396,6 +454,8 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
   for (const TensorSpec &tensor : tensors)
     if (tensor.role == TensorRole::Output)
       variables["want_" + tensor.name] = Value::integer(tensor.wanted);
+  std::vector<TensorSpec> between = problem.temporaries();
+  tensors.insert(tensors.end(), between.begin(), between.end());
   addVariables(variables, tensors);
   if (addresses)
     addAddresses(variables, tensors, *addresses);

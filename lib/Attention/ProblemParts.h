@@ -25,6 +25,8 @@ void addCaptured(const ForwardProblem &problem, std::vector<manifest::TensorSpec
 // Parts of `validate`.
 /// What pages ask of the rest of the problem.
 Status checkPages(const ForwardProblem &problem);
+/// What appending to a cache asks of the rest of the problem.
+Status checkUpdate(const ForwardProblem &problem);
 /// What is known of lists and tables of pages.
 Status checkLists(const ForwardProblem &problem);
 /// Modifications, the numbers and tensors that they take, block lists.

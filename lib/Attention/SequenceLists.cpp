@@ -10,6 +10,8 @@ using manifest::saturatingMultiply;
 
 /// Rows of a page that kernels take.
 static constexpr int64_t kMaxPageSize = 1 << 16;
+/// Elements that rotary embedding turns are whole such groups.
+static constexpr int64_t kRotaryUnit = 16;
 
 static constexpr SequenceList kLists[] = {
     {"cu_seqlens_q", "packed-q", "packed_queries", &SequenceLists::packedQ},
@@ -53,9 +55,11 @@ static int64_t rowsOfPages(const ForwardProblem &problem, int64_t sequence, int6
 }
 
 Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
-  int64_t keys = rowsOfPages(*this, sequence, seqKv);
-  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second,
-          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, keys).second};
+  int64_t room = rowsOfPages(*this, sequence, seqKv);
+  int64_t keys = knownRows(known, "cu_seqlens_k", "seqused_k", sequence, room).second;
+  if (update.appends && !lists.pageLists)
+    keys = std::min(room, keys + newRows);
+  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second, keys};
 }
 
 int64_t ForwardProblem::pageOf(int64_t sequence, int64_t index) const {
@@ -104,6 +108,9 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
     if (!isStarts && numbers[i] > most)
       return invalidInput(which + ", sequences have at most " + std::to_string(most) +
                           " rows (seq-" + (ofQ ? "q" : "kv") + ")");
+    if (!ofQ && problem.update.appends && numbers[i] + problem.newRows > most)
+      return invalidInput(which + " and gets " + std::to_string(problem.newRows) + " new rows (append), there is room for " +
+                          std::to_string(most) + " (seq-kv)");
     if (isStarts && numbers[i] > total)
       return invalidInput(which + ", the tensor has " + std::to_string(total) + " rows (total-" +
                           (ofQ ? "q" : "kv") + ")");
@@ -137,6 +144,32 @@ Status attention::checkPages(const ForwardProblem &problem) {
                         "of pages, which do");
   if (problem.blocks.any())
     return invalidInput("block lists are of dense keys; leave them out where keys are in pages");
+  return Status::success();
+}
+
+Status attention::checkUpdate(const ForwardProblem &problem) {
+  const CacheUpdate &update = problem.update;
+  const SequenceLists &lists = problem.lists;
+  if (!update.appends)
+    return update.turns() ? Status(invalidInput("rotary turns new keys; append some (append)")) : Status::success();
+  if (lists.packedKv)
+    return invalidInput("new rows are appended to packed keys, where the next sequence lies; use dense keys with room "
+                        "(used-kv) or pages");
+  if (!lists.usedKv && !lists.pageLists)
+    return invalidInput("new rows are appended behind the keys that a sequence has; say how many that are (used-kv)");
+  if (lists.packedQ || lists.usedQ)
+    return invalidInput("queries have lengths of their own where rows are appended, as many for each sequence; use dense "
+                        "queries, or append in a call before");
+  if (!update.turns())
+    return Status::success();
+  if (update.rotaryDim < kRotaryUnit || update.rotaryDim > problem.headDim || update.rotaryDim % kRotaryUnit != 0)
+    return invalidInput("rotary-dim is " + std::to_string(update.rotaryDim) + ", it must be a multiple of " +
+                        std::to_string(kRotaryUnit) + " up to the head-dim, " + std::to_string(problem.headDim));
+  // With a mask each query has a position of its own, and there may be more queries than new keys.
+  int64_t most = problem.seqKv + (problem.isMasked() ? std::max<int64_t>(problem.seqQ - problem.newRows, 0) : 0);
+  if (problem.positions < most)
+    return invalidInput("rotary_cos and rotary_sin have " + std::to_string(problem.positions) +
+                        " positions, up to " + std::to_string(most) + " are needed (seq-kv); give more");
   return Status::success();
 }
 
@@ -175,6 +208,9 @@ static Status checkTables(const ForwardProblem &problem) {
     if (keys > problem.seqKv)
       return invalidInput(who + " has " + std::to_string(keys) + " keys, sequences have at most " +
                           std::to_string(problem.seqKv) + " (seq-kv)");
+    if (problem.update.appends && keys < problem.newRows)
+      return invalidInput(who + " has " + std::to_string(keys) + " keys after " + std::to_string(problem.newRows) +
+                          " were appended; lists of pages count those that are new");
     int64_t pages = (keys + problem.lists.pageSize - 1) / problem.lists.pageSize;
     if (pages > room)
       return invalidInput(who + " has " + std::to_string(keys) + " keys in pages of " +

@@ -1,6 +1,7 @@
 // Keys, and registered kernels by way of their descriptions.
 #include "hocket/Jit/Jit.h"
 
+#include "hocket/Attention/CacheUpdate.h"
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
@@ -116,6 +117,14 @@ Jit::getBackward(const attention::ForwardSemantics &semantics,
   options.allowSpills = kernel.tuning.allowSpills;
   return compile(describeBackward(semantics, kernel.part),
                  "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
+}
+
+Result<std::shared_ptr<const CompiledKernel>>
+Jit::getAppend(const attention::ForwardSemantics &semantics, std::string_view architecture) {
+  CompileOptions options;
+  options.target = architecture;
+  options.from = Stage::Tile;
+  return compile(describeAppend(semantics, architecture), "<" + appendName(semantics) + ">", options);
 }
 
 Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOptions &options) {

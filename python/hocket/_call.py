@@ -164,17 +164,17 @@ class Call:
     """How attention is asked for; with the first tensors also its problem, and what is read beside them.
 
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
-    problem says of them. `others` are the tensors beside q, k and v whose gradients the backward gives, by the problem's
-    names.
+    problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
+    whose gradients the backward gives, by the problem's names.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None, others=(),
+        dropout=None, sequences=None, update=None, others=(),
     ):
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
-        self._modify, self._dropout, self._sequences = modify, dropout, sequences
+        self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
         self.others = others
         self._paged = sequences is not None and sequences.table is not None
         self.problem, self._beside, self.captured = None, {}, []
@@ -201,11 +201,13 @@ class Call:
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
         problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
         problem["dropout"] = self._dropout
+        updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
+        problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()
         captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
         problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
-        self.problem, self._beside, self.captured = problem, {**captured, **lists}, modifications.given()
+        self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
         if self._sequences is not None:
             self.captured = self.captured + list(self._sequences.lists.values())
 

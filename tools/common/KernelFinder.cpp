@@ -2,6 +2,7 @@
 
 #include "Output.h"
 
+#include "hocket/Attention/CacheUpdate.h"
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
@@ -43,7 +44,10 @@ std::string run::deviceFor(const std::string &device, const std::string &archite
 }
 
 std::vector<PlannedLaunch> FoundKernel::launches() const {
-  std::vector<PlannedLaunch> list = {{registered, kernel}};
+  std::vector<PlannedLaunch> list;
+  if (append.compiled)
+    list.push_back(append);
+  list.push_back({registered, kernel, instead});
   if (combine.compiled)
     list.push_back(combine);
   return list;
@@ -120,6 +124,13 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 }
 
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
+  if (problem.update.appends) {
+    auto kernel = compiler->getAppend(problem, chip.architecture);
+    if (!kernel.ok())
+      return kernel.error();
+    found.append = {appendName(problem), *std::move(kernel)};
+    found.instead = tensorsInstead(problem);
+  }
   if (!problem.tuning.isSplit())
     return found;
   Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);
@@ -138,8 +149,8 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
       compiler->compile(describeForward(problem), "<" + problem.describe() + ">", options);
   if (!kernel.ok())
     return kernel.error();
-  if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
-      !status.ok())
+  manifest::Variables variables = substitute(problemVariables(problem), tensorsInstead(problem));
+  if (Status status = checkRequirements((*kernel)->manifest, variables); !status.ok())
     return status.error();
   return complete({*kernel, ""}, problem);
 }

@@ -151,6 +151,9 @@ template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
 
 LogicalResult ForwardOp::verify() {
   constexpr int64_t mostRows = 1 << 16;
+  if (getAppendedKeys() && (!getKeyLengths() || getPackedKeys() || getPageLists()))
+    return emitOpError("has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a "
+                       "table; write key_lengths, and neither packed_keys nor page_lists");
   if (getPageLists() && !getPageSize())
     return emitOpError("has page_lists, but no pages; write pages(p)");
   if (!getPageSize())

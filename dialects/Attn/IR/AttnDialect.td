@@ -87,6 +87,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
     ```
 
+    With `appended_keys` each sequence has `new_rows` keys more than `seqused_k` says: the launch before wrote them.
+
     With `pages(p)` K and V are pools of pages of p rows, (num_pages, p, kv_heads, head dimension) with any strides, and
     key i of a sequence is row i mod p of the page that has number i div p in its table. Either `block_table` (i32,
     (batch, max_pages)) has the pages of each sequence, and `key_lengths` says how many keys that are; or, with
@@ -123,7 +125,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists, UnitAttr:$dropout, UnitAttr:$group_rows,
+      UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists, UnitAttr:$dropout, UnitAttr:$group_rows,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -132,7 +134,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `pages` `(` $page_size `)` | `page_lists` $page_lists | `group_rows` $group_rows
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `group_rows` $group_rows
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -6,6 +6,7 @@
 
 #include "hocket/Attention/Kernels.h"
 #include "hocket/Manifest/Manifest.h"
+#include "hocket/Manifest/Tensors.h"
 
 #include <memory>
 #include <string>
@@ -35,6 +36,8 @@ struct CompiledKernel {
 struct PlannedLaunch {
   std::string kernel; ///< of the registry
   std::shared_ptr<const CompiledKernel> compiled;
+  /// Tensors of the kernel, and which of the plan's tensors or temporaries it gets for them: {"q", "q_rotated"}.
+  manifest::Substitutes instead = {};
 };
 
 struct BackwardKernel; // BackwardPlan.h
@@ -50,6 +53,9 @@ public:
   virtual Result<std::shared_ptr<const CompiledKernel>>
   getBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel,
               std::string_view architecture);
+  /// The same for what appends to the cache of `semantics` (CacheUpdate.h).
+  virtual Result<std::shared_ptr<const CompiledKernel>>
+  getAppend(const ForwardSemantics &semantics, std::string_view architecture);
 };
 
 } // namespace hocket::attention

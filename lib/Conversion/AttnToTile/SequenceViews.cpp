@@ -54,6 +54,8 @@ void SequenceViews::addArguments(KernelFrame &frame, bool ofKeys) const {
     frame.addScalar(i32, "seq_q");
   if (packedKeys && ofKeys)
     frame.addScalar(i32, "seq_kv");
+  if (appendedKeys)
+    frame.addScalar(i32, "new_rows");
 }
 
 void SequenceViews::requireWideStrides(KernelFrame &frame, StringRef name) const {
@@ -71,7 +73,7 @@ Value SequenceViews::Rows::of(ExpansionBuilder &builder, Value view,
 /// `most` rows at most (null: any number), and none before row 0: whatever the lists say, nothing outside of
 /// the tensors is accessed, and nothing written that another workgroup writes for the same sequence.
 SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts, Value lengths,
-                                        Value batch, Value most) {
+                                        Value batch, Value most, Value more) {
   if (!starts && !lengths)
     return {};
   auto load = [&](Value list, Value index) -> Value {
@@ -93,6 +95,8 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
   }
   if (lengths) {
     Value used = load(lengths, batch);
+    if (more)
+      used = arith::AddIOp::create(builder, used, more);
     rows.size = rows.size ? Value(arith::MinSIOp::create(builder, rows.size, used)) : used;
   }
   if (most)
@@ -102,8 +106,9 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
 
 void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch) {
   queries = read(builder, frame.argument("cu_seqlens_q"), frame.argument("seqused_q"), batch,
-                 rowCount(frame));
-  keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value());
+                 rowCount(frame), Value());
+  keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value(),
+              frame.argument("new_rows"));
   if (pages())
     paged.enter(builder, frame, batch, keys.size);
 }

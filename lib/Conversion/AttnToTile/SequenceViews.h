@@ -19,10 +19,11 @@ class SequenceViews {
 public:
   explicit SequenceViews(attn::ForwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
-        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), paged(op) {}
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(op.getAppendedKeys()),
+        paged(op) {}
   explicit SequenceViews(attn::BackwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
-        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()) {}
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(false) {}
 
   /// Whether lengths differ from sequence to sequence, so that they are known in the kernel only.
   bool hasOwnLengths() const {
@@ -74,10 +75,11 @@ private:
     mlir::Value first, size;
     mlir::Value of(ExpansionBuilder &builder, mlir::Value view, std::optional<int64_t> along) const;
   };
+  /// `more` rows than `lengths` say, where it is not null.
   static Rows read(ExpansionBuilder &builder, mlir::Value starts, mlir::Value lengths,
-                   mlir::Value batch, mlir::Value most);
+                   mlir::Value batch, mlir::Value most, mlir::Value more);
 
-  bool packedQueries, packedKeys, queryLengths, keyLengths;
+  bool packedQueries, packedKeys, queryLengths, keyLengths, appendedKeys;
   Rows queries, keys;
   PagedKeys paged;
 };

@@ -37,7 +37,8 @@ RowNumbers::Place RowNumbers::query(int64_t row) const {
   return {sequence, within / lengths[sequence].q, within % lengths[sequence].q};
 }
 
-static constexpr std::string_view kOfQueries[] = {"q", "o", "dq", "do", "lse"}, kOfKeys[] = {"k", "v", "dk", "dv"};
+static constexpr std::string_view kOfQueries[] = {"q", "q_rotated", "o", "dq", "do", "lse"},
+                                  kOfKeys[] = {"k", "v", "dk", "dv"};
 
 static bool isOneOf(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();

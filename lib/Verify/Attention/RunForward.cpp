@@ -4,6 +4,7 @@
 // in the report, so that one run tells everything there is to tell.
 #include "Verify/Attention/RunForward.h"
 
+#include "Verify/Attention/AppendedKeys.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -28,11 +29,12 @@ double secondsSince(Clock::time_point start) {
 class Runner : verify::TensorRun {
 public:
   Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
-      : TensorRun(device, options, report, "tensor", RowNumbers::rowByRow(problem, problem.tensors())), problem(problem),
+      : TensorRun(device, options, report, "tensor", tensorsOf(problem)), problem(problem),
         options(options), numbers(problem) {}
   Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
+  static std::vector<manifest::TensorSpec> tensorsOf(const ForwardProblem &problem);
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
   std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
@@ -46,18 +48,34 @@ private:
   const RowNumbers numbers;
 
   ForwardInputs inputs;
+  BeforeAppend before; ///< of the launch; empty where nothing is appended
+  std::vector<uint16_t> rotated[3]; ///< "q_rotated", by outcome
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
   ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
   ForwardReport report;
 };
 } // namespace
 
+/// What one launch leaves for another is compared like a result.
+std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
+  std::vector<manifest::TensorSpec> specs = problem.tensors();
+  for (manifest::TensorSpec &spec : problem.temporaries())
+    specs.push_back(std::move(spec));
+  return RowNumbers::rowByRow(problem, std::move(specs));
+}
+
 verify::Contents Runner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
   room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
     room.lse.resize(static_cast<size_t>(numbers.queries()));
-  return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  verify::Contents contents = {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  if (problem.update.turns()) {
+    std::vector<uint16_t> &turned = rotated[static_cast<size_t>(outcome)];
+    turned.resize(inputs.q.size());
+    contents["q_rotated"] = bytesOf(turned);
+  }
+  return contents;
 }
 
 Status Runner::makeRules() {
@@ -91,12 +109,19 @@ Status Runner::prepare() {
     return status;
   Clock::time_point start = Clock::now();
   say("uploading");
+  if (problem.update.appends)
+    before = takeAppended(problem, numbers, inputs);
+  auto given = [](std::vector<uint16_t> &earlier, std::vector<uint16_t> &read) {
+    return bytesOf(earlier.empty() ? read : earlier);
+  };
   verify::Contents contents = {
-      {"q", bytesOf(inputs.q)}, {"k", bytesOf(inputs.k)}, {"v", bytesOf(inputs.v)}};
+      {"q", given(before.q, inputs.q)}, {"k", given(before.k, inputs.k)}, {"v", given(before.v, inputs.v)}};
   for (auto &[name, bytes] : inputs.capturedBytes)
     contents[name] = bytes;
   if (Status status = place(std::move(contents)); !status.ok())
     return status;
+  if (problem.update.appends)
+    finishAppended(problem, numbers, inputs, before);
   report.uploadSeconds = secondsSince(start);
   manifest::Addresses placed = addresses();
   return bind(problemVariables(problem, &placed));
@@ -119,6 +144,8 @@ void Runner::verify() {
     report.inspectedErrors = compare(Outcome::Inspected);
   report.compareSeconds = secondsSince(start);
   addVerdict(report.errors.failures);
+  if (problem.update.turns() && rotated[static_cast<size_t>(Outcome::First)] != inputs.q)
+    report.failures.push_back("queries are not turned as their positions say");
   if (report.inspectedErrors)
     for (const std::string &failure : report.inspectedErrors->failures)
       report.failures.push_back("in the order of the cycle model: " + failure);
@@ -157,7 +184,7 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
     return status.error();
   for (const PlannedLaunch &launch : launches)
     if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
-                             launch.compiled->manifest, problemVariables(problem));
+                             launch.compiled->manifest, problemVariables(problem), launch.instead);
         !status.ok())
       return status.error();
   if (Status status = attention::checkInputs(launches, problem); !status.ok())
