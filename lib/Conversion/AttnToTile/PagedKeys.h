@@ -11,6 +11,7 @@ namespace hocket {
 class PagedKeys {
 public:
   /// Nothing is looked up without pages.
+  PagedKeys() = default;
   explicit PagedKeys(attn::ForwardOp op)
       : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()) {}
 
@@ -44,8 +45,8 @@ public:
   mlir::Value locate(ExpansionBuilder &builder, mlir::Value ring, mlir::Value pages, mlir::Value t, int64_t waves) const;
 
 private:
-  int64_t pageRows;
-  bool isLists;
+  int64_t pageRows = 0;
+  bool isLists = false;
   mlir::Value table, keys, firstTile;
 };
 

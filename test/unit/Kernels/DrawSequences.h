@@ -1,4 +1,5 @@
-// Sequences of lengths of their own, drawn: what random tests of kernels share.
+// Sequences of lengths of their own, drawn: packed or not, some empty, some with rows that they do not use, some with
+// keys in pages.
 #pragma once
 
 #include "Draw.h"
