@@ -20,6 +20,8 @@ static constexpr int64_t kMaxRowNumber = INT32_MAX;
 /// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
 /// rounded.
 static constexpr double kMaxScale = 4.65e7;
+/// Kernels reach pools of pages of less by offsets of 32 bits.
+static constexpr uint64_t kNearPoolBytes = uint64_t(1) << 31;
 /// Of the random bytes of dropout.
 static constexpr int64_t kLargestByte = 255;
 /// Halves of a seed and of an offset.
@@ -44,7 +46,7 @@ std::string ForwardSemantics::kernelSuffix() const {
     if (lists.*list.value)
       text += "_" + std::string(list.clause);
   if (lists.inPages())
-    text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize);
+    text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize) + (lists.farPages ? "_far" : "");
   if (update.appends && !lists.pageLists)
     text += "_appended_keys";
   if (dropout)
@@ -205,6 +207,13 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
                     /*strided=*/false});
   addCaptured(*this, list);
   return list;
+}
+
+ForwardSemantics ForwardProblem::semantics() const {
+  ForwardSemantics result = *this;
+  for (std::string_view pool : {"k", "v"})
+    result.lists.farPages |= lists.inPages() && tensor(pool).spanBytes() >= kNearPoolBytes;
+  return result;
 }
 
 TensorSpec ForwardProblem::tensor(std::string_view name) const {

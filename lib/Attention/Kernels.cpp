@@ -20,7 +20,7 @@ static KernelVariant variantOfCombine(const ForwardProblem &problem) {
 KernelVariant attention::variantOf(const KernelEntry &entry, const ForwardProblem &problem) {
   if (entry.role == KernelRole::Combine)
     return variantOfCombine(problem);
-  return problem;
+  return problem.semantics();
 }
 
 ForwardProblem attention::exampleOf(const KernelVariant &variant) {

@@ -47,7 +47,7 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
     text += " appended_keys";
   if (semantics.lists.inPages())
     text += " pages(" + std::to_string(semantics.lists.pageSize) + ")" +
-            (semantics.lists.pageLists ? " page_lists" : "");
+            (semantics.lists.pageLists ? " page_lists" : "") + (semantics.lists.farPages ? " far_pages" : "");
   if (semantics.dropout)
     text += " dropout";
   if (semantics.blocks.any())
@@ -60,7 +60,7 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
 }
 
 std::string hocket::describeForward(const attention::ForwardProblem &problem) {
-  return describeForward(problem, problem.tuning.isSplit());
+  return describeForward(problem.semantics(), problem.tuning.isSplit());
 }
 
 std::string hocket::describeCombine(const ForwardSemantics &semantics) {
@@ -96,7 +96,7 @@ Result<CompiledKernel> hocket::compileForward(const attention::ForwardProblem &p
                                               const CompileOptions &options) {
   CompileOptions whole = options;
   whole.from = Stage::Attn;
-  std::string name = "<" + forwardName(problem, problem.tuning.isSplit()) + ">";
+  std::string name = "<" + forwardName(problem.semantics(), problem.tuning.isSplit()) + ">";
   Result<CompiledKernel> kernel = compileKernel(describeForward(problem), name, whole);
   if (!kernel.ok())
     return kernel;

@@ -156,6 +156,8 @@ LogicalResult ForwardOp::verify() {
                        "table; write key_lengths, and neither packed_keys nor page_lists");
   if (getPageLists() && !getPageSize())
     return emitOpError("has page_lists, but no pages; write pages(p)");
+  if (getFarPages() && !getPageSize())
+    return emitOpError("has far_pages, but no pages; write pages(p)");
   if (!getPageSize())
     return verifyProblem(*this);
   auto rows = static_cast<int64_t>(*getPageSize());

@@ -94,7 +94,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     (batch, max_pages)) has the pages of each sequence, and `key_lengths` says how many keys that are; or, with
     `page_lists`, `kv_page_indices` (i32, (total_pages)) has them from number `kv_indptr[b]` (i32, (batch + 1)) on, and
     `kv_last_page_len[b]` (i32, (batch)) the rows of the last one. What tables say behind a sequence's end is not read.
-    Pages may be shared. No kernel depends on page numbers.
+    Pages may be shared. No kernel depends on page numbers. A pool is smaller than 2 GiB, or has any size with
+    `far_pages`.
 
     ```mlir
     attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16)
@@ -125,7 +126,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists, UnitAttr:$dropout, UnitAttr:$group_rows,
+      UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
+      UnitAttr:$far_pages, UnitAttr:$dropout, UnitAttr:$group_rows,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -134,7 +136,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `group_rows` $group_rows
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `far_pages` $far_pages | `group_rows` $group_rows
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword

@@ -249,6 +249,11 @@ LogicalResult RingOp::verify() {
   if (getPageRows() && (static_cast<int64_t>(*getPageRows()) < 1 || static_cast<int64_t>(*getPageRows()) > kMaxPageRows))
     return emitOpError() << "has pages of " << static_cast<int64_t>(*getPageRows()) << " rows, expected 1 to "
                          << kMaxPageRows;
+  if (getFar() && !getPageRows())
+    return emitOpError("is far without pages; make it with 'pages(..)'");
+  if (getFar() && ring.getShape()[1] != getSourceType().getShape().back())
+    return emitOpError() << "is far and has columns that the view has not, " << ring.getShape()[1] << " for "
+                         << getSourceType().getShape().back() << "; use pools of less than 2 GiB for such heads";
   int64_t depth = getDepth().value_or(1), offset = getLdsOffset().value_or(0);
   if (depth < 1 || depth > kMaxSlots)
     return emitOpError() << "depth(" << depth << "), expected 1 to " << kMaxSlots;
@@ -430,6 +435,8 @@ LogicalResult LocateOp::verify() {
   auto ring = getRing().getDefiningOp<RingOp>();
   if (ring && !ring.getPageRows())
     return emitOpError("is for a ring without pages; make it with 'pages(..)'");
+  if (ring && ring.getFar())
+    return emitOpError("is for a far ring, whose fetches find places themselves; give them the pages");
   if (failed(requirePages(*this, getPages().getType(), getRing().getType())))
     return failure();
   return requirePart(*this, getPlaces().getType(), getRing().getType());
@@ -452,6 +459,9 @@ LogicalResult FetchOp::verify() {
 }
 
 LogicalResult LoadPartOp::verify() {
+  if (auto ring = getRing().getDefiningOp<RingOp>(); ring && ring.getFar())
+    return emitOpError("is of a far ring, whose tiles come by 'tile.fetch' alone; use a target that loads 16 bytes to "
+                       "LDS, or pools of less than 2 GiB");
   if (failed(requireSource(*this, getRing())) || failed(verifyFrom(*this)) || failed(verifyPages(*this)))
     return failure();
   return requirePart(*this, getPart().getType(), getRing().getType());

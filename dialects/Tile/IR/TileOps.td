@@ -189,8 +189,9 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     With `pages(P rows %n)` the rows of tiles go through a table. Dimension 0 of the view counts pages and dimension 1
     the rows of a page, of which P are used; a sequence of `n` rows has P of them in each of its pages, wherever those
     lie. The batch is the page that is number 0. What fetches a tile takes the numbers of its rows' pages
-    (`tile.look_up`), and rows from number n on, or of pages that the view does not have, arrive as zero.
-    A head's rows of all pages lie within 2 GiB.
+    (`tile.look_up`), and rows from number n on arrive as zero. A head's rows of all pages lie within 2 GiB; with `far`
+    they lie anywhere, the view's columns fill the tile's panels, and what arrives for rows from number n on is row n - 1.
+    Page numbers that the view does not have give nothing from outside of it.
 
     A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
     computed.
@@ -201,20 +202,20 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     ```
   }];
   let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
-      Optional<I32>:$row_count, OptionalAttr<StrAttr>:$name,
+      Optional<I32>:$row_count, UnitAttr:$far, OptionalAttr<StrAttr>:$name,
       OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::StringAttr(), depth,
-          offset, layout);
+    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), /*far=*/false,
+          ::mlir::StringAttr(), depth, offset, layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

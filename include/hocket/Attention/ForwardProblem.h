@@ -42,6 +42,8 @@ struct SequenceLists {
   /// "kv_last_page_len", i32 [batch]); otherwise in a table ("block_table", i32 [batch, tablePages]), and keys have
   /// lengths (`usedKv`).
   bool pageLists = false;
+  /// The pools may have any size, and not less than 2 GiB each: slower. Follows from sizes (`ForwardProblem::semantics`).
+  bool farPages = false;
 
   bool inPages() const { return pageSize != 0; }
   bool any() const { return packedQ || packedKv || usedQ || usedKv || inPages(); }
@@ -195,6 +197,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
   std::map<std::string, std::vector<int64_t>, std::less<>> capturedExtents;
   ForwardTuning tuning;
 
+  /// What a kernel for it is compiled for: with `farPages` where a pool has 2 GiB and more.
+  ForwardSemantics semantics() const;
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and
   /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", block lists, lists of

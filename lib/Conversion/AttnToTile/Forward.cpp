@@ -72,7 +72,7 @@ private:
   SmallVector<Value> nextAhead(Value t, ValueRange ahead);
   SmallVector<Value> fetchSteps(Value t, ValueRange ahead);
   bool locatesAhead() {
-    return sequences.pages() && op.getGroupRows() && arch.hasLdsDma(tile::kDmaBytes);
+    return sequences.pages() && !sequences.pages()->isFar() && op.getGroupRows() && arch.hasLdsDma(tile::kDmaBytes);
   }
   Value numberBehind(Value t, int64_t distance);
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);

@@ -36,9 +36,15 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
                 "the pages of a table may have " + Twine(kMostRows) + " rows in all; use shorter tables");
   frame.require(entries + " <= " + Twine(kMostEntries),
                 "a table of pages may have " + Twine(kMostEntries) + " entries; use shorter ones or larger pages");
-  for (StringRef name : {"k", "v"})
-    frame.require(name + "_bytes < " + Twine(kMostPoolBytes),
-                  "the pages of '" + name + "' must lie within 2 GiB; use fewer or smaller pages, or several pools");
+  for (StringRef name : {"k", "v"}) {
+    if (far)
+      frame.require("max(" + name + "_stride_b, page_size * " + name + "_stride_s) * element_bytes < " +
+                        Twine(kMostPoolBytes),
+                    "a page of '" + name + "' must lie within 2 GiB, and the next one's begin; use smaller pages");
+    else
+      frame.require(name + "_bytes < " + Twine(kMostPoolBytes),
+                    "the pages of '" + name + "' must lie within 2 GiB; use fewer or smaller pages, or far_pages");
+  }
 }
 
 void PagedKeys::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value used) {
@@ -85,7 +91,7 @@ Value PagedKeys::left(ExpansionBuilder &builder, int64_t kvTile) const {
 Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kvHead) const {
   Value indices[] = {builder.constant(int64_t(0)), kvHead};
   return tile::RingOp::create(builder, type, view, indices, builder.getI64IntegerAttr(pageRows),
-                              keys, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
+                              keys, far, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
 }
 
 Value PagedKeys::number(ExpansionBuilder &builder, Value t) const {

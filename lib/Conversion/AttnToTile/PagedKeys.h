@@ -13,9 +13,11 @@ public:
   /// Nothing is looked up without pages.
   PagedKeys() = default;
   explicit PagedKeys(attn::ForwardOp op)
-      : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()) {}
+      : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()), far(op.getFarPages()) {}
 
   bool isThere() const { return pageRows != 0; }
+  /// Whether pools may be of any size.
+  bool isFar() const { return far; }
   /// How many tiles ahead of the fetch pages are looked up: as many as rings hold, so that waiting for the numbers waits
   /// for no tile that is still on its way.
   static constexpr int64_t kAhead = 2;
@@ -46,7 +48,7 @@ public:
 
 private:
   int64_t pageRows = 0;
-  bool isLists = false;
+  bool isLists = false, far = false;
   mlir::Value table, keys, firstTile;
 };
 

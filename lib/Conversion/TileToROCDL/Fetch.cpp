@@ -53,8 +53,10 @@ static FailureOr<DmaRing> dmaRing(Operation *op, tile::RingOp ring, const Kernel
 static SmallVector<Value> placesOf(Emitter &emit, const KernelValues &kernel, const DmaRing &ring, PagedTile &tile) {
   Value row = ring.firstPiece(emit, kernel, dims::Row), byte = ring.firstPiece(emit, kernel, dims::Byte);
   SmallVector<Value> places;
-  for (unsigned i = 0; i != ring.plan.instructions; ++i)
-    places.push_back(emit.add(tile.offset(emit, row, ring.step(i, dims::Row)), byte));
+  for (unsigned i = 0; i != ring.plan.instructions; ++i) {
+    Value place = tile.offset(emit, row, ring.step(i, dims::Row));
+    places.push_back(emit.add(place, place.getType().isInteger(64) ? emit.toI64(byte) : byte));
+  }
   return places;
 }
 
@@ -110,6 +112,12 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
         Value rowStep = places.empty() ? emit.mul(stride, emit.i32(ring->step(i, dims::Row))) : emit.i32(0);
         int64_t chunk = plan.chunk.apply({{std::string(dims::Register), i}}, "chunk");
         Value lds = emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout.panelStride()));
+        if (ringOp.getFar()) {
+          Value piece = emit.offset(values.pointer, emit.add(places[i], emit.i64(byte)));
+          ROCDL::GlobalLoadLDSOp::create(emit, piece, lds, kDmaBytes, /*offset=*/0, /*aux=*/0, state.dmaScope,
+                                         ArrayAttr(), ArrayAttr());
+          continue;
+        }
         // The step goes into the scalar offset: an instruction offset would move the LDS address too.
         Value offset =
             bounds.within(emit, places.empty() ? laneOffset : places[i], laneByte, ring->reach(), byte);

@@ -17,6 +17,10 @@ static Value compare(Emitter &emit, arith::CmpIPredicate predicate, Value a, Val
   return arith::CmpIOp::create(emit, predicate, a, b);
 }
 
+static Value zeroExtended(Emitter &emit, Value value) {
+  return arith::ExtUIOp::create(emit, emit.getI64Type(), value);
+}
+
 /// The row of the sequence that a lane looks after, of 64 rows of `tile` from row `first` on.
 static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, int64_t tileRows,
                        int64_t first) {
@@ -35,7 +39,13 @@ Value hocket::lowering::poolResource(Emitter &emit, tile::RingOp ring, const Rin
   Value bytes = emit.add(before, emit.add(lastRow, emit.i32(bounds.rowBytes)));
   Value any = compare(emit, arith::CmpIPredicate::sgt, values.pageCount, emit.i32(0));
   bytes = arith::SelectOp::create(emit, any, bytes, emit.i32(0));
-  return emit.bufferResource(values.pointer, arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
+  return emit.bufferResource(values.pointer, zeroExtended(emit, bytes));
+}
+
+/// A row of the sequence that there is: of the rows behind the last one that, of none the first.
+static Value existingRow(Emitter &emit, Value row, Value rows) {
+  Value last = arith::SubIOp::create(emit, rows, emit.i32(1));
+  return arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, row, last), emit.i32(0));
 }
 
 PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring,
@@ -45,6 +55,15 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
   Value stride = emit.toI32(values.rowStride), nowhere = emit.i32(static_cast<int32_t>(kOutOfBounds));
   for (auto [number, page] : llvm::enumerate(pages)) {
     Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
+    if (ring.getFar()) {
+      // No descriptor ends these: what is read must exist.
+      Value slot = arith::RemUIOp::create(emit, existingRow(emit, row, values.rows), pageRows);
+      Value isPage = compare(emit, arith::CmpIPredicate::ult, page, values.pageCount);
+      Value known = arith::SelectOp::create(emit, isPage, page, emit.i32(0));
+      Value first = emit.mul(zeroExtended(emit, known), zeroExtended(emit, values.pageStride));
+      rows.push_back(emit.add(first, zeroExtended(emit, emit.mul(slot, stride))));
+      continue;
+    }
     Value slot = arith::RemUIOp::create(emit, row, pageRows);
     // Of a number that names no page the pool's descriptor sees to it that nothing outside is read.
     Value offset = emit.add(emit.mul(page, values.pageStride), emit.mul(slot, stride));
@@ -54,6 +73,18 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
   }
 }
 
+/// What lane `address` / 4 has of `value`, by way of the crossbar.
+static Value ofLane(Emitter &emit, Value address, Value value) {
+  auto pass = [&](Value word) {
+    return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, word});
+  };
+  if (value.getType().isInteger(32))
+    return pass(value);
+  Value upper = arith::ShRUIOp::create(emit, value, emit.i64(32));
+  Value low = zeroExtended(emit, pass(emit.toI32(value))), high = zeroExtended(emit, pass(emit.toI32(upper)));
+  return arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, high, emit.i64(32)));
+}
+
 Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {
   Value &result = known[{row, step}];
   if (result)
@@ -61,13 +92,10 @@ Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {
   Value number = arith::XOrIOp::create(emit, row, emit.i32(step));
   // The crossbar takes the lowest bits of the address: rows repeat in lanes, 64 by 64.
   Value address = emit.mul(number, emit.i32(kNumberBytes));
-  auto ofLane = [&](Value value) {
-    return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, value});
-  };
-  result = ofLane(rows.front());
+  result = ofLane(emit, address, rows.front());
   for (size_t block = 1; block != rows.size(); ++block) {
     Value isThere = compare(emit, arith::CmpIPredicate::uge, number, emit.i32(static_cast<int64_t>(block) * kLanes));
-    result = arith::SelectOp::create(emit, isThere, ofLane(rows[block]), result);
+    result = arith::SelectOp::create(emit, isThere, ofLane(emit, address, rows[block]), result);
   }
   return result;
 }
@@ -86,11 +114,13 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
     Value rounded = emit.add(values.rows, emit.i32(static_cast<int64_t>(*ring.getPageRows()) - 1));
     Value used = arith::MinUIOp::create(emit, arith::DivUIOp::create(emit, rounded, pageRows), table.extent(emit, 0));
     Value bytes = emit.mul(emit.uniform(used), emit.i32(kNumberBytes));
-    Value resource = emit.bufferResource(table.pointer(), arith::ExtUIOp::create(emit, emit.getI64Type(), bytes));
+    Value resource = emit.bufferResource(table.pointer(), zeroExtended(emit, bytes));
     int64_t tileRows = op.getPages().getType().getRows();
     SmallVector<Value> loaded;
     for (int64_t number = 0; number != op.getPages().getType().getRegisters(); ++number) {
       Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kLanes);
+      if (ring.getFar())
+        row = existingRow(emit, row, values.rows);
       Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kNumberBytes));
       loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
     }

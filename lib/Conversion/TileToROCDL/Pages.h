@@ -15,8 +15,8 @@ public:
   PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring, const RingValues &values,
             mlir::Value tile, mlir::ValueRange pages);
 
-  /// The byte offset in the pool of row `row` + `step` of the tile, for each lane (i32); the two have no bits in common.
-  /// Beyond the pool where there is no such row.
+  /// The byte offset in the pool of row `row` + `step` of the tile, for each lane; the two have no bits in common. It is
+  /// an i32, beyond the pool where there is no such row, or of a far ring an i64, which is one of the pool's rows.
   mlir::Value offset(Emitter &emit, mlir::Value row, int64_t step);
 
 private:

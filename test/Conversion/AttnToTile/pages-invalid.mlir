@@ -27,3 +27,8 @@ attn.forward @blocks element_type(bf16) head_dim(128) key_lengths pages(16) bloc
 
 // expected-error @below {{has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a table; write key_lengths, and neither packed_keys nor page_lists}}
 attn.forward @appended element_type(bf16) head_dim(128) appended_keys
+
+// -----
+
+// expected-error @below {{has far_pages, but no pages; write pages(p)}}
+attn.forward @far element_type(bf16) head_dim(128) far_pages

@@ -77,3 +77,17 @@ tile.schedule @mine {
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
 attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16) group_rows
+
+// -----
+
+// Pools of any size: a page lies within 2 GiB, the pool need not.
+// CHECK-LABEL: tile.kernel @far(
+// CHECK-SAME: ["max(k_stride_b, page_size * k_stride_s) * element_bytes < 2147483648",
+// CHECK-NOT: k_bytes
+// CHECK: tile.ring %k[%{{.*}}, %{{.*}}] pages(16 rows %{{.*}}) far
+// CHECK-NOT: tile.locate
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @far element_type(bf16) head_dim(128) key_lengths pages(16) far_pages group_rows

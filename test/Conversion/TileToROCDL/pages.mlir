@@ -64,3 +64,26 @@ tile.kernel @located(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, 
   tile.fetch %ring[%t] pages(%places : !tile.places<64x128xbf16, 4>) slot(%zero) : <64x128xbf16>
   %x = tile.read %ring[%zero] slot(%zero) : <64x128xbf16> -> <64x128xbf16, lhs>
 }
+
+// -----
+
+// A far pool has no descriptor: rows that do not exist are the last one, pages that do not the first, and addresses have
+// 64 bits, which cross lanes in halves.
+// CHECK-LABEL: llvm.func @far
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK: rocdl.raw.ptr.buffer.load
+// CHECK: %[[KNOWN:.*]] = arith.cmpi ult, %[[PAGE:.*]],
+// CHECK: arith.select %[[KNOWN]], %[[PAGE]], %c0_i32
+// CHECK: arith.muli %{{.*}} : i64
+// CHECK-COUNT-4: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"
+// CHECK-NOT: ds.bpermute
+// CHECK-COUNT-4: rocdl.global.load.lds
+tile.kernel @far(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)
+    target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %ring = tile.ring %k[%zero, %zero] pages(16 rows %n) far depth(1) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%t] : <?xi32>, <64x128xbf16>
+  tile.fetch %ring[%t] pages(%pages : !tile.pages<64>) slot(%zero) : <64x128xbf16>
+  %x = tile.read %ring[%zero] slot(%zero) : <64x128xbf16> -> <64x128xbf16, lhs>
+}

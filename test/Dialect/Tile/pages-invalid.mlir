@@ -90,3 +90,35 @@ tile.kernel @fewer_pages(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi3
   // expected-error @below {{has '!tile.pages<32>' for a tile of 64 rows}}
   %places = tile.locate %pages for %ring[%n] : !tile.pages<32>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
 }
+
+// -----
+
+tile.kernel @far_without_pages(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{is far without pages; make it with 'pages(..)'}}
+  %ring = tile.ring %k[%n, %n] far : <?x?x?x128xbf16> -> <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @far_and_cut(%k: !tile.view<?x?x?x72xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{is far and has columns that the view has not, 96 for 72; use pools of less than 2 GiB for such heads}}
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) far : <?x?x?x72xbf16> -> <64x96xbf16>
+}
+
+// -----
+
+tile.kernel @far_and_staged(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx942") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) far : <?x?x?x64xbf16> -> <32x64xbf16>
+  %pages = tile.look_up %table for %ring[%n] : <?xi32>, <32x64xbf16>
+  // expected-error @below {{is of a far ring, whose tiles come by 'tile.fetch' alone; use a target that loads 16 bytes to LDS, or pools of less than 2 GiB}}
+  %part = tile.load_part %ring[%n] pages(%pages : !tile.pages<32>) : <32x64xbf16> -> <32x64xbf16, 4>
+}
+
+// -----
+
+tile.kernel @far_and_located(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %k[%n, %n] pages(16 rows %n) far : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%n] : <?xi32>, <64x128xbf16>
+  // expected-error @below {{is for a far ring, whose fetches find places themselves; give them the pages}}
+  %places = tile.locate %pages for %ring[%n] : !tile.pages<64>, !tile.ring<64x128xbf16> -> !tile.places<64x128xbf16, 4>
+}
