@@ -114,8 +114,9 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
         Value lds = emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout.panelStride()));
         if (ringOp.getFar()) {
           Value piece = emit.offset(values.pointer, emit.add(places[i], emit.i64(byte)));
-          ROCDL::GlobalLoadLDSOp::create(emit, piece, lds, kDmaBytes, /*offset=*/0, /*aux=*/0, state.dmaScope,
-                                         ArrayAttr(), ArrayAttr());
+          IntegerAttr zero = emit.getI32IntegerAttr(0);
+          ROCDL::GlobalLoadLDSOp::create(emit, piece, lds, emit.getI32IntegerAttr(kDmaBytes), /*offset=*/zero,
+                                         /*aux=*/zero, state.dmaScope, ArrayAttr(), ArrayAttr());
           continue;
         }
         // The step goes into the scalar offset: an instruction offset would move the LDS address too.
