@@ -263,6 +263,8 @@ std::string ForwardProblem::describe() const {
             std::to_string(tablePages);
   if (lists.packedQ)
     text += " Tq" + std::to_string(totalQ);
+  if (minSeqlenQ != 0)
+    text += " min-seqlen-q" + std::to_string(minSeqlenQ);
   if (lists.packedKv)
     text += " Tkv" + std::to_string(totalKv);
   if (update.appends)
@@ -434,8 +436,10 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
-  if (problem.lists.packedQ)
+  if (problem.lists.packedQ) {
     variables.emplace("total_q", Value::integer(problem.totalQ));
+    variables.emplace("min_seqlen_q", Value::integer(problem.minSeqlenQ));
+  }
   if (problem.lists.packedKv)
     variables.emplace("total_kv", Value::integer(problem.totalKv));
   if (problem.lists.inPages()) {

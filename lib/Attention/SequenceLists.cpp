@@ -59,7 +59,8 @@ Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
   int64_t keys = knownRows(known, "cu_seqlens_k", "seqused_k", sequence, room).second;
   if (update.appends && !lists.pageLists)
     keys = std::min(room, keys + newRows);
-  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second, keys};
+  int64_t queries = knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second;
+  return {queries > minSeqlenQ ? queries : 0, keys};
 }
 
 int64_t ForwardProblem::pageOf(int64_t sequence, int64_t index) const {
@@ -150,6 +151,10 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
 
 Status attention::checkPages(const ForwardProblem &problem) {
   const SequenceLists &lists = problem.lists;
+  if (problem.minSeqlenQ < 0 || (problem.minSeqlenQ != 0 && !lists.packedQ))
+    return invalidInput("min-seqlen-q is " + std::to_string(problem.minSeqlenQ) +
+                        ", expected 0 or, where queries are packed, how many queries a sequence has at most that is "
+                        "skipped");
   if (!lists.inPages())
     return lists.pageLists ? invalidInput("page-lists need pages; say how many rows one has (page-size)")
                            : Status::success();

@@ -72,6 +72,8 @@ ForwardProblem python::problemOf(const py::dict &what) {
   }
   problem.totalQ = what["total_q"].cast<int64_t>();
   problem.totalKv = what["total_kv"].cast<int64_t>();
+  if (what.contains("min_seqlen_q"))
+    problem.minSeqlenQ = what["min_seqlen_q"].cast<int64_t>();
   if (!what["dropout"].is_none()) {
     const auto [probability, seed, offset] = what["dropout"].cast<std::tuple<double, int64_t, int64_t>>();
     problem.dropout = true;

@@ -89,6 +89,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
     return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
     return status;
+  if (Status status = read(OPT_min_seqlen_q, problem.minSeqlenQ, 0); !status.ok())
+    return status;
   if (Status status = readAppend(options, appendOptions, problem); !status.ok())
     return status;
   return readPages(options, pageOptions, problem);

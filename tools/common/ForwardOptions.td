@@ -6,6 +6,7 @@ defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
 defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
 defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
+defm min_seqlen_q : Value<"min-seqlen-q", "N", "Skip sequences of --seqlens-q with at most N queries (default: 0)">;
 defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST", "Lengths of packed key sequences (default: as --seqlens-q)">;
 defm used_q : Value<"used-q", "LIST|random:N:MOST", "How many rows of --seq-q each sequence of the batch uses">;
 defm used_kv : Value<"used-kv", "LIST|random:N:MOST", "How many rows of --seq-kv each sequence of the batch uses">;

@@ -195,6 +195,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile).addArguments(frame);
   if (op.getSink())
     frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic}, f32), {"sink", {}, {"heads"}});
+  if (op.getPackedQueries())
+    frame.addScalar(builder.getI32Type(), "min_seqlen_q");
   sequences.addArguments(frame);
   if (op.getGroupRows())
     frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));

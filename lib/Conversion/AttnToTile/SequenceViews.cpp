@@ -107,6 +107,10 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
 void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch) {
   queries = read(builder, frame.argument("cu_seqlens_q"), frame.argument("seqused_q"), batch,
                  rowCount(frame), Value());
+  if (Value skipped = frame.argument("min_seqlen_q")) {
+    Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, queries.size, skipped);
+    queries.size = arith::SelectOp::create(builder, isLonger, queries.size, builder.constant(int64_t(0)));
+  }
   keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value(),
               frame.argument("new_rows"));
   if (pages())

@@ -8,6 +8,7 @@
 // CHECK-SAME: %lse: !tile.view<?x?x?xf32> {tile.bind = "lse", tile.sizes = ["batch", "heads", "total_q"], tile.strides = ["0", "total_q"]}
 // CHECK-SAME: %cu_seqlens_q: !tile.view<?xi32> {tile.bind = "cu_seqlens_q", tile.sizes = ["batch + 1"]
 // CHECK-SAME: %cu_seqlens_k: !tile.view<?xi32> {tile.bind = "cu_seqlens_k", tile.sizes = ["batch + 1"]
+// CHECK-SAME: %min_seqlen_q: i32 {tile.bind = "min_seqlen_q"}
 // CHECK-SAME: %seq_q: i32 {tile.bind = "seq_q"}
 // The grid has room for the longest sequence; a sequence ends where the next one begins, and nowhere behind that room.
 // CHECK: %[[BATCH:.*]], %{{.*}}, %[[ROW:.*]] = tile.block_id %q rows({{.*}}) of(%seq_q) last_rows_first
@@ -16,7 +17,10 @@
 // CHECK: %[[NEXT:.*]] = arith.addi %[[BATCH]], %c1_i32
 // CHECK: %[[END:.*]] = tile.load %cu_seqlens_q[%[[NEXT]]]
 // CHECK: %[[SIZE:.*]] = arith.subi %[[END]], %[[FIRST]]
-// CHECK: %[[ROWS:.*]] = arith.minsi %[[SIZE]], %seq_q
+// CHECK: %[[ALL:.*]] = arith.minsi %[[SIZE]], %seq_q
+// Short ones count as empty.
+// CHECK: %[[LONG:.*]] = arith.cmpi sgt, %[[ALL]], %min_seqlen_q
+// CHECK: %[[ROWS:.*]] = arith.select %[[LONG]], %[[ALL]], %c0_i32
 // CHECK: tile.load %cu_seqlens_k[%[[BATCH]]]
 // CHECK: %[[Q:.*]] = tile.slice_rows %q from %[[FIRST]] size %[[ROWS]] :
 // CHECK: %[[K:.*]] = tile.slice_rows %k from %[[FIRSTKEY:.*]] size %[[KEYS:.*]] :

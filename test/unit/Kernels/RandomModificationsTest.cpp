@@ -160,6 +160,8 @@ ForwardProblem drawProblem(Draw &draw, KeyPlaces geometry) {
   if (ownLengths) {
     problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
     addSequences(problem, draw);
+    if (problem.lists.packedQ && draw.oneIn(4))
+      problem.minSeqlenQ = draw.between(1, 40);
   }
   if (geometry == KeyPlaces::Pages)
     addPages(problem, draw);
