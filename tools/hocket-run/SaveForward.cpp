@@ -4,6 +4,8 @@
 #include "Npy.h"
 
 #include "Verify/Attention/Dropout.h"
+#include "Verify/Attention/RowNumbers.h"
+#include "Verify/DeviceTensor.h"
 
 #include "hocket/Runtime/File.h"
 
@@ -47,6 +49,32 @@ static Array headsInside(const manifest::TensorSpec &tensor, std::span<const uin
   return array;
 }
 
+/// Rows of sequences with lengths of their own at their places: [rows, heads, dim] of packed tensors, [pages, rows, heads,
+/// dim] of pages, NaN where no sequence has anything.
+static Array atTheirPlaces(const ForwardProblem &problem, const std::string &name, std::span<const std::byte> values) {
+  ForwardProblem dense = problem;
+  dense.strides.clear();
+  dense.layout = Layout::BSHD;
+  dense.pageLayout = PageLayout::NHD;
+  manifest::TensorSpec tensor = dense.tensor(name);
+  bool isLse = name == "lse";
+  Array array{elementTypeOf(tensor.type), {}, {}};
+  for (const manifest::TensorDimension &dimension : tensor.dimensions)
+    array.shape.push_back(dimension.extent);
+  if (!isLse)
+    std::swap(array.shape[array.shape.size() - 2], array.shape.back());
+  array.shape.push_back(tensor.rowElements);
+  const uint16_t nothing[] = {verify::guardPattern, verify::guardPattern};
+  for (size_t i = 0; i != tensor.spanBytes() / sizeof(nothing); ++i)
+    for (std::byte byte : std::as_bytes(std::span(nothing)))
+      array.data.push_back(byte);
+  auto rowBytes = static_cast<size_t>(isLse ? bytesOf(tensor.type) : tensor.rowBytes());
+  size_t row = 0;
+  for (uint64_t offset : RowNumbers(problem).offsets(tensor))
+    std::copy_n(values.data() + rowBytes * row++, rowBytes, array.data.data() + offset);
+  return array;
+}
+
 /// What is captured, and LSE, as they lie.
 static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::byte> bytes) {
   Array array{elementTypeOf(tensor.type), {}, {bytes.begin(), bytes.end()}};
@@ -54,6 +82,17 @@ static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::b
     array.shape.push_back(dimension.extent);
   array.shape.push_back(tensor.rowElements);
   return array;
+}
+
+/// A tensor beside the usual ones; rows of heads that are new in a cache, or turned, are [batch, sequence, head, dim].
+static Array captured(const ForwardProblem &problem, const std::string &name, std::span<const std::byte> bytes) {
+  std::vector<manifest::TensorSpec> tensors = problem.temporaries();
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    tensors.push_back(tensor);
+  auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto &tensor) { return tensor.name == name; });
+  if (name != "k_new" && name != "v_new" && name != "q_rotated")
+    return asItLies(*found, bytes);
+  return headsInside(*found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
 }
 
 /// The random byte of every element, whether it is seen or not.
@@ -82,6 +121,12 @@ static std::string describe(const ForwardProblem &problem) {
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);
     out.attribute("sink", problem.sink);
+    if (problem.lists.inPages())
+      out.attribute("page_size", problem.lists.pageSize);
+    if (problem.update.appends)
+      out.attribute("append", problem.newRows);
+    if (problem.update.turns())
+      out.attribute("rotary", llvm::StringRef(toString(problem.update.rotary)));
     if (problem.dropout)
       out.attributeObject("dropout", [&] {
         out.attribute("probability", problem.dropping.probability);
@@ -115,19 +160,23 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   auto write = [&](const std::string &name, const Array &array) {
     return writeNpy(directory + "/" + name + ".npy", array);
   };
+  auto saved = [&](const std::string &name, std::span<const uint16_t> values) {
+    return problem.lists.any() ? atTheirPlaces(problem, name, std::as_bytes(values))
+                               : headsInside(problem.tensor(name), values);
+  };
   for (const auto &[name, values] :
        {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v),
         std::pair("o", &outputs.o)})
-    if (Status status = saveHeads(directory, problem.tensor(name), *values); !status.ok())
+    if (Status status = write(name, saved(name, *values)); !status.ok())
       return status;
   if (problem.wantLse) {
-    manifest::TensorSpec lse = problem.tensor("lse");
-    if (Status status = write("lse", asItLies(lse, std::as_bytes(std::span(outputs.lse))));
-        !status.ok())
+    auto lse = std::as_bytes(std::span(outputs.lse));
+    Array array = problem.lists.any() ? atTheirPlaces(problem, "lse", lse) : asItLies(problem.tensor("lse"), lse);
+    if (Status status = write("lse", array); !status.ok())
       return status;
   }
   for (const auto &[name, bytes] : inputs.capturedBytes)
-    if (Status status = write(name, asItLies(problem.tensor(name), bytes)); !status.ok())
+    if (Status status = write(name, captured(problem, name, bytes)); !status.ok())
       return status;
   if (problem.dropout)
     if (Status status = write("dropout_bytes", dropoutBytes(problem, inputs)); !status.ok())

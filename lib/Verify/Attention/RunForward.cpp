@@ -40,6 +40,7 @@ private:
   verify::Contents roomFor(Outcome outcome) override;
   std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override;
   Status makeRules();
+  Status save();
   void verify();
 
   const ForwardProblem &problem;
@@ -152,6 +153,18 @@ Status Runner::prepare() {
   return bind(problemVariables(problem, &placed));
 }
 
+/// Q as it was given, beside what it was turned into.
+Status Runner::save() {
+  const ForwardOutputs &first = outputs[static_cast<size_t>(Outcome::First)];
+  if (!problem.update.turns())
+    return options.save(inputs, first);
+  ForwardInputs given = inputs;
+  auto turned = std::as_bytes(std::span(inputs.q));
+  given.capturedBytes["q_rotated"].assign(turned.begin(), turned.end());
+  given.q = before.q;
+  return options.save(given, first);
+}
+
 void Runner::verify() {
   Clock::time_point start = Clock::now();
   int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
@@ -220,8 +233,7 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
     return status.error();
   report.outputHash = outputHash();
   if (options.save && !faulted)
-    if (Status status = options.save(inputs, outputs[static_cast<size_t>(Outcome::First)]);
-        !status.ok())
+    if (Status status = save(); !status.ok())
       return status.error();
   if (options.verify && !faulted)
     verify();
