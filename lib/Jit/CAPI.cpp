@@ -98,17 +98,17 @@ hocket_status hocket_planner_release(hocket_planner planner) {
   return report(planners().erase(planner));
 }
 
-/// A handle of what `make` plans for the problem.
-template <class Make>
+/// A handle of the plan that `make` makes of the problem that `read` reads.
+template <class Read, class Make>
 static hocket_status planWith(hocket_planner planner, const hocket_forward_problem *problem,
-                              hocket_plan *plan, const Make &make) {
+                              hocket_plan *plan, const Read &read, const Make &make) {
   return with(planners(), planner, [&](const PlannerEntry &entry) -> Status {
     if (Status status = checkPointer(problem, "problem"); !status.ok())
       return status;
     if (Status status = checkPointer(plan, "plan"); !status.ok())
       return status;
     *plan = nullptr;
-    Result<ForwardProblem> described = readProblem(*problem);
+    auto described = read(*problem);
     if (!described.ok())
       return described.error();
     auto made = make(*entry.planner, *described);
@@ -121,24 +121,17 @@ static hocket_status planWith(hocket_planner planner, const hocket_forward_probl
 
 hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
                                   hocket_plan *plan) {
-  return planWith(planner, problem, plan, [](Planner &all, const ForwardProblem &described) {
-    return all.plan(described);
-  });
+  return planWith(planner, problem, plan, readProblem,
+                  [](Planner &all, const ForwardProblem &described) { return all.plan(described); });
 }
 
 hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,
                                            const hocket_gradient_strides *strides,
                                            hocket_plan *plan) {
-  return planWith(planner, problem, plan, [&](Planner &all, const ForwardProblem &described) {
-    BackwardProblem backward{described, {}};
-    if (strides)
-      addStrides(backward.gradientStrides, {{"do", strides->d_o},
-                                            {"dq", strides->dq},
-                                            {"dk", strides->dk},
-                                            {"dv", strides->dv}});
-    return all.planBackward(backward);
-  });
+  return planWith(
+      planner, problem, plan, [&](const hocket_forward_problem &from) { return readGradients(from, strides); },
+      [](Planner &all, const BackwardProblem &described) { return all.planBackward(described); });
 }
 
 hocket_status hocket_plan_release(hocket_plan plan) { return report(plans().erase(plan)); }

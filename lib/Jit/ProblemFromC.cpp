@@ -227,3 +227,25 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
                                {"v_new", given.v_new_strides}});
   return problem;
 }
+
+Result<BackwardProblem> capi::readGradients(const hocket_forward_problem &from,
+                                            const hocket_gradient_strides *strides) {
+  Result<ForwardProblem> forward = readProblem(from);
+  if (!forward.ok())
+    return forward.error();
+  BackwardProblem problem{*std::move(forward)};
+  if (strides)
+    addStrides(problem.gradientStrides,
+               {{"do", strides->d_o}, {"dq", strides->dq}, {"dk", strides->dk}, {"dv", strides->dv}});
+  Result<hocket_forward_problem> given = readVersioned(from);
+  if (!given.ok())
+    return given.error();
+  if (Status status = checkList(given->gradients, given->gradient_count, "gradients"); !status.ok())
+    return status.error();
+  for (size_t i = 0; i < given->gradient_count; ++i) {
+    if (Status status = checkName(given->gradients[i], "gradient", i); !status.ok())
+      return status.error();
+    problem.otherGradients.insert(given->gradients[i]);
+  }
+  return problem;
+}

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hocket/Attention/CAPI.h"
-#include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Attention/BackwardProblem.h"
 
 #include <initializer_list>
 #include <map>
@@ -19,5 +19,7 @@ void addStrides(StridesByName &to, std::initializer_list<std::pair<const char *,
 /// The problem that `from` describes, of any version of the struct. Errors: names, enumerations, null pointers, and
 /// fields that are newer than this library.
 Result<ForwardProblem> readProblem(const hocket_forward_problem &from);
+/// The same of its gradients, those of the strides that are given (null: none are).
+Result<BackwardProblem> readGradients(const hocket_forward_problem &from, const hocket_gradient_strides *strides);
 
 } // namespace hocket::attention::capi

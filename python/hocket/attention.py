@@ -191,7 +191,7 @@ def flash_attn_func(
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits,
         arch=arch, stream=stream, modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
-    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("sink", "sink", sink)])
 
 
 def flash_attn_backward(
@@ -214,20 +214,26 @@ def flash_attn_backward(
     rng_state=None,
     *,
     sink=None,
+    dsink=None,
     dtype=None,
     arch="gfx950",
     stream=None,
 ):
-    """The gradients of flash_attn_func's q, k and v, dq, dk and dv; docs/Python.md has an example."""
+    """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
+    example."""
     if float(dropout_p) and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
+    if dsink is not None and sink is None:
+        raise InvalidInput("argument 'dsink' is given, but no sink that it is the gradient of")
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
-        dropout=_dropout(dropout_p, rng_state, q),
+        dropout=_dropout(dropout_p, rng_state, q), others=() if dsink is None else ("sink",),
     )
-    return call.backward(dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse")
+    return call.backward(
+        dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse", others={"sink": dsink}
+    )[:3]
 
 
 def flash_attn_varlen_func(

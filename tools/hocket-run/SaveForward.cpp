@@ -5,7 +5,6 @@
 
 #include "Verify/Attention/Dropout.h"
 #include "Verify/Attention/RowNumbers.h"
-#include "Verify/DeviceTensor.h"
 
 #include "hocket/Runtime/File.h"
 
@@ -34,44 +33,31 @@ static ElementType elementTypeOf(DataType type) {
   return ElementType::U8;
 }
 
-/// [batch, head, sequence, dim] of 16-bit patterns as [batch, sequence, head, dim].
-static Array headsInside(const manifest::TensorSpec &tensor, std::span<const uint16_t> values) {
-  int64_t batch = tensor.dimensions[0].extent, heads = tensor.dimensions[1].extent,
-          sequence = tensor.dimensions[2].extent, dim = tensor.rowElements;
-  Array array{elementTypeOf(tensor.type), {batch, sequence, heads, dim}, {}};
-  auto rowBytes = static_cast<size_t>(dim) * sizeof(uint16_t);
-  array.data.resize(static_cast<size_t>(batch * heads * sequence) * rowBytes);
-  const auto *from = reinterpret_cast<const std::byte *>(values.data());
-  for (int64_t b = 0; b != batch; ++b)
-    for (int64_t h = 0; h != heads; ++h)
-      for (int64_t s = 0; s != sequence; ++s, from += rowBytes)
-        std::copy_n(from, rowBytes, array.data.data() + ((b * sequence + s) * heads + h) * rowBytes);
-  return array;
+/// Rows in the order of `RowNumbers` at their places in a tensor that is dense; what no sequence uses is zero.
+static std::vector<std::byte> atTheirPlaces(const ForwardProblem &problem, const manifest::TensorSpec &dense,
+                                            std::span<const std::byte> rows) {
+  auto rowBytes = static_cast<size_t>(dense.rowElements * bytesOf(dense.type));
+  std::vector<std::byte> data(static_cast<size_t>(dense.elements()) * bytesOf(dense.type));
+  bool isNew = dense.name == "k_new" || dense.name == "v_new"; // of which sequences have as many rows
+  for (uint64_t offset : isNew ? dense.rowOffsets() : RowNumbers(problem).offsets(dense)) {
+    std::copy_n(rows.begin(), rowBytes, data.begin() + static_cast<ptrdiff_t>(offset));
+    rows = rows.subspan(rowBytes);
+  }
+  return data;
 }
 
-/// Rows of sequences with lengths of their own at their places: [rows, heads, dim] of packed tensors, [pages, rows, heads,
-/// dim] of pages, NaN where no sequence has anything.
-static Array atTheirPlaces(const ForwardProblem &problem, const std::string &name, std::span<const std::byte> values) {
-  ForwardProblem dense = problem;
-  dense.strides.clear();
-  dense.layout = Layout::BSHD;
-  dense.pageLayout = PageLayout::NHD;
-  manifest::TensorSpec tensor = dense.tensor(name);
-  bool isLse = name == "lse";
-  Array array{elementTypeOf(tensor.type), {}, {}};
-  for (const manifest::TensorDimension &dimension : tensor.dimensions)
-    array.shape.push_back(dimension.extent);
-  if (!isLse)
-    std::swap(array.shape[array.shape.size() - 2], array.shape.back());
-  array.shape.push_back(tensor.rowElements);
-  const uint16_t nothing[] = {verify::guardPattern, verify::guardPattern};
-  for (size_t i = 0; i != tensor.spanBytes() / sizeof(nothing); ++i)
-    for (std::byte byte : std::as_bytes(std::span(nothing)))
-      array.data.push_back(byte);
-  auto rowBytes = static_cast<size_t>(isLse ? bytesOf(tensor.type) : tensor.rowBytes());
-  size_t row = 0;
-  for (uint64_t offset : RowNumbers(problem).offsets(tensor))
-    std::copy_n(values.data() + rowBytes * row++, rowBytes, array.data.data() + offset);
+/// Rows of heads as [batch, sequence, head, dim], of packed tensors without the batch.
+static Array headsInside(const ForwardProblem &problem, manifest::TensorSpec tensor, std::span<const uint16_t> values) {
+  size_t last = tensor.dimensions.size() - 1; // head and sequence are the last two
+  int64_t heads = tensor.dimensions[last - 1].extent, sequence = tensor.dimensions[last].extent;
+  int64_t dim = tensor.rowElements;
+  tensor.dimensions[last].stride = heads * dim, tensor.dimensions[last - 1].stride = dim;
+  Array array{elementTypeOf(tensor.type), {sequence, heads, dim}, {}};
+  if (last == 2) {
+    tensor.dimensions[0].stride = sequence * heads * dim;
+    array.shape.insert(array.shape.begin(), tensor.dimensions[0].extent);
+  }
+  array.data = atTheirPlaces(problem, tensor, std::as_bytes(values));
   return array;
 }
 
@@ -92,7 +78,7 @@ static Array captured(const ForwardProblem &problem, const std::string &name, st
   auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto &tensor) { return tensor.name == name; });
   if (name != "k_new" && name != "v_new" && name != "q_rotated")
     return asItLies(*found, bytes);
-  return headsInside(*found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
+  return headsInside(problem, *found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
 }
 
 /// The random byte of every element, whether it is seen or not.
@@ -148,9 +134,27 @@ static std::string describe(const ForwardProblem &problem) {
   return text + "\n";
 }
 
-Status run::saveHeads(const std::string &directory, const manifest::TensorSpec &tensor,
-                      std::span<const uint16_t> values) {
-  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(tensor, values));
+Status run::saveHeads(const std::string &directory, const ForwardProblem &problem,
+                      const manifest::TensorSpec &tensor, std::span<const uint16_t> values) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(problem, tensor, values));
+}
+
+Status run::saveWhole(const std::string &directory, const manifest::TensorSpec &tensor,
+                      std::span<const std::byte> bytes) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", asItLies(tensor, bytes));
+}
+
+/// LSE as [batch, head, sequence], of packed queries as [head, row].
+static Array logSums(const ForwardProblem &problem, std::span<const float> values) {
+  manifest::TensorSpec lse = problem.tensor("lse");
+  if (!problem.lists.any())
+    return asItLies(lse, std::as_bytes(values));
+  Array array = asItLies(lse, {});
+  manifest::TensorSpec rows = lse;
+  rows.dimensions.push_back({"sequence", "", lse.rowElements, 1});
+  rows.rowElements = 1;
+  array.data = atTheirPlaces(problem, rows, std::as_bytes(values));
+  return array;
 }
 
 Status run::saveForward(const std::string &directory, const ForwardProblem &problem,
@@ -160,21 +164,14 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   auto write = [&](const std::string &name, const Array &array) {
     return writeNpy(directory + "/" + name + ".npy", array);
   };
-  auto saved = [&](const std::string &name, std::span<const uint16_t> values) {
-    return problem.lists.any() ? atTheirPlaces(problem, name, std::as_bytes(values))
-                               : headsInside(problem.tensor(name), values);
-  };
   for (const auto &[name, values] :
        {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v),
         std::pair("o", &outputs.o)})
-    if (Status status = write(name, saved(name, *values)); !status.ok())
+    if (Status status = saveHeads(directory, problem, problem.tensor(name), *values); !status.ok())
       return status;
-  if (problem.wantLse) {
-    auto lse = std::as_bytes(std::span(outputs.lse));
-    Array array = problem.lists.any() ? atTheirPlaces(problem, "lse", lse) : asItLies(problem.tensor("lse"), lse);
-    if (Status status = write("lse", array); !status.ok())
+  if (problem.wantLse)
+    if (Status status = write("lse", logSums(problem, outputs.lse)); !status.ok())
       return status;
-  }
   for (const auto &[name, bytes] : inputs.capturedBytes)
     if (Status status = write(name, captured(problem, name, bytes)); !status.ok())
       return status;

@@ -218,7 +218,8 @@ def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kerne
     I32EnumAttrCase<"DkDv", 1, "dkdv">,
     I32EnumAttrCase<"Dk", 2, "dk">,
     I32EnumAttrCase<"Dv", 3, "dv">,
-    I32EnumAttrCase<"Dq", 4, "dq">]> {
+    I32EnumAttrCase<"Dq", 4, "dq">,
+    I32EnumAttrCase<"Sink", 5, "sink">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -237,10 +238,14 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     An op is one kernel, the `part`: `delta` comes first and leaves delta and LSE in log2 units in the workspace, f32
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
+    `sink` makes of what `delta` left the gradient of the sink, `d_sink` (f32, (heads)): of each head the sum over
+    batches and rows of -exp(sink - LSE) delta, in a fixed order.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
-    are dQ, dK and dV until they are stored. `waves` is the number of waves of a workgroup, 32 rows each of
+    are dQ, dK and dV until they are stored. `packed_queries`, `packed_keys`, `query_lengths` and `key_lengths` are as
+    there, too: gradients lie as what they are of, and rows that no sequence uses are neither read nor written.
+    `waves` is the number of waves of a workgroup, 32 rows each of
     what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
 
     ```mlir
@@ -253,12 +258,15 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       OptionalAttr<I64Attr>:$head_dim_v, OptionalAttr<Attn_VisibilityAttr>:$mask,
       OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$dropout, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$key_lengths, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
+      | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
+      | `key_lengths` $key_lengths
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -270,7 +278,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
     }
     /// Whether it is a loop, which follows a schedule.
-    bool isLoop() { return getPart() != BackwardPart::Delta; }
+    bool isLoop() { return getPart() != BackwardPart::Delta && getPart() != BackwardPart::Sink; }
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
     }

@@ -123,6 +123,10 @@ typedef struct hocket_forward_problem {
   int64_t rotary_dim, positions; /* a multiple of 16 up to head_dim [0]; at least seq_kv [1] */
   hocket_strides k_new_strides, v_new_strides; /* [zero] */
   int make_block_lists; /* the block lists are made of the masks, by a launch in front; they are written [0] */
+  /* Of backwards: the tensors beside Q, K and V whose gradients are computed, too. "sink" has the buffer "d_sink" of its
+   * shape, float32 [NULL] */
+  const char *const *gradients;
+  size_t gradient_count;
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */
@@ -172,7 +176,7 @@ hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_p
                                   hocket_plan *plan);
 /* The plan for the gradients of `problem`, of several launches, made like one for the problem itself: run by
  * hocket_plan_run_named. Its buffers are "q", "k", "v", "o" and "lse" of the forward, and "do", the gradient of O, which
- * are read; "dq", "dk", "dv" of the shapes of Q, K and V; and "workspace". `strides` of the four gradients may be NULL:
+ * are read; "dq", "dk", "dv" of the shapes of Q, K and V; those that `gradients` asks for; and "workspace". `strides` of the four gradients may be NULL:
  * those of the dense layout. Bundles have no kernels of gradients: they are compiled. */
 hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,

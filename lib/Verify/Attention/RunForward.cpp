@@ -36,10 +36,11 @@ public:
 
 private:
   static std::vector<manifest::TensorSpec> tensorsOf(const ForwardProblem &problem);
-  Status checkKnown() const;
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
-  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override;
+  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
+    return numbers.offsets(spec);
+  }
   Status makeRules();
   Status save();
   void verifyLists();
@@ -59,38 +60,12 @@ private:
 };
 } // namespace
 
-/// With lengths of their own, sequences have parts of LSE's rows: these are numbers, one by one.
+/// What one launch leaves for another is compared like a result.
 std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
   std::vector<manifest::TensorSpec> specs = problem.tensors();
-  // What one launch leaves for another is compared like a result.
   for (manifest::TensorSpec &spec : problem.temporaries())
     specs.push_back(std::move(spec));
-  if (problem.lists.any())
-    for (manifest::TensorSpec &spec : specs)
-      if (spec.name == "lse")
-        spec.rowElements = 1;
-  return specs;
-}
-
-std::vector<uint64_t> Runner::rowOffsets(const manifest::TensorSpec &spec) const {
-  constexpr std::string_view ofSequences[] = {"q", "k", "v", "o", "lse", "q_rotated"};
-  bool isOfSequences = std::find(std::begin(ofSequences), std::end(ofSequences), spec.name) !=
-                       std::end(ofSequences);
-  return problem.lists.any() && isOfSequences ? numbers.offsets(spec) : spec.rowOffsets();
-}
-
-/// What is run here is also judged, and so must be known.
-Status Runner::checkKnown() const {
-  for (const SequenceList &list : sequenceLists())
-    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
-      return invalidInput("the content of '" + std::string(list.tensor) +
-                          "' is not known, and so not what would be right; say it in 'known'");
-  for (std::string_view table : {"block_table", "kv_indptr", "kv_page_indices", "kv_last_page_len"})
-    for (const manifest::TensorSpec &spec : problem.tensors())
-      if (spec.name == table && !problem.known.lists.contains(table))
-        return invalidInput("the content of '" + spec.name +
-                            "' is not known, and so not what would be right; say it in 'known'");
-  return Status::success();
+  return RowNumbers::rowByRow(problem, std::move(specs));
 }
 
 verify::Contents Runner::roomFor(Outcome outcome) {
@@ -249,7 +224,7 @@ static Status checkHostMemory(const ForwardProblem &problem, const RowNumbers &n
 Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
-  if (Status status = checkKnown(); !status.ok())
+  if (Status status = checkKnown(problem); !status.ok())
     return status.error();
   if (Status status = checkHostMemory(problem, numbers); !status.ok())
     return status.error();

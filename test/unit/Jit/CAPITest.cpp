@@ -63,10 +63,16 @@ TEST(AttentionCAPI, ABackward) {
   hocket_device device;
   hocket_planner planner;
   hocket_plan plan;
+  problem.sink = 1;
+  const char *gradients[] = {"sink"};
+  problem.gradient_count = 1;
   hocket_gradient_strides strides = {};
   strides.dk = {1, 1, 1};
   ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
   ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("gradients is null and has 1 entries"));
+  problem.gradients = gradients;
   EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_UNSUPPORTED);
   EXPECT_THAT(hocket_last_error(), HasSubstr("dk"));
   strides.dk = {256, 256, 128};
@@ -101,6 +107,17 @@ TEST(AttentionCAPI, ABackward) {
     ASSERT_EQ(hocket_copy_from_device(device, found.data(), buffer.buffer.address, 256), HOCKET_SUCCESS);
     EXPECT_EQ(found, name == "dv" ? row : zeros) << name;
   }
+  for (const hocket_named_buffer &buffer : buffers)
+    if (std::string_view(buffer.name) == "d_sink") {
+      // One key, so that all rows are alike: LSE and the sink are 0, delta is the sum of squares of the row.
+      float ofSink = 0;
+      EXPECT_EQ(buffer.buffer.bytes, sizeof(ofSink));
+      ASSERT_EQ(hocket_copy_from_device(device, &ofSink, buffer.buffer.address, sizeof(ofSink)), HOCKET_SUCCESS);
+      EXPECT_EQ(ofSink, -64.0f * (1 + 4));
+    }
+  EXPECT_EQ(std::count_if(buffers.begin(), buffers.end(),
+                          [](const hocket_named_buffer &buffer) { return std::string_view(buffer.name) == "d_sink"; }),
+            1);
   EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
   EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
   EXPECT_EQ(hocket_device_release(device), HOCKET_SUCCESS);
