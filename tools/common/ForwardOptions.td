@@ -34,7 +34,7 @@ def alibi : Switch<"alibi", "ALiBi: scores fall by a slope of the head's for eac
 defm bias : Value<"bias", "B|1,H|1[,Q|1]", "Add a tensor to the scores, of the problem's type; 1 where batch, heads or queries share it">;
 defm prefix : Value<"prefix", "N", "Every query sees the first N keys, beside those up to the diagonal">;
 def documents : Switch<"documents", "Queries see the keys of their own document, by number">;
-defm block_mask : Value<"block-mask", "random:DENSITY|masks|FILE", "Visit the blocks of lists: random ones, what the masks leave, or the kinds in a .npy file (docs/Modifications.md)">;
+defm block_mask : Value<"block-mask", "random:DENSITY|masks|kernel|FILE", "Visit the blocks of lists: random ones, what the masks leave (made on the host, or by a kernel in front), or the kinds in a .npy file (docs/Modifications.md)">;
 defm block_size : Value<"block-size", "Q,K", "Queries and keys of a block of --block-mask (default: 128,128)">;
 defm mod : Value<"mod", "NAME|FILE", "Apply a shipped modification (kernels/mods), or those in a file; may be repeated (docs/Modifications.md)">;
 defm number : Value<"number", "NAME=X", "A number that modifications take; may be repeated">;
