@@ -55,12 +55,14 @@ SPLIT_W4 = """40x300 130x450,heads=2,kv-heads=1,data=rising 128x1000 300x300 100
 PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+0/9+1+192+97
     1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
-    1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
+    1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising
+    1x1,seqlens-q=9+33,seqlens-kv=100+33,scale=-0.1"""
 # Keys in pages, some shared, of a size that tiles are whole in, cut, or larger: kernels depend on it. Loops of every
 # length up to three turns, tables and lists of pages.
 PAGED = """1x1,batch=2,used-kv=0+1 1x64,batch=2,used-kv=63+64 2x128,batch=2,used-kv=65+128 3x400,batch=2,used-kv=192+257
     5x330,batch=2,used-kv=320+330,data=rising 1x450,batch=3,used-kv=384+450+448,data=rising
-    33x200,batch=2,used-kv=200+130,page-layout=hnd 40x300,batch=2,used-kv=299+256,shared-pages=2"""
+    33x200,batch=2,used-kv=200+130,page-layout=hnd 40x300,batch=2,used-kv=299+256,shared-pages=2
+    200x450,batch=2,used-kv=450+330 129x330,batch=2,used-kv=330+300,data=rising 9x100,batch=2,used-kv=100+9,scale=-0.1"""
 # What appends to a cache: rows that end in a page and begin one, heads that fill no wave, sequences that had no keys.
 # Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
 APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
