@@ -5,11 +5,11 @@ include "TimeOptions.td"
 defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
 defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
-defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
+defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST|file:PATH", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
 defm min_seqlen_q : Value<"min-seqlen-q", "N", "Skip sequences of --seqlens-q with at most N queries (default: 0)">;
-defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST", "Lengths of packed key sequences (default: as --seqlens-q)">;
-defm used_q : Value<"used-q", "LIST|random:N:MOST", "How many rows of --seq-q each sequence of the batch uses">;
-defm used_kv : Value<"used-kv", "LIST|random:N:MOST", "How many rows of --seq-kv each sequence of the batch uses">;
+defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST|file:PATH", "Lengths of packed key sequences (default: as --seqlens-q)">;
+defm used_q : Value<"used-q", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-q each sequence of the batch uses">;
+defm used_kv : Value<"used-kv", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-kv each sequence of the batch uses">;
 defm page_size : Value<"page-size", "P", "Keys lie in pages of P rows, anywhere in a pool (docs/Caches.md); with --used-kv or --seqlens-kv for lengths">;
 defm page_layout : Value<"page-layout", "nhd|hnd", "Order of dimensions in --page-size's pages (default: nhd)">;
 defm page_table : Value<"page-table", "vllm|csr", "Where pages are: a table with a row for each sequence, or lists one behind the other (default: vllm)">;
