@@ -246,10 +246,8 @@ struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
     if (dimension + 1 != type.getRank())
       stride = emit.mul(view.stride(dimension), stride);
     Value left = arith::SubIOp::create(emit, view.extent(emit, dimension), first);
-    // Said to be uniform: with another limit behind it LLVM makes a median of it, in a vector register, and a loop over
-    // lanes around each access whose descriptor follows from it.
-    Value rows = emit.uniform(
-        arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, size), emit.i32(0)));
+    Value rows =
+        arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, size), emit.i32(0));
     SmallVector<Value> values(adaptor.getView());
     values[0] = emit.offset(view.pointer(), emit.mul(emit.toI64(first), stride));
     values[ViewValues::extentIndex(type, dimension)] = rows;
