@@ -75,14 +75,24 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
 
 /// What lane `address` / 4 has of `value`, by way of the crossbar.
 static Value ofLane(Emitter &emit, Value address, Value value) {
-  auto pass = [&](Value word) {
-    return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, word});
-  };
   if (value.getType().isInteger(32))
-    return pass(value);
-  Value upper = arith::ShRUIOp::create(emit, value, emit.i64(32));
-  Value low = zeroExtended(emit, pass(emit.toI32(value))), high = zeroExtended(emit, pass(emit.toI32(upper)));
-  return arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, high, emit.i64(32)));
+    return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, value});
+  // With a wait of its own: LLVM 22 counts loads to LDS by 64-bit addresses in lgkmcnt, too, where the hardware does not,
+  // and so waits for too little of what passes the crossbar around them.
+  Type pair = LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getI32Type(), emit.getI32Type()});
+  Value upper = emit.toI32(arith::ShRUIOp::create(emit, value, emit.i64(32)));
+  Value passed = LLVM::InlineAsmOp::create(
+                     emit, TypeRange(pair), ValueRange{address, emit.toI32(value), upper},
+                     "ds_bpermute_b32 $0, $2, $3\n\tds_bpermute_b32 $1, $2, $4\n\ts_waitcnt lgkmcnt(0)",
+                     "=&v,=&v,v,v,v", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                     LLVM::TailCallKind::None, LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT),
+                     ArrayAttr())
+                     .getResult(0);
+  auto half = [&](int64_t index) {
+    return zeroExtended(emit, LLVM::ExtractValueOp::create(emit, passed, ArrayRef<int64_t>{index}));
+  };
+  Value low = half(0);
+  return arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, half(1), emit.i64(32)));
 }
 
 Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {

@@ -76,8 +76,8 @@ tile.kernel @located(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, 
 // CHECK: %[[KNOWN:.*]] = arith.cmpi ult, %[[PAGE:.*]],
 // CHECK: arith.select %[[KNOWN]], %[[PAGE]], %c0_i32
 // CHECK: arith.muli %{{.*}} : i64
-// CHECK-COUNT-4: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"
-// CHECK-NOT: ds.bpermute
+// CHECK-COUNT-2: llvm.inline_asm {{.*}}ds_bpermute_b32{{.*}}ds_bpermute_b32{{.*}}s_waitcnt lgkmcnt(0)
+// CHECK-NOT: ds_bpermute
 // CHECK-COUNT-4: rocdl.global.load.lds
 tile.kernel @far(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)
     target("gfx950") waves(4) {

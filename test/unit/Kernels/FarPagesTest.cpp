@@ -53,14 +53,16 @@ TEST(FarPages, GiveTheBitsOfNearOnes) {
   struct Shape {
     int64_t pageSize;
     bool groupRows;
+    const char *schedule;
   };
-  for (const Shape &shape : {Shape{16, true}, Shape{1, false}, Shape{48, false}, Shape{1056, true}}) {
+  for (const Shape &shape : {Shape{16, true, "double_buffer"}, Shape{1, false, "double_buffer"},
+                             Shape{48, false, "sequential"}, Shape{1056, true, "double_buffer"}}) {
     ForwardProblem near = inPagesOf(shape.pageSize, 500);
     ForwardProblem far = inPagesOf(shape.pageSize, farBytes / rowBytes / shape.pageSize);
     EXPECT_FALSE(near.semantics().lists.farPages);
     EXPECT_TRUE(far.semantics().lists.farPages);
     CompileOptions options;
-    options.schedule = "double_buffer";
+    options.schedule = shape.schedule;
     options.waves = 4;
     options.groupRows = shape.groupRows;
     ForwardOutputs here = outputsOf(near, options), there = outputsOf(far, options);
