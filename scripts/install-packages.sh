@@ -1,6 +1,8 @@
 #!/bin/bash
-# Installs the Debian packages that building and testing Hocket needs: the one list of them.
+# Installs the Debian packages that building and testing Hocket needs, the one list of them:
+# scripts/install-packages.sh [--for-tests]
 #
+# With --for-tests also torch (610 MB), without which its tests are skipped.
 # Does nothing where all are present, so it can run before every build. Needs root or sudo only when
 # something is missing. Everything comes from Debian 12 itself (LLVM 22 from its security archive).
 set -euo pipefail
@@ -20,9 +22,14 @@ packages=(
   libamdhip64-dev
   # tests of the VS Code extension
   nodejs
-  # tests of the Python package, and what installs it; those with torch (python3-torch, 610 MB) are skipped without it
+  # tests of the Python package, and what installs it
   python3-numpy python3-pip python3-venv
 )
+case "${1:-}" in
+  "") ;;
+  --for-tests) packages+=(python3-torch) ;;
+  *) echo "install-packages.sh: unknown argument '$1'; the only one is --for-tests" >&2; exit 1 ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
   echo "install-packages.sh: no dpkg here; install what corresponds to: ${packages[*]}" >&2

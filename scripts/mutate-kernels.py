@@ -56,6 +56,10 @@ PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+
     1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
     1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising"""
+# What appends to a cache: rows that end in a page and begin one, heads that fill no wave, sequences that had no keys.
+# Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
+APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
+    5x64,heads=1,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 MODIFIED = "1x1 33x70 64x700 300x300,data=rising 520x900 300x1700"
@@ -112,6 +116,14 @@ def modified_runs():
         yield f"modified-{name}", options, "none", MODIFIED
 
 
+def append_runs():
+    """Name, options, mask and problems of the launch in front of attention that writes to a cache."""
+    for name, options, mask in (("append-dense-interleaved", "--rotary interleaved --rotary-dim 64", "none"),
+                                ("append-pages-half", "--rotary half --page-size 16", "causal"),
+                                ("append-lists", "--page-size 48 --page-table csr", "none")):
+        yield name, f"--append 3 {options}", mask, APPEND
+
+
 def backward_runs():
     """Name, options, mask and problems of the loops of backwards: launches 2 and 3."""
     for mask in ("none", "causal"):
@@ -122,7 +134,7 @@ def backward_runs():
 def options_of(problem):
     """["--problem", "--seq-q", "64", ...] of "64x128,data=rising"."""
     size, *others = problem.split(",")
-    others = [other.replace("+", ",").split("=") for other in others]
+    others = [other.replace("+", ",").split("=", 1) for other in others]
     sizes = size.split("x")
     names = ["seq-q", "seq-kv"] if len(sizes) == 2 else ["m", "n", "k"]
     if any(name == "seqlens-q" for name, _ in others):
@@ -136,7 +148,7 @@ def options_of(problem):
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in [*forward_runs(), *modified_runs()]:
+    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs()]:
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():

@@ -17,6 +17,7 @@ run_tests() {
   "$lit" -sv --no-progress-bar -o "$build/test-results.json" "$build/test" "$build/test/unit" || true
 }
 
+scripts/install-packages.sh --for-tests
 scripts/build.sh release
 run_tests build
 scripts/build.sh asan hocket-sanitized-tests

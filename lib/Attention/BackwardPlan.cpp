@@ -12,13 +12,18 @@ static constexpr int64_t kHeadUnit = 8, kMaxHead = 256;
 static constexpr int64_t kMaxSummed = 384;
 
 std::string_view attention::toString(BackwardPart part) {
-  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq"};
+  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink"};
   return names[static_cast<size_t>(part)];
 }
 
-static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule) {
+/// Whether a part loops over tiles, and so follows a schedule and looks at modifications.
+static bool isLoop(BackwardPart part) {
+  return part != BackwardPart::Delta && part != BackwardPart::Sink;
+}
+
+static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {}) {
   std::string name = "fmha_bwd_" + std::string(toString(part));
-  if (part == BackwardPart::Delta)
+  if (!isLoop(part))
     return {part, {}, name};
   name += "_" + schedule;
   return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
@@ -49,7 +54,11 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
   const std::string &last = schedules.back();
   ofKeys.push_back({spilling(BackwardPart::Dk, last), spilling(BackwardPart::Dv, last)});
   ofQueries.push_back({spilling(BackwardPart::Dq, last)});
-  return {{{kernelOf(BackwardPart::Delta, "")}}, std::move(ofKeys), std::move(ofQueries)};
+  std::vector<BackwardChoices> steps = {
+      {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
+  if (problem.otherGradients.contains("sink"))
+    steps.push_back({{kernelOf(BackwardPart::Sink)}});
+  return steps;
 }
 
 std::string attention::describeBackward(const ForwardSemantics &semantics, BackwardPart part) {
@@ -61,8 +70,11 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, Backw
     text += " head_dim_v(" + std::to_string(semantics.headDimV) + ")";
   if (semantics.dropout)
     text += " dropout";
+  for (const SequenceList &list : sequenceLists())
+    if (semantics.lists.*list.value)
+      text += " " + std::string(list.clause);
   // Rows have their two numbers whatever they see.
-  if (part == BackwardPart::Delta)
+  if (!isLoop(part))
     return text + "\n";
   text += " mask(" + semantics.visibility.attnText() + ")";
   std::string scores, masks, modifications;

@@ -49,6 +49,12 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
     list.push_back(std::move(tensor));
   }
   list.insert(list.end(), gradients.begin(), gradients.end());
+  for (const std::string &name : otherGradients) {
+    TensorSpec gradient = forward.tensor(name);
+    gradient.name = "d_" + name;
+    gradient.role = TensorRole::Output;
+    list.push_back(std::move(gradient));
+  }
   return list;
 }
 
@@ -66,6 +72,8 @@ std::string BackwardProblem::describe() const {
   for (const auto &[name, strides] : gradientStrides)
     text += " " + name + "=" + std::to_string(strides.batch) + "," +
             std::to_string(strides.sequence) + "," + std::to_string(strides.head);
+  for (const std::string &name : otherGradients)
+    text += " d_" + name;
   return text;
 }
 
@@ -74,9 +82,15 @@ Status attention::validate(const BackwardProblem &problem) {
   forward.tuning = {};
   if (Status status = validate(forward); !status.ok())
     return status;
-  if (forward.lists.any())
-    return unsupported("the backward of packed sequences, or of lengths of their own, is not there yet; compute "
-                       "each sequence for itself");
+  if (forward.update.appends)
+    return unsupported("what is appended to a cache has no gradient; append in a call before");
+  if (forward.lists.inPages())
+    return unsupported("keys in pages have no backward; give dense or packed ones");
+  for (const std::string &name : problem.otherGradients)
+    if (name != "sink" || !forward.sink)
+      return unsupported("the gradient of '" + name + "' is asked for; " +
+                         (name == "sink" ? "the problem has no sink"
+                                         : "there are those of q, k, v and, if there is one, the sink"));
   if (forward.blocks.any())
     return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -1,6 +1,8 @@
 // Plans of a forward: which kernels, and from where.
 #include "hocket/Attention/ForwardPlan.h"
 
+#include "hocket/Attention/LaunchesInFront.h"
+
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -12,6 +14,11 @@ KernelSource::~KernelSource() = default;
 Result<std::shared_ptr<const CompiledKernel>>
 KernelSource::getBackward(const ForwardSemantics &, const BackwardKernel &kernel,
                           std::string_view) {
+  return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
+}
+
+Result<std::shared_ptr<const CompiledKernel>> KernelSource::getDescribed(const DescribedKernel &kernel,
+                                                                         std::string_view) {
   return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
 }
 
@@ -78,12 +85,28 @@ Result<std::shared_ptr<const CompiledKernel>> Planner::find(const ForwardSemanti
                   std::to_string(sources.size()) + " sources; let it be compiled");
 }
 
+Result<std::shared_ptr<const CompiledKernel>> Planner::find(const DescribedKernel &kernel) {
+  for (const std::shared_ptr<KernelSource> &source : sources) {
+    auto found = source->getDescribed(kernel, architecture);
+    if (found.ok() || found.error().kind != ErrorKind::NotFound)
+      return found;
+  }
+  return notFound("kernel '" + kernel.name + "' for " + architecture + " is in none of the " +
+                  std::to_string(sources.size()) + " sources; let it be compiled");
+}
+
 Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProblem &problem,
                                                              unsigned computeUnits) {
   Result<SelectedKernels> selected = selectKernels(kernels, problem, architecture, computeUnits);
   if (!selected.ok())
     return selected.error();
   std::vector<PlannedLaunch> launches;
+  for (const DescribedKernel &described : kernelsInFront(problem, architecture)) {
+    auto kernel = find(described);
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({described.name, *std::move(kernel)});
+  }
   for (const KernelEntry *entry : selected->kernels) {
     auto kernel = find(*entry, variantOf(*entry, selected->problem));
     std::string name = entry->name;
@@ -97,7 +120,7 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
     }
     if (!kernel.ok())
       return kernel.error();
-    launches.push_back({name, *std::move(kernel)});
+    launches.push_back({name, *std::move(kernel), tensorsInstead(problem)});
   }
   return ForwardPlan::make(selected->problem, std::move(launches));
 }

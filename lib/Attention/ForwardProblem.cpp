@@ -1,5 +1,5 @@
 // Shapes, and the rules that hold for every kernel.
-#include "hocket/Attention/ForwardProblem.h"
+#include "Attention/ProblemParts.h"
 
 #include <algorithm>
 #include <charconv>
@@ -17,8 +17,6 @@ using manifest::Value;
 static constexpr int64_t kMaxExtent = int64_t(1) << 31, kMaxHeadDim = 1 << 16;
 /// Row numbers of packed tensors are 32-bit, like the lists that have them.
 static constexpr int64_t kMaxRowNumber = INT32_MAX;
-/// Rows of a page that kernels take.
-static constexpr int64_t kMaxPageSize = 1 << 16;
 /// Beyond, a product of 1 would be a score outside of the range of docs/Accuracy.md: 2^26 ln 2,
 /// rounded.
 static constexpr double kMaxScale = 4.65e7;
@@ -35,15 +33,6 @@ static constexpr ForwardFlag kFlags[] = {
 
 std::span<const ForwardFlag> attention::forwardFlags() { return kFlags; }
 
-static constexpr SequenceList kLists[] = {
-    {"cu_seqlens_q", "packed-q", "packed_queries", &SequenceLists::packedQ},
-    {"cu_seqlens_k", "packed-kv", "packed_keys", &SequenceLists::packedKv},
-    {"seqused_q", "used-q", "query_lengths", &SequenceLists::usedQ},
-    {"seqused_k", "used-kv", "key_lengths", &SequenceLists::usedKv},
-};
-
-std::span<const SequenceList> attention::sequenceLists() { return kLists; }
-
 std::string ForwardSemantics::kernelSuffix() const {
   std::string text = "d" + std::to_string(headDim);
   if (headDimV != headDim)
@@ -51,11 +40,13 @@ std::string ForwardSemantics::kernelSuffix() const {
   text += "_" + std::string(toString(dtype)) + "_" + std::string(visibility.name());
   if (sink)
     text += "_sink";
-  for (const SequenceList &list : kLists)
+  for (const SequenceList &list : sequenceLists())
     if (lists.*list.value)
       text += "_" + std::string(list.clause);
   if (lists.inPages())
     text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize);
+  if (update.appends && !lists.pageLists)
+    text += "_appended_keys";
   if (dropout)
     text += "_dropout";
   if (blocks.any())
@@ -88,6 +79,23 @@ Result<PageLayout> attention::parsePageLayout(std::string_view text) {
   return invalidInput("page layout '" + std::string(text) + "' is not known; use nhd or hnd");
 }
 
+static constexpr std::string_view kRotaries[] = {"none", "interleaved", "half"};
+
+std::string_view attention::toString(Rotary rotary) { return kRotaries[static_cast<size_t>(rotary)]; }
+
+Result<Rotary> attention::parseRotary(std::string_view text) {
+  for (Rotary rotary : {Rotary::None, Rotary::Interleaved, Rotary::Half})
+    if (text == toString(rotary))
+      return rotary;
+  return invalidInput("rotary '" + std::string(text) + "' is not known; use none, interleaved or half");
+}
+
+bool ForwardSemantics::isMasked() const {
+  return visibility != Visibility() ||
+         std::any_of(modifications.begin(), modifications.end(),
+                     [](const Modification &modification) { return modification.isMask; });
+}
+
 int64_t Dropout::threshold() const {
   return static_cast<int64_t>(std::floor((1 - probability) * kLargestByte));
 }
@@ -104,166 +112,49 @@ static TensorStrides denseStrides(Layout layout, int64_t sequence, int64_t heads
   return {batch, dim, saturatingMultiply(sequence, dim)};
 }
 
-/// What does not depend on tensors.
-static manifest::Variables scalarVariables(const ForwardProblem &problem);
-
-/// The extents of `tensor` that the modification says; those that cannot be told are 0.
-static std::vector<int64_t> wholeExtents(const CapturedTensor &tensor,
-                                         const manifest::Variables &variables) {
-  std::vector<int64_t> extents;
-  for (const std::string &size : tensor.sizes) {
-    Result<manifest::Expression> expression = manifest::Expression::parse(size);
-    Result<Value> value = expression.ok() ? expression->evaluate(variables) : expression.error();
-    extents.push_back(value.ok() && value->isInteger() ? value->asInteger() : 0);
-  }
-  return extents;
-}
-
-static TensorSpec captured(const CapturedTensor &tensor, const std::vector<int64_t> &extents) {
-  TensorSpec spec{tensor.name, TensorRole::Input, tensor.type, extents.back(), {}, true,
-                  /*strided=*/false};
-  int64_t stride = extents.back();
-  for (size_t dimension = extents.size() - 1; dimension-- > 0;) {
-    int64_t extent = extents[dimension];
-    std::string number = std::to_string(dimension);
-    // Of an extent of 1 the kernel may ask for any index.
-    spec.dimensions.insert(spec.dimensions.begin(),
-                           {"dimension " + number, tensor.name + "_stride_" + number, extent,
-                            extent == 1 ? 0 : stride});
-    stride = saturatingMultiply(stride, extent);
-  }
+/// A tensor of `sequence` rows of `perSequence` heads of `dim` elements.
+static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, TensorRole role, bool isPacked,
+                              int64_t sequence, int64_t perSequence, int64_t dim) {
+  auto given = problem.strides.find(name);
+  TensorStrides at = given != problem.strides.end() ? given->second
+                                                    : denseStrides(problem.layout, sequence, perSequence, dim);
+  // Kernels work on blocks of rows: those behind the only one must not lie within it.
+  if (sequence == 1)
+    at.sequence = std::max(at.sequence, dim);
+  std::string stride = std::string(name) + "_stride_";
+  TensorSpec spec{name, role, problem.dtype, dim,
+                  {{"batch", stride + "b", problem.batch, at.batch},
+                   {"head", stride + "h", perSequence, at.head},
+                   {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
+  if (isPacked)
+    spec.dimensions.erase(spec.dimensions.begin());
   return spec;
 }
 
-/// The tensors of block lists; those of full blocks are the last two.
-static std::vector<CapturedTensor> blockTensors(const BlockSizes &blocks) {
-  std::string rows = "ceildiv(seq_q, " + std::to_string(blocks.queries) + ")";
-  std::string columns = "ceildiv(seq_kv, " + std::to_string(blocks.keys) + ")";
-  std::vector<CapturedTensor> tensors;
-  for (std::string prefix : {"", "full_"}) {
-    tensors.push_back({prefix + "kv_num_blocks", DataType::I32, {"batch", "heads", rows}});
-    tensors.push_back({prefix + "kv_indices", DataType::I32, {"batch", "heads", rows, columns}});
-  }
-  return tensors;
-}
-
-/// Block lists, and what each modification captures.
-static std::vector<std::vector<CapturedTensor>> capturedTensors(const ForwardProblem &problem) {
-  std::vector<std::vector<CapturedTensor>> lists;
-  if (problem.blocks.queries > 0 && problem.blocks.keys > 0)
-    lists.push_back(blockTensors(problem.blocks));
-  for (const Modification &modification : problem.modifications)
-    lists.push_back(modification.tensors);
-  return lists;
-}
-
-/// Appends what modifications capture, each once.
-static void addCaptured(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
-  if (problem.modifications.empty() && !problem.blocks.any())
+/// Appends what is written to a cache, and what it is turned by.
+static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
+  if (problem.update.appends)
+    for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.headDimV}})
+      list.push_back(rowsOfHeads(problem, name, TensorRole::Input, /*isPacked=*/false, problem.newRows,
+                                 problem.kvHeads, dim));
+  if (!problem.update.turns())
     return;
-  manifest::Variables variables = scalarVariables(problem);
-  for (const std::vector<CapturedTensor> &tensors : capturedTensors(problem))
-    for (const CapturedTensor &tensor : tensors) {
-      if (std::any_of(list.begin(), list.end(),
-                      [&](const TensorSpec &known) { return known.name == tensor.name; }))
-        continue;
-      auto given = problem.capturedExtents.find(tensor.name);
-      list.push_back(captured(tensor, given != problem.capturedExtents.end() &&
-                                              given->second.size() == tensor.sizes.size()
-                                          ? given->second
-                                          : wholeExtents(tensor, variables)));
-      if (tensor.name.starts_with("full_kv_") && !problem.fullBlocks && problem.blocks.any())
-        list.back().wanted = false;
-    }
+  int64_t angles = problem.update.rotaryDim / 2;
+  for (std::string name : {"rotary_cos", "rotary_sin"})
+    list.push_back({name, TensorRole::Input, problem.dtype, angles,
+                    {{"position", name + "_stride_p", problem.positions, angles}}, true, /*strided=*/false});
 }
 
-/// What `known` says of sequence `index` in the list `name`; null: nothing.
-static const int32_t *knownOf(const KnownSequences &known, std::string_view name, int64_t index) {
-  auto found = known.lists.find(name);
-  if (found == known.lists.end() || index >= static_cast<int64_t>(found->second.size()))
-    return nullptr;
-  return &found->second[static_cast<size_t>(index)];
-}
-
-/// The first row and the length of a sequence: `whole` where no list says otherwise.
-static std::pair<int64_t, int64_t> knownRows(const KnownSequences &known, std::string_view starts,
-                                             std::string_view lengths, int64_t index,
-                                             int64_t whole) {
-  int64_t first = 0, length = whole;
-  if (const int32_t *begin = knownOf(known, starts, index))
-    if (const int32_t *end = knownOf(known, starts, index + 1))
-      first = *begin, length = *end - int64_t(*begin);
-  if (const int32_t *used = knownOf(known, lengths, index))
-    length = std::min<int64_t>(length, *used);
-  return {first, length};
-}
-
-/// The rows that lists of pages give a sequence; `whole` where they are not known.
-static int64_t rowsOfPages(const ForwardProblem &problem, int64_t sequence, int64_t whole) {
-  const int32_t *first = knownOf(problem.known, "kv_indptr", sequence);
-  const int32_t *end = knownOf(problem.known, "kv_indptr", sequence + 1);
-  const int32_t *last = knownOf(problem.known, "kv_last_page_len", sequence);
-  if (!problem.lists.pageLists || !first || !end || !last)
-    return whole;
-  int64_t pages = *end - int64_t(*first);
-  return pages > 0 ? (pages - 1) * problem.lists.pageSize + *last : 0;
-}
-
-Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
-  int64_t keys = rowsOfPages(*this, sequence, seqKv);
-  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second,
-          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, keys).second};
-}
-
-int64_t ForwardProblem::pageOf(int64_t sequence, int64_t index) const {
-  const int32_t *page = nullptr;
-  if (!lists.pageLists)
-    page = knownOf(known, "block_table", sequence * tablePages + index);
-  else if (const int32_t *first = knownOf(known, "kv_indptr", sequence))
-    page = knownOf(known, "kv_page_indices", *first + index);
-  return page ? *page : -1;
-}
-
-Lengths ForwardProblem::firstRowsOf(int64_t sequence) const {
-  return {knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).first,
-          knownRows(known, "cu_seqlens_k", "seqused_k", sequence, seqKv).first};
-}
-
-namespace {
-/// A table of pages: `rows` times `extent` numbers.
-struct PageTable {
-  std::string name;
-  int64_t extent, rows;
-};
-} // namespace
-
-static std::vector<PageTable> pageTables(const ForwardProblem &problem) {
-  if (!problem.lists.inPages())
+std::vector<TensorSpec> ForwardProblem::temporaries() const {
+  if (!update.turns())
     return {};
-  if (!problem.lists.pageLists)
-    return {{"block_table", problem.tablePages, problem.batch}};
-  return {{"kv_indptr", saturatingAdd(problem.batch, 1), 1},
-          {"kv_page_indices", problem.tablePages, 1},
-          {"kv_last_page_len", problem.batch, 1}};
+  return {rowsOfHeads(*this, "q_rotated", TensorRole::Output, /*isPacked=*/false, seqQ, heads, headDim)};
 }
 
 std::vector<TensorSpec> ForwardProblem::tensors() const {
   auto tensor = [&](const char *name, TensorRole role, bool isPacked, int64_t sequence,
                     int64_t perSequence, int64_t dim) {
-    auto given = strides.find(name);
-    TensorStrides at = given != strides.end() ? given->second
-                                              : denseStrides(layout, sequence, perSequence, dim);
-    // Kernels work on blocks of rows: those behind the only one must not lie within it.
-    if (sequence == 1)
-      at.sequence = std::max(at.sequence, dim);
-    std::string stride = std::string(name) + "_stride_";
-    TensorSpec spec{name, role, dtype, dim,
-                    {{"batch", stride + "b", batch, at.batch},
-                     {"head", stride + "h", perSequence, at.head},
-                     {"sequence", stride + "s", sequence, at.sequence, kTileRows}}};
-    if (isPacked)
-      spec.dimensions.erase(spec.dimensions.begin());
-    return spec;
+    return rowsOfHeads(*this, name, role, isPacked, sequence, perSequence, dim);
   };
   // The batch counts pages, the sequence their rows.
   auto pool = [&](const char *name, int64_t dim) {
@@ -297,7 +188,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       tensor("o", TensorRole::Output, lists.packedQ, rowsQ, heads, headDimV), std::move(lse)};
   if (sink)
     list.push_back({"sink", TensorRole::Input, DataType::F32, heads, {}, true, /*strided=*/false});
-  for (const SequenceList &entry : kLists)
+  for (const SequenceList &entry : sequenceLists())
     if (lists.*entry.value) {
       bool isStarts = entry.value == &SequenceLists::packedQ || entry.value == &SequenceLists::packedKv;
       list.push_back({std::string(entry.tensor), TensorRole::Input, DataType::I32,
@@ -309,6 +200,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
       table.dimensions = {{"batch", name + "_stride_b", rows, extent}};
     list.push_back(std::move(table));
   }
+  addUpdate(*this, list);
   if (dropout)
     list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
@@ -354,7 +246,7 @@ std::string ForwardProblem::describe() const {
   if (visibility != Visibility())
     text += " " + std::string(visibility.name());
   text += " " + std::string(toString(layout));
-  for (const SequenceList &list : kLists)
+  for (const SequenceList &list : sequenceLists())
     if (lists.*list.value)
       text += " " + std::string(list.name);
   if (lists.inPages())
@@ -365,6 +257,11 @@ std::string ForwardProblem::describe() const {
     text += " Tq" + std::to_string(totalQ);
   if (lists.packedKv)
     text += " Tkv" + std::to_string(totalKv);
+  if (update.appends)
+    text += " append" + std::to_string(newRows);
+  if (update.turns())
+    text += " rotary-" + std::string(toString(update.rotary)) + std::to_string(update.rotaryDim) + "x" +
+            std::to_string(positions);
   for (const TensorSpec &tensor : tensors())
     if (auto given = strides.find(tensor.name); given != strides.end())
       text += " " + tensor.name + "=" + std::to_string(given->second.batch) + "," +
@@ -381,7 +278,7 @@ std::string ForwardProblem::describe() const {
             std::to_string(dropping.offset) + (dropping.inMemory ? "+memory" : "");
   if (blocks.any())
     text += " blocks=" + std::to_string(blocks.queries) + "x" + std::to_string(blocks.keys) +
-            (fullBlocks ? "+full" : "");
+            (fullBlocks ? "+full" : "") + (makesBlocks ? "+made" : "");
   for (const Modification &modification : modifications)
     text += " " + modification.name;
   for (const auto &[name, value] : numbers)
@@ -407,7 +304,8 @@ static Status checkExtents(const ForwardProblem &problem) {
       {"seq-kv", problem.seqKv, kMaxExtent},        {"head-dim", problem.headDim, kMaxHeadDim},
       {"total-q", problem.totalQ, kMaxRowNumber},   {"total-kv", problem.totalKv, kMaxRowNumber},
       {"head-dim-v", problem.headDimV, kMaxHeadDim}, {"num-pages", problem.numPages, kMaxRowNumber},
-      {"table-pages", problem.tablePages, kMaxRowNumber},
+      {"table-pages", problem.tablePages, kMaxRowNumber}, {"append", problem.newRows, kMaxRowNumber},
+      {"positions", problem.positions, kMaxExtent},
   };
   for (const Field &field : fields) {
     if (field.value < 1)
@@ -455,222 +353,12 @@ static Status checkStrideNames(const ForwardProblem &problem,
   return Status::success();
 }
 
-/// What is known of one list: as many numbers as it has, ascending where they are the first rows of
-/// sequences, and nothing beyond the `rows` that there are.
-static Status checkList(const ForwardProblem &problem, const SequenceList &list,
-                        const std::vector<int32_t> &numbers) {
-  std::string name(list.tensor);
-  if (!(problem.lists.*list.value))
-    return invalidInput("'" + name + "' is known, but the problem has no such list; set it in 'lists'");
-  bool ofQ = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::usedQ;
-  bool isStarts = list.value == &SequenceLists::packedQ || list.value == &SequenceLists::packedKv;
-  int64_t wanted = problem.batch + isStarts, total = ofQ ? problem.totalQ : problem.totalKv;
-  if (static_cast<int64_t>(numbers.size()) != wanted)
-    return invalidInput("'" + name + "' has " + std::to_string(numbers.size()) +
-                        " numbers, expected " + std::to_string(wanted) + ": the batch" +
-                        (isStarts ? " and one more" : ""));
-  int64_t most = ofQ ? problem.seqQ : problem.seqKv;
-  for (size_t i = 0; i != numbers.size(); ++i) {
-    std::string which = "'" + name + "' has " + std::to_string(numbers[i]) + " at " + std::to_string(i);
-    if (numbers[i] < 0)
-      return invalidInput(which + ", a number from 0 on is needed");
-    if (!isStarts && numbers[i] > most)
-      return invalidInput(which + ", sequences have at most " + std::to_string(most) +
-                          " rows (seq-" + (ofQ ? "q" : "kv") + ")");
-    if (isStarts && numbers[i] > total)
-      return invalidInput(which + ", the tensor has " + std::to_string(total) + " rows (total-" +
-                          (ofQ ? "q" : "kv") + ")");
-    if (!isStarts || i == 0)
-      continue;
-    if (numbers[i] < numbers[i - 1])
-      return invalidInput(which + ", behind " + std::to_string(numbers[i - 1]) +
-                          ": the first rows of sequences cannot descend");
-    bool hasLengths = ofQ ? problem.lists.usedQ : problem.lists.usedKv;
-    if (!hasLengths && numbers[i] - int64_t(numbers[i - 1]) > most)
-      return invalidInput("'" + name + "' gives sequence " + std::to_string(i - 1) + " " +
-                          std::to_string(numbers[i] - numbers[i - 1]) +
-                          " rows, sequences have at most " + std::to_string(most) + " (seq-" +
-                          (ofQ ? "q" : "kv") + ")");
-  }
-  return Status::success();
-}
-
-/// What pages ask of the rest of the problem.
-static Status checkPages(const ForwardProblem &problem) {
-  const SequenceLists &lists = problem.lists;
-  if (!lists.inPages())
-    return lists.pageLists ? invalidInput("page-lists need pages; say how many rows one has (page-size)")
-                           : Status::success();
-  if (lists.pageSize < 1 || lists.pageSize > kMaxPageSize)
-    return invalidInput("page-size is " + std::to_string(lists.pageSize) + ", it must be 1 to " +
-                        std::to_string(kMaxPageSize));
-  if (lists.packedKv)
-    return invalidInput("keys are packed and in pages; leave one of them out");
-  if (!lists.pageLists && !lists.usedKv)
-    return invalidInput("a table of pages does not say how many keys a sequence has; give lengths (used-kv), or lists "
-                        "of pages, which do");
-  if (problem.blocks.any())
-    return invalidInput("block lists are of dense keys; leave them out where keys are in pages");
-  return Status::success();
-}
-
-/// What is known of tables: as many numbers as they have, and none of a page that a sequence uses out of range.
-static Status checkTables(const ForwardProblem &problem) {
-  std::vector<PageTable> tables = pageTables(problem);
-  for (const PageTable &table : tables) {
-    auto found = problem.known.lists.find(table.name);
-    if (found == problem.known.lists.end())
-      continue;
-    if (static_cast<int64_t>(found->second.size()) != saturatingMultiply(table.rows, table.extent))
-      return invalidInput("'" + table.name + "' has " + std::to_string(found->second.size()) + " numbers, expected " +
-                          std::to_string(saturatingMultiply(table.rows, table.extent)));
-  }
-  if (!std::all_of(tables.begin(), tables.end(),
-                   [&](const PageTable &table) { return problem.known.lists.contains(table.name); }))
-    return Status::success();
-  std::string name = problem.lists.pageLists ? "kv_page_indices" : "block_table";
-  for (int64_t sequence = 0; sequence != problem.batch && !tables.empty(); ++sequence) {
-    std::string who = "sequence " + std::to_string(sequence);
-    int64_t room = problem.tablePages;
-    if (problem.lists.pageLists) {
-      int64_t first = *knownOf(problem.known, "kv_indptr", sequence);
-      int64_t end = *knownOf(problem.known, "kv_indptr", sequence + 1);
-      int64_t last = *knownOf(problem.known, "kv_last_page_len", sequence);
-      if (first < 0 || end < first || end > problem.tablePages)
-        return invalidInput("'kv_indptr' gives " + who + " the pages from " + std::to_string(first) + " to behind " +
-                            std::to_string(end) + ", of " + std::to_string(problem.tablePages) +
-                            " there are; numbers must not descend");
-      if (end > first && (last < 1 || last > problem.lists.pageSize))
-        return invalidInput("'kv_last_page_len' gives " + who + " " + std::to_string(last) +
-                            " rows of its last page, expected 1 to " + std::to_string(problem.lists.pageSize));
-      room = end - first;
-    }
-    int64_t keys = problem.lengthsOf(sequence).kv;
-    if (keys > problem.seqKv)
-      return invalidInput(who + " has " + std::to_string(keys) + " keys, sequences have at most " +
-                          std::to_string(problem.seqKv) + " (seq-kv)");
-    int64_t pages = (keys + problem.lists.pageSize - 1) / problem.lists.pageSize;
-    if (pages > room)
-      return invalidInput(who + " has " + std::to_string(keys) + " keys in pages of " +
-                          std::to_string(problem.lists.pageSize) + ", its table has " + std::to_string(room) +
-                          " pages; give it more entries");
-    for (int64_t index = 0; index != pages; ++index)
-      if (int64_t page = problem.pageOf(sequence, index); page < 0 || page >= problem.numPages)
-        return invalidInput("'" + name + "' has page " + std::to_string(page) + " for " + who + " at " +
-                            std::to_string(index) + ", there are " + std::to_string(problem.numPages) +
-                            " (num-pages)");
-  }
-  return Status::success();
-}
-
-static Status checkLists(const ForwardProblem &problem) {
-  std::vector<PageTable> tables = pageTables(problem);
-  for (const auto &[name, numbers] : problem.known.lists) {
-    if (std::any_of(tables.begin(), tables.end(), [&, &name = name](const PageTable &table) { return table.name == name; }))
-      continue;
-    const auto *list = std::find_if(std::begin(kLists), std::end(kLists),
-                                    [&](const SequenceList &list) { return list.tensor == name; });
-    if (list == std::end(kLists))
-      return invalidInput("there is no list '" + name +
-                          "'; known are cu_seqlens_q, cu_seqlens_k, seqused_q and seqused_k" +
-                          (tables.empty() ? "" : ", and the tables of pages"));
-    if (Status status = checkList(problem, *list, numbers); !status.ok())
-      return status;
-  }
-  return checkTables(problem);
-}
-
-static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
-                            const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables);
-
-/// Names of modifications, what they are called by, and what they take.
-static Status checkModification(const ForwardProblem &problem, const Modification &modification,
-                                const manifest::Variables &variables) {
-  std::string who = "modification '" + modification.name + "'";
-  for (const std::string &number : modification.numbers) {
-    Result<manifest::Expression> expression = manifest::Expression::parse(number);
-    Result<Value> value = expression.ok() ? expression->evaluate(variables) : expression.error();
-    if (!value.ok())
-      return invalidInput(who + " takes the number '" + number + "': " + value.error().message +
-                          "; give the problem that number");
-  }
-  return checkCaptured(problem, who, modification.tensors, variables);
-}
-
-/// What `who` reads.
-static Status checkCaptured(const ForwardProblem &problem, const std::string &who,
-                            const std::vector<CapturedTensor> &tensors, const manifest::Variables &variables) {
-  for (const CapturedTensor &tensor : tensors) {
-    std::vector<int64_t> whole = wholeExtents(tensor, variables);
-    for (size_t i = 0; i != whole.size(); ++i)
-      if (whole[i] < 1)
-        return invalidInput(who + " reads '" + tensor.name + "', whose extent '" +
-                            tensor.sizes[i] + "' is no number from 1 on");
-    auto given = problem.capturedExtents.find(tensor.name);
-    if (given == problem.capturedExtents.end())
-      continue;
-    bool fits = given->second.size() == whole.size() && given->second.back() == whole.back();
-    for (size_t i = 0; fits && i != whole.size(); ++i)
-      fits = given->second[i] == whole[i] || given->second[i] == 1;
-    if (fits)
-      continue;
-    auto list = [](const std::vector<int64_t> &extents) {
-      std::string text;
-      for (int64_t extent : extents)
-        text += (text.empty() ? "" : " x ") + std::to_string(extent);
-      return text;
-    };
-    return invalidInput("'" + tensor.name + "' is " + list(given->second) + ", " + who +
-                        " reads " + list(whole) +
-                        "; every extent but the last may be 1 instead");
-  }
-  return Status::success();
-}
-
-static Status checkModifications(const ForwardProblem &problem) {
-  if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty() &&
-      !problem.blocks.any())
-    return Status::success();
-  for (auto [size, what] : {std::pair(problem.blocks.queries, "queries"), {problem.blocks.keys, "keys"}})
-    if (problem.blocks.any() && size < 1)
-      return invalidInput("blocks of " + std::to_string(size) + " " + what + " are asked for, expected at least 1");
-  // What the problem says of itself cannot be said again.
-  ForwardProblem bare = problem;
-  bare.numbers.clear();
-  manifest::Variables own = problemVariables(bare);
-  for (const auto &[name, value] : problem.numbers)
-    if (own.contains(name) || !std::isfinite(value))
-      return invalidInput("number '" + name + "' " +
-                          (own.contains(name) ? "is one of the problem's variables; call it otherwise"
-                                              : "is not finite"));
-  manifest::Variables variables = scalarVariables(problem);
-  std::vector<std::string> names;
-  for (const Modification &modification : problem.modifications) {
-    if (std::find(names.begin(), names.end(), modification.name) != names.end())
-      return invalidInput("there are two modifications '" + modification.name +
-                          "'; give one of them another name");
-    names.push_back(modification.name);
-    if (Status status = checkModification(problem, modification, variables); !status.ok())
-      return status;
-  }
-  if (problem.blocks.any())
-    if (Status status = checkCaptured(problem, "a kernel with block lists", blockTensors(problem.blocks), variables);
-        !status.ok())
-      return status;
-  std::vector<std::vector<CapturedTensor>> captured = capturedTensors(problem);
-  for (const auto &[name, extents] : problem.capturedExtents)
-    if (std::none_of(captured.begin(), captured.end(), [&](const std::vector<CapturedTensor> &tensors) {
-          return std::any_of(tensors.begin(), tensors.end(),
-                             [&](const CapturedTensor &tensor) { return tensor.name == name; });
-        }))
-      return invalidInput("extents are given for '" + name + "', which no modification reads");
-  return Status::success();
-}
-
 Status attention::validate(const ForwardProblem &problem) {
   if (Status status = checkExtents(problem); !status.ok())
     return status;
   if (Status status = checkPages(problem); !status.ok())
+    return status;
+  if (Status status = checkUpdate(problem); !status.ok())
     return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
@@ -713,7 +401,7 @@ static int64_t mostKeysOfRow(const ForwardProblem &problem) {
   return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
 }
 
-static manifest::Variables scalarVariables(const ForwardProblem &problem) {
+manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
       {"heads", Value::integer(problem.heads)},
@@ -739,6 +427,12 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
+  if (problem.makesBlocks) {
+    auto extents = problem.capturedExtents.find("kv_indices");
+    bool isGiven = extents != problem.capturedExtents.end() && extents->second.size() > 1;
+    variables.emplace("block_batch", Value::integer(isGiven ? extents->second[0] : problem.batch));
+    variables.emplace("block_heads", Value::integer(isGiven ? extents->second[1] : problem.heads));
+  }
   if (problem.lists.packedQ)
     variables.emplace("total_q", Value::integer(problem.totalQ));
   if (problem.lists.packedKv)
@@ -748,6 +442,10 @@ static manifest::Variables scalarVariables(const ForwardProblem &problem) {
     variables.emplace("page_size", Value::integer(problem.lists.pageSize));
     variables.emplace(problem.lists.pageLists ? "total_pages" : "max_pages", Value::integer(problem.tablePages));
   }
+  if (problem.update.appends)
+    variables.emplace("new_rows", Value::integer(problem.newRows));
+  if (problem.update.turns())
+    variables.emplace("positions", Value::integer(problem.positions));
   for (const auto &[name, value] : problem.numbers) {
     bool isWhole = std::nearbyint(value) == value && std::abs(value) < 0x1p53;
     variables.emplace(name, isWhole ? Value::integer(static_cast<int64_t>(value))
@@ -763,6 +461,8 @@ manifest::Variables attention::problemVariables(const ForwardProblem &problem,
   for (const TensorSpec &tensor : tensors)
     if (tensor.role == TensorRole::Output)
       variables["want_" + tensor.name] = Value::integer(tensor.wanted);
+  std::vector<TensorSpec> between = problem.temporaries();
+  tensors.insert(tensors.end(), between.begin(), between.end());
   addVariables(variables, tensors);
   if (addresses)
     addAddresses(variables, tensors, *addresses);

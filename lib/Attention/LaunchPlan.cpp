@@ -7,14 +7,17 @@
 using namespace hocket;
 using namespace hocket::attention;
 
-/// What the kernels' 16-byte loads ask of every tensor.
-static constexpr uint64_t kAlignment = 16;
+/// What the kernels' 16-byte loads ask of every tensor, and a line of memory, with which temporaries begin.
+static constexpr uint64_t kAlignment = 16, kLine = 128;
+
+static uint64_t toLine(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
+
 
 Status LaunchPlan::measure(const std::string &description) {
   uint64_t workspace = 0;
   for (const PlannedLaunch &step : steps) {
     const manifest::Manifest &manifest = step.compiled->manifest;
-    if (Status status = checkRequirements(manifest, variables); !status.ok())
+    if (Status status = checkRequirements(manifest, substitute(variables, step.instead)); !status.ok())
       return Error{status.error().kind,
                    status.error().message + "; the problem is '" + description + "'"};
     Result<uint64_t> bytes = manifest::workspaceBytes(manifest, variables);
@@ -24,6 +27,10 @@ Status LaunchPlan::measure(const std::string &description) {
   }
   for (const manifest::TensorSpec &tensor : tensors)
     needs.push_back({tensor.name, tensor.bufferBytes()});
+  for (const manifest::TensorSpec &tensor : temporaries) {
+    places[tensor.name] = toLine(workspace);
+    workspace = toLine(workspace) + tensor.spanBytes();
+  }
   needs.push_back({std::string(manifest::workspaceName), workspace});
   return Status::success();
 }
@@ -115,10 +122,13 @@ Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
     if (need.bytes != 0)
       addresses[need.name] = buffers.find(need.name)->second.address;
   manifest::Variables bound = variables;
+  for (const auto &[name, place] : places)
+    addresses[name] = addresses[std::string(manifest::workspaceName)] + place;
   addAddresses(bound, tensors, addresses);
+  addAddresses(bound, temporaries, addresses);
   Prepared prepared{*kernels, {}};
   for (const PlannedLaunch &step : steps) {
-    Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, bound);
+    Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, substitute(bound, step.instead));
     if (!binding.ok())
       return binding.error();
     prepared.bindings.push_back(*std::move(binding));

@@ -2,20 +2,14 @@
 #include "hocket/Attention/CAPI.h"
 
 #include "CAPIHandles.h"
+#include "ProblemFromC.h"
 
 #include "hocket/Jit/Jit.h"
-#include "hocket/Pipelines/Modifications.h"
-
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
 
 using namespace hocket;
 using namespace hocket::attention;
+using namespace hocket::attention::capi;
 using namespace hocket::runtime::capi;
-
-/// Far beyond what tensors have; more is not read.
-static constexpr size_t kMaxRank = 8;
 
 namespace {
 /// The first thing that a planner had to say; its text stays where it is.
@@ -51,183 +45,6 @@ static HandleTable<hocket_planner, PlannerEntry> &planners() {
 static HandleTable<hocket_plan, PlanEntry> &plans() {
   static auto *table = new HandleTable<hocket_plan, PlanEntry>("plan");
   return *table;
-}
-
-void hocket_forward_problem_init(hocket_forward_problem *problem) {
-  if (!problem)
-    return;
-  const ForwardProblem defaults;
-  *problem = {};
-  problem->struct_bytes = sizeof(*problem);
-  problem->batch = defaults.batch;
-  problem->heads = defaults.heads;
-  problem->kv_heads = defaults.kvHeads;
-  problem->seq_q = defaults.seqQ;
-  problem->seq_kv = defaults.seqKv;
-  problem->head_dim = defaults.headDim;
-  problem->head_dim_v = defaults.headDimV;
-}
-
-/// The whole struct of a caller who may have been compiled with another version of the header: of
-/// an older one, shorter, with defaults for what came later; of a newer one if it asks for nothing
-/// that this one does not know.
-static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem &given) {
-  // Of the first version, which ended with the strides.
-  constexpr uint32_t smallest = offsetof(hocket_forward_problem, mask);
-  constexpr uint32_t known = sizeof(hocket_forward_problem), largest = 1 << 16;
-  uint32_t bytes = given.struct_bytes;
-  if (bytes < smallest || bytes > largest)
-    return invalidInput("struct_bytes of the problem is " + std::to_string(bytes) + ", expected " +
-                        std::to_string(smallest) + " to " + std::to_string(known) +
-                        "; call hocket_forward_problem_init first");
-  hocket_forward_problem problem;
-  hocket_forward_problem_init(&problem);
-  std::memcpy(&problem, &given, std::min(bytes, known));
-  const auto *raw = reinterpret_cast<const unsigned char *>(&given);
-  for (uint32_t i = known; i < bytes; ++i)
-    if (raw[i] != 0)
-      return unsupported("struct_bytes of the problem is " + std::to_string(bytes) +
-                         ", this version of Hocket knows " + std::to_string(known) + ", and byte " +
-                         std::to_string(i) + " asks for something newer; update Hocket, or leave " +
-                         "fields that are newer than it at zero");
-  return problem;
-}
-
-static Result<Visibility> readMask(const hocket_forward_problem &given) {
-  if (!given.mask)
-    return given.causal ? Visibility::causal() : Visibility();
-  Result<Visibility> mask = Visibility::parse(given.mask);
-  if (mask.ok() && given.causal && *mask != Visibility::causal())
-    return invalidInput("mask is '" + std::string(given.mask) +
-                        "' and causal is set; leave one of them out");
-  return mask;
-}
-
-using StridesByName = std::map<std::string, TensorStrides, std::less<>>;
-
-/// Those that are given: not all zero.
-static void addStrides(StridesByName &to,
-                       std::initializer_list<std::pair<const char *, hocket_strides>> given) {
-  for (const auto &[name, strides] : given)
-    if (strides.batch != 0 || strides.sequence != 0 || strides.head != 0)
-      to[name] = {strides.batch, strides.sequence, strides.head};
-}
-
-/// That a list of C, `what`, is there if it has anything.
-static Status checkList(const void *list, size_t count, const char *what) {
-  if (list || count == 0)
-    return Status::success();
-  return invalidInput(std::string(what) + " is null and has " + std::to_string(count) + " entries");
-}
-
-static Status checkName(const char *name, const char *what, size_t index) {
-  if (name)
-    return Status::success();
-  return invalidInput("the name of " + std::string(what) + " " + std::to_string(index) + " is null");
-}
-
-static Status readModifications(const hocket_forward_problem &given, ForwardProblem &problem) {
-  if (Status status = checkList(given.modifications, given.modification_count, "modifications"); !status.ok())
-    return status;
-  for (size_t i = 0; i < given.modification_count; ++i) {
-    const hocket_modification &from = given.modifications[i];
-    if (Status status = checkName(from.name, "modification", i); !status.ok())
-      return status;
-    if (!from.text) {
-      Result<Modification> shipped = shippedModification(from.name);
-      if (!shipped.ok())
-        return shipped.error();
-      problem.modifications.push_back(*std::move(shipped));
-      continue;
-    }
-    Result<std::vector<Modification>> own = parseModifications(from.text, from.name);
-    if (!own.ok())
-      return own.error();
-    for (Modification &modification : *own)
-      problem.modifications.push_back(std::move(modification));
-  }
-  return Status::success();
-}
-
-/// What modifications take of the problem.
-static Status readCaptures(const hocket_forward_problem &given, ForwardProblem &problem) {
-  if (Status status = checkList(given.numbers, given.number_count, "numbers"); !status.ok())
-    return status;
-  for (size_t i = 0; i < given.number_count; ++i) {
-    const hocket_number &number = given.numbers[i];
-    if (Status status = checkName(number.name, "number", i); !status.ok())
-      return status;
-    if (!problem.numbers.emplace(number.name, number.value).second)
-      return invalidInput("number '" + std::string(number.name) + "' is given twice");
-  }
-  if (Status status = checkList(given.extents, given.extent_count, "extents"); !status.ok())
-    return status;
-  for (size_t i = 0; i < given.extent_count; ++i) {
-    const hocket_extents &extents = given.extents[i];
-    if (Status status = checkName(extents.tensor, "the tensor of extents", i); !status.ok())
-      return status;
-    std::string name = extents.tensor;
-    if (Status status = checkList(extents.extents, extents.rank, ("extents of '" + name + "'").c_str()); !status.ok())
-      return status;
-    if (extents.rank > kMaxRank)
-      return invalidInput("extents of '" + name + "' are " + std::to_string(extents.rank) + ", expected at most " +
-                          std::to_string(kMaxRank));
-    if (!problem.capturedExtents.emplace(name, std::vector(extents.extents, extents.extents + extents.rank)).second)
-      return invalidInput("extents of '" + name + "' are given twice");
-  }
-  return Status::success();
-}
-
-static Result<ForwardProblem> readProblem(const hocket_forward_problem &from) {
-  Result<hocket_forward_problem> versioned = readVersioned(from);
-  if (!versioned.ok())
-    return versioned.error();
-  const hocket_forward_problem &given = *versioned;
-  // Through integers: an enum of C can hold anything.
-  int dtype = static_cast<int>(given.dtype), layout = static_cast<int>(given.layout);
-  if (dtype != HOCKET_BF16 && dtype != HOCKET_FP16)
-    return invalidInput("dtype is " + std::to_string(dtype) +
-                        ", expected HOCKET_BF16 or HOCKET_FP16");
-  if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
-    return invalidInput("layout is " + std::to_string(layout) +
-                        ", expected HOCKET_BSHD or HOCKET_BHSD");
-  if (given.removed != 0)
-    return unsupported("field 'removed' of the problem, once 'fast_scale', is " + std::to_string(given.removed) +
-                       ", but there is no such option any more; leave it 0");
-  Result<Visibility> mask = readMask(given);
-  if (!mask.ok())
-    return mask.error();
-  ForwardProblem problem;
-  problem.dtype = dtype == HOCKET_BF16 ? DataType::BF16 : DataType::FP16;
-  problem.batch = given.batch;
-  problem.heads = given.heads;
-  problem.kvHeads = given.kv_heads;
-  problem.seqQ = given.seq_q;
-  problem.seqKv = given.seq_kv;
-  problem.headDim = given.head_dim;
-  problem.headDimV = given.head_dim_v;
-  problem.visibility = *mask;
-  if (given.has_scale)
-    problem.scale = given.scale;
-  problem.wantLse = given.want_lse != 0;
-  problem.tuning.numSplits = given.num_splits;
-  if (Status status = readModifications(given, problem); !status.ok())
-    return status.error();
-  if (Status status = readCaptures(given, problem); !status.ok())
-    return status.error();
-  problem.sink = given.sink != 0;
-  problem.dropout = given.dropout != 0;
-  if (problem.dropout)
-    problem.dropping = {given.dropout_probability, given.dropout_seed, given.dropout_offset,
-                        given.dropout_in_memory != 0};
-  problem.blocks = {given.block_queries, given.block_keys};
-  problem.fullBlocks = given.full_blocks != 0;
-  problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
-  addStrides(problem.strides, {{"q", given.q_strides},
-                               {"k", given.k_strides},
-                               {"v", given.v_strides},
-                               {"o", given.o_strides}});
-  return problem;
 }
 
 static Result<jit::PlannerOptions> readOptions(const hocket_planner_options *given) {
@@ -281,17 +98,17 @@ hocket_status hocket_planner_release(hocket_planner planner) {
   return report(planners().erase(planner));
 }
 
-/// A handle of what `make` plans for the problem.
-template <class Make>
+/// A handle of the plan that `make` makes of the problem that `read` reads.
+template <class Read, class Make>
 static hocket_status planWith(hocket_planner planner, const hocket_forward_problem *problem,
-                              hocket_plan *plan, const Make &make) {
+                              hocket_plan *plan, const Read &read, const Make &make) {
   return with(planners(), planner, [&](const PlannerEntry &entry) -> Status {
     if (Status status = checkPointer(problem, "problem"); !status.ok())
       return status;
     if (Status status = checkPointer(plan, "plan"); !status.ok())
       return status;
     *plan = nullptr;
-    Result<ForwardProblem> described = readProblem(*problem);
+    auto described = read(*problem);
     if (!described.ok())
       return described.error();
     auto made = make(*entry.planner, *described);
@@ -304,24 +121,17 @@ static hocket_status planWith(hocket_planner planner, const hocket_forward_probl
 
 hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_problem *problem,
                                   hocket_plan *plan) {
-  return planWith(planner, problem, plan, [](Planner &all, const ForwardProblem &described) {
-    return all.plan(described);
-  });
+  return planWith(planner, problem, plan, readProblem,
+                  [](Planner &all, const ForwardProblem &described) { return all.plan(described); });
 }
 
 hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,
                                            const hocket_gradient_strides *strides,
                                            hocket_plan *plan) {
-  return planWith(planner, problem, plan, [&](Planner &all, const ForwardProblem &described) {
-    BackwardProblem backward{described, {}};
-    if (strides)
-      addStrides(backward.gradientStrides, {{"do", strides->d_o},
-                                            {"dq", strides->dq},
-                                            {"dk", strides->dk},
-                                            {"dv", strides->dv}});
-    return all.planBackward(backward);
-  });
+  return planWith(
+      planner, problem, plan, [&](const hocket_forward_problem &from) { return readGradients(from, strides); },
+      [](Planner &all, const BackwardProblem &described) { return all.planBackward(described); });
 }
 
 hocket_status hocket_plan_release(hocket_plan plan) { return report(plans().erase(plan)); }

@@ -118,6 +118,13 @@ Jit::getBackward(const attention::ForwardSemantics &semantics,
                  "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
 }
 
+Result<std::shared_ptr<const CompiledKernel>> Jit::getDescribed(const attention::DescribedKernel &kernel,
+                                                                std::string_view architecture) {
+  CompileOptions options;
+  options.target = architecture;
+  return compile(kernel.text, "<" + kernel.name + ">", options);
+}
+
 Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOptions &options) {
   const Result<attention::KernelRegistry> &registry = attention::KernelRegistry::shipped();
   if (!registry.ok())

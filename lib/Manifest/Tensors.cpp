@@ -135,3 +135,12 @@ void manifest::addAddresses(Variables &variables, const std::vector<TensorSpec> 
     add(tensor.name);
   add(workspaceName);
 }
+
+Variables manifest::substitute(const Variables &variables, const Substitutes &instead) {
+  Variables result = variables;
+  for (const auto &[tensor, other] : instead)
+    for (const auto &[name, value] : variables)
+      if (name == other || name.starts_with(other + "_stride_") || name == other + "_bytes")
+        result.insert_or_assign(tensor + name.substr(other.size()), value);
+  return result;
+}

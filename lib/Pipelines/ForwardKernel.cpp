@@ -43,6 +43,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   for (const attention::SequenceList &list : attention::sequenceLists())
     if (semantics.lists.*list.value)
       text += " " + std::string(list.clause);
+  if (semantics.update.appends && !semantics.lists.pageLists)
+    text += " appended_keys";
   if (semantics.lists.inPages())
     text += " pages(" + std::to_string(semantics.lists.pageSize) + ")" +
             (semantics.lists.pageLists ? " page_lists" : "");

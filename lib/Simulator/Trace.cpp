@@ -66,8 +66,10 @@ const std::vector<WaveTrace> &Tracer::traces() const { return recorder->traces; 
 
 class ExecutedCode::Collector final : public Instrument {
 public:
-  std::unique_ptr<Observer> observe(const LaunchContext &) override;
+  explicit Collector(std::string name) : name(std::move(name)) {}
+  std::unique_ptr<Observer> observe(const LaunchContext &context) override;
 
+  const std::string name;
   std::mutex mutex;
   std::set<uint64_t> addresses;
 };
@@ -98,11 +100,13 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Observer> ExecutedCode::Collector::observe(const LaunchContext &) {
+std::unique_ptr<Observer> ExecutedCode::Collector::observe(const LaunchContext &context) {
+  if (context.kernel->name != name)
+    return std::make_unique<Observer>();
   return std::make_unique<CodeObserver>(mutex, addresses);
 }
 
-ExecutedCode::ExecutedCode() : collector(std::make_unique<Collector>()) {}
+ExecutedCode::ExecutedCode(std::string name) : collector(std::make_unique<Collector>(std::move(name))) {}
 ExecutedCode::~ExecutedCode() = default;
 
 Instrument &ExecutedCode::instrument() { return *collector; }

@@ -34,10 +34,10 @@ private:
   std::unique_ptr<Recorder> recorder;
 };
 
-/// An instrument that collects which instructions any wave of any launch executed.
+/// An instrument that collects which instructions any wave of any launch of the kernel `name` executed.
 class ExecutedCode {
 public:
-  ExecutedCode();
+  explicit ExecutedCode(std::string name);
   ~ExecutedCode();
   ExecutedCode(const ExecutedCode &) = delete;
   ExecutedCode &operator=(const ExecutedCode &) = delete;

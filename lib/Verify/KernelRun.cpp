@@ -32,12 +32,12 @@ void RunReport::describe(const runtime::Device &used) {
 }
 
 Status KernelRun::load(std::span<const std::byte> codeObject, const manifest::Manifest &manifest,
-                       const manifest::Variables &problem) {
+                       const manifest::Variables &problem, const manifest::Substitutes &instead) {
   if (manifest.target != device.properties().architecture)
     return unsupported("manifest of kernel '" + manifest.kernel + "' is for " + manifest.target +
                        ", device '" + device.properties().name + "' is a " +
                        device.properties().architecture + "; compile for that target");
-  if (Status status = manifest::checkRequirements(manifest, problem); !status.ok())
+  if (Status status = manifest::checkRequirements(manifest, manifest::substitute(problem, instead)); !status.ok())
     return status;
   Result<std::shared_ptr<runtime::Module>> loaded = device.loadModule(codeObject, manifest.kernel);
   if (!loaded.ok())
@@ -45,13 +45,13 @@ Status KernelRun::load(std::span<const std::byte> codeObject, const manifest::Ma
   Result<std::shared_ptr<runtime::Kernel>> found = (*loaded)->kernel(manifest.kernel);
   if (!found.ok())
     return found.error();
-  kernels.push_back({&manifest, *loaded, *found});
+  kernels.push_back({&manifest, *loaded, *found, instead});
   return manifest::checkKernel(manifest, (*found)->info());
 }
 
 Status KernelRun::bind(const manifest::Variables &problem) {
   for (LoadedKernel &kernel : kernels) {
-    Result<manifest::Binding> bound = manifest::bindLaunch(*kernel.manifest, problem);
+    Result<manifest::Binding> bound = manifest::bindLaunch(*kernel.manifest, manifest::substitute(problem, kernel.instead));
     if (!bound.ok())
       return bound.error();
     kernel.binding = *std::move(bound);

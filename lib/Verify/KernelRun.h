@@ -6,6 +6,7 @@
 #pragma once
 
 #include "hocket/Manifest/Manifest.h"
+#include "hocket/Manifest/Tensors.h"
 #include "hocket/Runtime/Device.h"
 #include "Simulator/Clusters.h"
 #include "Verify/DeviceTensor.h"
@@ -80,6 +81,7 @@ struct LoadedKernel {
   const manifest::Manifest *manifest = nullptr;
   std::shared_ptr<runtime::Module> module;
   std::shared_ptr<runtime::Kernel> kernel;
+  manifest::Substitutes instead = {}; ///< tensors that it gets in the place of others
   manifest::Binding binding = {};
 };
 
@@ -92,7 +94,7 @@ protected:
   /// Loads the kernel that `manifest` is about and adds it to `kernels`, if it is for this device
   /// and for a problem of these variables. `manifest` must live as long as the run.
   Status load(std::span<const std::byte> codeObject, const manifest::Manifest &manifest,
-              const manifest::Variables &problem);
+              const manifest::Variables &problem, const manifest::Substitutes &instead = {});
   /// Gives all kernels their arguments.
   Status bind(const manifest::Variables &problem);
 

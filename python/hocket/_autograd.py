@@ -5,7 +5,7 @@ from torch.autograd.function import once_differentiable
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, call):
+    def forward(ctx, q, k, v, call, *others):
         out, lse = call.forward(q, k, v, want_lse=True)
         ctx.call = call
         # What is captured is kept to be told if it is changed meanwhile: kernels read it where it is.
@@ -18,7 +18,8 @@ class _Attention(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, dout, _):
         q, k, v, out, lse, *_ = ctx.saved_tensors
-        return (*ctx.call.backward(readable(dout), q, k, v, out, lse), None)
+        dq, dk, dv, *others = ctx.call.backward(readable(dout), q, k, v, out, lse)
+        return dq, dk, dv, None, *others
 
 
 def readable(gradient):
@@ -28,7 +29,8 @@ def readable(gradient):
     return gradient if fits else gradient.contiguous()
 
 
-def attend(call, q, k, v):
-    """out and lse of `call`, which torch can go back through; lse has no gradient. Refuses what has none."""
+def attend(call, q, k, v, others):
+    """out and lse of `call`, which torch can go back through, to `others` as well; lse has no gradient. Refuses what has
+    none."""
     call.plan_backward(q, k, v)
-    return _Attention.apply(q, k, v, call)
+    return _Attention.apply(q, k, v, call, *others)

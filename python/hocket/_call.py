@@ -139,11 +139,12 @@ class Modifications:
         own = [] if self.sink is None else [("sink", "sink", self.sink, ())]
         return self.tensors + own
 
-    def read(self, first, stream):
-        """The tensors' memory by their names, and their extents."""
+    def read(self, first, stream, differentiable):
+        """The tensors' memory by their names, and their extents; refuses gradients but those of `differentiable`."""
         views, extents = {}, {}
         for name, argument, tensor, shape in self._all():
-            _tensors.refuse_gradient(tensor, argument)
+            if name not in differentiable:
+                _tensors.refuse_gradient(tensor, argument)
             view = _tensors.read(tensor, argument, None, stream)
             if view.device != first.device:
                 raise InvalidInput(f"argument '{argument}' is on {view.device}, '{first.argument}' on {first.device}")
@@ -163,16 +164,18 @@ class Call:
     """How attention is asked for; with the first tensors also its problem, and what is read beside them.
 
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
-    problem says of them.
+    problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
+    whose gradients the backward gives, by the problem's names.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None,
+        dropout=None, sequences=None, update=None, others=(),
     ):
         self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
-        self._modify, self._dropout, self._sequences = modify, dropout, sequences
+        self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
+        self.others = others
         self._paged = sequences is not None and sequences.table is not None
         self.problem, self._beside, self.captured = None, {}, []
 
@@ -198,11 +201,15 @@ class Call:
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
         problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
         problem["dropout"] = self._dropout
+        updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
+        problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()
-        captured, problem["extents"] = modifications.read(views["q"], self.stream)
+        captured, problem["extents"] = modifications.read(views["q"], self.stream, self.others)
         problem["modifications"], problem["numbers"] = modifications.texts, modifications.numbers
-        problem["blocks"] = modifications.blocks
-        self.problem, self._beside, self.captured = problem, {**captured, **lists}, modifications.given()
+        problem["blocks"], problem["gradients"] = modifications.blocks, list(self.others)
+        self.problem, self._beside, self.captured = problem, {**captured, **lists, **updated}, modifications.given()
+        if self._sequences is not None:
+            self.captured = self.captured + list(self._sequences.lists.values())
 
     def _read_like(self, tensor, name, shape, first):
         """A tensor of rows of heads, of the queries' type and place."""
@@ -254,8 +261,22 @@ class Call:
         views = self._describe(q, k, v)
         _hocket.plan_backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
 
-    def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse"):
-        """The gradients of q, k and v, into `gradients`, or new tensors where those are None."""
+    def _other_gradient(self, tensor, name, like, first):
+        """The gradient of tensor `name` beside q, k and v, f32: `tensor`, or a new one like `like`; and its memory."""
+        shape = self._beside[name].shape
+        if tensor is None:
+            tensor = _tensors.empty_like(like, self.names.q, shape, "f32")
+        view = _tensors.read(tensor, f"d{name}", None, self.stream)
+        _check_shape(view, shape)
+        check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
+        if not view.is_contiguous:
+            raise InvalidInput(f"argument 'd{name}' is not contiguous, which it has to be")
+        _check_writable(view)
+        return tensor, view
+
+    def backward(self, dout, q, k, v, out, lse, gradients=(None, None, None), lse_name="lse", others=None):
+        """The gradients of q, k and v, into `gradients`, and of the others, into those of `others` by name; new tensors
+        where there are none."""
         views = self._describe(q, k, v)
         first = views["q"]
         shape = (*first.shape[:-1], views["v"].shape[-1])
@@ -266,15 +287,23 @@ class Call:
         for key, gradient in zip("qkv", gradients):
             gradient, views[f"d{key}"] = self._output(gradient, f"d{key}", views[key].shape, q, first)
             made.append(gradient)
+        for name in self.others:
+            gradient, views[f"d_{name}"] = self._other_gradient((others or {}).get(name), name, q, first)
+            made.append(gradient)
         _hocket.backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
         return tuple(made)
 
 
-def attend(call, q, k, v, *, out, lse, return_lse):
-    """`call`'s forward; with torch's tensors that require a gradient, one that has a backward. Returns out, or out and lse."""
+def attend(call, q, k, v, *, out, lse, return_lse, others=()):
+    """`call`'s forward; with torch's tensors that require a gradient, one that has a backward. Returns out, or out and lse.
+
+    `others` are tensors beside q, k and v that may have a gradient: (the problem's name, the argument's, the tensor).
+    """
     for name, tensor in (("out", out), ("lse", lse)):
         _tensors.refuse_gradient(tensor, name)
-    wanting = [name for _, name, tensor in call.names.zip(q, k, v) if _tensors.wants_gradient(tensor)]
+    others = [other for other in others if _tensors.wants_gradient(other[2])]
+    call.others = [key for key, _, _ in others]
+    wanting = [name for _, name, tensor in (*call.names.zip(q, k, v), *others) if _tensors.wants_gradient(tensor)]
     if wanting:
         for name, tensor in (("out", out), ("lse", lse)):
             if tensor is not None:
@@ -284,7 +313,7 @@ def attend(call, q, k, v, *, out, lse, return_lse):
                 )
         from . import _autograd
 
-        out, lse = _autograd.attend(call, q, k, v)
+        out, lse = _autograd.attend(call, q, k, v, [tensor for _, _, tensor in others])
     else:
         out, lse = call.forward(q, k, v, out, lse, return_lse)
     return (out, lse) if return_lse else out

@@ -191,7 +191,7 @@ def flash_attn_func(
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits,
         arch=arch, stream=stream, modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
-    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("sink", "sink", sink)])
 
 
 def flash_attn_backward(
@@ -214,20 +214,26 @@ def flash_attn_backward(
     rng_state=None,
     *,
     sink=None,
+    dsink=None,
     dtype=None,
     arch="gfx950",
     stream=None,
 ):
-    """The gradients of flash_attn_func's q, k and v, dq, dk and dv; docs/Python.md has an example."""
+    """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
+    example."""
     if float(dropout_p) and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
+    if dsink is not None and sink is None:
+        raise InvalidInput("argument 'dsink' is given, but no sink that it is the gradient of")
     call = Call(
         Names("q", "k", "v"), layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
-        dropout=_dropout(dropout_p, rng_state, q),
+        dropout=_dropout(dropout_p, rng_state, q), others=() if dsink is None else ("sink",),
     )
-    return call.backward(dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse")
+    return call.backward(
+        dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse", others={"sink": dsink}
+    )[:3]
 
 
 def flash_attn_varlen_func(
@@ -301,7 +307,7 @@ def flash_attn_with_kvcache(
     arch="gfx950",
     stream=None,
 ):
-    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/PackedAndPaged.md has the rest."""
+    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/Caches.md has the rest."""
     _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
     if cache_batch_idx is not None and block_table is not None:
         raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")
@@ -322,20 +328,14 @@ def flash_attn_with_kvcache(
             raise InvalidInput(f"argument 'block_table' has the shape {shape}, wanted [batch, entries]")
         rows *= shape[1]
     longest = {"seq_q": max(q.shape[1], 1), "seq_kv": max(rows, 1)}
-    lengths = cache_lengths(cache_seqlens, q, batch, rows)
-    window = _window(window_size)
-    if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
-        fresh = Appended(q, k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), dtype, arch, stream)
-        fresh.check(k_cache, v_cache, lengths, rows)
-        fresh.write("k", k, k_cache, lengths, table, rotated=True)
-        fresh.write("v", v, v_cache, lengths, table, rotated=False)
-        q = fresh.rotated_queries(lengths, advances=bool(causal) or window != (-1, -1))
-        lengths = lengths + k.shape[1]
+    update = None
+    if any(tensor is not None for tensor in (k, v, rotary_cos, rotary_sin)):
+        update = Appended(k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), (k_cache, v_cache), rows, dtype)
     call = Call(
         Names("q", "k_cache", "v_cache"), layout="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream, num_splits=num_splits,
-        modify=_flash_modifications(window, _soft_cap(softcap), alibi_slopes, sink),
-        sequences=Sequences(longest, table, arguments, batch, seqused_k=lengths),
+        modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink), update=update,
+        sequences=Sequences(longest, table, arguments, batch, seqused_k=cache_lengths(cache_seqlens, q, batch, rows)),
     )
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse)
 

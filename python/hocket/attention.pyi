@@ -73,6 +73,7 @@ def flash_attn_backward(
     rng_state: Optional[Tuple[int, int]] = None,
     *,
     sink: Any = None,
+    dsink: Any = None,
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,

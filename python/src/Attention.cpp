@@ -21,9 +21,13 @@ static NamedTensors namedTensors(const py::dict &tensors) {
 
 /// The problem `what` of tensors, whose strides it honours.
 static BackwardProblem describe(const py::dict &what, const NamedTensors &tensors) {
-  BackwardProblem problem{problemOf(what), {}};
+  BackwardProblem problem{problemOf(what)};
+  for (const py::handle &name : what["gradients"].cast<py::list>())
+    problem.otherGradients.insert(name.cast<std::string>());
   ForwardProblem &forward = problem.forward;
   for (const auto &[name, tensor] : tensors) {
+    if (name.starts_with("d_"))
+      continue;
     bool isGradient = name == "do" || name == "dq" || name == "dk" || name == "dv";
     if (name == "lse")
       forward.wantLse = true;

@@ -63,6 +63,13 @@ ForwardProblem python::problemOf(const py::dict &what) {
     std::tie(problem.lists.pageSize, problem.numPages) = what["pages"].cast<std::pair<int64_t, int64_t>>();
     problem.tablePages = what["table_pages"].cast<int64_t>();
   }
+  if (!what["update"].is_none()) {
+    const auto [rows, rotary, rotaryDim, positions] =
+        what["update"].cast<std::tuple<int64_t, std::string, int64_t, int64_t>>();
+    problem.update = {.appends = true, .rotary = valueOf(attention::parseRotary(rotary)), .rotaryDim = rotaryDim};
+    problem.newRows = rows;
+    problem.positions = positions;
+  }
   problem.totalQ = what["total_q"].cast<int64_t>();
   problem.totalKv = what["total_kv"].cast<int64_t>();
   if (!what["dropout"].is_none()) {

@@ -100,6 +100,18 @@ class Backward(Case):
             self.assertIs(tensor, given)
             self.assertTrue((given == wanted).all())
 
+    def test_gradient_of_the_sink(self):
+        sink = numpy.linspace(-2, 3, 4).astype(numpy.float32)
+        out, lse = flash_attn_func(self.q, self.k, self.v, causal=True, dtype="bf16", return_lse=True, sink=sink)
+        into = numpy.zeros(4, numpy.float32)
+        found = flash_attn_backward(self.dout, self.q, self.k, self.v, out, lse, causal=True, dtype="bf16", sink=sink,
+                                    dsink=into)
+        self.assertEqual(len(found), 3)
+        weights = numpy.exp(sink[:, None] - lse.astype(numpy.float64))
+        delta = (widen(out) * widen(self.dout)).sum(3).swapaxes(1, 2)
+        wanted = -(weights * delta).sum((0, 2))
+        self.assertLess(numpy.abs(into - wanted).max(), 1e-4 * numpy.abs(weights * delta).sum((0, 2)).max())
+
     def test_refusals(self):
         def call(dout=self.dout, out=self.out, lse=self.lse, **options):
             return flash_attn_backward(dout, self.q, self.k, self.v, out, lse, dtype="bf16", **options)
@@ -114,6 +126,10 @@ class Backward(Case):
             call(dk=numpy.empty_like(self.q))
         with self.assertRaisesRegex(InvalidInput, "argument 'rng_state' is missing"):
             call(dropout_p=0.1)
+        with self.assertRaisesRegex(InvalidInput, "argument 'dsink' is given, but no sink"):
+            call(dsink=numpy.zeros(4, numpy.float32))
+        with self.assertRaisesRegex(InvalidInput, r"argument 'dsink' has the shape \(3,\), wanted \(4,\)"):
+            call(sink=numpy.zeros(4, numpy.float32), dsink=numpy.zeros(3, numpy.float32))
         read_only = numpy.zeros_like(self.q)
         read_only.flags.writeable = False
         with self.assertRaisesRegex(InvalidInput, "argument 'dq' is read-only"):

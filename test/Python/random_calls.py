@@ -111,13 +111,18 @@ def run(number, seed):
         check_lse(lse, wanted_lse)
 
 
-if __name__ == "__main__":
+def run_all(run_one, draw_one):
+    """Runs as many calls as are asked for."""
     count = int(os.environ.get("HOCKET_RANDOM_CALLS", sys.argv[1] if len(sys.argv) > 1 else 200))
     seed = int(os.environ.get("HOCKET_TEST_SEED", sys.argv[2] if len(sys.argv) > 2 else 1))
     for number in range(count):
         try:
-            run(number, seed)
+            run_one(number, seed)
         except Exception:
-            print(f"call {number} of seed {seed} failed:", draw(numpy.random.default_rng([seed, number])))
+            print(f"call {number} of seed {seed} failed:", draw_one(numpy.random.default_rng([seed, number])))
             raise
     print(f"{count} random calls of seed {seed} are right")
+
+
+if __name__ == "__main__":
+    run_all(run, draw)

@@ -1,6 +1,7 @@
 """The stubs say what the modules have: the same names, and functions with the same arguments and defaults."""
 import ast
 import importlib
+import importlib.util
 import inspect
 import pathlib
 
@@ -54,6 +55,8 @@ def check_class(where, stub, actual):
 folder = pathlib.Path(hocket.__file__).parent
 checked = 0
 for path in sorted(folder.glob("*.pyi")):
+    if path.stem == "torch_ops" and importlib.util.find_spec("torch") is None:
+        continue  # which that module is for
     name = "hocket" if path.stem == "__init__" else f"hocket.{path.stem}"
     module = importlib.import_module(name)
     for node in ast.parse(path.read_text()).body:

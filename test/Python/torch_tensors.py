@@ -250,6 +250,44 @@ class Gradients(unittest.TestCase):
                    score=lambda s: torch.where(s > 0, s * slopes.double()[:, None, None], torch.exp(s))
                    - 0.1 * places.abs())
 
+    def test_sink(self):
+        q, k, v = tensors(torch.bfloat16, kv_heads=4)
+        sink, dout = torch.linspace(-2, 3, 4).requires_grad_(), torch.randn(q.shape).bfloat16()
+        out = flash_attn_func(q, k, v, sink=sink, causal=True)
+        out.backward(dout)
+        own = sink.detach().double().requires_grad_()
+        scores = torch.einsum("bihd,bjhd->bhij", q.double(), k.double()) / 8
+        scores = scores.masked_fill(~torch.ones(40, 70, dtype=torch.bool).tril(30), float("-inf"))
+        with_sink = torch.cat([scores, own[:, None, None].expand(2, 4, 40, 1)], 3)
+        weights = torch.softmax(with_sink, 3)[..., :70]
+        torch.einsum("bhij,bjhd->bihd", weights, v.double()).backward(dout.double())
+        self.assertEqual((sink.grad.dtype, sink.grad.shape), (torch.float32, sink.shape))
+        self.assertLess(float((sink.grad - own.grad).abs().max()), 0.02 * float(own.grad.abs().max()))
+        self.assertIsNone(q.grad)
+
+    def test_packed_sequences_get_what_each_gets_alone(self):
+        torch.manual_seed(9)
+        queries, keys = (70, 0, 5, 33), (70, 20, 100, 40)
+        q, k, v = (torch.randn(sum(rows), heads, 64).bfloat16().requires_grad_()
+                   for rows, heads in ((queries, 4), (keys, 2), (keys, 2)))
+        cu_q, cu_k = (torch.cumsum(torch.tensor((0, *rows)), 0).int() for rows in (queries, keys))
+        out = hocket.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 70, 100, causal=True)
+        dout = torch.randn(out.shape).bfloat16()
+        out.backward(dout)
+        for i, rows in enumerate(queries):
+            at, of = slice(cu_q[i], cu_q[i + 1]), slice(cu_k[i], cu_k[i + 1])
+            if rows == 0:
+                self.assertEqual(float(k.grad[of].abs().max() + v.grad[of].abs().max()), 0)
+                continue
+            alone = [t.detach()[None, part].requires_grad_() for t, part in ((q, at), (k, of), (v, of))]
+            flash_attn_func(*alone, causal=True).backward(dout[None, at])
+            for packed, own in zip((q.grad[at], k.grad[of], v.grad[of]), alone):
+                self.assertTrue((packed == own.grad[0]).all())
+        out = hocket.flash_attn_varlen_func(q, k, v, cu_q, cu_k, 70, 100)
+        cu_k[1] = 1
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            out.sum().backward()
+
     def test_dropout(self):
         q, k, v = tensors(torch.bfloat16, grad=True)
         state = {"dropout_p": 0.25, "rng_state": (5, 6)}
@@ -302,11 +340,12 @@ class Gradients(unittest.TestCase):
             flash_attn_func(q, k, v, alibi_slopes=torch.ones(4, requires_grad=True))
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'lse' requires a gradient"):
             flash_attn_func(q, k, v, lse=torch.empty(2, 4, 40, requires_grad=True))
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'sink' requires a gradient"):
-            flash_attn_func(q, k, v, sink=torch.zeros(4, requires_grad=True))
-        lengths = torch.tensor([0, 40, 80], dtype=torch.int32), torch.tensor([0, 70, 140], dtype=torch.int32)
-        with self.assertRaisesRegex(hocket.Unsupported, "backward of packed sequences"):
-            hocket.flash_attn_varlen_func(*(t.flatten(0, 1) for t in (q, k, v)), *lengths, 40, 70)
+        with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'sink' requires a gradient"):
+            flash_attn_func(*tensors(), sink=torch.zeros(4, requires_grad=True), out=torch.empty(q.shape).half())
+        pages = torch.zeros(2, 1, dtype=torch.int32)
+        with self.assertRaisesRegex(hocket.Unsupported, "keys in pages have no backward"):
+            hocket.flash_attn_varlen_func(q.flatten(0, 1), k, v, torch.tensor([0, 40, 80]).int(),
+                                          torch.tensor([0, 70, 140]).int(), 40, 70, block_table=pages)
         blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=128)
         with self.assertRaisesRegex(hocket.Unsupported, "backward of block lists"):
             hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, blocks, enable_gqa=True)

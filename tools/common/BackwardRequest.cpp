@@ -16,7 +16,10 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
   Result<ForwardProblem> forward = readProblem(options);
   if (!forward.ok())
     return forward.error();
-  return BackwardProblem{*std::move(forward), {}};
+  BackwardProblem problem{*std::move(forward)};
+  if (problem.forward.sink)
+    problem.otherGradients.insert("sink");
+  return problem;
 }
 
 Result<BackwardOptions> run::readBackwardOptions(const Options &options) {

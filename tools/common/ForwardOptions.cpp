@@ -2,6 +2,7 @@
 #define HOCKET_OPTIONS_INC "ForwardOptions.inc"
 #include "ForwardOptions.h"
 
+#include "AppendOptions.h"
 #include "BlockMask.h"
 #include "OptionTable.h"
 #include "Output.h"
@@ -29,6 +30,7 @@ static constexpr RunOptionIds runOptions{
 
 static constexpr SequenceOptionIds sequenceOptions{OPT_seqlens_q, OPT_seqlens_kv, OPT_used_q,
                                                    OPT_used_kv, OPT_seq_kv};
+static constexpr AppendOptionIds appendOptions{OPT_append, OPT_rotary, OPT_rotary_dim};
 static constexpr PageOptionIds pageOptions{OPT_page_size, OPT_page_layout, OPT_page_table, OPT_shared_pages, OPT_seed};
 
 Result<std::optional<Options>> run::parseForwardOptions(StringRef name, StringRef summary,
@@ -86,6 +88,8 @@ static Status readExtents(const Options &options, ForwardProblem &problem) {
   if (Status status = read(OPT_seq_kv, problem.seqKv, problem.seqQ); !status.ok())
     return status;
   if (Status status = readSequences(options, sequenceOptions, problem); !status.ok())
+    return status;
+  if (Status status = readAppend(options, appendOptions, problem); !status.ok())
     return status;
   return readPages(options, pageOptions, problem);
 }
@@ -438,6 +442,10 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");
+  for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"}})
+    if (options.has(OPT_code_object) && isInFront)
+      return invalidInput(std::string(option) + " is a launch of its own in front of attention, --code-object is the only "
+                          "one; leave one of them out");
   if (options.has(OPT_code_object)) {
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));

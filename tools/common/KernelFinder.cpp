@@ -3,6 +3,7 @@
 #include "Output.h"
 
 #include "hocket/Attention/KernelBundle.h"
+#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
@@ -43,7 +44,8 @@ std::string run::deviceFor(const std::string &device, const std::string &archite
 }
 
 std::vector<PlannedLaunch> FoundKernel::launches() const {
-  std::vector<PlannedLaunch> list = {{registered, kernel}};
+  std::vector<PlannedLaunch> list = inFront;
+  list.push_back({registered, kernel, instead});
   if (combine.compiled)
     list.push_back(combine);
   return list;
@@ -120,6 +122,13 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 }
 
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
+  for (const DescribedKernel &described : kernelsInFront(problem, chip.architecture)) {
+    auto kernel = compiler->getDescribed(described, chip.architecture);
+    if (!kernel.ok())
+      return kernel.error();
+    found.inFront.push_back({described.name, *std::move(kernel)});
+  }
+  found.instead = tensorsInstead(problem);
   if (!problem.tuning.isSplit())
     return found;
   Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);
@@ -138,8 +147,8 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
       compiler->compile(describeForward(problem), "<" + problem.describe() + ">", options);
   if (!kernel.ok())
     return kernel.error();
-  if (Status status = checkRequirements((*kernel)->manifest, problemVariables(problem));
-      !status.ok())
+  manifest::Variables variables = substitute(problemVariables(problem), tensorsInstead(problem));
+  if (Status status = checkRequirements((*kernel)->manifest, variables); !status.ok())
     return status.error();
   return complete({*kernel, ""}, problem);
 }
@@ -157,15 +166,23 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
       return selected.error();
     const KernelEntry &chosen = *selected->kernels.front();
     Result<FoundKernel> found = registered(chosen, selected->problem);
+    std::vector<std::pair<std::string, std::string>> passedOver;
+    if (!found.ok())
+      passedOver.emplace_back(chosen.name, found.error().message);
     for (const KernelEntry *other :
          registry->alternatives(chosen, selected->problem, chip.architecture)) {
       if (found.ok())
         break;
-      if (Result<FoundKernel> instead = registered(*other, selected->problem); instead.ok())
+      Result<FoundKernel> instead = registered(*other, selected->problem);
+      if (instead.ok())
         found = std::move(instead);
+      else
+        passedOver.emplace_back(other->name, instead.error().message);
     }
-    if (found.ok())
-      found->splits = selected->problem.tuning.numSplits;
+    if (!found.ok())
+      return found;
+    found->splits = selected->problem.tuning.numSplits;
+    found->passedOver = std::move(passedOver);
     return found;
   }
   Result<const KernelEntry *> entry = registry->find(choice);

@@ -31,8 +31,12 @@ std::string deviceFor(const std::string &device, const std::string &architecture
 struct FoundKernel {
   std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer
   std::string registered;                ///< its name in the registry; "" if it is not from there
+  std::vector<attention::PlannedLaunch> inFront = {}; ///< launches in front of attention
+  manifest::Substitutes instead = {};                  ///< of attention, then
   attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
   int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
+  /// Kernels that the registry prefers but that cannot be compiled for the problem, and why.
+  std::vector<std::pair<std::string, std::string>> passedOver = {};
 
   std::vector<attention::PlannedLaunch> launches() const;
   /// `problem` with the number of splits.
@@ -58,7 +62,7 @@ private:
                                  const attention::ForwardProblem &problem);
   Result<std::shared_ptr<const attention::CompiledKernel>>
   fromSources(const attention::KernelEntry &entry, const attention::ForwardProblem &problem);
-  /// Adds the second launch where `problem` is split.
+  /// Adds the launches in front that `problem` asks for, and the one behind where it is split.
   Result<FoundKernel> complete(FoundKernel found, const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;

@@ -21,16 +21,17 @@ namespace {
 using PagesOfSequences = std::vector<std::vector<int32_t>>;
 } // namespace
 
-/// `lengths` rows in pages of `size`, the first `shared` full ones the same for all; and how many pages there are.
-static PagesOfSequences dealPages(const std::vector<int64_t> &lengths, int64_t size, int64_t shared, uint64_t seed,
-                                  int64_t &count) {
+/// `lengths` rows in pages of `size`, the first `shared` of those that are full without the last `added` rows the same
+/// for all; and how many pages there are.
+static PagesOfSequences dealPages(const std::vector<int64_t> &lengths, int64_t size, int64_t shared, int64_t added,
+                                  uint64_t seed, int64_t &count) {
   PagesOfSequences result;
   int32_t next = 0;
   std::vector<int32_t> common;
   for (int64_t length : lengths) {
     auto &pages = result.emplace_back();
     for (int64_t index = 0; index * size < length; ++index) {
-      bool isCommon = index < shared && (index + 1) * size <= length;
+      bool isCommon = index < shared && (index + 1) * size <= length - added;
       if (isCommon && index == static_cast<int64_t>(common.size()))
         common.push_back(next++);
       pages.push_back(isCommon ? common[static_cast<size_t>(index)] : next++);
@@ -120,13 +121,17 @@ Status run::readPages(const Options &options, const PageOptionIds &ids, ForwardP
   }
   problem.known.lists.erase("cu_seqlens_k");
   problem.lists.packedKv = false;
-  PagesOfSequences pages = dealPages(lengths, *size, *shared, static_cast<uint64_t>(*seed), problem.numPages);
+  int64_t added = problem.update.appends ? problem.newRows : 0;
+  PagesOfSequences pages = dealPages(lengths, *size, *shared, added, static_cast<uint64_t>(*seed), problem.numPages);
   if (table == "csr") {
     setLists(problem, pages, lengths);
     return Status::success();
   }
   problem.lists.usedKv = true;
-  problem.known.lists["seqused_k"].assign(lengths.begin(), lengths.end());
   setTable(problem, pages);
+  std::vector<int32_t> &used = problem.known.lists["seqused_k"];
+  used.clear();
+  for (int64_t length : lengths)
+    used.push_back(static_cast<int32_t>(length - added));
   return Status::success();
 }

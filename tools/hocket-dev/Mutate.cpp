@@ -128,7 +128,7 @@ Status Mutation::measure(Trial &trial) {
   RunControls all = options;
   all.verify = false;
   all.check = false;
-  sim::ExecutedCode executed;
+  sim::ExecutedCode executed(kernel.manifest.kernel);
   std::shared_ptr<runtime::Device> watched =
       sim::createDevice(&executed.instrument(), kernel.manifest.target);
   Result<RunOutcome> outcome =

@@ -16,8 +16,11 @@ namespace json = llvm::json;
 
 /// Products of a backward: scores, and the gradients of weights, K, V and Q, whatever is computed again.
 static double tflops(const ForwardProblem &problem, double microseconds) {
-  double pairs = double(problem.batch) * double(problem.heads) * double(problem.seqQ) *
-                 double(problem.seqKv);
+  double pairs = 0;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    Lengths lengths = problem.lengthsOf(sequence);
+    pairs += double(problem.heads) * double(lengths.q) * double(lengths.kv);
+  }
   double flops = 2 * pairs * (3 * double(problem.headDim) + 2 * double(problem.headDimV));
   return flops * problem.visibility.kind().creditedShare / (microseconds * 1e6);
 }
@@ -33,7 +36,11 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
   for (const auto &[name, values] :
        {std::pair("do", &inputs.dO), std::pair("dq", &outputs.dq), std::pair("dk", &outputs.dk),
         std::pair("dv", &outputs.dv)})
-    if (Status status = saveHeads(directory, problem.tensor(name), *values); !status.ok())
+    if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), *values); !status.ok())
+      return status;
+  for (const auto &[name, values] : outputs.others)
+    if (Status status = saveWhole(directory, problem.tensor("d_" + name), std::as_bytes(std::span(values)));
+        !status.ok())
       return status;
   return Status::success();
 }

@@ -4,6 +4,7 @@
 #include "Npy.h"
 
 #include "Verify/Attention/Dropout.h"
+#include "Verify/Attention/RowNumbers.h"
 
 #include "hocket/Runtime/File.h"
 
@@ -32,18 +33,31 @@ static ElementType elementTypeOf(DataType type) {
   return ElementType::U8;
 }
 
-/// [batch, head, sequence, dim] of 16-bit patterns as [batch, sequence, head, dim].
-static Array headsInside(const manifest::TensorSpec &tensor, std::span<const uint16_t> values) {
-  int64_t batch = tensor.dimensions[0].extent, heads = tensor.dimensions[1].extent,
-          sequence = tensor.dimensions[2].extent, dim = tensor.rowElements;
-  Array array{elementTypeOf(tensor.type), {batch, sequence, heads, dim}, {}};
-  auto rowBytes = static_cast<size_t>(dim) * sizeof(uint16_t);
-  array.data.resize(static_cast<size_t>(batch * heads * sequence) * rowBytes);
-  const auto *from = reinterpret_cast<const std::byte *>(values.data());
-  for (int64_t b = 0; b != batch; ++b)
-    for (int64_t h = 0; h != heads; ++h)
-      for (int64_t s = 0; s != sequence; ++s, from += rowBytes)
-        std::copy_n(from, rowBytes, array.data.data() + ((b * sequence + s) * heads + h) * rowBytes);
+/// Rows in the order of `RowNumbers` at their places in a tensor that is dense; what no sequence uses is zero.
+static std::vector<std::byte> atTheirPlaces(const ForwardProblem &problem, const manifest::TensorSpec &dense,
+                                            std::span<const std::byte> rows) {
+  auto rowBytes = static_cast<size_t>(dense.rowElements * bytesOf(dense.type));
+  std::vector<std::byte> data(static_cast<size_t>(dense.elements()) * bytesOf(dense.type));
+  bool isNew = dense.name == "k_new" || dense.name == "v_new"; // of which sequences have as many rows
+  for (uint64_t offset : isNew ? dense.rowOffsets() : RowNumbers(problem).offsets(dense)) {
+    std::copy_n(rows.begin(), rowBytes, data.begin() + static_cast<ptrdiff_t>(offset));
+    rows = rows.subspan(rowBytes);
+  }
+  return data;
+}
+
+/// Rows of heads as [batch, sequence, head, dim], of packed tensors without the batch.
+static Array headsInside(const ForwardProblem &problem, manifest::TensorSpec tensor, std::span<const uint16_t> values) {
+  size_t last = tensor.dimensions.size() - 1; // head and sequence are the last two
+  int64_t heads = tensor.dimensions[last - 1].extent, sequence = tensor.dimensions[last].extent;
+  int64_t dim = tensor.rowElements;
+  tensor.dimensions[last].stride = heads * dim, tensor.dimensions[last - 1].stride = dim;
+  Array array{elementTypeOf(tensor.type), {sequence, heads, dim}, {}};
+  if (last == 2) {
+    tensor.dimensions[0].stride = sequence * heads * dim;
+    array.shape.insert(array.shape.begin(), tensor.dimensions[0].extent);
+  }
+  array.data = atTheirPlaces(problem, tensor, std::as_bytes(values));
   return array;
 }
 
@@ -54,6 +68,17 @@ static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::b
     array.shape.push_back(dimension.extent);
   array.shape.push_back(tensor.rowElements);
   return array;
+}
+
+/// A tensor beside the usual ones; rows of heads that are new in a cache, or turned, are [batch, sequence, head, dim].
+static Array captured(const ForwardProblem &problem, const std::string &name, std::span<const std::byte> bytes) {
+  std::vector<manifest::TensorSpec> tensors = problem.temporaries();
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    tensors.push_back(tensor);
+  auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto &tensor) { return tensor.name == name; });
+  if (name != "k_new" && name != "v_new" && name != "q_rotated")
+    return asItLies(*found, bytes);
+  return headsInside(problem, *found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
 }
 
 /// The random byte of every element, whether it is seen or not.
@@ -82,6 +107,12 @@ static std::string describe(const ForwardProblem &problem) {
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);
     out.attribute("sink", problem.sink);
+    if (problem.lists.inPages())
+      out.attribute("page_size", problem.lists.pageSize);
+    if (problem.update.appends)
+      out.attribute("append", problem.newRows);
+    if (problem.update.turns())
+      out.attribute("rotary", llvm::StringRef(toString(problem.update.rotary)));
     if (problem.dropout)
       out.attributeObject("dropout", [&] {
         out.attribute("probability", problem.dropping.probability);
@@ -103,9 +134,27 @@ static std::string describe(const ForwardProblem &problem) {
   return text + "\n";
 }
 
-Status run::saveHeads(const std::string &directory, const manifest::TensorSpec &tensor,
-                      std::span<const uint16_t> values) {
-  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(tensor, values));
+Status run::saveHeads(const std::string &directory, const ForwardProblem &problem,
+                      const manifest::TensorSpec &tensor, std::span<const uint16_t> values) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", headsInside(problem, tensor, values));
+}
+
+Status run::saveWhole(const std::string &directory, const manifest::TensorSpec &tensor,
+                      std::span<const std::byte> bytes) {
+  return writeNpy(directory + "/" + tensor.name + ".npy", asItLies(tensor, bytes));
+}
+
+/// LSE as [batch, head, sequence], of packed queries as [head, row].
+static Array logSums(const ForwardProblem &problem, std::span<const float> values) {
+  manifest::TensorSpec lse = problem.tensor("lse");
+  if (!problem.lists.any())
+    return asItLies(lse, std::as_bytes(values));
+  Array array = asItLies(lse, {});
+  manifest::TensorSpec rows = lse;
+  rows.dimensions.push_back({"sequence", "", lse.rowElements, 1});
+  rows.rowElements = 1;
+  array.data = atTheirPlaces(problem, rows, std::as_bytes(values));
+  return array;
 }
 
 Status run::saveForward(const std::string &directory, const ForwardProblem &problem,
@@ -118,16 +167,13 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   for (const auto &[name, values] :
        {std::pair("q", &inputs.q), std::pair("k", &inputs.k), std::pair("v", &inputs.v),
         std::pair("o", &outputs.o)})
-    if (Status status = saveHeads(directory, problem.tensor(name), *values); !status.ok())
+    if (Status status = saveHeads(directory, problem, problem.tensor(name), *values); !status.ok())
       return status;
-  if (problem.wantLse) {
-    manifest::TensorSpec lse = problem.tensor("lse");
-    if (Status status = write("lse", asItLies(lse, std::as_bytes(std::span(outputs.lse))));
-        !status.ok())
+  if (problem.wantLse)
+    if (Status status = write("lse", logSums(problem, outputs.lse)); !status.ok())
       return status;
-  }
   for (const auto &[name, bytes] : inputs.capturedBytes)
-    if (Status status = write(name, asItLies(problem.tensor(name), bytes)); !status.ok())
+    if (Status status = write(name, captured(problem, name, bytes)); !status.ok())
       return status;
   if (problem.dropout)
     if (Status status = write("dropout_bytes", dropoutBytes(problem, inputs)); !status.ok())

@@ -151,6 +151,9 @@ template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
 
 LogicalResult ForwardOp::verify() {
   constexpr int64_t mostRows = 1 << 16;
+  if (getAppendedKeys() && (!getKeyLengths() || getPackedKeys() || getPageLists()))
+    return emitOpError("has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a "
+                       "table; write key_lengths, and neither packed_keys nor page_lists");
   if (getPageLists() && !getPageSize())
     return emitOpError("has page_lists, but no pages; write pages(p)");
   if (!getPageSize())
@@ -166,6 +169,14 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("has a table of pages, which does not say how many keys a sequence has; write key_lengths, or "
                        "page_lists for lists of pages that do");
   return verifyProblem(*this);
+}
+
+LogicalResult BlockListsOp::verify() {
+  constexpr int64_t most = int64_t(1) << 28;
+  for (int64_t size : {static_cast<int64_t>(getQueryBlock()), static_cast<int64_t>(getKeyBlock())})
+    if (size < 1 || size > most)
+      return emitOpError() << "blocks of " << size << ", expected 1 to " << most << " queries and keys";
+  return success();
 }
 
 LogicalResult BackwardOp::verify() { return verifyProblem(*this); }
@@ -192,6 +203,10 @@ static LogicalResult verifyUses(Operation *op, ArrayAttr symbols, SymbolTableCol
 LogicalResult ForwardOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyUses<ScoreModOp>(*this, getScoreModsAttr(), tables)))
     return failure();
+  return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
+}
+
+LogicalResult BlockListsOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
 }
 

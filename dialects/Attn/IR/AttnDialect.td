@@ -87,6 +87,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
     ```
 
+    With `appended_keys` each sequence has `new_rows` keys more than `seqused_k` says: the launch before wrote them.
+
     With `pages(p)` K and V are pools of pages of p rows, (num_pages, p, kv_heads, head dimension) with any strides, and
     key i of a sequence is row i mod p of the page that has number i div p in its table. Either `block_table` (i32,
     (batch, max_pages)) has the pages of each sequence, and `key_lengths` says how many keys that are; or, with
@@ -123,7 +125,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists, UnitAttr:$dropout, UnitAttr:$group_rows,
+      UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists, UnitAttr:$dropout, UnitAttr:$group_rows,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -132,7 +134,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `pages` `(` $page_size `)` | `page_lists` $page_lists | `group_rows` $group_rows
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `group_rows` $group_rows
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -174,12 +176,50 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let hasVerifier = 1;
 }
 
+def Attn_BlockListsOp : Op<AttnDialect, "block_lists", [
+    Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "lists of the blocks that masks show, for `attn.forward ... block_lists`";
+  let description = [{
+    Writes `kv_num_blocks` and `kv_indices`, and, where `full_blocks` is 1, `full_kv_num_blocks` and `full_kv_indices`, as
+    `attn.forward` reads them, of blocks of `m` queries and `n` keys: a block that `mask` and the predicates of
+    `mask_mod` show in part is partial, one that they show whole full, and where there are no full ones partial as well.
+    Elements behind the last query or key do not count. Every element is looked at, whatever the predicates are; entries
+    of indices that no count reaches are not written. The lists' extents are `block_batch` and `block_heads`: 1 where all
+    batches or heads share them, and then the masks' batch or head is 0.
+
+    ```mlir
+    attn.block_lists @lists blocks(128, 128) mask(causal) mask_mod(@even)
+    attn.mask_mod @even(%batch: i32, %head: i32, %query: i32, %key: i32) {
+      %one = arith.constant 1 : i32
+      %zero = arith.constant 0 : i32
+      %bit = arith.andi %key, %one : i32
+      %seen = arith.cmpi eq, %bit, %zero : i32
+      attn.yield %seen : i1
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$query_block, I64Attr:$key_block,
+      OptionalAttr<Attn_VisibilityAttr>:$mask, OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods);
+  let assemblyFormat = [{
+    $sym_name `blocks` `(` $query_block `,` $key_block `)`
+    oilist(`mask` `(` custom<Visibility>($mask) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
+    attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    VisibilityAttr getKeyVisibility() {
+      return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
+    }
+  }];
+}
+
 def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kernels", [
     I32EnumAttrCase<"Delta", 0, "delta">,
     I32EnumAttrCase<"DkDv", 1, "dkdv">,
     I32EnumAttrCase<"Dk", 2, "dk">,
     I32EnumAttrCase<"Dv", 3, "dv">,
-    I32EnumAttrCase<"Dq", 4, "dq">]> {
+    I32EnumAttrCase<"Dq", 4, "dq">,
+    I32EnumAttrCase<"Sink", 5, "sink">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -198,10 +238,14 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     An op is one kernel, the `part`: `delta` comes first and leaves delta and LSE in log2 units in the workspace, f32
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
+    `sink` makes of what `delta` left the gradient of the sink, `d_sink` (f32, (heads)): of each head the sum over
+    batches and rows of -exp(sink - LSE) delta, in a fixed order.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
-    are dQ, dK and dV until they are stored. `waves` is the number of waves of a workgroup, 32 rows each of
+    are dQ, dK and dV until they are stored. `packed_queries`, `packed_keys`, `query_lengths` and `key_lengths` are as
+    there, too: gradients lie as what they are of, and rows that no sequence uses are neither read nor written.
+    `waves` is the number of waves of a workgroup, 32 rows each of
     what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
 
     ```mlir
@@ -214,12 +258,15 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       OptionalAttr<I64Attr>:$head_dim_v, OptionalAttr<Attn_VisibilityAttr>:$mask,
       OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
-      UnitAttr:$dropout, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$key_lengths, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
+      | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
+      | `key_lengths` $key_lengths
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -231,7 +278,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
     }
     /// Whether it is a loop, which follows a schedule.
-    bool isLoop() { return getPart() != BackwardPart::Delta; }
+    bool isLoop() { return getPart() != BackwardPart::Delta && getPart() != BackwardPart::Sink; }
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
     }

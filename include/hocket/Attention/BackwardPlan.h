@@ -1,7 +1,8 @@
 // Plans of a backward: which kernels run, in which order.
 //
 // First delta and LSE for each row, then dK and dV by workgroups that hold keys, then dQ by workgroups that hold queries:
-// no sum depends on timing, so the same problem gives the same bits whenever it runs.
+// no sum depends on timing, so the same problem gives the same bits whenever it runs. The sink's gradient, if it is asked
+// for, comes last.
 #pragma once
 
 #include "hocket/Attention/BackwardProblem.h"
@@ -17,13 +18,13 @@
 namespace hocket::attention {
 
 /// The kernels of a backward.
-enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq };
-/// "delta", "dkdv", "dk", "dv", "dq": as `attn.backward` spells them.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink };
+/// "delta", "dkdv", "dk", "dv", "dq", "sink": as `attn.backward` spells them.
 std::string_view toString(BackwardPart part);
 
 /// How one part is made, where there is a choice; every one computes the same.
 struct BackwardTuning {
-  std::string schedule;                   ///< of kernels/schedules; empty for `delta`
+  std::string schedule;                   ///< of kernels/schedules; empty for what is no loop over tiles
   std::optional<int64_t> waves, loopTile; ///< as the head size wants where they are left out
   /// Scalar registers may be kept in lanes of vector registers: the last resort of masks with many comparisons.
   bool allowSpills = false;

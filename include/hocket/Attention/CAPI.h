@@ -104,6 +104,29 @@ typedef struct hocket_forward_problem {
   /* Queries and keys of a block: the buffers "kv_num_blocks" and "kv_indices" (int32, PyTorch's layout), and with
    * `full_blocks` "full_kv_num_blocks" and "full_kv_indices", say which blocks are seen; 0: there are none [0] */
   int64_t block_queries, block_keys;
+  /* Sequences of lengths of their own (docs/PackedAndPaged.md). Each list that is set is a buffer of int32 by its name:
+   * the first two, of batch + 1 numbers, say where sequences begin in packed tensors, [rows, heads, head_dim]; the
+   * others, of batch numbers, how many of their rows they use. seq_q and seq_kv are the longest that are possible. */
+  int cu_seqlens_q, cu_seqlens_k, seqused_q, seqused_k; /* 0 or 1 [0] */
+  int64_t total_q, total_kv;                            /* rows of packed tensors [1] */
+  /* Keys in pages of so many rows; 0: they are not [0]. With a table, the buffer "block_table" [batch, table_pages], and
+   * seqused_k; or with page_lists "kv_indptr" [batch + 1], "kv_page_indices" [table_pages], "kv_last_page_len" [batch]. */
+  int64_t page_size;
+  int page_lists;                 /* 0 or 1 [0] */
+  const char *page_layout;        /* by name: "nhd", "hnd"; NULL: nhd [NULL] */
+  int64_t num_pages, table_pages; /* [1] */
+  /* New rows of each sequence, "k_new" and "v_new" [batch, append_rows, kv_heads, head dimension], are written to K and V
+   * behind the keys that seqused_k says (which page_lists say there are afterwards), and attended to; 0: none [0]. */
+  int64_t append_rows;
+  const char *rotary; /* "interleaved", "half": turns Q and new keys by "rotary_cos" and "rotary_sin" [positions,
+                         rotary_dim / 2], of Q's type; NULL or "none": nothing is turned [NULL] */
+  int64_t rotary_dim, positions; /* a multiple of 16 up to head_dim [0]; at least seq_kv [1] */
+  hocket_strides k_new_strides, v_new_strides; /* [zero] */
+  int make_block_lists; /* the block lists are made of the masks, by a launch in front; they are written [0] */
+  /* Of backwards: the tensors beside Q, K and V whose gradients are computed, too. "sink" has the buffer "d_sink" of its
+   * shape, float32 [NULL] */
+  const char *const *gradients;
+  size_t gradient_count;
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */
@@ -153,7 +176,7 @@ hocket_status hocket_planner_plan(hocket_planner planner, const hocket_forward_p
                                   hocket_plan *plan);
 /* The plan for the gradients of `problem`, of several launches, made like one for the problem itself: run by
  * hocket_plan_run_named. Its buffers are "q", "k", "v", "o" and "lse" of the forward, and "do", the gradient of O, which
- * are read; "dq", "dk", "dv" of the shapes of Q, K and V; and "workspace". `strides` of the four gradients may be NULL:
+ * are read; "dq", "dk", "dv" of the shapes of Q, K and V; those that `gradients` asks for; and "workspace". `strides` of the four gradients may be NULL:
  * those of the dense layout. Bundles have no kernels of gradients: they are compiled. */
 hocket_status hocket_planner_plan_backward(hocket_planner planner,
                                            const hocket_forward_problem *problem,

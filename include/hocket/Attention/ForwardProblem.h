@@ -57,6 +57,28 @@ struct SequenceList {
 };
 std::span<const SequenceList> sequenceLists();
 
+/// Which two elements of a head rotary embedding turns together: neighbours, or those of two halves of what it turns.
+enum class Rotary { None, Interleaved, Half };
+/// "none", "interleaved", "half".
+std::string_view toString(Rotary rotary);
+Result<Rotary> parseRotary(std::string_view text);
+
+/// What is done to a cache in front of attention, in the same plan (docs/Caches.md).
+struct CacheUpdate {
+  /// "k_new" and "v_new" ([batch, newRows, kvHeads, head dimension]) are written to K and V behind the keys that each
+  /// sequence has, and are keys like those then. "seqused_k" says how many there were before; lists of pages, with
+  /// whose pages the rows are given their place, how many there are afterwards. What has no room is not written.
+  bool appends = false;
+  /// Turns what is written to K by its position, and Q, in the workspace: row i of Q by the position of new row i where
+  /// there is a mask, else by that of the first. The numbers are "rotary_cos" and "rotary_sin" ([positions,
+  /// rotaryDim / 2], of Q's type); elements of a head from `rotaryDim` on stay as they are.
+  Rotary rotary = Rotary::None;
+  int64_t rotaryDim = 0; ///< a multiple of 16
+
+  bool turns() const { return rotary != Rotary::None; }
+  bool operator==(const CacheUpdate &) const = default;
+};
+
 /// What is computed, whatever the sizes.
 struct ForwardSemantics {
   DataType dtype = DataType::BF16; ///< of Q, K, V and O; 16 bits
@@ -70,10 +92,15 @@ struct ForwardSemantics {
   bool dropout = false;
   /// Lists of blocks say which keys are seen (BlockLists.h); masks hide keys of the partial ones alone.
   BlockSizes blocks;
+  /// The lists are made of the masks, by a launch in front: they are written, and can be read by later launches.
+  bool makesBlocks = false;
   /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
   std::vector<Modification> modifications;
   SequenceLists lists;
+  CacheUpdate update;
 
+  /// Whether there is a mask of any kind.
+  bool isMasked() const;
   bool isModified() const { return sink || dropout || blocks.any() || !modifications.empty(); }
   /// "d128_bf16_causal", "d192x128_fp16_none_alibi": how kernels for it are called.
   std::string kernelSuffix() const;
@@ -121,6 +148,8 @@ struct Geometry {
   int64_t numPages = 1;   ///< of the pools of K and V
   int64_t tablePages = 1; ///< entries of a sequence in a table of pages, or of all lists of them
   PageLayout pageLayout = PageLayout::NHD;
+  int64_t newRows = 1;   ///< of "k_new" and "v_new", of each sequence
+  int64_t positions = 1; ///< of "rotary_cos" and "rotary_sin"
   /// Plans do not depend on it; what is known is checked, and what is verified must be known.
   KnownSequences known;
   Layout layout = Layout::BSHD;
@@ -171,8 +200,10 @@ struct ForwardProblem : ForwardSemantics, Geometry {
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and
   /// sequence (of LSE, the sequence is the row, unless it is packed); "sink", "dropout_state", block lists, lists of
-  /// sequences, and what modifications capture, if there are any.
+  /// sequences, what is appended and turned by, and what modifications capture, if there are any.
   std::vector<manifest::TensorSpec> tensors() const;
+  /// Tensors that plans keep in their workspace, from one launch to a later one: "q_rotated".
+  std::vector<manifest::TensorSpec> temporaries() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;
   /// The lengths of one sequence, as far as they are known.

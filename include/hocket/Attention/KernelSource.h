@@ -6,6 +6,7 @@
 
 #include "hocket/Attention/Kernels.h"
 #include "hocket/Manifest/Manifest.h"
+#include "hocket/Manifest/Tensors.h"
 
 #include <memory>
 #include <string>
@@ -35,9 +36,17 @@ struct CompiledKernel {
 struct PlannedLaunch {
   std::string kernel; ///< of the registry
   std::shared_ptr<const CompiledKernel> compiled;
+  /// Tensors of the kernel, and which of the plan's tensors or temporaries it gets for them: {"q", "q_rotated"}.
+  manifest::Substitutes instead = {};
 };
 
 struct BackwardKernel; // BackwardPlan.h
+
+/// A kernel that no registry has.
+struct DescribedKernel {
+  std::string name; ///< as plans and messages call it: "append_d128_bf16_pages16_half64"
+  std::string text; ///< in the attn or the tile dialect
+};
 
 class KernelSource {
 public:
@@ -50,6 +59,9 @@ public:
   virtual Result<std::shared_ptr<const CompiledKernel>>
   getBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel,
               std::string_view architecture);
+  /// The same for a kernel that is made of its text.
+  virtual Result<std::shared_ptr<const CompiledKernel>> getDescribed(const DescribedKernel &kernel,
+                                                                     std::string_view architecture);
 };
 
 } // namespace hocket::attention

@@ -62,9 +62,11 @@ public:
   void unload(runtime::Device &device) const;
 
 protected:
+  /// `temporaries` are tensors that one launch leaves for a later one: they have parts of the workspace of their own.
   LaunchPlan(std::vector<PlannedLaunch> launches, std::vector<manifest::TensorSpec> tensors,
-             manifest::Variables variables)
-      : steps(std::move(launches)), tensors(std::move(tensors)), variables(std::move(variables)) {}
+             manifest::Variables variables, std::vector<manifest::TensorSpec> temporaries = {})
+      : steps(std::move(launches)), tensors(std::move(tensors)), temporaries(std::move(temporaries)),
+        variables(std::move(variables)) {}
   /// Finds out what memory is needed. Errors: a launch whose manifest does not take the problem, which `description`
   /// says in messages.
   Status measure(const std::string &description);
@@ -86,6 +88,8 @@ private:
 
   std::vector<PlannedLaunch> steps;
   std::vector<manifest::TensorSpec> tensors; ///< of the problem
+  std::vector<manifest::TensorSpec> temporaries;
+  std::map<std::string, uint64_t, std::less<>> places; ///< of temporaries in the workspace
   std::vector<BufferNeed> needs;
   manifest::Variables variables; ///< of the problem, without addresses
   mutable std::mutex mutex; ///< of `devices`

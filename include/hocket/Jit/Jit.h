@@ -39,6 +39,9 @@ public:
   getBackward(const attention::ForwardSemantics &semantics, const attention::BackwardKernel &kernel,
               std::string_view architecture) override;
 
+  Result<std::shared_ptr<const attention::CompiledKernel>>
+  getDescribed(const attention::DescribedKernel &kernel, std::string_view architecture) override;
+
   const KernelCache &cache() const { return kernels; }
 
 private:

@@ -70,4 +70,9 @@ void addVariables(Variables &variables, const std::vector<TensorSpec> &tensors);
 void addAddresses(Variables &variables, const std::vector<TensorSpec> &tensors,
                   const Addresses &addresses);
 
+/// Which tensor stands for which: the name that a kernel knows, and that of the other one.
+using Substitutes = std::map<std::string, std::string, std::less<>>;
+/// `variables`, those of each tensor of `instead` (address, strides, bytes) being those of the other.
+Variables substitute(const Variables &variables, const Substitutes &instead);
+
 } // namespace hocket::manifest

@@ -30,7 +30,6 @@
 #include "Attn/Transforms/DeriveScoreMods.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
-#include "Tile/IR/RegionOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -82,9 +81,12 @@ private:
   }
   LogicalResult findScores();
   void findMasks();
+  bool hasOwnLengths() const { return problem.sequences().hasOwnLengths(); }
   SmallVector<ModificationProgram *> programs();
   FailureOr<tile::KernelOp> createFrame();
   void place();
+  void enterSequence();
+  Value unlessBehind(Value view, Value count);
   void hold();
   void preparePositions(Value query, Value key);
   Value tilesUpTo(Value end);
@@ -94,7 +96,9 @@ private:
   void loopOverQueries();
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
-  Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element);
+  Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element) {
+    return builder.map(scoresType, inputs, element);
+  }
   ScorePlace placeOf(Value t);
   SmallVector<Value> exponents(Value raw, Value logSum, Value t);
   Value modified(Value raw, Value logSum, const ScorePlace &here, Value &slope);
@@ -122,6 +126,7 @@ private:
   std::optional<Dropout> dropout;
   BackwardFrame problem;
   Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
+  Value q, k, statistics; ///< of the sequence
   Value log2Scale;
   Value heldDelta, heldLogSum; ///< where queries are held
   Value deltas, logSums;       ///< where they pass: views
@@ -161,10 +166,10 @@ LogicalResult BackwardLoop::findScores() {
     FailureOr<OwningOpRef<attn::ScoreModOp>> derivative = attn::deriveScoreMod(mod);
     if (failed(derivative))
       return failure();
-    ScoreProgram program{std::make_unique<ModificationProgram>(mod, scoresType, orientation), nullptr};
+    ScoreProgram program{std::make_unique<ModificationProgram>(mod, scoresType, orientation, hasOwnLengths()), nullptr};
     if (!attn::yieldsOne(derivative->get()) && wantsFirst())
       program.derivative =
-          std::make_unique<ModificationProgram>(derivative->get(), scoresType, orientation);
+          std::make_unique<ModificationProgram>(derivative->get(), scoresType, orientation, hasOwnLengths());
     scores.push_back(std::move(program));
   }
   return success();
@@ -186,7 +191,8 @@ SmallVector<ModificationProgram *> BackwardLoop::programs() {
 void BackwardLoop::findMasks() {
   auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
   auto add = [&](Operation *mask) {
-    masks.push_back(std::make_unique<ModificationProgram>(mask, scoresType, orientation));
+    masks.push_back(
+        std::make_unique<ModificationProgram>(mask, scoresType, orientation, hasOwnLengths()));
   };
   if (auto symbols = op.getMaskMods())
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
@@ -224,6 +230,7 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
     for (StringRef factor : {kScaleOfKept, kOneOfKept})
       frame.addScalar(builder.getF32Type(), factor);
   }
+  problem.addSequences(holdsKeys());
   for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
@@ -252,12 +259,33 @@ void BackwardLoop::place() {
   bool isMasked = !op.getKeyVisibility().isAll() || !masks.empty();
   auto xcds = heavyFirst && arch.chip.xcds > 1 ? builder.getI64IntegerAttr(arch.chip.xcds)
                                                : IntegerAttr();
-  auto block = tile::BlockIdOp::create(builder, held[0].view, shape.waves * kWaveRows,
-                                       /*last_rows_first=*/heavyFirst && !holdsKeys() && isMasked,
-                                       xcds);
+  const SequenceViews &sequences = problem.sequences();
+  KernelFrame &frame = problem.kernelFrame();
+  auto block = tile::BlockIdOp::create(
+      builder, held[0].view, shape.waves * kWaveRows,
+      /*last_rows_first=*/heavyFirst && !holdsKeys() && isMasked, xcds,
+      holdsKeys() ? sequences.keyRowCount(frame) : sequences.rowCount(frame));
   batch = block.getBatch(), blockRow = block.getRow();
   (holdsKeys() ? kvHead : head) = block.getHead();
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+}
+
+/// From here on tensors are those of the workgroup's sequence.
+void BackwardLoop::enterSequence() {
+  problem.enterSequence(builder, batch);
+  for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
+    operand->view = problem.view(builder, operand->name);
+  q = (holdsKeys() ? passing : held)[0].view, k = (holdsKeys() ? held : passing)[0].view;
+  statistics = problem.rowStatistics(builder);
+}
+
+/// `count`, or 0 where the workgroup lies behind the rows of `view`, those of its sequence.
+Value BackwardLoop::unlessBehind(Value view, Value count) {
+  if (!hasOwnLengths())
+    return count;
+  Value rows = tile::DimOp::create(builder, view, 1);
+  Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, blockRow, rows);
+  return arith::SelectOp::create(builder, exists, count, builder.constant(int64_t(0)));
 }
 
 void BackwardLoop::hold() {
@@ -313,15 +341,17 @@ void BackwardLoop::measureQueries() {
 /// What the last positions are, for masks, and where the first scores stand.
 void BackwardLoop::preparePositions(Value query, Value key) {
   Value one = builder.constant(int64_t(1));
-  Value queries = tile::DimOp::create(builder, problem.kernelFrame().argument("q"), 1);
-  Value keys = tile::DimOp::create(builder, problem.kernelFrame().argument("k"), 1);
+  Value queries = tile::DimOp::create(builder, q, 1);
+  Value keys = tile::DimOp::create(builder, k, 1);
   lastQuery = arith::SubIOp::create(builder, queries, one);
   lastKey = arith::SubIOp::create(builder, keys, one);
   first = {batch, head, query, key};
+  if (hasOwnLengths())
+    first.seqQ = queries, first.seqKv = keys;
   for (ModificationProgram *program : programs())
     program->prepare(builder, first);
   if (dropout)
-    dropout->prepare(builder, problem.kernelFrame().argument("q"), batch, head);
+    dropout->prepare(builder, q, batch, head);
   Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
   for (MaskBounds &bounds : maskBounds) {
     bounds.prepare(first);
@@ -339,7 +369,7 @@ void BackwardLoop::loopOverKeys() {
   heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
   heldDelta = loadFrom(builder, statistic(BackwardFrame::kDelta), builder.rows(), row);
   visibility.prepareMasks(builder, row);
-  Value count = tilesUpTo(visibility.end(builder, blockRow));
+  Value count = tilesUpTo(unlessBehind(q, visibility.end(builder, blockRow)));
   Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Value zero = builder.fill(sum, 0.0f);
   store(loopOverTiles(count, zero).getResults());
@@ -348,6 +378,7 @@ void BackwardLoop::loopOverKeys() {
 /// dK and dV: for each query head that shares the keys, the tiles of queries from the first that sees one on.
 void BackwardLoop::loopOverQueries() {
   measureQueries();
+  queryCount = unlessBehind(k, queryCount);
   if (!op.getKeyVisibility().isAll())
     for (Operand &operand : passing)
       operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
@@ -415,19 +446,6 @@ SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
   if (above)
     cuts.push_back({{above, tile::TileSide::Left}, shape.waves * kWaveRows - 1});
   return cuts;
-}
-
-/// A function of the elements of `inputs`, for each score.
-Value BackwardLoop::mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element) {
-  auto map = tile::MapOp::create(builder, TypeRange(scoresType), inputs, Value(), Value(), Value(),
-                                 /*coordinates=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  Block &block = map.getBody().emplaceBlock();
-  for (Value input : inputs)
-    block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
-  builder.setInsertionPointToStart(&block);
-  tile::YieldOp::create(builder, ValueRange(element(block.getArguments())));
-  return map.getResult(0);
 }
 
 /// Where the wave's scores of tile `t` stand.
@@ -553,8 +571,7 @@ Value BackwardLoop::statistic(int64_t number) {
   SmallVector<Value> place = {batch, head, builder.constant(number)};
   Type view =
       tile::ViewType::get(op.getContext(), {ShapedType::kDynamic}, builder.getF32Type());
-  return tile::SelectOp::create(
-      builder, view, problem.kernelFrame().argument(BackwardFrame::kStatistics), place);
+  return tile::SelectOp::create(builder, view, statistics, place);
 }
 
 /// LSE and delta of the queries of tile `t`, where queries pass: each number comes to one lane, and from there to all
@@ -638,14 +655,14 @@ void BackwardLoop::store(ValueRange sums) {
   if (wantsFirst()) {
     Value scale = frame.argument(dropout ? StringRef(kScaleOfKept) : "scale");
     Value scaled = tile::ScaleOp::create(builder, sums.front(), scale);
-    tile::StoreOp::create(builder, scaled, frame.argument(holdsKeys() ? "dk" : "dq"), batch, row,
-                          heldHead);
+    tile::StoreOp::create(builder, scaled, problem.view(builder, holdsKeys() ? "dk" : "dq"), batch,
+                          row, heldHead);
   }
   if (wantsSecond()) {
     Value sum = sums.back();
     if (dropout)
       sum = tile::ScaleOp::create(builder, sum, frame.argument(kOneOfKept));
-    tile::StoreOp::create(builder, sum, frame.argument("dv"), batch, row, heldHead);
+    tile::StoreOp::create(builder, sum, problem.view(builder, "dv"), batch, row, heldHead);
   }
   tile::ReturnOp::create(builder);
 }
@@ -658,6 +675,7 @@ FailureOr<tile::KernelOp> BackwardLoop::build() {
   if (failed(kernel))
     return failure();
   place();
+  enterSequence();
   hold();
   holdsKeys() ? loopOverQueries() : loopOverKeys();
   return kernel;
@@ -665,7 +683,9 @@ FailureOr<tile::KernelOp> BackwardLoop::build() {
 
 FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolRefAttr schedule,
                                                 const ArchInfo &arch, TileShape shape) {
-  if (!op.isLoop())
+  if (op.getPart() == BackwardPart::Delta)
     return buildBackwardRows(op, arch);
+  if (op.getPart() == BackwardPart::Sink)
+    return buildBackwardSink(op, arch);
   return BackwardLoop(op, schedule, arch, shape).build();
 }

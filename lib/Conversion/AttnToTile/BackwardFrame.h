@@ -1,10 +1,11 @@
 // What the kernels of a backward have in common: their tensors, and where the workspace lies.
 //
-// The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q): LSE in log2 units, +inf of rows that saw
+// The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q), of packed queries (heads, 2, total_q): LSE in log2 units, +inf of rows that saw
 // nothing, so that all their weights are zero, and delta = rowsum(dO * O).
 #pragma once
 
 #include "KernelFrame.h"
+#include "SequenceViews.h"
 #include "Visibility.h"
 
 #include "Attn/IR/Attn.h"
@@ -13,7 +14,7 @@ namespace hocket {
 
 class BackwardFrame {
 public:
-  explicit BackwardFrame(attn::BackwardOp op) : op(op), frame(op.getContext()) {}
+  explicit BackwardFrame(attn::BackwardOp op) : op(op), frame(op.getContext()), ofSequences(op) {}
 
   /// Tensors of rows of heads: "q", "o", "do", "dq" on the side of queries, "k", "v", "dk", "dv" on that of keys.
   void addTensors(llvm::ArrayRef<llvm::StringRef> names);
@@ -21,20 +22,34 @@ public:
   void addLse();
   /// What the first kernel leaves in the workspace.
   void addRowStatistics();
+  /// Where sequences lie, if they have lengths of their own; `ofKeys`: the grid's rows are keys.
+  void addSequences(bool ofKeys);
   /// What all parts ask of a problem.
   void addRequirements();
+
+  /// Reads where sequence `batch` lies.
+  void enterSequence(ExpansionBuilder &builder, mlir::Value batch);
+  /// The sequence's rows of what `addTensors`, `addLse` and `addRowStatistics` asked for; null: it was not.
+  mlir::Value view(ExpansionBuilder &builder, llvm::StringRef name) const;
+  mlir::Value lse(ExpansionBuilder &builder) const;
+  mlir::Value rowStatistics(ExpansionBuilder &builder) const;
+
   /// What they are called, and where each is along their third dimension.
   static constexpr llvm::StringLiteral kStatistics = "row_statistics";
   static constexpr int64_t kLogSum = 0, kDelta = 1;
 
   KernelFrame &kernelFrame() { return frame; }
+  const SequenceViews &sequences() const { return ofSequences; }
 
 private:
   attn::BackwardOp op;
   KernelFrame frame;
+  SequenceViews ofSequences;
 };
 
 /// The kernel of the part `delta`.
-mlir::FailureOr<tile::KernelOp> buildBackwardRows(attn::BackwardOp op, const ArchInfo &arch);
+tile::KernelOp buildBackwardRows(attn::BackwardOp op, const ArchInfo &arch);
+/// The kernel of the part `sink`.
+tile::KernelOp buildBackwardSink(attn::BackwardOp op, const ArchInfo &arch);
 
 } // namespace hocket

@@ -1,8 +1,23 @@
 // Small helpers that write the tile ops of an expansion.
 #include "ExpansionBuilder.h"
 
+#include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/RegionOps.h"
+
 using namespace mlir;
 using namespace hocket;
+
+Value ExpansionBuilder::map(Type result, ValueRange inputs, function_ref<Value(ValueRange)> element) {
+  auto map = tile::MapOp::create(*this, TypeRange(result), inputs, Value(), Value(), Value(),
+                                 /*coordinates=*/false);
+  InsertionGuard guard(*this);
+  Block &block = map.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(tile::elementTypeOf(input.getType()), getLoc());
+  setInsertionPointToStart(&block);
+  tile::YieldOp::create(*this, ValueRange(element(block.getArguments())));
+  return map.getResult(0);
+}
 
 ValueRange ExpansionBuilder::step(StringRef name, function_ref<SmallVector<Value>()> body) {
   InsertPoint after = saveInsertionPoint();

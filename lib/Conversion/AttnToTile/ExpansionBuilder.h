@@ -30,6 +30,10 @@ public:
   /// One f32 for each row of a wave.
   tile::RowsType rows() { return tile::RowsType::get(getContext(), kWaveRows, getF32Type()); }
 
+  /// A function of the elements of `inputs`: values of type `result`.
+  mlir::Value map(mlir::Type result, mlir::ValueRange inputs,
+                  llvm::function_ref<mlir::Value(mlir::ValueRange)> element);
+
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
   mlir::ValueRange step(llvm::StringRef name,
                         llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);

@@ -169,15 +169,15 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   };
   Type f32 = builder.getF32Type();
   Type rows = tile::ViewType::get(op.getContext(), {dynamic, dynamic, dynamic}, f32);
-  frame.addTensor(viewOf(headDim, element), sequences.tensor("q"));
-  frame.addTensor(viewOf(headDim, element), sequences.tensor("k"));
-  frame.addTensor(viewOf(headDimV, element), sequences.tensor("v"));
+  frame.addTensor(viewOf(headDim, element), sequences.tensor(frame, "q"));
+  frame.addTensor(viewOf(headDim, element), sequences.tensor(frame, "k"));
+  frame.addTensor(viewOf(headDimV, element), sequences.tensor(frame, "v"));
   if (isSplit()) {
     frame.addTensor(viewOf(headDimV, f32), partialTensor());
     frame.addTensor(rows, partialLseTensor());
     frame.setWorkspace(kPartialBytes);
   } else {
-    frame.addTensor(viewOf(headDimV, element), sequences.tensor("o"));
+    frame.addTensor(viewOf(headDimV, element), sequences.tensor(frame, "o"));
     if (op.getLse())
       frame.addTensor(rows, sequences.lse());
   }
@@ -207,7 +207,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.require("heads % kv_heads == 0", "heads must be a multiple of kv_heads");
   frame.require("max(seq_q, seq_kv) <= " + Twine(kMaxSequence),
                 "seq_q and seq_kv may be at most " + Twine(kMaxSequence));
-  sequences.requireWideStrides(frame);
+  for (StringRef name : {"q", "k", "v", "o"})
+    sequences.requireWideStrides(frame, name);
 
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   q = frame.argument("q"), k = frame.argument("k"), v = frame.argument("v");

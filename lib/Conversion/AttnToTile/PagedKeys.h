@@ -11,6 +11,7 @@ namespace hocket {
 class PagedKeys {
 public:
   /// Nothing is looked up without pages.
+  PagedKeys() = default;
   explicit PagedKeys(attn::ForwardOp op)
       : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()) {}
 
@@ -40,8 +41,8 @@ public:
   mlir::Value lookUp(ExpansionBuilder &builder, mlir::Value ring, mlir::Value t) const;
 
 private:
-  int64_t pageRows;
-  bool isLists;
+  int64_t pageRows = 0;
+  bool isLists = false;
   mlir::Value table, keys, firstTile;
 };
 

@@ -4,23 +4,21 @@
 using namespace mlir;
 using namespace hocket;
 
-Tensor SequenceViews::tensor(StringRef name) const {
-  if (name == "q" || name == "o") {
-    bool isQ = name == "q";
-    StringRef batch = isQ ? "q_stride_b" : "o_stride_b", row = isQ ? "q_stride_s" : "o_stride_s",
-              head = isQ ? "q_stride_h" : "o_stride_h";
-    if (packedQueries)
-      return {name, {"0", row, head}, {"batch", "total_q", "heads"}};
-    return {name, {batch, row, head}, {"batch", "seq_q", "heads"}};
-  }
-  if (pages())
+Tensor SequenceViews::tensor(const KernelFrame &frame, StringRef name) const {
+  bool ofKeys = isOfKeys(name), isPacked = ofKeys ? packedKeys : packedQueries;
+  if (ofKeys && pages())
     return PagedKeys::tensor(name);
-  bool isK = name == "k";
-  StringRef batch = isK ? "k_stride_b" : "v_stride_b", row = isK ? "k_stride_s" : "v_stride_s",
-            head = isK ? "k_stride_h" : "v_stride_h";
-  if (packedKeys)
-    return {name, {"0", row, head}, {"batch", "total_kv", "kv_heads"}};
-  return {name, {batch, row, head}, {"batch", "seq_kv", "kv_heads"}};
+  Tensor tensor{name, {}, {"batch"}};
+  for (StringRef dimension : {"b", "s", "h"})
+    tensor.strides.push_back(
+        StringAttr::get(frame.context(), name + "_stride_" + dimension).getValue());
+  if (isPacked)
+    tensor.strides.front() = "0";
+  if (ofKeys)
+    tensor.sizes.append({isPacked ? "total_kv" : "seq_kv", "kv_heads"});
+  else
+    tensor.sizes.append({isPacked ? "total_q" : "seq_q", "heads"});
+  return tensor;
 }
 
 Tensor SequenceViews::lse() const {
@@ -29,7 +27,20 @@ Tensor SequenceViews::lse() const {
   return {"lse", {"heads * seq_q", "seq_q"}, {"batch", "heads", "seq_q"}};
 }
 
-void SequenceViews::addArguments(KernelFrame &frame) const {
+Tensor SequenceViews::rowPairs(StringRef name) const {
+  if (packedQueries)
+    return {name, {"0", "2 * total_q", "total_q"}, {"batch", "heads", "total_q"}, "workspace"};
+  return {name,
+          {"heads * 2 * seq_q", "2 * seq_q", "seq_q"},
+          {"batch", "heads", "seq_q"},
+          "workspace"};
+}
+
+StringRef SequenceViews::bytesOfRowPairs() const {
+  return packedQueries ? "8 * heads * total_q" : "8 * batch * heads * seq_q";
+}
+
+void SequenceViews::addArguments(KernelFrame &frame, bool ofKeys) const {
   Type i32 = IntegerType::get(frame.context(), 32);
   Type list = tile::ViewType::get(frame.context(), {ShapedType::kDynamic}, i32);
   for (auto [isThere, name, size] : {std::tuple(packedQueries, "cu_seqlens_q", "batch + 1"),
@@ -41,13 +52,14 @@ void SequenceViews::addArguments(KernelFrame &frame) const {
   paged.addArguments(frame);
   if (packedQueries)
     frame.addScalar(i32, "seq_q");
+  if (packedKeys && ofKeys)
+    frame.addScalar(i32, "seq_kv");
+  if (appendedKeys)
+    frame.addScalar(i32, "new_rows");
 }
 
-void SequenceViews::requireWideStrides(KernelFrame &frame) const {
-  for (StringRef tensor : {"q", "k", "v", "o"}) {
-    bool isPacked = tensor == "q" || tensor == "o" ? packedQueries : packedKeys;
-    frame.requireWideStrides(tensor, /*hasBatch=*/!isPacked);
-  }
+void SequenceViews::requireWideStrides(KernelFrame &frame, StringRef name) const {
+  frame.requireWideStrides(name, /*hasBatch=*/!(isOfKeys(name) ? packedKeys : packedQueries));
 }
 
 Value SequenceViews::Rows::of(ExpansionBuilder &builder, Value view,
@@ -61,7 +73,7 @@ Value SequenceViews::Rows::of(ExpansionBuilder &builder, Value view,
 /// `most` rows at most (null: any number), and none before row 0: whatever the lists say, nothing outside of
 /// the tensors is accessed, and nothing written that another workgroup writes for the same sequence.
 SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts, Value lengths,
-                                        Value batch, Value most) {
+                                        Value batch, Value most, Value more) {
   if (!starts && !lengths)
     return {};
   auto load = [&](Value list, Value index) -> Value {
@@ -73,10 +85,18 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
     Value zero = builder.constant(int64_t(0));
     rows.first = arith::MaxSIOp::create(builder, load(starts, batch), zero);
     Value next = arith::AddIOp::create(builder, batch, builder.constant(int64_t(1)));
-    rows.size = arith::SubIOp::create(builder, load(starts, next), rows.first);
+    Value end = load(starts, next);
+    // Of two minima in a row LLVM 22 makes one vector instruction, whose result descriptors cannot have.
+    if (most && lengths) {
+      end = arith::MinSIOp::create(builder, end, arith::AddIOp::create(builder, rows.first, most));
+      most = Value();
+    }
+    rows.size = arith::SubIOp::create(builder, end, rows.first);
   }
   if (lengths) {
     Value used = load(lengths, batch);
+    if (more)
+      used = arith::AddIOp::create(builder, used, more);
     rows.size = rows.size ? Value(arith::MinSIOp::create(builder, rows.size, used)) : used;
   }
   if (most)
@@ -86,8 +106,9 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
 
 void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch) {
   queries = read(builder, frame.argument("cu_seqlens_q"), frame.argument("seqused_q"), batch,
-                 rowCount(frame));
-  keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value());
+                 rowCount(frame), Value());
+  keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value(),
+              frame.argument("new_rows"));
   if (pages())
     paged.enter(builder, frame, batch, keys.size);
 }

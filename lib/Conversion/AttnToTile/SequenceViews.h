@@ -19,24 +19,34 @@ class SequenceViews {
 public:
   explicit SequenceViews(attn::ForwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
-        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), paged(op) {}
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(op.getAppendedKeys()),
+        paged(op) {}
+  explicit SequenceViews(attn::BackwardOp op)
+      : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
+        queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(false) {}
 
   /// Whether lengths differ from sequence to sequence, so that they are known in the kernel only.
   bool hasOwnLengths() const {
     return packedQueries || packedKeys || queryLengths || keyLengths || paged.isThere();
   }
 
-  /// Q, K, V and O with where they lie in the problem; `name` is one of these.
-  Tensor tensor(llvm::StringRef name) const;
+  /// Q, K, V and O, or a gradient of one of them, with where it lies in the problem; `name` is one of these.
+  Tensor tensor(const KernelFrame &frame, llvm::StringRef name) const;
   Tensor lse() const;
-  /// The lists, and what the grid needs.
-  void addArguments(KernelFrame &frame) const;
-  /// Strides that accesses of 16 bytes ask for.
-  void requireWideStrides(KernelFrame &frame) const;
+  /// Two numbers for each row of queries, f32 (batch, heads, 2, seq_q), in the workspace, and its bytes.
+  Tensor rowPairs(llvm::StringRef name) const;
+  llvm::StringRef bytesOfRowPairs() const;
+  /// The lists, and what the grid needs; `ofKeys`: its rows are keys.
+  void addArguments(KernelFrame &frame, bool ofKeys = false) const;
+  /// Strides that accesses of 16 bytes to tensor `name` ask for.
+  void requireWideStrides(KernelFrame &frame, llvm::StringRef name) const;
 
-  /// How many rows the grid counts for a sequence; null: those of Q.
+  /// How many rows the grid counts for a sequence; null: those of Q, or of K.
   mlir::Value rowCount(const KernelFrame &frame) const {
     return packedQueries ? frame.argument("seq_q") : mlir::Value();
+  }
+  mlir::Value keyRowCount(const KernelFrame &frame) const {
+    return packedKeys ? frame.argument("seq_kv") : mlir::Value();
   }
   /// Reads where sequence `batch` lies. The views of the frame's tensors are of it from here on.
   void enter(ExpansionBuilder &builder, const KernelFrame &frame, mlir::Value batch);
@@ -56,16 +66,20 @@ public:
   PagedKeys *pages() { return paged.isThere() ? &paged : nullptr; }
   const PagedKeys *pages() const { return paged.isThere() ? &paged : nullptr; }
 
+  /// Whether tensor `name` has rows of keys.
+  static bool isOfKeys(llvm::StringRef name) { return name.ends_with("k") || name.ends_with("v"); }
+
 private:
   /// Rows of a tensor; those of all of it where `size` is null.
   struct Rows {
     mlir::Value first, size;
     mlir::Value of(ExpansionBuilder &builder, mlir::Value view, std::optional<int64_t> along) const;
   };
+  /// `more` rows than `lengths` say, where it is not null.
   static Rows read(ExpansionBuilder &builder, mlir::Value starts, mlir::Value lengths,
-                   mlir::Value batch, mlir::Value most);
+                   mlir::Value batch, mlir::Value most, mlir::Value more);
 
-  bool packedQueries, packedKeys, queryLengths, keyLengths;
+  bool packedQueries, packedKeys, queryLengths, keyLengths, appendedKeys;
   Rows queries, keys;
   PagedKeys paged;
 };

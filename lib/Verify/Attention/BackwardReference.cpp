@@ -81,6 +81,8 @@ public:
   }
 
   void forward();
+  /// Adds this head's part to the sink's gradient, at `place`.
+  void addSink(SummedGradient &gradient, size_t place) const;
   /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
   void backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
                 RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds);
@@ -193,6 +195,20 @@ void HeadWorker::forward() {
     forwardBlock(query);
 }
 
+void HeadWorker::addSink(SummedGradient &gradient, size_t place) const {
+  for (int64_t row = 0; row != q.count; ++row) {
+    if (lse[row] == kNegativeInfinity)
+      continue;
+    double weight = std::exp(sink - lse[row]), sum = 0;
+    for (int64_t d = 0; d != dO.dim; ++d)
+      sum += std::abs(dO.at(row)[d]);
+    gradient.values[place] -= weight * delta[row];
+    gradient.bounds.sizes[place] += weight * outputSizes[row];
+    gradient.bounds.factors[place] += weight * sum; // what O's elements meet
+    gradient.bounds.weightFactors[place] += outputSizes[row];
+  }
+}
+
 void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
                           RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds) {
   std::vector<double> keySizes(k.count), querySizes(q.count), gradientSizes(q.count);
@@ -279,6 +295,10 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
       (result.dqBounds.*sums)
           .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
+    if (problem.sink) {
+      result.others["sink"].resize(static_cast<size_t>(heads));
+      worker.addSink(result.others["sink"], static_cast<size_t>(h));
+    }
   }
   append(result.dk, dk, keys, dim);
   append(result.dv, dv, keys, dimV);
@@ -315,54 +335,104 @@ static void widenRows(DataType type, const std::vector<uint16_t> &from, int64_t 
     to[i] = widen(type, from[row * dim + i]);
 }
 
+/// dO, and O where nobody checks: ordinary numbers of other streams.
+static void generateOutputs(const ForwardProblem &forward, DataKind kind, uint64_t seed, unsigned threads,
+                            BackwardInputs &inputs) {
+  // K and V of a problem whose keys are the queries of this one.
+  ForwardProblem like = forward;
+  like.headDim = forward.headDimV;
+  like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
+  like.sink = like.dropout = false;
+  like.kvHeads = forward.heads, like.seqKv = forward.seqQ, like.totalKv = forward.totalQ;
+  like.lists.packedKv = forward.lists.packedQ, like.lists.usedKv = forward.lists.usedQ;
+  for (auto [ofKeys, ofQueries] : {std::pair("cu_seqlens_k", "cu_seqlens_q"), {"seqused_k", "seqused_q"}}) {
+    like.known.lists.erase(ofKeys);
+    if (auto found = forward.known.lists.find(ofQueries); found != forward.known.lists.end())
+      like.known.lists[ofKeys] = found->second;
+  }
+  ForwardInputs others = generateInputs(like, DataKind::Normal, seed, threads);
+  inputs.dO = std::move(others.k), inputs.o = std::move(others.v);
+  if (kind == DataKind::Zeros)
+    std::fill(inputs.dO.begin(), inputs.dO.end(), uint16_t(0));
+}
+
+/// One sequence of `problem`, as a problem of lengths that all share.
+static ForwardProblem problemOf(const ForwardProblem &problem, const Lengths &lengths) {
+  ForwardProblem own = problem;
+  own.lists = {};
+  own.known = {};
+  own.seqQ = lengths.q, own.seqKv = lengths.kv;
+  return own;
+}
+
+/// What the reference reads of a group.
+static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &numbers, const BackwardInputs &inputs,
+                              int64_t sequence, int64_t kvHead) {
+  GroupTensors tensors;
+  int64_t ofGroup = forward.heads / forward.kvHeads;
+  int64_t query = numbers.firstQuery(sequence, kvHead * ofGroup), rows = ofGroup * numbers.of(sequence).q;
+  int64_t key = numbers.firstKey(sequence, kvHead), keys = numbers.of(sequence).kv;
+  widenRows(forward.dtype, inputs.forward.q, query, rows, forward.headDim, tensors.q);
+  widenRows(forward.dtype, inputs.dO, query, rows, forward.headDimV, tensors.dO);
+  widenRows(forward.dtype, inputs.forward.k, key, keys, forward.headDim, tensors.k);
+  widenRows(forward.dtype, inputs.forward.v, key, keys, forward.headDimV, tensors.v);
+  for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
+    if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
+      *to = given->second;
+  if (forward.sink) // of the group's heads
+    tensors.sinks = {tensors.sinks.begin() + kvHead * ofGroup, tensors.sinks.begin() + (kvHead + 1) * ofGroup};
+  return tensors;
+}
+
+/// Adds up what all groups, which are all there are, have of the gradient of the sink.
+static SummedGradient sumOfSink(const ForwardProblem &forward, const BackwardReference &reference) {
+  int64_t ofGroup = forward.heads / forward.kvHeads;
+  SummedGradient sum;
+  sum.resize(static_cast<size_t>(forward.heads));
+  for (size_t item = 0; item != reference.groups.size(); ++item) {
+    const SummedGradient &part = reference.gradients[item].others.at("sink");
+    auto first = static_cast<size_t>(reference.groups[item] % forward.kvHeads * ofGroup);
+    for (size_t h = 0; h != part.values.size(); ++h) {
+      sum.values[first + h] += part.values[h];
+      for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+        (sum.bounds.*sums)[first + h] += (part.bounds.*sums)[h];
+    }
+  }
+  return sum;
+}
+
 BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKind kind,
                                          uint64_t seed, std::vector<int64_t> groups,
                                          BackwardReference &reference, unsigned threads,
                                          const verify::Progress &progress,
                                          const ScoreRules *rules) {
   const ForwardProblem &forward = problem.forward;
+  const RowNumbers numbers(forward);
   BackwardInputs inputs;
   inputs.forward = generateInputs(forward, kind, seed, threads);
-  // dO, and O where nobody checks: ordinary numbers of other streams.
-  ForwardProblem like = forward;
-  like.headDim = forward.headDimV;
-  like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
-  like.sink = like.dropout = false;
-  like.kvHeads = forward.heads, like.seqKv = forward.seqQ;
-  ForwardInputs others = generateInputs(like, DataKind::Normal, seed + 1, threads);
-  inputs.dO = std::move(others.k), inputs.o = std::move(others.v);
-  if (kind == DataKind::Zeros)
-    std::fill(inputs.dO.begin(), inputs.dO.end(), uint16_t(0));
-  inputs.lse.assign(static_cast<size_t>(forward.batch * forward.heads * forward.seqQ),
+  generateOutputs(forward, kind, seed + 1, threads, inputs);
+  inputs.lse.assign(static_cast<size_t>(numbers.queries()),
                     static_cast<float>(std::log(double(forward.seqKv)) + 1));
 
   reference.groups = std::move(groups);
   reference.gradients.resize(reference.groups.size());
-  int64_t ofGroup = forward.heads / forward.kvHeads, rows = ofGroup * forward.seqQ;
+  int64_t ofGroup = forward.heads / forward.kvHeads;
   verify::parallelFor(
       static_cast<int64_t>(reference.groups.size()), threads,
       [&](int64_t item) {
-        int64_t group = reference.groups[item];
-        GroupTensors tensors;
-        widenRows(forward.dtype, inputs.forward.q, group * rows, rows, forward.headDim, tensors.q);
-        widenRows(forward.dtype, inputs.dO, group * rows, rows, forward.headDimV, tensors.dO);
-        int64_t keys = forward.seqKv;
-        widenRows(forward.dtype, inputs.forward.k, group * keys, keys, forward.headDim, tensors.k);
-        widenRows(forward.dtype, inputs.forward.v, group * keys, keys, forward.headDimV, tensors.v);
-        for (auto [name, to] : {std::pair("sink", &tensors.sinks), std::pair("dropout_state", &tensors.dropoutState)})
-          if (auto given = inputs.forward.captured.find(name); given != inputs.forward.captured.end())
-            *to = given->second;
-        if (forward.sink) // of the group's heads
-          tensors.sinks = {tensors.sinks.begin() + group % forward.kvHeads * ofGroup,
-                           tensors.sinks.begin() + (group % forward.kvHeads + 1) * ofGroup};
+        int64_t sequence = reference.groups[item] / forward.kvHeads;
+        int64_t kvHead = reference.groups[item] % forward.kvHeads;
         GroupGradients &found = reference.gradients[item];
-        found = computeGradients(forward, tensors, group / forward.kvHeads,
-                                 group % forward.kvHeads, rules);
-        for (int64_t i = 0; i != rows * forward.headDimV; ++i)
-          inputs.o[group * rows * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);
-        for (int64_t i = 0; i != rows; ++i)
-          inputs.lse[group * rows + i] = static_cast<float>(found.lse[i]);
+        found = computeGradients(problemOf(forward, numbers.of(sequence)),
+                                 tensorsOf(forward, numbers, inputs, sequence, kvHead), sequence, kvHead, rules);
+        int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
+        for (size_t i = 0; i != found.o.size(); ++i)
+          inputs.o[first * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);
+        for (size_t i = 0; i != found.lse.size(); ++i)
+          inputs.lse[first + i] = static_cast<float>(found.lse[i]);
       },
       "reference", progress);
+  if (static_cast<int64_t>(reference.groups.size()) == forward.batch * forward.kvHeads && forward.sink)
+    reference.others["sink"] = sumOfSink(forward, reference);
   return inputs;
 }

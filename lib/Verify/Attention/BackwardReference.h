@@ -6,11 +6,12 @@
 #pragma once
 
 #include "Verify/Attention/Data.h"
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/Parallel.h"
 #include "hocket/Attention/BackwardProblem.h"
 
-#include <array>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,18 +36,31 @@ struct RowBounds {
   }
 };
 
+/// A gradient that many groups add to, dense, and what bounds the rounding of its numbers.
+struct SummedGradient {
+  std::vector<double> values;
+  RowBounds bounds;
+  void resize(size_t count) {
+    values.resize(count);
+    bounds.resize(static_cast<int64_t>(count));
+  }
+};
+
 /// Gradients of a group. `o` and `lse` are the forward's.
 struct GroupGradients {
   std::vector<double> dq, dk, dv;
   RowBounds dqBounds, dkBounds, dvBounds;
   std::vector<double> o, lse;
+  /// What the group adds to the gradients of other tensors, by these tensors' names.
+  std::map<std::string, SummedGradient, std::less<>> others;
 };
 
-/// The gradients of the group of `batch` and `kvHead`. `rules`: what the problem's modifications do; null if it has none.
+/// The gradients of the group of `batch`, whose lengths are those of `problem`, and `kvHead`. `rules`: what the problem's
+/// modifications do; null if it has none.
 GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensors &tensors,
                                 int64_t batch, int64_t kvHead, const ScoreRules *rules = nullptr);
 
-/// What the kernels read, dense as `ForwardInputs`: O and LSE are the reference's, rounded, in groups that are checked,
+/// What the kernels read, rows as in `ForwardInputs`: O and LSE are the reference's, rounded, in groups that are checked,
 /// and ordinary numbers in others.
 struct BackwardInputs {
   ForwardInputs forward;
@@ -58,6 +72,8 @@ struct BackwardInputs {
 struct BackwardReference {
   std::vector<int64_t> groups;
   std::vector<GroupGradients> gradients;
+  /// Gradients of other tensors by these tensors' names, of all groups; empty where not all are there.
+  std::map<std::string, SummedGradient, std::less<>> others;
 };
 
 /// Groups to check: all if they take a minute of one core at most, else a sample of those that do, at least one.
@@ -70,9 +86,10 @@ BackwardInputs generateInputs(const BackwardProblem &problem, DataKind kind, uin
                               unsigned threads = 0, const verify::Progress &progress = nullptr,
                               const ScoreRules *rules = nullptr);
 
-/// Gradients, dense [batch, head, row, element].
+/// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense.
 struct BackwardOutputs {
   std::vector<uint16_t> dq, dk, dv;
+  std::map<std::string, std::vector<float>, std::less<>> others;
 };
 
 /// How one gradient compares. Ratios are error over allowed error: above 1 is wrong.
@@ -80,7 +97,8 @@ struct GradientErrors {
   std::string name;             ///< "dq"
   double tensorRelative = 0;    ///< relative error in L2 over what was checked
   double worstRowRatio = 0;     ///< a row's L2 error over what is allowed for it
-  int64_t worstRow = -1;        ///< of [batch, head, row]
+  int64_t worstRow = -1;        ///< its number; of other gradients an element's
+  bool isChecked = true;        ///< others are not, where not all groups are
   int64_t nanElements = 0, unwrittenElements = 0; ///< everywhere
 };
 
@@ -89,7 +107,7 @@ struct BackwardErrors {
   double tolerance = 0; ///< 4e-3 for bf16, 6e-4 for fp16
   /// Whether `tensorRelative` is judged: for ordinary data; where gradients cancel, only rows are.
   bool judgesTensors = false;
-  std::array<GradientErrors, 3> gradients;
+  std::vector<GradientErrors> gradients;
   std::vector<std::string> failures;
 
   bool passed() const { return failures.empty(); }

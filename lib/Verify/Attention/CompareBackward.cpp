@@ -9,6 +9,7 @@
 
 #include "Verify/DeviceTensor.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -38,7 +39,8 @@ struct Compared {
   const std::vector<uint16_t> &values;
   std::vector<double> GroupGradients::*expected;
   RowBounds GroupGradients::*bounds;
-  int64_t rowsOfGroup, dim;
+  int64_t dim;
+  bool ofKeys;
 };
 } // namespace
 
@@ -50,8 +52,25 @@ static void scan(DataType type, const std::vector<uint16_t> &values, GradientErr
       ++errors.nanElements;
 }
 
-static GradientErrors compareGradient(DataType type, std::string name, double tolerance,
-                                      const BackwardReference &reference, const Compared &of) {
+/// Takes `error` at number `row`, of which `allowed` may be, into the worst. A NaN, of either side, is as wrong as can be.
+static void takeIn(GradientErrors &errors, int64_t row, double error, double allowed) {
+  double ratio = error == 0 ? 0 : error / allowed;
+  if (std::isnan(ratio))
+    ratio = std::numeric_limits<double>::infinity();
+  if (errors.worstRow < 0 || ratio > errors.worstRowRatio)
+    errors.worstRowRatio = ratio, errors.worstRow = row;
+}
+
+/// The number of the first row of a group.
+static int64_t firstRowOf(const ForwardProblem &forward, const RowNumbers &numbers, int64_t group, bool ofKeys) {
+  int64_t sequence = group / forward.kvHeads, kvHead = group % forward.kvHeads;
+  return ofKeys ? numbers.firstKey(sequence, kvHead)
+                : numbers.firstQuery(sequence, kvHead * (forward.heads / forward.kvHeads));
+}
+
+static GradientErrors compareGradient(const ForwardProblem &forward, const RowNumbers &numbers, std::string name,
+                                      double tolerance, const BackwardReference &reference, const Compared &of) {
+  DataType type = forward.dtype;
   GradientErrors errors;
   errors.name = std::move(name);
   scan(type, of.values, errors);
@@ -59,8 +78,10 @@ static GradientErrors compareGradient(DataType type, std::string name, double to
   for (size_t g = 0; g != reference.groups.size(); ++g) {
     const GroupGradients &gradients = reference.gradients[g];
     const std::vector<double> &expected = gradients.*of.expected;
-    for (int64_t r = 0; r != of.rowsOfGroup; ++r) {
-      int64_t row = reference.groups[g] * of.rowsOfGroup + r;
+    const RowBounds &bounds = gradients.*of.bounds;
+    int64_t first = firstRowOf(forward, numbers, reference.groups[g], of.ofKeys);
+    for (size_t r = 0; r != bounds.sizes.size(); ++r) {
+      int64_t row = first + static_cast<int64_t>(r);
       double rowError = 0;
       for (int64_t d = 0; d != of.dim; ++d) {
         double wanted = expected[r * of.dim + d];
@@ -69,62 +90,106 @@ static GradientErrors compareGradient(DataType type, std::string name, double to
         squaredReference += wanted * wanted;
       }
       squaredError += rowError;
-      const RowBounds &bounds = gradients.*of.bounds;
       double lost = lostOf(type) * (bounds.factors[r] + std::sqrt(double(of.dim))) +
                     kLostWeight * bounds.weightFactors[r];
-      double allowed = kRowFactor * tolerance * bounds.sizes[r] + lost;
-      double ratio = rowError == 0 ? 0 : std::sqrt(rowError) / allowed;
-      // A NaN, of either side, is as wrong as can be.
-      if (std::isnan(ratio))
-        ratio = std::numeric_limits<double>::infinity();
-      if (errors.worstRow < 0 || ratio > errors.worstRowRatio)
-        errors.worstRowRatio = ratio, errors.worstRow = row;
+      takeIn(errors, row, std::sqrt(rowError), kRowFactor * tolerance * bounds.sizes[r] + lost);
     }
   }
   errors.tensorRelative = squaredError == 0 ? 0 : std::sqrt(squaredError / squaredReference);
   return errors;
 }
 
-static void judge(const BackwardProblem &problem, const GradientErrors &errors, double tolerance,
-                  bool judgesTensors, std::vector<std::string> &failures) {
+/// The gradient of another tensor, in f32: of what it adds up O was rounded once.
+static GradientErrors compareOther(DataType type, const std::string &name, double tolerance, const BackwardReference &reference,
+                                   const std::vector<float> &values) {
+  GradientErrors errors;
+  errors.name = "d_" + name;
+  for (float value : values)
+    if (std::bit_cast<uint32_t>(value) == (uint32_t(verify::guardPattern) << 16 | verify::guardPattern))
+      ++errors.unwrittenElements;
+    else if (std::isnan(value))
+      ++errors.nanElements;
+  auto found = reference.others.find(name);
+  errors.isChecked = found != reference.others.end();
+  if (!errors.isChecked)
+    return errors;
+  const SummedGradient &wanted = found->second;
+  double squaredError = 0, squaredReference = 0;
+  for (size_t i = 0; i != wanted.values.size(); ++i) {
+    double error = i < values.size() ? values[i] - wanted.values[i] : std::numeric_limits<double>::quiet_NaN();
+    squaredError += error * error;
+    squaredReference += wanted.values[i] * wanted.values[i];
+    double lost = lostOf(type) * wanted.bounds.factors[i] + kLostWeight * (1 + wanted.bounds.weightFactors[i]);
+    takeIn(errors, static_cast<int64_t>(i), std::abs(error), kRowFactor * tolerance * wanted.bounds.sizes[i] + lost);
+  }
+  errors.tensorRelative = squaredError == 0 ? 0 : std::sqrt(squaredError / squaredReference);
+  return errors;
+}
+
+/// "batch 0, head 3, query 17" of a row of a gradient.
+static std::string placeOf(const ForwardProblem &forward, const RowNumbers &numbers, const GradientErrors &errors) {
+  if (errors.name != "dq" && errors.name != "dk" && errors.name != "dv")
+    return "element " + std::to_string(errors.worstRow);
+  bool isQuery = errors.name == "dq";
+  int64_t heads = isQuery ? forward.heads : forward.kvHeads;
+  auto firstOf = [&](int64_t group) {
+    return isQuery ? numbers.firstQuery(group / heads, group % heads) : numbers.firstKey(group / heads, group % heads);
+  };
+  // The last head of a sequence that begins at or before it.
+  int64_t group = forward.batch * heads - 1;
+  while (group != 0 && firstOf(group) > errors.worstRow)
+    --group;
+  return "batch " + std::to_string(group / heads) + ", head " + std::to_string(group % heads) +
+         (isQuery ? ", query " : ", key ") + std::to_string(errors.worstRow - firstOf(group));
+}
+
+static void judge(const ForwardProblem &forward, const RowNumbers &numbers, const GradientErrors &errors,
+                  double tolerance, bool judgesTensors, std::vector<std::string> &failures) {
   auto fail = [&](const std::string &what) { failures.push_back(errors.name + ": " + what); };
   if (errors.unwrittenElements != 0)
     fail(std::to_string(errors.unwrittenElements) + " elements were not written");
   if (errors.nanElements != 0)
     fail(std::to_string(errors.nanElements) + " elements are NaN");
-  if (!(errors.worstRowRatio <= 1)) {
-    bool isQuery = errors.name == "dq";
-    int64_t rows = isQuery ? problem.forward.seqQ : problem.forward.seqKv;
-    int64_t heads = isQuery ? problem.forward.heads : problem.forward.kvHeads;
-    int64_t group = errors.worstRow / rows;
-    fail("row error is " + number(errors.worstRowRatio) + " times the allowed at batch " +
-         std::to_string(group / heads) + ", head " + std::to_string(group % heads) +
-         (isQuery ? ", query " : ", key ") + std::to_string(errors.worstRow % rows));
-  }
+  if (!(errors.worstRowRatio <= 1))
+    fail("row error is " + number(errors.worstRowRatio) + " times the allowed at " + placeOf(forward, numbers, errors));
   if (judgesTensors && !(errors.tensorRelative <= tolerance))
     fail("relative error of the whole tensor is " + number(errors.tensorRelative) + ", at most " +
          number(tolerance) + " is allowed");
+}
+
+/// Of a single key all gradients of scores cancel.
+static bool hasManyKeys(const ForwardProblem &forward, const RowNumbers &numbers) {
+  for (int64_t sequence = 0; sequence != forward.batch; ++sequence)
+    if (numbers.of(sequence).q > 0 && numbers.of(sequence).kv > 1)
+      return true;
+  return false;
 }
 
 BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKind kind,
                                           const BackwardReference &reference,
                                           const BackwardOutputs &outputs) {
   const ForwardProblem &forward = problem.forward;
+  const RowNumbers numbers(forward);
   BackwardErrors errors;
   errors.groupsTotal = forward.batch * forward.kvHeads;
   errors.groupsChecked = static_cast<int64_t>(reference.groups.size());
   errors.tolerance = forward.dtype == DataType::BF16 ? kToleranceBf16 : kToleranceFp16;
-  // Of a single key all gradients of scores cancel.
-  errors.judgesTensors = kind == DataKind::Normal && forward.seqKv > 1;
-  int64_t queries = forward.heads / forward.kvHeads * forward.seqQ, keys = forward.seqKv;
+  errors.judgesTensors = kind == DataKind::Normal && hasManyKeys(forward, numbers);
   const std::pair<const char *, Compared> list[] = {
-      {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqBounds, queries, forward.headDim}},
-      {"dk", {outputs.dk, &GroupGradients::dk, &GroupGradients::dkBounds, keys, forward.headDim}},
-      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvBounds, keys, forward.headDimV}}};
-  for (size_t i = 0; i != std::size(list); ++i) {
-    errors.gradients[i] =
-        compareGradient(forward.dtype, list[i].first, errors.tolerance, reference, list[i].second);
-    judge(problem, errors.gradients[i], errors.tolerance, errors.judgesTensors, errors.failures);
+      {"dq", {outputs.dq, &GroupGradients::dq, &GroupGradients::dqBounds, forward.headDim, false}},
+      {"dk", {outputs.dk, &GroupGradients::dk, &GroupGradients::dkBounds, forward.headDim, true}},
+      {"dv", {outputs.dv, &GroupGradients::dv, &GroupGradients::dvBounds, forward.headDimV, true}}};
+  for (const auto &[name, compared] : list) {
+    errors.gradients.push_back(
+        compareGradient(forward, numbers, name, errors.tolerance, reference, compared));
+    judge(forward, numbers, errors.gradients.back(), errors.tolerance, errors.judgesTensors, errors.failures);
+  }
+  // Sums over whole batches may cancel as they like: they are judged by the sizes of what is added up.
+  for (const std::string &name : problem.otherGradients) {
+    auto values = outputs.others.find(name);
+    errors.gradients.push_back(compareOther(forward.dtype, name, errors.tolerance, reference,
+                                            values == outputs.others.end() ? std::vector<float>() : values->second));
+    judge(forward, numbers, errors.gradients.back(), errors.tolerance, /*judgesTensors=*/false, errors.failures);
   }
   return errors;
 }

@@ -238,8 +238,10 @@ static void addNumber(DataType type, double number, std::vector<double> &numbers
   }
 }
 
+/// Tensors that are not captured; `takeAppended` fills those of updates.
 static bool isOwn(std::string_view name) {
-  return name == "q" || name == "k" || name == "v" || name == "o" || name == "lse";
+  constexpr std::string_view own[] = {"q", "k", "v", "o", "lse", "k_new", "v_new", "rotary_cos", "rotary_sin"};
+  return std::find(std::begin(own), std::end(own), name) != std::end(own);
 }
 
 /// Half of the blocks, of which half are full; the first query of a head sees some.

@@ -37,8 +37,30 @@ RowNumbers::Place RowNumbers::query(int64_t row) const {
   return {sequence, within / lengths[sequence].q, within % lengths[sequence].q};
 }
 
+static constexpr std::string_view kOfQueries[] = {"q", "q_rotated", "o", "dq", "do", "lse"},
+                                  kOfKeys[] = {"k", "v", "dk", "dv"};
+
+static bool isOneOf(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool RowNumbers::hasRowsOf(std::string_view name) {
+  return isOneOf(kOfQueries, name) || isOneOf(kOfKeys, name);
+}
+
+std::vector<manifest::TensorSpec> RowNumbers::rowByRow(const ForwardProblem &problem,
+                                                       std::vector<manifest::TensorSpec> tensors) {
+  if (problem.lists.any())
+    for (manifest::TensorSpec &spec : tensors)
+      if (spec.name == "lse")
+        spec.rowElements = 1;
+  return tensors;
+}
+
 std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) const {
-  bool ofKeys = tensor.name == "k" || tensor.name == "v", isLse = tensor.name == "lse";
+  if (isDense() || !hasRowsOf(tensor.name))
+    return tensor.rowOffsets();
+  bool ofKeys = isOneOf(kOfKeys, tensor.name), isLse = tensor.name == "lse";
   bool isPacked = ofKeys ? lists.packedKv : lists.packedQ;
   auto strideOf = [&](std::string_view dimension) -> int64_t {
     for (const manifest::TensorDimension &known : tensor.dimensions)
@@ -67,4 +89,19 @@ std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) co
                          bytesOf(tensor.type));
   }
   return result;
+}
+
+Status attention::checkKnown(const ForwardProblem &problem) {
+  auto unknown = [](std::string_view name) {
+    return invalidInput("the content of '" + std::string(name) +
+                        "' is not known, and so not what would be right; say it in 'known'");
+  };
+  for (const SequenceList &list : sequenceLists())
+    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
+      return unknown(list.tensor);
+  for (std::string_view table : {"block_table", "kv_indptr", "kv_page_indices", "kv_last_page_len"})
+    for (const manifest::TensorSpec &spec : problem.tensors())
+      if (spec.name == table && !problem.known.lists.contains(table))
+        return unknown(table);
+  return Status::success();
 }

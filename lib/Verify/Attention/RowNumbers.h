@@ -7,6 +7,7 @@
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -33,8 +34,13 @@ public:
   const Lengths &of(int64_t sequence) const { return isDense() ? common : lengths[sequence]; }
   int64_t sequences() const { return batch; }
 
-  /// Byte offsets of the rows of `tensor` ("q", "k", "v", "o", or "lse", whose rows are one number each),
-  /// in the order of their numbers.
+  /// Whether sequences have rows of the tensor `name`: Q, K, V, O, their gradients, and LSE.
+  static bool hasRowsOf(std::string_view name);
+  /// `tensors` as they are seen by sequences: with lengths of their own these have parts of LSE's rows, which are
+  /// numbers then, one by one.
+  static std::vector<manifest::TensorSpec> rowByRow(const ForwardProblem &problem,
+                                                    std::vector<manifest::TensorSpec> tensors);
+  /// Byte offsets of the rows of a tensor of `rowByRow`, in the order of their numbers.
   std::vector<uint64_t> offsets(const manifest::TensorSpec &tensor) const;
 
 private:
@@ -54,5 +60,8 @@ private:
   std::vector<int64_t> firstQueries, firstKeys;
   std::vector<std::vector<int64_t>> pages; ///< of each sequence, where keys are in pages
 };
+
+/// An error where the content of a list or table of `problem` is not known: what is judged must be.
+Status checkKnown(const ForwardProblem &problem);
 
 } // namespace hocket::attention

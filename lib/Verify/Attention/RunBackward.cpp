@@ -1,6 +1,7 @@
 // One backward on one device, start to end, and its report.
 #include "Verify/Attention/RunBackward.h"
 
+#include "Verify/Attention/RowNumbers.h"
 #include "Verify/ReportParts.h"
 #include "Verify/TensorRun.h"
 
@@ -17,17 +18,22 @@ namespace {
 class Runner : verify::TensorRun {
 public:
   Runner(runtime::Device &device, const BackwardProblem &problem, const BackwardOptions &options)
-      : TensorRun(device, options, report, "tensor", problem.tensors()), problem(problem),
-        options(options) {}
+      : TensorRun(device, options, report, "tensor",
+                  RowNumbers::rowByRow(problem.forward, problem.tensors())),
+        problem(problem), options(options), numbers(problem.forward) {}
   Result<BackwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
   Status makeRules(std::shared_ptr<const ScoreRules> &rules);
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
+  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
+    return numbers.offsets(spec);
+  }
 
   const BackwardProblem &problem;
   const BackwardOptions &options;
+  const RowNumbers numbers;
   BackwardInputs inputs;
   BackwardReference reference;
   BackwardOutputs outputs[3]; ///< by outcome
@@ -37,10 +43,16 @@ private:
 
 verify::Contents Runner::roomFor(Outcome outcome) {
   BackwardOutputs &room = outputs[static_cast<size_t>(outcome)];
-  for (auto [name, values] : {std::pair("dq", &room.dq), std::pair("dk", &room.dk),
-                              std::pair("dv", &room.dv)})
-    values->resize(static_cast<size_t>(problem.tensor(name).elements()));
-  return {{"dq", bytesOf(room.dq)}, {"dk", bytesOf(room.dk)}, {"dv", bytesOf(room.dv)}};
+  room.dq.resize(static_cast<size_t>(numbers.queries() * problem.forward.headDim));
+  room.dk.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDim));
+  room.dv.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDimV));
+  verify::Contents contents = {{"dq", bytesOf(room.dq)}, {"dk", bytesOf(room.dk)}, {"dv", bytesOf(room.dv)}};
+  for (const std::string &name : problem.otherGradients) {
+    std::vector<float> &values = room.others[name];
+    values.resize(static_cast<size_t>(problem.tensor("d_" + name).elements()));
+    contents["d_" + name] = bytesOf(values);
+  }
+  return contents;
 }
 
 /// What the modifications do, which the forward's O and LSE depend on, too.
@@ -85,6 +97,8 @@ Status Runner::prepare() {
 
 Result<BackwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
+    return status.error();
+  if (Status status = checkKnown(problem.forward); !status.ok())
     return status.error();
   for (const PlannedLaunch &launch : launches)
     if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
@@ -168,10 +182,16 @@ static void writeErrorLines(llvm::raw_ostream &out, const BackwardReport &report
        errors.groupsChecked == errors.groupsTotal ? groups : groups + " (a seeded sample)");
   std::string allowed = errors.judgesTensors ? " (at most " + decimal("%.1e", errors.tolerance) + ")"
                                              : std::string(" (not judged)");
-  for (const GradientErrors &gradient : errors.gradients)
+  for (const GradientErrors &gradient : errors.gradients) {
+    if (!gradient.isChecked) {
+      line(out, gradient.name + " error", "not checked: not all heads are");
+      continue;
+    }
+    bool isJudged = gradient.name.find('_') == std::string::npos;
     line(out, gradient.name + " error",
-         decimal("%.3e", gradient.tensorRelative) + " relative L2" + allowed + ", worst row " +
-             decimal("%.2f", gradient.worstRowRatio) + " of what is allowed");
+         decimal("%.3e", gradient.tensorRelative) + " relative L2" + (isJudged ? allowed : " (not judged)") +
+             ", worst row " + decimal("%.2f", gradient.worstRowRatio) + " of what is allowed");
+  }
 }
 
 static verify::ReportBody bodyOf(const BackwardReport &report) {

@@ -4,6 +4,7 @@
 // in the report, so that one run tells everything there is to tell.
 #include "Verify/Attention/RunForward.h"
 
+#include "Verify/Attention/AppendedKeys.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -34,11 +36,14 @@ public:
 
 private:
   static std::vector<manifest::TensorSpec> tensorsOf(const ForwardProblem &problem);
-  Status checkKnown() const;
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
-  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override;
+  std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
+    return numbers.offsets(spec);
+  }
   Status makeRules();
+  Status save();
+  void verifyLists();
   void verify();
 
   const ForwardProblem &problem;
@@ -46,41 +51,21 @@ private:
   const RowNumbers numbers;
 
   ForwardInputs inputs;
+  BeforeAppend before; ///< of the launch; empty where nothing is appended
+  std::vector<uint16_t> rotated[3]; ///< "q_rotated", by outcome
+  std::map<std::string, std::vector<std::byte>> lists[3]; ///< of blocks, where they are made, by outcome
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
   ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
   ForwardReport report;
 };
 } // namespace
 
-/// With lengths of their own, sequences have parts of LSE's rows: these are numbers, one by one.
+/// What one launch leaves for another is compared like a result.
 std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
   std::vector<manifest::TensorSpec> specs = problem.tensors();
-  if (problem.lists.any())
-    for (manifest::TensorSpec &spec : specs)
-      if (spec.name == "lse")
-        spec.rowElements = 1;
-  return specs;
-}
-
-std::vector<uint64_t> Runner::rowOffsets(const manifest::TensorSpec &spec) const {
-  constexpr std::string_view ofSequences[] = {"q", "k", "v", "o", "lse"};
-  bool isOfSequences = std::find(std::begin(ofSequences), std::end(ofSequences), spec.name) !=
-                       std::end(ofSequences);
-  return problem.lists.any() && isOfSequences ? numbers.offsets(spec) : spec.rowOffsets();
-}
-
-/// What is run here is also judged, and so must be known.
-Status Runner::checkKnown() const {
-  for (const SequenceList &list : sequenceLists())
-    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
-      return invalidInput("the content of '" + std::string(list.tensor) +
-                          "' is not known, and so not what would be right; say it in 'known'");
-  for (std::string_view table : {"block_table", "kv_indptr", "kv_page_indices", "kv_last_page_len"})
-    for (const manifest::TensorSpec &spec : problem.tensors())
-      if (spec.name == table && !problem.known.lists.contains(table))
-        return invalidInput("the content of '" + spec.name +
-                            "' is not known, and so not what would be right; say it in 'known'");
-  return Status::success();
+  for (manifest::TensorSpec &spec : problem.temporaries())
+    specs.push_back(std::move(spec));
+  return RowNumbers::rowByRow(problem, std::move(specs));
 }
 
 verify::Contents Runner::roomFor(Outcome outcome) {
@@ -88,7 +73,19 @@ verify::Contents Runner::roomFor(Outcome outcome) {
   room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
     room.lse.resize(static_cast<size_t>(numbers.queries()));
-  return {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  verify::Contents contents = {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  for (const manifest::TensorSpec &spec : problem.tensors())
+    if (problem.makesBlocks && isBlockList(spec.name) && spec.wanted) {
+      std::vector<std::byte> &list = lists[static_cast<size_t>(outcome)][spec.name];
+      list.resize(spec.spanBytes());
+      contents[spec.name] = list;
+    }
+  if (problem.update.turns()) {
+    std::vector<uint16_t> &turned = rotated[static_cast<size_t>(outcome)];
+    turned.resize(inputs.q.size());
+    contents["q_rotated"] = bytesOf(turned);
+  }
+  return contents;
 }
 
 Status Runner::makeRules() {
@@ -122,15 +119,56 @@ Status Runner::prepare() {
     return status;
   Clock::time_point start = Clock::now();
   say("uploading");
+  if (problem.update.appends)
+    before = takeAppended(problem, numbers, inputs);
+  auto given = [](std::vector<uint16_t> &earlier, std::vector<uint16_t> &read) {
+    return bytesOf(earlier.empty() ? read : earlier);
+  };
   verify::Contents contents = {
-      {"q", bytesOf(inputs.q)}, {"k", bytesOf(inputs.k)}, {"v", bytesOf(inputs.v)}};
+      {"q", given(before.q, inputs.q)}, {"k", given(before.k, inputs.k)}, {"v", given(before.v, inputs.v)}};
   for (auto &[name, bytes] : inputs.capturedBytes)
     contents[name] = bytes;
   if (Status status = place(std::move(contents)); !status.ok())
     return status;
+  if (problem.update.appends)
+    finishAppended(problem, numbers, inputs, before);
   report.uploadSeconds = secondsSince(start);
   manifest::Addresses placed = addresses();
   return bind(problemVariables(problem, &placed));
+}
+
+/// Lists that were made have the entries of those that the masks ask for; what no count reaches may be anything.
+void Runner::verifyLists() {
+  auto numbersOf = [&](const std::string &name) {
+    std::span<const std::byte> bytes = lists[static_cast<size_t>(Outcome::First)].at(name);
+    return std::span(reinterpret_cast<const int32_t *>(bytes.data()), bytes.size() / sizeof(int32_t));
+  };
+  for (std::string prefix : {"", "full_"}) {
+    if (!lists[0].contains(prefix + "kv_num_blocks"))
+      continue;
+    std::span<const int32_t> counts = numbersOf(prefix + "kv_num_blocks"), indices = numbersOf(prefix + "kv_indices");
+    const std::vector<double> &wantedCounts = inputs.captured.at(prefix + "kv_num_blocks");
+    const std::vector<double> &wanted = inputs.captured.at(prefix + "kv_indices");
+    size_t columns = indices.size() / counts.size();
+    bool same = std::equal(counts.begin(), counts.end(), wantedCounts.begin(), wantedCounts.end());
+    for (size_t row = 0; same && row != counts.size(); ++row)
+      same = std::equal(indices.begin() + row * columns, indices.begin() + row * columns + counts[row],
+                        wanted.begin() + row * columns);
+    if (!same)
+      report.failures.push_back("the lists '" + prefix + "kv_indices' are not those of the blocks that the masks show");
+  }
+}
+
+/// Q as it was given, beside what it was turned into.
+Status Runner::save() {
+  const ForwardOutputs &first = outputs[static_cast<size_t>(Outcome::First)];
+  if (!problem.update.turns())
+    return options.save(inputs, first);
+  ForwardInputs given = inputs;
+  auto turned = std::as_bytes(std::span(inputs.q));
+  given.capturedBytes["q_rotated"].assign(turned.begin(), turned.end());
+  given.q = before.q;
+  return options.save(given, first);
 }
 
 void Runner::verify() {
@@ -150,6 +188,10 @@ void Runner::verify() {
     report.inspectedErrors = compare(Outcome::Inspected);
   report.compareSeconds = secondsSince(start);
   addVerdict(report.errors.failures);
+  if (problem.makesBlocks)
+    verifyLists();
+  if (problem.update.turns() && rotated[static_cast<size_t>(Outcome::First)] != inputs.q)
+    report.failures.push_back("queries are not turned as their positions say");
   if (report.inspectedErrors)
     for (const std::string &failure : report.inspectedErrors->failures)
       report.failures.push_back("in the order of the cycle model: " + failure);
@@ -182,13 +224,13 @@ static Status checkHostMemory(const ForwardProblem &problem, const RowNumbers &n
 Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
-  if (Status status = checkKnown(); !status.ok())
+  if (Status status = checkKnown(problem); !status.ok())
     return status.error();
   if (Status status = checkHostMemory(problem, numbers); !status.ok())
     return status.error();
   for (const PlannedLaunch &launch : launches)
     if (Status status = load(std::as_bytes(std::span(launch.compiled->codeObject)),
-                             launch.compiled->manifest, problemVariables(problem));
+                             launch.compiled->manifest, problemVariables(problem), launch.instead);
         !status.ok())
       return status.error();
   if (Status status = attention::checkInputs(launches, problem); !status.ok())
@@ -199,8 +241,7 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
     return status.error();
   report.outputHash = outputHash();
   if (options.save && !faulted)
-    if (Status status = options.save(inputs, outputs[static_cast<size_t>(Outcome::First)]);
-        !status.ok())
+    if (Status status = save(); !status.ok())
       return status.error();
   if (options.verify && !faulted)
     verify();

@@ -58,3 +58,39 @@ tile.schedule @s { tile.cluster compute { fetch_q(0) } }
 // CHECK: tile.step @dq
 attn.backward @queries part(dq) element_type(f16) head_dim(64) mask(causal) schedule(@s) waves(8)
 tile.schedule @s { tile.cluster compute { fetch_k(0) } }
+
+// -----
+
+// A head's sum over its batches and rows, in one wave and a fixed order; rows without delta have no part in it.
+// CHECK-LABEL: tile.kernel @sinks
+// CHECK-SAME: tile.workspace = "8 * heads * total_q"
+// CHECK: tile.workgroup_id ["heads"]
+// CHECK: scf.for %[[B:.*]] = %{{.*}} to %batch step
+// CHECK: tile.load %cu_seqlens_q[%[[B]]]
+// CHECK: tile.slice_rows %row_statistics from %{{.*}} size %{{.*}} along(3)
+// CHECK: scf.for
+// CHECK-COUNT-2: tile.load %row_statistics_slice
+// CHECK: math.exp2
+// CHECK: tile.reduce sum %{{.*}} over columns
+// CHECK: tile.store %{{.*}}, %d_sink[%workgroup_x]
+attn.backward @sinks part(sink) element_type(bf16) head_dim(64) packed_queries dropout
+
+// -----
+
+// Sequences of lengths of their own: views are of the sequence, and workgroups behind its keys visit no queries.
+// CHECK-LABEL: tile.kernel @packed
+// CHECK: %q: {{.*}} tile.sizes = ["batch", "total_q", "heads"], tile.strides = ["0", "q_stride_s", "q_stride_h"]
+// CHECK: %[[BATCH:.*]], %head, %[[ROW:.*]] = tile.block_id %k rows(256) of(%seq_kv)
+// CHECK-DAG: tile.load %cu_seqlens_q[%[[BATCH]]]
+// CHECK-DAG: tile.load %seqused_k[%[[BATCH]]]
+// CHECK-DAG: %[[Q:.*]] = tile.slice_rows %q from
+// CHECK-DAG: %[[K:.*]] = tile.slice_rows %k from
+// CHECK: tile.load %[[K]]
+// CHECK: %[[KEYS:.*]] = tile.dim %[[K]], 1
+// CHECK: %[[EXISTS:.*]] = arith.cmpi slt, %[[ROW]], %[[KEYS]]
+// CHECK: arith.select %[[EXISTS]]
+// CHECK: tile.ring %[[Q]]
+// CHECK: %[[DK:.*]] = tile.slice_rows %dk from
+// CHECK: tile.store %{{.*}}, %[[DK]]
+attn.backward @packed part(dkdv) element_type(bf16) head_dim(64) packed_queries packed_keys key_lengths schedule(@s) waves(8) loop_tile(32)
+tile.schedule @s { tile.cluster compute { fetch_q(0) } }

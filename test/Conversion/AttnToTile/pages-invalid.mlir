@@ -22,3 +22,8 @@ attn.forward @lists element_type(bf16) head_dim(128) page_lists
 
 // expected-error @below {{has keys in pages and block_lists, which say where they are as well; leave one of them out}}
 attn.forward @blocks element_type(bf16) head_dim(128) key_lengths pages(16) block_lists(256, 128)
+
+// -----
+
+// expected-error @below {{has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a table; write key_lengths, and neither packed_keys nor page_lists}}
+attn.forward @appended element_type(bf16) head_dim(128) appended_keys

@@ -28,6 +28,22 @@ TEST(BackwardProblem, Tensors) {
   EXPECT_EQ(problem.tensor("dv").elements(), 2 * 20 * 32);
 }
 
+/// The sink's gradient is there where it is asked for; packed tensors have packed gradients.
+TEST(BackwardProblem, OtherGradientsAndPackedOnes) {
+  BackwardProblem problem = example();
+  problem.forward.sink = true;
+  problem.otherGradients = {"sink"};
+  manifest::TensorSpec gradient = problem.tensor("d_sink");
+  EXPECT_EQ(gradient.role, manifest::TensorRole::Output);
+  EXPECT_EQ(gradient.type, DataType::F32);
+  EXPECT_EQ(gradient.elements(), 4);
+  problem.forward.lists.packedKv = true;
+  problem.forward.totalKv = 77;
+  EXPECT_EQ(problem.tensor("dk").elements(), 77 * 2 * 64);
+  EXPECT_EQ(problem.tensor("dq").elements(), 10 * 4 * 64);
+  EXPECT_EQ(problem.describe(), "backward of bf16 B1 H4/2 Sq10 Skv20 D64/32 bshd packed-kv Tkv77 sink d_sink");
+}
+
 TEST(BackwardProblem, StridesOfGradients) {
   BackwardProblem problem = example();
   // Those of Q are not those of its gradient.
@@ -54,10 +70,16 @@ TEST(BackwardProblem, Refused) {
   problem.forward.heads = 3;
   EXPECT_FALSE(validate(problem).ok());
   problem = example();
-  problem.forward.lists.usedKv = true;
+  problem.forward.lists.pageSize = 16, problem.forward.lists.usedKv = true;
+  EXPECT_EQ(validate(problem).error().message, "keys in pages have no backward; give dense or packed ones");
+  problem = example();
+  problem.otherGradients = {"sink"};
+  EXPECT_EQ(validate(problem).error().message, "the gradient of 'sink' is asked for; the problem has no sink");
+  problem.forward.sink = true;
+  EXPECT_TRUE(validate(problem).ok());
+  problem.otherGradients.insert("lse");
   EXPECT_EQ(validate(problem).error().message,
-            "the backward of packed sequences, or of lengths of their own, is not there yet; compute each sequence for "
-            "itself");
+            "the gradient of 'lse' is asked for; there are those of q, k, v and, if there is one, the sink");
   problem = example();
   problem.forward.blocks = {128, 128};
   EXPECT_EQ(validate(problem).error().message,

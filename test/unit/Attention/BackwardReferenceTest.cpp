@@ -71,6 +71,8 @@ static void compareWithDifferences(const ForwardProblem &problem, const ScoreRul
   check(&GroupTensors::q, gradients.dq, "dq");
   check(&GroupTensors::k, gradients.dk, "dk");
   check(&GroupTensors::v, gradients.dv, "dv");
+  if (problem.sink)
+    check(&GroupTensors::sinks, gradients.others["sink"].values, "d_sink");
 }
 
 static ForwardProblem problemOf(int64_t seqQ, int64_t seqKv, int64_t dim, int64_t dimV,
@@ -147,4 +149,31 @@ TEST(BackwardReference, Rules) {
   EXPECT_EQ(failures(wrong).front(), "dq: 1 elements were not written");
   wrong.dq[0] = 0x7fc0;
   EXPECT_EQ(failures(wrong).front(), "dq: 1 elements are NaN");
+}
+
+/// The gradient of a sink is that of all batches, and is not judged where only some are known.
+TEST(BackwardReference, GradientOfTheSinkIsSummed) {
+  BackwardProblem problem{problemOf(30, 20, 8, 8, 2)};
+  problem.forward.batch = 3;
+  problem.forward.sink = true;
+  problem.otherGradients = {"sink"};
+  BackwardReference all, some;
+  generateInputs(problem, DataKind::Normal, 3, {0, 1, 2}, all, 1);
+  generateInputs(problem, DataKind::Normal, 3, {0, 2}, some, 1);
+  EXPECT_TRUE(some.others.empty());
+  double sum = 0;
+  for (const GroupGradients &group : all.gradients)
+    sum += group.others.at("sink").values[1];
+  const std::vector<double> &exact = all.others.at("sink").values;
+  EXPECT_EQ(exact[1], sum);
+  BackwardOutputs outputs{std::vector<uint16_t>(3 * 2 * 30 * 8), std::vector<uint16_t>(3 * 20 * 8),
+                          std::vector<uint16_t>(3 * 20 * 8), {}};
+  outputs.others["sink"] = {float(exact[0]), float(exact[1])};
+  EXPECT_LT(compareBackward(problem, DataKind::Normal, all, outputs).gradients.back().worstRowRatio, 1e-3);
+  outputs.others["sink"][1] += 1;
+  BackwardErrors errors = compareBackward(problem, DataKind::Normal, all, outputs);
+  EXPECT_GT(errors.gradients.back().worstRowRatio, 1);
+  EXPECT_NE(errors.failures.back().find("d_sink: row error is"), std::string::npos);
+  EXPECT_NE(errors.failures.back().find("element 1"), std::string::npos);
+  EXPECT_FALSE(compareBackward(problem, DataKind::Normal, some, outputs).gradients.back().isChecked);
 }

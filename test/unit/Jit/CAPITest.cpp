@@ -30,6 +30,18 @@ TEST(AttentionCAPI, AModificationFromC) {
   }
 }
 
+extern "C" int hocket_test_appended(const uint16_t *row, uint16_t *o, uint16_t *v);
+
+TEST(AttentionCAPI, APagedCacheThatIsAppendedTo) {
+  uint16_t row[128], o[128], v[4 * 128];
+  for (unsigned i = 0; i < 128; ++i)
+    row[i] = uint16_t(0x3c00 + i);
+  ASSERT_EQ(hocket_test_appended(row, o, v), HOCKET_SUCCESS) << hocket_last_error();
+  for (unsigned i = 0; i < 4 * 128; ++i)
+    EXPECT_EQ(v[i], i < 128 ? row[i] : 0) << i;
+  EXPECT_TRUE(std::equal(std::begin(o), std::end(o), std::begin(row)));
+}
+
 TEST(AttentionCAPI, AForwardFromC) {
   uint16_t row[128], o[128];
   for (unsigned i = 0; i < 128; ++i)
@@ -51,10 +63,16 @@ TEST(AttentionCAPI, ABackward) {
   hocket_device device;
   hocket_planner planner;
   hocket_plan plan;
+  problem.sink = 1;
+  const char *gradients[] = {"sink"};
+  problem.gradient_count = 1;
   hocket_gradient_strides strides = {};
   strides.dk = {1, 1, 1};
   ASSERT_EQ(hocket_device_open("sim", &device, nullptr), HOCKET_SUCCESS);
   ASSERT_EQ(hocket_planner_create(nullptr, &planner), HOCKET_SUCCESS);
+  EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("gradients is null and has 1 entries"));
+  problem.gradients = gradients;
   EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_UNSUPPORTED);
   EXPECT_THAT(hocket_last_error(), HasSubstr("dk"));
   strides.dk = {256, 256, 128};
@@ -89,6 +107,17 @@ TEST(AttentionCAPI, ABackward) {
     ASSERT_EQ(hocket_copy_from_device(device, found.data(), buffer.buffer.address, 256), HOCKET_SUCCESS);
     EXPECT_EQ(found, name == "dv" ? row : zeros) << name;
   }
+  for (const hocket_named_buffer &buffer : buffers)
+    if (std::string_view(buffer.name) == "d_sink") {
+      // One key, so that all rows are alike: LSE and the sink are 0, delta is the sum of squares of the row.
+      float ofSink = 0;
+      EXPECT_EQ(buffer.buffer.bytes, sizeof(ofSink));
+      ASSERT_EQ(hocket_copy_from_device(device, &ofSink, buffer.buffer.address, sizeof(ofSink)), HOCKET_SUCCESS);
+      EXPECT_EQ(ofSink, -64.0f * (1 + 4));
+    }
+  EXPECT_EQ(std::count_if(buffers.begin(), buffers.end(),
+                          [](const hocket_named_buffer &buffer) { return std::string_view(buffer.name) == "d_sink"; }),
+            1);
   EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
   EXPECT_EQ(hocket_planner_release(planner), HOCKET_SUCCESS);
   EXPECT_EQ(hocket_device_release(device), HOCKET_SUCCESS);
@@ -143,6 +172,32 @@ TEST_F(AttentionMisuse, MalformedProblems) {
   hocket_forward_problem_init(&problem);
   problem.head_dim = problem.head_dim_v = 44;
   EXPECT_THAT(planError(HOCKET_UNSUPPORTED), HasSubstr("head-dim is 44"));
+}
+
+TEST_F(AttentionMisuse, Caches) {
+  auto refused = [&](const char *message) {
+    EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr(message));
+    hocket_forward_problem_init(&problem);
+  };
+  hocket_forward_problem_init(&problem);
+  problem.page_size = -1;
+  refused("page-size is -1, it must be 1 to 65536");
+  problem.page_size = 16, problem.seqused_k = 1, problem.page_layout = "dhn";
+  refused("page layout 'dhn' is not known; use nhd or hnd");
+  problem.page_lists = 1;
+  refused("page-lists need pages");
+  problem.append_rows = -3, problem.seqused_k = 1;
+  refused("append is -3, it must be at least 1");
+  problem.append_rows = 1;
+  refused("say how many that are (used-kv)");
+  problem.append_rows = 1, problem.seqused_k = 1, problem.rotary = "whole";
+  refused("rotary 'whole' is not known; use none, interleaved or half");
+  problem.append_rows = 1, problem.seqused_k = 1, problem.rotary = "half", problem.rotary_dim = 8;
+  refused("rotary-dim is 8, it must be a multiple of 16");
+  problem.rotary = "half";
+  refused("rotary turns new keys; append some");
+  problem.cu_seqlens_q = 1, problem.total_q = 0;
+  refused("total-q is 0");
 }
 
 TEST_F(AttentionMisuse, Modifications) {

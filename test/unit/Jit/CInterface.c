@@ -55,6 +55,48 @@ int hocket_test_modified(const uint16_t *rows, int which, uint16_t *o) {
   return HOCKET_SUCCESS;
 }
 
+/* A cache of one page of four rows, none of them used yet, gets the one row `row` of 128 numbers of fp16, which is then
+ * what is attended to: O is that row, and `v` the page. */
+int hocket_test_appended(const uint16_t *row, uint16_t *o, uint16_t *v) {
+  static const char *const names[] = {"q", "k", "v", "o", "seqused_k", "block_table", "k_new", "v_new"};
+  enum { count = sizeof(names) / sizeof(names[0]) };
+  static const uint16_t zeros[4 * 128];
+  hocket_planner planner;
+  hocket_device device;
+  hocket_plan plan;
+  hocket_forward_problem problem;
+  hocket_named_buffer buffers[count];
+  hocket_status status;
+  int i;
+
+  hocket_register_simulator();
+  hocket_forward_problem_init(&problem);
+  problem.dtype = HOCKET_FP16;
+  problem.seq_kv = 4;
+  problem.seqused_k = 1;
+  problem.page_size = 4;
+  problem.page_layout = "hnd";
+  problem.append_rows = 1;
+  if ((status = hocket_device_open("sim", &device, 0)) || (status = hocket_planner_create(0, &planner)) ||
+      (status = hocket_planner_plan(planner, &problem, &plan)))
+    return status;
+  for (i = 0; i < count; ++i) {
+    hocket_buffer *buffer = &buffers[i].buffer;
+    buffers[i].name = names[i];
+    if ((status = hocket_plan_buffer_bytes(plan, names[i], &buffer->bytes)) ||
+        (status = hocket_allocate(device, buffer->bytes, &buffer->address)) ||
+        (status = hocket_copy_to_device(device, buffer->address, i < 6 ? zeros : row, buffer->bytes)))
+      return status;
+  }
+  if ((status = hocket_plan_run_named(plan, device, buffers, count, 0)) ||
+      (status = hocket_copy_from_device(device, o, buffers[3].buffer.address, 256)) ||
+      (status = hocket_copy_from_device(device, v, buffers[2].buffer.address, 4 * 256)) ||
+      (status = hocket_plan_unload(plan, device)) || (status = hocket_plan_release(plan)) ||
+      (status = hocket_planner_release(planner)) || (status = hocket_device_release(device)))
+    return status;
+  return HOCKET_SUCCESS;
+}
+
 /* One query that sees one key: O is the row of V, whatever Q and K are. Returns the first status
  * that fails; `o` receives 128 numbers of 16 bits. */
 int hocket_test_forward(const uint16_t *row, uint16_t *o, int on_stream) {

@@ -3,6 +3,7 @@
 //
 // HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Draw.h"
+#include "DrawSequences.h"
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunBackward.h"
 #include "hocket/Attention/BackwardPlan.h"
@@ -99,7 +100,7 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
     add("alibi");
   if (draw.oneIn(5))
     add(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
-  problem.sink = draw.oneIn(4);
+  problem.sink = draw.oneIn(3);
   problem.dropout = draw.oneIn(3);
   problem.dropping = {draw.of({0.0, 0.1, 0.5}), draw.between(0, 1 << 20), draw.between(0, 99)};
 }
@@ -123,7 +124,12 @@ void runOne(uint64_t seed) {
   drawMasks(draw, forward);
   if (draw.oneIn(2))
     drawScores(draw, forward);
-  if (draw.oneIn(4)) {
+  if (forward.sink && !draw.oneIn(4))
+    problem.otherGradients.insert("sink");
+  bool ownLengths = draw.oneIn(3);
+  if (ownLengths)
+    forward.batch = draw.between(1, 4), addSequences(forward, draw);
+  if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
     problem.gradientStrides["dk"] = {row * forward.seqKv + 64, row, forward.headDim};
   }
@@ -236,6 +242,69 @@ attn.score_mod @bent(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   forward.dtype = DataType::FP16;
   forward.visibility = Visibility::causal();
   runChecked(problem, DataKind::Normal, 7, "gfx942");
+}
+
+/// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them
+/// lie rows that are nobody's and hold NaN.
+TEST(Backward, PackedSequences) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 5, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 200, forward.seqKv = 300;
+  forward.headDim = forward.headDimV = 64;
+  forward.visibility = Visibility::causal();
+  forward.lists = {true, true, true, true};
+  forward.totalQ = 350, forward.totalKv = 650;
+  forward.known.lists = {{"cu_seqlens_q", {0, 0, 33, 233, 272, 350}},
+                         {"cu_seqlens_k", {0, 100, 100, 400, 417, 650}},
+                         {"seqused_q", {0, 33, 190, 39, 60}},
+                         {"seqused_k", {90, 0, 300, 17, 233}}};
+  forward.sink = true;
+  problem.otherGradients = {"sink"};
+  runChecked(problem, DataKind::Normal, 9);
+  runChecked(problem, DataKind::Normal, 9, "gfx942");
+  forward.dropout = true;
+  forward.dropping = {0.2, 3, 4};
+  forward.modifications = {*shippedModification("window")};
+  forward.numbers = {{"window_left", 40}, {"window_right", 5}};
+  runChecked(problem, DataKind::Normal, 10);
+}
+
+/// Packed sequences of the same lengths have the gradients of dense ones to the bit.
+TEST(Backward, SequencesOfEqualLengthsAreDenseToTheBit) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 3, forward.heads = 2;
+  forward.seqQ = 70, forward.seqKv = 130;
+  forward.headDim = forward.headDimV = 64;
+  forward.visibility = Visibility::causal();
+  forward.sink = true;
+  problem.otherGradients = {"sink"};
+  uint64_t hash = runChecked(problem, DataKind::Normal, 11).outputHash;
+  forward.lists.packedQ = forward.lists.packedKv = true;
+  forward.totalQ = 210, forward.totalKv = 390;
+  forward.known.lists = {{"cu_seqlens_q", {0, 70, 140, 210}}, {"cu_seqlens_k", {0, 130, 260, 390}}};
+  EXPECT_EQ(runChecked(problem, DataKind::Normal, 11).outputHash, hash);
+}
+
+/// Summed over batches and more rows than one step has, most of which see nothing but the sink.
+TEST(Backward, GradientOfTheSink) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 1100, forward.seqKv = 40; // more rows than one step of the sum has
+  forward.headDim = forward.headDimV = 32;
+  forward.visibility = Visibility::causal();
+  forward.sink = true;
+  problem.otherGradients = {"sink"};
+  BackwardReport report = runChecked(problem, DataKind::Normal, 12);
+  ASSERT_EQ(report.errors.gradients.size(), 4u);
+  EXPECT_EQ(report.errors.gradients.back().name, "d_sink");
+  EXPECT_TRUE(report.errors.gradients.back().isChecked);
+  EXPECT_LT(report.errors.gradients.back().tensorRelative, 4e-3);
+  forward.dropout = true;
+  forward.dropping = {0.5, 1, 2};
+  runChecked(problem, DataKind::Large, 13, "gfx942");
 }
 
 /// A plan takes buffers by name and refuses what is missing.

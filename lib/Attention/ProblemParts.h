@@ -1,0 +1,35 @@
+// What the files that make up a forward problem say to one another.
+#pragma once
+
+#include "hocket/Attention/ForwardProblem.h"
+
+#include <string>
+#include <vector>
+
+namespace hocket::attention {
+
+/// What does not depend on tensors.
+manifest::Variables scalarVariables(const ForwardProblem &problem);
+
+/// A table of pages: `rows` times `extent` numbers.
+struct PageTable {
+  std::string name;
+  int64_t extent, rows;
+};
+/// The tables of a problem's pages; none without pages.
+std::vector<PageTable> pageTables(const ForwardProblem &problem);
+
+/// Appends the tensors that modifications capture and those of block lists, each once.
+void addCaptured(const ForwardProblem &problem, std::vector<manifest::TensorSpec> &list);
+
+// Parts of `validate`.
+/// What pages ask of the rest of the problem.
+Status checkPages(const ForwardProblem &problem);
+/// What appending to a cache asks of the rest of the problem.
+Status checkUpdate(const ForwardProblem &problem);
+/// What is known of lists and tables of pages.
+Status checkLists(const ForwardProblem &problem);
+/// Modifications, the numbers and tensors that they take, block lists.
+Status checkModifications(const ForwardProblem &problem);
+
+} // namespace hocket::attention

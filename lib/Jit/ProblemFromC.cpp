@@ -1,0 +1,251 @@
+// What a struct of C says, checked as far as C could get it wrong; the rest is the problem's own `validate`.
+#include "ProblemFromC.h"
+
+#include "hocket/Pipelines/Modifications.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+using namespace hocket;
+using namespace hocket::attention;
+
+/// Far beyond what tensors have; more is not read.
+static constexpr size_t kMaxRank = 8;
+
+void hocket_forward_problem_init(hocket_forward_problem *problem) {
+  if (!problem)
+    return;
+  const ForwardProblem defaults;
+  *problem = {};
+  problem->struct_bytes = sizeof(*problem);
+  problem->batch = defaults.batch;
+  problem->heads = defaults.heads;
+  problem->kv_heads = defaults.kvHeads;
+  problem->seq_q = defaults.seqQ;
+  problem->seq_kv = defaults.seqKv;
+  problem->head_dim = defaults.headDim;
+  problem->head_dim_v = defaults.headDimV;
+  problem->total_q = problem->total_kv = 1;
+  problem->num_pages = problem->table_pages = 1;
+  problem->positions = 1;
+}
+
+/// The whole struct of a caller who may have been compiled with another version of the header: of
+/// an older one, shorter, with defaults for what came later; of a newer one if it asks for nothing
+/// that this one does not know.
+static Result<hocket_forward_problem> readVersioned(const hocket_forward_problem &given) {
+  // Of the first version, which ended with the strides.
+  constexpr uint32_t smallest = offsetof(hocket_forward_problem, mask);
+  constexpr uint32_t known = sizeof(hocket_forward_problem), largest = 1 << 16;
+  uint32_t bytes = given.struct_bytes;
+  if (bytes < smallest || bytes > largest)
+    return invalidInput("struct_bytes of the problem is " + std::to_string(bytes) + ", expected " +
+                        std::to_string(smallest) + " to " + std::to_string(known) +
+                        "; call hocket_forward_problem_init first");
+  hocket_forward_problem problem;
+  hocket_forward_problem_init(&problem);
+  std::memcpy(&problem, &given, std::min(bytes, known));
+  const auto *raw = reinterpret_cast<const unsigned char *>(&given);
+  for (uint32_t i = known; i < bytes; ++i)
+    if (raw[i] != 0)
+      return unsupported("struct_bytes of the problem is " + std::to_string(bytes) +
+                         ", this version of Hocket knows " + std::to_string(known) + ", and byte " +
+                         std::to_string(i) + " asks for something newer; update Hocket, or leave " +
+                         "fields that are newer than it at zero");
+  return problem;
+}
+
+static Result<Visibility> readMask(const hocket_forward_problem &given) {
+  if (!given.mask)
+    return given.causal ? Visibility::causal() : Visibility();
+  Result<Visibility> mask = Visibility::parse(given.mask);
+  if (mask.ok() && given.causal && *mask != Visibility::causal())
+    return invalidInput("mask is '" + std::string(given.mask) +
+                        "' and causal is set; leave one of them out");
+  return mask;
+}
+
+void capi::addStrides(StridesByName &to,
+                       std::initializer_list<std::pair<const char *, hocket_strides>> given) {
+  for (const auto &[name, strides] : given)
+    if (strides.batch != 0 || strides.sequence != 0 || strides.head != 0)
+      to[name] = {strides.batch, strides.sequence, strides.head};
+}
+
+/// That a list of C, `what`, is there if it has anything.
+static Status checkList(const void *list, size_t count, const char *what) {
+  if (list || count == 0)
+    return Status::success();
+  return invalidInput(std::string(what) + " is null and has " + std::to_string(count) + " entries");
+}
+
+static Status checkName(const char *name, const char *what, size_t index) {
+  if (name)
+    return Status::success();
+  return invalidInput("the name of " + std::string(what) + " " + std::to_string(index) + " is null");
+}
+
+static Status readModifications(const hocket_forward_problem &given, ForwardProblem &problem) {
+  if (Status status = checkList(given.modifications, given.modification_count, "modifications"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.modification_count; ++i) {
+    const hocket_modification &from = given.modifications[i];
+    if (Status status = checkName(from.name, "modification", i); !status.ok())
+      return status;
+    if (!from.text) {
+      Result<Modification> shipped = shippedModification(from.name);
+      if (!shipped.ok())
+        return shipped.error();
+      problem.modifications.push_back(*std::move(shipped));
+      continue;
+    }
+    Result<std::vector<Modification>> own = parseModifications(from.text, from.name);
+    if (!own.ok())
+      return own.error();
+    for (Modification &modification : *own)
+      problem.modifications.push_back(std::move(modification));
+  }
+  return Status::success();
+}
+
+/// What modifications take of the problem.
+static Status readCaptures(const hocket_forward_problem &given, ForwardProblem &problem) {
+  if (Status status = checkList(given.numbers, given.number_count, "numbers"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.number_count; ++i) {
+    const hocket_number &number = given.numbers[i];
+    if (Status status = checkName(number.name, "number", i); !status.ok())
+      return status;
+    if (!problem.numbers.emplace(number.name, number.value).second)
+      return invalidInput("number '" + std::string(number.name) + "' is given twice");
+  }
+  if (Status status = checkList(given.extents, given.extent_count, "extents"); !status.ok())
+    return status;
+  for (size_t i = 0; i < given.extent_count; ++i) {
+    const hocket_extents &extents = given.extents[i];
+    if (Status status = checkName(extents.tensor, "the tensor of extents", i); !status.ok())
+      return status;
+    std::string name = extents.tensor;
+    if (Status status = checkList(extents.extents, extents.rank, ("extents of '" + name + "'").c_str()); !status.ok())
+      return status;
+    if (extents.rank > kMaxRank)
+      return invalidInput("extents of '" + name + "' are " + std::to_string(extents.rank) + ", expected at most " +
+                          std::to_string(kMaxRank));
+    if (!problem.capturedExtents.emplace(name, std::vector(extents.extents, extents.extents + extents.rank)).second)
+      return invalidInput("extents of '" + name + "' are given twice");
+  }
+  return Status::success();
+}
+
+/// Lists of lengths, pages, and what is appended.
+static Status readSequences(const hocket_forward_problem &given, ForwardProblem &problem) {
+  problem.lists = {.packedQ = given.cu_seqlens_q != 0,
+                   .packedKv = given.cu_seqlens_k != 0,
+                   .usedQ = given.seqused_q != 0,
+                   .usedKv = given.seqused_k != 0,
+                   .pageSize = given.page_size,
+                   .pageLists = given.page_lists != 0};
+  problem.totalQ = given.total_q;
+  problem.totalKv = given.total_kv;
+  problem.numPages = given.num_pages;
+  problem.tablePages = given.table_pages;
+  if (given.page_layout) {
+    Result<PageLayout> layout = parsePageLayout(given.page_layout);
+    if (!layout.ok())
+      return layout.error();
+    problem.pageLayout = *layout;
+  }
+  if (given.append_rows != 0) {
+    problem.update.appends = true;
+    problem.newRows = given.append_rows;
+  }
+  if (!given.rotary)
+    return Status::success();
+  Result<Rotary> rotary = parseRotary(given.rotary);
+  if (!rotary.ok())
+    return rotary.error();
+  problem.update.rotary = *rotary;
+  problem.update.rotaryDim = given.rotary_dim;
+  problem.positions = given.positions;
+  return Status::success();
+}
+
+Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
+  Result<hocket_forward_problem> versioned = readVersioned(from);
+  if (!versioned.ok())
+    return versioned.error();
+  const hocket_forward_problem &given = *versioned;
+  // Through integers: an enum of C can hold anything.
+  int dtype = static_cast<int>(given.dtype), layout = static_cast<int>(given.layout);
+  if (dtype != HOCKET_BF16 && dtype != HOCKET_FP16)
+    return invalidInput("dtype is " + std::to_string(dtype) +
+                        ", expected HOCKET_BF16 or HOCKET_FP16");
+  if (layout != HOCKET_BSHD && layout != HOCKET_BHSD)
+    return invalidInput("layout is " + std::to_string(layout) +
+                        ", expected HOCKET_BSHD or HOCKET_BHSD");
+  if (given.removed != 0)
+    return unsupported("field 'removed' of the problem, once 'fast_scale', is " + std::to_string(given.removed) +
+                       ", but there is no such option any more; leave it 0");
+  Result<Visibility> mask = readMask(given);
+  if (!mask.ok())
+    return mask.error();
+  ForwardProblem problem;
+  problem.dtype = dtype == HOCKET_BF16 ? DataType::BF16 : DataType::FP16;
+  problem.batch = given.batch;
+  problem.heads = given.heads;
+  problem.kvHeads = given.kv_heads;
+  problem.seqQ = given.seq_q;
+  problem.seqKv = given.seq_kv;
+  problem.headDim = given.head_dim;
+  problem.headDimV = given.head_dim_v;
+  problem.visibility = *mask;
+  if (given.has_scale)
+    problem.scale = given.scale;
+  problem.wantLse = given.want_lse != 0;
+  problem.tuning.numSplits = given.num_splits;
+  if (Status status = readModifications(given, problem); !status.ok())
+    return status.error();
+  if (Status status = readCaptures(given, problem); !status.ok())
+    return status.error();
+  problem.sink = given.sink != 0;
+  problem.dropout = given.dropout != 0;
+  if (problem.dropout)
+    problem.dropping = {given.dropout_probability, given.dropout_seed, given.dropout_offset,
+                        given.dropout_in_memory != 0};
+  problem.blocks = {given.block_queries, given.block_keys};
+  problem.fullBlocks = given.full_blocks != 0;
+  problem.makesBlocks = given.make_block_lists != 0;
+  if (Status status = readSequences(given, problem); !status.ok())
+    return status.error();
+  problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
+  addStrides(problem.strides, {{"q", given.q_strides},
+                               {"k", given.k_strides},
+                               {"v", given.v_strides},
+                               {"o", given.o_strides},
+                               {"k_new", given.k_new_strides},
+                               {"v_new", given.v_new_strides}});
+  return problem;
+}
+
+Result<BackwardProblem> capi::readGradients(const hocket_forward_problem &from,
+                                            const hocket_gradient_strides *strides) {
+  Result<ForwardProblem> forward = readProblem(from);
+  if (!forward.ok())
+    return forward.error();
+  BackwardProblem problem{*std::move(forward)};
+  if (strides)
+    addStrides(problem.gradientStrides,
+               {{"do", strides->d_o}, {"dq", strides->dq}, {"dk", strides->dk}, {"dv", strides->dv}});
+  Result<hocket_forward_problem> given = readVersioned(from);
+  if (!given.ok())
+    return given.error();
+  if (Status status = checkList(given->gradients, given->gradient_count, "gradients"); !status.ok())
+    return status.error();
+  for (size_t i = 0; i < given->gradient_count; ++i) {
+    if (Status status = checkName(given->gradients[i], "gradient", i); !status.ok())
+      return status.error();
+    problem.otherGradients.insert(given->gradients[i]);
+  }
+  return problem;
+}

@@ -1,0 +1,179 @@
+// Keys that are appended to caches, and rotary embedding: random plans against the definition, and what is refused.
+//
+// HOCKET_RANDOM_APPENDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "../Kernels/Draw.h"
+#include "Verify/Attention/RunForward.h"
+#include "hocket/Jit/Jit.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+using namespace hocket;
+using namespace hocket::attention;
+using testing::HasSubstr;
+
+static constexpr uint64_t kDefaultCount = 12, kDefaultSeed = 20261123;
+
+/// Pages at random for sequences that have `lengths` keys in the end.
+static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int32_t> &lengths) {
+  problem.lists.pageSize = draw.of<int64_t>({1, 16, 48, 64, 200});
+  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
+  int64_t size = problem.lists.pageSize, perSequence = (problem.seqKv + size - 1) / size;
+  problem.numPages = problem.batch * perSequence + 3;
+  std::vector<int32_t> order(static_cast<size_t>(problem.numPages));
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(draw.between(0, 1 << 20))));
+  auto pagesOf = [&](int32_t length) { return (length + size - 1) / size; };
+  if (draw.oneIn(2)) {
+    problem.tablePages = perSequence;
+    std::vector<int32_t> &table = problem.known.lists["block_table"];
+    table.assign(static_cast<size_t>(problem.batch * perSequence), INT32_MAX);
+    size_t next = 0;
+    for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+      for (int64_t page = 0; page != pagesOf(lengths[static_cast<size_t>(sequence)]); ++page)
+        table[static_cast<size_t>(sequence * perSequence + page)] = order[next++];
+    return;
+  }
+  problem.lists.pageLists = true;
+  problem.lists.usedKv = false;
+  problem.known.lists.erase("seqused_k");
+  std::vector<int32_t> starts = {0}, last;
+  for (int32_t length : lengths) {
+    starts.push_back(starts.back() + static_cast<int32_t>(pagesOf(length)));
+    last.push_back(static_cast<int32_t>(length - (pagesOf(length) - 1) * size));
+  }
+  problem.tablePages = starts.back();
+  problem.known.lists["kv_page_indices"].assign(order.begin(), order.begin() + starts.back());
+  problem.known.lists["kv_indptr"] = std::move(starts);
+  problem.known.lists["kv_last_page_len"] = std::move(last);
+}
+
+static ForwardProblem drawProblem(Draw &draw) {
+  ForwardProblem problem;
+  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.batch = draw.between(1, 4);
+  problem.kvHeads = draw.of<int64_t>({1, 2, 3, 20});
+  problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 7});
+  problem.headDim = draw.of<int64_t>({64, 128, 192});
+  problem.headDimV = problem.headDim == 192 ? 128 : problem.headDim;
+  problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
+  problem.newRows = draw.of<int64_t>({1, 2, 5, 17});
+  problem.seqQ = draw.oneIn(3) ? draw.between(1, 40) : problem.newRows;
+  problem.seqKv = draw.between(problem.newRows, 300);
+  problem.wantLse = draw.oneIn(2);
+  if (draw.oneIn(2))
+    problem.visibility = Visibility::causal();
+  problem.update.appends = true;
+  if (!draw.oneIn(3)) {
+    problem.update.rotary = draw.of({Rotary::Interleaved, Rotary::Half});
+    problem.update.rotaryDim = 16 * draw.between(1, problem.headDim / 16);
+    problem.positions = problem.seqKv + problem.seqQ;
+  }
+  std::vector<int32_t> before, after;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    before.push_back(static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(0, problem.seqKv - problem.newRows)));
+    after.push_back(before.back() + static_cast<int32_t>(problem.newRows));
+  }
+  problem.lists.usedKv = true;
+  problem.known.lists["seqused_k"] = before;
+  if (draw.oneIn(2))
+    addPages(problem, draw, after);
+  return problem;
+}
+
+TEST(CacheUpdate, RandomOnesAreWhatTheDefinitionSays) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_APPENDS", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  for (uint64_t seed = first; seed != first + count; ++seed) {
+    Draw draw(seed);
+    ForwardProblem problem = drawProblem(draw);
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
+    std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+    jit::PlannerOptions chip;
+    chip.architecture = target;
+    auto planner = jit::makePlanner(chip);
+    ASSERT_TRUE(planner.ok()) << planner.error().message;
+    auto plan = (*planner)->plan(problem);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ForwardOptions options;
+    options.check = true;
+    options.interleavings = 2;
+    options.seed = seed;
+    auto device = sim::createDevice(nullptr, target);
+    auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(report->passed()) << toText(*report);
+  }
+}
+
+static ForwardProblem small() {
+  ForwardProblem problem;
+  problem.seqKv = 100;
+  problem.newRows = 4;
+  problem.update = {true, Rotary::Half, 64};
+  problem.positions = 100;
+  problem.lists.usedKv = true;
+  return problem;
+}
+
+static std::string refusal(const ForwardProblem &problem) {
+  Status status = validate(problem);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
+  EXPECT_EQ(refusal(small()), "");
+  ForwardProblem problem = small();
+  problem.update.rotaryDim = 40;
+  EXPECT_THAT(refusal(problem), HasSubstr("rotary-dim is 40, it must be a multiple of 16 up to the head-dim, 128"));
+  problem.update.rotaryDim = 144;
+  EXPECT_THAT(refusal(problem), HasSubstr("rotary-dim is 144"));
+  problem = small();
+  problem.positions = 99;
+  EXPECT_THAT(refusal(problem), HasSubstr("have 99 positions, up to 100 are needed"));
+  problem = small();
+  problem.seqQ = 10;
+  EXPECT_EQ(refusal(problem), ""); // without a mask all queries have the first one's position
+  problem.visibility = Visibility::causal();
+  EXPECT_THAT(refusal(problem), HasSubstr("have 100 positions, up to 106 are needed"));
+  problem = small();
+  problem.newRows = 0;
+  EXPECT_THAT(refusal(problem), HasSubstr("append is 0, it must be at least 1"));
+  problem = small();
+  problem.lists.usedKv = false;
+  EXPECT_THAT(refusal(problem), HasSubstr("say how many that are (used-kv)"));
+  problem = small();
+  problem.lists.packedKv = true;
+  EXPECT_THAT(refusal(problem), HasSubstr("appended to packed keys"));
+  problem = small();
+  problem.lists.packedQ = true;
+  EXPECT_THAT(refusal(problem), HasSubstr("queries have lengths of their own"));
+  problem = small();
+  problem.update.appends = false;
+  EXPECT_THAT(refusal(problem), HasSubstr("rotary turns new keys; append some"));
+  problem = small();
+  problem.known.lists["seqused_k"] = {97};
+  EXPECT_THAT(refusal(problem), HasSubstr("'seqused_k' has 97 at 0 and gets 4 new rows (append), there is room for 100"));
+}
+
+// Q in its turned form is the plan's own, behind what slices of keys need.
+TEST(CacheUpdate, TurnedQueriesHaveTheirPlaceInTheWorkspace) {
+  ForwardProblem problem = small();
+  problem.known.lists["seqused_k"] = {90};
+  auto planner = jit::makePlanner();
+  ASSERT_TRUE(planner.ok());
+  auto plan = (*planner)->plan(problem);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ((*plan)->launches().size(), 2u);
+  EXPECT_EQ((*plan)->launches().front().kernel, "append_d128_bf16_half64");
+  EXPECT_EQ((*plan)->workspaceBytes(), 256u);
+  problem.tuning.numSplits = 2;
+  auto split = (*planner)->plan(problem);
+  ASSERT_TRUE(split.ok()) << split.error().message;
+  EXPECT_EQ((*split)->launches().size(), 3u);
+  EXPECT_GT((*split)->workspaceBytes(), 256u);
+}

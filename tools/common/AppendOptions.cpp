@@ -1,0 +1,55 @@
+// New keys of a cache, and rotary embedding.
+#include "AppendOptions.h"
+
+#include <algorithm>
+
+using namespace hocket;
+using namespace hocket::run;
+using namespace hocket::attention;
+
+/// Elements that are turned are whole such groups.
+static constexpr int64_t kRotaryUnit = 16;
+
+static Status readRotary(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
+  if (!options.has(ids.rotary))
+    return options.has(ids.rotaryDim)
+               ? Status(invalidInput("--rotary-dim is of --rotary; say which elements are pairs (interleaved or half)"))
+               : Status::success();
+  Result<Rotary> rotary = parseRotary(options.string(ids.rotary));
+  if (!rotary.ok())
+    return rotary.error();
+  Result<int64_t> dim =
+      options.integer(ids.rotaryDim, problem.headDim / kRotaryUnit * kRotaryUnit, INT64_MIN, INT64_MAX);
+  if (!dim.ok())
+    return dim.error();
+  problem.update.rotary = *rotary;
+  problem.update.rotaryDim = *dim;
+  problem.positions = problem.seqKv + std::max<int64_t>(problem.seqQ - problem.newRows, 0);
+  return Status::success();
+}
+
+Status run::readAppend(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
+  if (!options.has(ids.append)) {
+    for (auto [id, name] : {std::pair(ids.rotary, "rotary"), {ids.rotaryDim, "rotary-dim"}})
+      if (options.has(id))
+        return invalidInput("--" + std::string(name) + " turns new keys; say how many each sequence gets (--append)");
+    return Status::success();
+  }
+  Result<int64_t> rows = options.integer(ids.append, 1, INT64_MIN, INT64_MAX);
+  if (!rows.ok())
+    return rows.error();
+  problem.update.appends = true;
+  problem.newRows = *rows;
+  // Packed lengths are those before, and go into pages, which have room for more.
+  if (*rows >= 1 && *rows <= INT32_MAX && problem.lists.packedKv)
+    problem.seqKv += *rows;
+  if (*rows >= 1 && *rows > problem.seqKv)
+    return invalidInput("--append writes " + std::to_string(*rows) + " keys, there is room for " +
+                        std::to_string(problem.seqKv) + " (--seq-kv)");
+  if (*rows >= 1 && problem.batch >= 1 && !problem.lists.packedKv && !problem.lists.usedKv) {
+    problem.lists.usedKv = true;
+    problem.known.lists["seqused_k"].assign(static_cast<size_t>(problem.batch),
+                                            static_cast<int32_t>(problem.seqKv - *rows));
+  }
+  return readRotary(options, ids, problem);
+}
