@@ -139,8 +139,6 @@ class Modifications(unittest.TestCase):
         q, k, v = tensors(torch.bfloat16)
         slopes = torch.tensor([0.5, 0.25, 0.125, 0.0625])
         out = flash_attn_func(q, k, v, alibi_slopes=slopes)
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'alibi_slopes' requires a gradient"):
-            flash_attn_func(q, k, v, alibi_slopes=slopes.clone().requires_grad_())
         self.assertTrue(torch.isfinite(out.float()).all())
 
 
@@ -278,7 +276,7 @@ class Gradients(unittest.TestCase):
             return leaf.grad
 
         for shape, dtype in (((2, 4, 40, 70), torch.bfloat16), ((40, 70), torch.float32), ((4, 1, 70), torch.float16),
-                             ((2, 1, 1, 70), torch.float64)):
+                             ((2, 1, 1, 70), torch.bfloat16)):
             bias = torch.randn(shape).to(dtype).requires_grad_()
             scaled_dot_product_attention(q, k, v, bias).backward(dout)
             wanted = own(bias.detach().double().requires_grad_(), lambda leaf: leaf)
