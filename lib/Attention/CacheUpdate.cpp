@@ -15,6 +15,19 @@ static constexpr int64_t kRun = 8, kLanes = 64, kWaves = 4, kLeastWidth = 32;
 /// The largest number of workgroups in the second and third dimension of a grid.
 static constexpr int64_t kMaxGrid = 65535;
 
+static std::string appendName(const ForwardSemantics &semantics) {
+  std::string name = "append_d" + std::to_string(semantics.headDim);
+  if (semantics.headDimV != semantics.headDim)
+    name += "x" + std::to_string(semantics.headDimV);
+  name += "_" + std::string(toString(semantics.dtype));
+  if (semantics.lists.inPages())
+    name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize);
+  if (semantics.update.turns())
+    name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
+            (semantics.isMasked() ? "_advancing" : "");
+  return name;
+}
+
 namespace {
 /// How heads of `dim` elements lie in the fragments of a wave.
 struct HeadTile {
@@ -268,25 +281,6 @@ std::string Writer::text() const {
   return text + "\n}\n";
 }
 
-std::string attention::appendName(const ForwardSemantics &semantics) {
-  std::string name = "append_d" + std::to_string(semantics.headDim);
-  if (semantics.headDimV != semantics.headDim)
-    name += "x" + std::to_string(semantics.headDimV);
-  name += "_" + std::string(toString(semantics.dtype));
-  if (semantics.lists.inPages())
-    name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize);
-  if (semantics.update.turns())
-    name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
-            (semantics.isMasked() ? "_advancing" : "");
-  return name;
-}
-
-std::string attention::describeAppend(const ForwardSemantics &semantics, std::string_view architecture) {
-  return Writer(semantics, architecture).text();
-}
-
-manifest::Substitutes attention::tensorsInstead(const ForwardSemantics &semantics) {
-  if (!semantics.update.turns())
-    return {};
-  return {{"q", "q_rotated"}};
+DescribedKernel attention::describeAppend(const ForwardSemantics &semantics, std::string_view architecture) {
+  return {appendName(semantics), Writer(semantics, architecture).text()};
 }

@@ -51,6 +51,10 @@ static std::vector<CapturedTensor> blockTensors(const BlockSizes &blocks) {
   return tensors;
 }
 
+bool attention::isBlockList(std::string_view tensor) {
+  return tensor.ends_with("kv_num_blocks") || tensor.ends_with("kv_indices");
+}
+
 /// Block lists, and what each modification captures.
 static std::vector<std::vector<CapturedTensor>> capturedTensors(const ForwardProblem &problem) {
   std::vector<std::vector<CapturedTensor>> lists;
@@ -75,6 +79,8 @@ void attention::addCaptured(const ForwardProblem &problem, std::vector<TensorSpe
                                               given->second.size() == tensor.sizes.size()
                                           ? given->second
                                           : wholeExtents(tensor, variables)));
+      if (problem.makesBlocks && isBlockList(tensor.name))
+        list.back().role = TensorRole::Output;
       if (tensor.name.starts_with("full_kv_") && !problem.fullBlocks && problem.blocks.any())
         list.back().wanted = false;
     }
@@ -129,8 +135,10 @@ static Status checkCaptured(const ForwardProblem &problem, const std::string &wh
 
 Status attention::checkModifications(const ForwardProblem &problem) {
   if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty() &&
-      !problem.blocks.any())
+      !problem.blocks.any() && !problem.makesBlocks)
     return Status::success();
+  if (problem.makesBlocks && !problem.blocks.any())
+    return invalidInput("lists of blocks are to be made, of no size; say how many queries and keys a block has");
   for (auto [size, what] : {std::pair(problem.blocks.queries, "queries"), {problem.blocks.keys, "keys"}})
     if (problem.blocks.any() && size < 1)
       return invalidInput("blocks of " + std::to_string(size) + " " + what + " are asked for, expected at least 1");

@@ -1,7 +1,7 @@
 // Plans of a forward: which kernels, and from where.
 #include "hocket/Attention/ForwardPlan.h"
 
-#include "hocket/Attention/CacheUpdate.h"
+#include "hocket/Attention/LaunchesInFront.h"
 
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
@@ -17,9 +17,9 @@ KernelSource::getBackward(const ForwardSemantics &, const BackwardKernel &kernel
   return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
 }
 
-Result<std::shared_ptr<const CompiledKernel>>
-KernelSource::getAppend(const ForwardSemantics &semantics, std::string_view) {
-  return notFound("there is no kernel '" + appendName(semantics) + "' here, which has forwards alone");
+Result<std::shared_ptr<const CompiledKernel>> KernelSource::getDescribed(const DescribedKernel &kernel,
+                                                                         std::string_view) {
+  return notFound("there is no kernel '" + kernel.name + "' here, which has forwards alone");
 }
 
 std::string_view attention::toString(KernelOrigin origin) {
@@ -85,13 +85,13 @@ Result<std::shared_ptr<const CompiledKernel>> Planner::find(const ForwardSemanti
                   std::to_string(sources.size()) + " sources; let it be compiled");
 }
 
-Result<std::shared_ptr<const CompiledKernel>> Planner::findAppend(const ForwardSemantics &semantics) {
+Result<std::shared_ptr<const CompiledKernel>> Planner::find(const DescribedKernel &kernel) {
   for (const std::shared_ptr<KernelSource> &source : sources) {
-    auto found = source->getAppend(semantics, architecture);
+    auto found = source->getDescribed(kernel, architecture);
     if (found.ok() || found.error().kind != ErrorKind::NotFound)
       return found;
   }
-  return notFound("kernel '" + appendName(semantics) + "' for " + architecture + " is in none of the " +
+  return notFound("kernel '" + kernel.name + "' for " + architecture + " is in none of the " +
                   std::to_string(sources.size()) + " sources; let it be compiled");
 }
 
@@ -101,11 +101,11 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
   if (!selected.ok())
     return selected.error();
   std::vector<PlannedLaunch> launches;
-  if (problem.update.appends) {
-    auto kernel = findAppend(problem);
+  for (const DescribedKernel &described : kernelsInFront(problem, architecture)) {
+    auto kernel = find(described);
     if (!kernel.ok())
       return kernel.error();
-    launches.push_back({appendName(problem), *std::move(kernel)});
+    launches.push_back({described.name, *std::move(kernel)});
   }
   for (const KernelEntry *entry : selected->kernels) {
     auto kernel = find(*entry, variantOf(*entry, selected->problem));

@@ -278,7 +278,7 @@ std::string ForwardProblem::describe() const {
             std::to_string(dropping.offset) + (dropping.inMemory ? "+memory" : "");
   if (blocks.any())
     text += " blocks=" + std::to_string(blocks.queries) + "x" + std::to_string(blocks.keys) +
-            (fullBlocks ? "+full" : "");
+            (fullBlocks ? "+full" : "") + (makesBlocks ? "+made" : "");
   for (const Modification &modification : modifications)
     text += " " + modification.name;
   for (const auto &[name, value] : numbers)
@@ -426,6 +426,12 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
+  if (problem.makesBlocks) {
+    auto extents = problem.capturedExtents.find("kv_indices");
+    bool isGiven = extents != problem.capturedExtents.end() && extents->second.size() > 1;
+    variables.emplace("block_batch", Value::integer(isGiven ? extents->second[0] : problem.batch));
+    variables.emplace("block_heads", Value::integer(isGiven ? extents->second[1] : problem.heads));
+  }
   if (problem.lists.packedQ)
     variables.emplace("total_q", Value::integer(problem.totalQ));
   if (problem.lists.packedKv)

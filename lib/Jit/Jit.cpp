@@ -1,7 +1,6 @@
 // Keys, and registered kernels by way of their descriptions.
 #include "hocket/Jit/Jit.h"
 
-#include "hocket/Attention/CacheUpdate.h"
 #include "hocket/Attention/KernelBundle.h"
 #include "hocket/Jit/CompilerIdentity.h"
 #include "hocket/Pipelines/ForwardKernel.h"
@@ -119,12 +118,11 @@ Jit::getBackward(const attention::ForwardSemantics &semantics,
                  "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
 }
 
-Result<std::shared_ptr<const CompiledKernel>>
-Jit::getAppend(const attention::ForwardSemantics &semantics, std::string_view architecture) {
+Result<std::shared_ptr<const CompiledKernel>> Jit::getDescribed(const attention::DescribedKernel &kernel,
+                                                                std::string_view architecture) {
   CompileOptions options;
   options.target = architecture;
-  options.from = Stage::Tile;
-  return compile(describeAppend(semantics, architecture), "<" + appendName(semantics) + ">", options);
+  return compile(kernel.text, "<" + kernel.name + ">", options);
 }
 
 Result<std::shared_ptr<attention::Planner>> jit::makePlanner(const PlannerOptions &options) {

@@ -215,6 +215,7 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
                         given.dropout_in_memory != 0};
   problem.blocks = {given.block_queries, given.block_keys};
   problem.fullBlocks = given.full_blocks != 0;
+  problem.makesBlocks = given.make_block_lists != 0;
   if (Status status = readSequences(given, problem); !status.ok())
     return status.error();
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;

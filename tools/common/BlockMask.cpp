@@ -14,7 +14,7 @@ using namespace hocket::attention;
 using llvm::StringRef;
 
 static constexpr BlockSizes kUsualBlocks = {128, 128};
-static constexpr StringRef kRandom = "random:", kMasks = "masks";
+static constexpr StringRef kRandom = "random:", kMasks = "masks", kKernel = "kernel";
 /// Which stream of random numbers; none of the test data's.
 static constexpr uint64_t kBlockStream = 100;
 
@@ -31,7 +31,8 @@ Status run::setBlocks(const BlockMaskOptions &options, ForwardProblem &problem) 
                                : Status::success();
   problem.blocks = options.sizes.any() ? options.sizes : kUsualBlocks;
   problem.fullBlocks = true;
-  if (options.mask == kMasks || problem.blocks.queries < 1 || problem.blocks.keys < 1)
+  problem.makesBlocks = options.mask == kKernel;
+  if (options.mask == kMasks || problem.makesBlocks || problem.blocks.queries < 1 || problem.blocks.keys < 1)
     return Status::success();
   auto [batch, heads] = groupsOf(options.mask);
   int64_t rows = problem.seqQ / problem.blocks.queries + (problem.seqQ % problem.blocks.queries != 0);
@@ -73,7 +74,7 @@ static Result<BlockLists> ofMasks(const ForwardProblem &problem, const ForwardIn
 static Result<BlockLists> ofFile(const std::string &path) {
   Result<Array> array = readNpy(path);
   if (!array.ok())
-    return invalidInput("'--block-mask " + path + "' is neither random:DENSITY nor masks, and as a file: " +
+    return invalidInput("'--block-mask " + path + "' is neither random:DENSITY nor masks nor kernel, and as a file: " +
                         array.error().message);
   size_t rank = array->shape.size();
   if ((rank != 2 && rank != 4) || array->data.size() != static_cast<size_t>(array->elements()))
@@ -93,7 +94,7 @@ static Result<BlockLists> ofFile(const std::string &path) {
 
 Result<BlockLists> run::readBlockLists(const std::string &mask, uint64_t seed, const ForwardProblem &problem,
                                        const ForwardInputs &inputs) {
-  if (mask == kMasks)
+  if (mask == kMasks || mask == kKernel)
     return ofMasks(problem, inputs);
   StringRef text = mask;
   if (!text.consume_front(kRandom))

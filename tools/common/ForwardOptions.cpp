@@ -449,9 +449,10 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");
-  if (options.has(OPT_code_object) && problem.update.appends)
-    return invalidInput("--append is a launch of its own in front of attention, --code-object is the only one; leave one "
-                        "of them out");
+  for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"}})
+    if (options.has(OPT_code_object) && isInFront)
+      return invalidInput(std::string(option) + " is a launch of its own in front of attention, --code-object is the only "
+                          "one; leave one of them out");
   if (options.has(OPT_code_object)) {
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));

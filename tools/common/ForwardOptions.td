@@ -5,10 +5,10 @@ include "TimeOptions.td"
 defm batch : Value<"batch", "B", "Batch size (default: 1)">;
 defm seq_q : Value<"seq-q", "N", "Length of the query sequences">;
 defm seq_kv : Value<"seq-kv", "N", "Length of the key sequences (default: as --seq-q)">;
-defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
-defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST", "Lengths of packed key sequences (default: as --seqlens-q)">;
-defm used_q : Value<"used-q", "LIST|random:N:MOST", "How many rows of --seq-q each sequence of the batch uses">;
-defm used_kv : Value<"used-kv", "LIST|random:N:MOST", "How many rows of --seq-kv each sequence of the batch uses">;
+defm seqlens_q : Value<"seqlens-q", "LIST|random:N:MOST|file:PATH", "Lengths of packed query sequences, as in 300,0,17, or 17/64 for 17 rows of room for 64; instead of --batch and --seq-q (docs/PackedAndPaged.md)">;
+defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST|file:PATH", "Lengths of packed key sequences (default: as --seqlens-q)">;
+defm used_q : Value<"used-q", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-q each sequence of the batch uses">;
+defm used_kv : Value<"used-kv", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-kv each sequence of the batch uses">;
 defm page_size : Value<"page-size", "P", "Keys lie in pages of P rows, anywhere in a pool (docs/Caches.md); with --used-kv or --seqlens-kv for lengths">;
 defm page_layout : Value<"page-layout", "nhd|hnd", "Order of dimensions in --page-size's pages (default: nhd)">;
 defm page_table : Value<"page-table", "vllm|csr", "Where pages are: a table with a row for each sequence, or lists one behind the other (default: vllm)">;
@@ -34,7 +34,7 @@ def alibi : Switch<"alibi", "ALiBi: scores fall by a slope of the head's for eac
 defm bias : Value<"bias", "B|1,H|1[,Q|1]", "Add a tensor to the scores, of the problem's type; 1 where batch, heads or queries share it">;
 defm prefix : Value<"prefix", "N", "Every query sees the first N keys, beside those up to the diagonal">;
 def documents : Switch<"documents", "Queries see the keys of their own document, by number">;
-defm block_mask : Value<"block-mask", "random:DENSITY|masks|FILE", "Visit the blocks of lists: random ones, what the masks leave, or the kinds in a .npy file (docs/Modifications.md)">;
+defm block_mask : Value<"block-mask", "random:DENSITY|masks|kernel|FILE", "Visit the blocks of lists: random ones, what the masks leave (made on the host, or by a kernel in front), or the kinds in a .npy file (docs/Modifications.md)">;
 defm block_size : Value<"block-size", "Q,K", "Queries and keys of a block of --block-mask (default: 128,128)">;
 defm mod : Value<"mod", "NAME|FILE", "Apply a shipped modification (kernels/mods), or those in a file; may be repeated (docs/Modifications.md)">;
 defm number : Value<"number", "NAME=X", "A number that modifications take; may be repeated">;

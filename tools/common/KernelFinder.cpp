@@ -2,8 +2,8 @@
 
 #include "Output.h"
 
-#include "hocket/Attention/CacheUpdate.h"
 #include "hocket/Attention/KernelBundle.h"
+#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "hocket/Runtime/File.h"
@@ -44,9 +44,7 @@ std::string run::deviceFor(const std::string &device, const std::string &archite
 }
 
 std::vector<PlannedLaunch> FoundKernel::launches() const {
-  std::vector<PlannedLaunch> list;
-  if (append.compiled)
-    list.push_back(append);
+  std::vector<PlannedLaunch> list = inFront;
   list.push_back({registered, kernel, instead});
   if (combine.compiled)
     list.push_back(combine);
@@ -124,13 +122,13 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 }
 
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
-  if (problem.update.appends) {
-    auto kernel = compiler->getAppend(problem, chip.architecture);
+  for (const DescribedKernel &described : kernelsInFront(problem, chip.architecture)) {
+    auto kernel = compiler->getDescribed(described, chip.architecture);
     if (!kernel.ok())
       return kernel.error();
-    found.append = {appendName(problem), *std::move(kernel)};
-    found.instead = tensorsInstead(problem);
+    found.inFront.push_back({described.name, *std::move(kernel)});
   }
+  found.instead = tensorsInstead(problem);
   if (!problem.tuning.isSplit())
     return found;
   Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);

@@ -31,8 +31,8 @@ std::string deviceFor(const std::string &device, const std::string &architecture
 struct FoundKernel {
   std::shared_ptr<const attention::CompiledKernel> kernel; ///< of split KV: the producer
   std::string registered;                ///< its name in the registry; "" if it is not from there
-  attention::PlannedLaunch append = {};  ///< the launch in front of attention that writes to caches; empty without
-  manifest::Substitutes instead = {};    ///< of attention, then
+  std::vector<attention::PlannedLaunch> inFront = {}; ///< launches in front of attention
+  manifest::Substitutes instead = {};                  ///< of attention, then
   attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
   int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
 
@@ -60,7 +60,7 @@ private:
                                  const attention::ForwardProblem &problem);
   Result<std::shared_ptr<const attention::CompiledKernel>>
   fromSources(const attention::KernelEntry &entry, const attention::ForwardProblem &problem);
-  /// Adds the launch in front where `problem` appends, and the one behind where it is split.
+  /// Adds the launches in front that `problem` asks for, and the one behind where it is split.
   Result<FoundKernel> complete(FoundKernel found, const attention::ForwardProblem &problem);
 
   const attention::KernelRegistry *registry = nullptr;

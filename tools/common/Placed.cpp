@@ -11,8 +11,8 @@ using namespace hocket::attention;
 static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedLaunch &launch,
                                          const ForwardProblem &problem) {
   const manifest::Manifest &manifest = launch.compiled->manifest;
-  if (Status status = manifest::checkRequirements(manifest, problemVariables(problem));
-      !status.ok())
+  manifest::Variables variables = substitute(problemVariables(problem), launch.instead);
+  if (Status status = manifest::checkRequirements(manifest, variables); !status.ok())
     return status.error();
   auto module =
       device.loadModule(std::as_bytes(std::span(launch.compiled->codeObject)), manifest.kernel);
@@ -23,7 +23,15 @@ static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedL
     return found.error();
   if (Status status = manifest::checkKernel(manifest, (*found)->info()); !status.ok())
     return status.error();
-  return Placed::Launch{launch.compiled, *module, *found, {}};
+  return Placed::Launch{launch.compiled, launch.instead, *module, *found, {}};
+}
+
+Status run::writeKnown(runtime::Device &device, const ForwardProblem &problem, const manifest::Addresses &addresses) {
+  for (const auto &[name, numbers] : problem.known.lists)
+    if (auto found = addresses.find(name); found != addresses.end())
+      if (Status status = device.copyToDevice(found->second, std::as_bytes(std::span(numbers))); !status.ok())
+        return status;
+  return Status::success();
 }
 
 Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
@@ -46,7 +54,10 @@ Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
     placed.launches.push_back(*std::move(launch));
   }
   std::vector<std::pair<std::string, uint64_t>> needs;
-  for (const manifest::TensorSpec &tensor : problem.tensors())
+  std::vector<manifest::TensorSpec> tensors = problem.tensors();
+  for (const manifest::TensorSpec &tensor : problem.temporaries())
+    tensors.push_back(tensor);
+  for (const manifest::TensorSpec &tensor : tensors)
     needs.emplace_back(tensor.name, tensor.bufferBytes());
   needs.emplace_back(manifest::workspaceName, workspace);
   manifest::Addresses addresses;
@@ -58,9 +69,12 @@ Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
       return address.error();
     addresses[name] = *address;
   }
+  if (Status status = writeKnown(*placed.device, problem, addresses); !status.ok())
+    return status.error();
   for (Launch &launch : placed.launches) {
     auto bound =
-        manifest::bindLaunch(launch.compiled->manifest, problemVariables(problem, &addresses));
+        manifest::bindLaunch(launch.compiled->manifest,
+                             substitute(problemVariables(problem, &addresses), launch.instead));
     if (!bound.ok())
       return bound.error();
     launch.binding = *std::move(bound);

@@ -11,13 +11,18 @@
 
 namespace hocket::run {
 
-/// The tensors hold zeros and take no host memory until the kernel touches them.
+/// Writes what is known of the lists of `problem` to where they are.
+Status writeKnown(runtime::Device &device, const attention::ForwardProblem &problem,
+                  const manifest::Addresses &addresses);
+
+/// The tensors hold zeros, but for lists whose content is known, and take no host memory until the kernel touches them.
 struct Placed {
   static Result<Placed> make(const std::vector<attention::PlannedLaunch> &launches,
                              const attention::ForwardProblem &problem);
 
   struct Launch {
     std::shared_ptr<const attention::CompiledKernel> compiled;
+    manifest::Substitutes instead;
     std::shared_ptr<runtime::Module> module;
     std::shared_ptr<runtime::Kernel> kernel;
     manifest::Binding binding;

@@ -1,8 +1,13 @@
 #include "PublishedTable.h"
 
+#include "ForwardOptions.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Allocator.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/StringSaver.h"
 
 #include <algorithm>
 
@@ -12,8 +17,43 @@ using llvm::StringRef;
 
 using Fields = llvm::SmallVector<StringRef, 16>;
 
+/// The column that has a problem as options of `hocket-run fmha-fwd`.
+static constexpr StringRef kOptions = "options";
+
 static Error badLine(StringRef name, size_t line, const std::string &what) {
   return invalidInput(name.str() + ":" + std::to_string(line) + ": " + what);
+}
+
+/// The fields of a line; those in quotes may have commas.
+static Fields splitLine(StringRef line) {
+  Fields fields;
+  while (true) {
+    bool isQuoted = line.consume_front("\"");
+    auto [field, rest] = line.split(isQuoted ? "\"" : ",");
+    fields.push_back(field);
+    if (isQuoted) {
+      if (rest.empty())
+        return fields;
+      rest.consume_front(",");
+    } else if (field.size() == line.size()) {
+      return fields;
+    }
+    line = rest;
+  }
+}
+
+/// The problem that options describe.
+static Result<attention::ForwardProblem> problemOf(StringRef text) {
+  llvm::BumpPtrAllocator memory;
+  llvm::StringSaver saver(memory);
+  llvm::SmallVector<const char *> words;
+  llvm::cl::TokenizeGNUCommandLine(text, saver, words);
+  Result<std::optional<Options>> options = parseForwardOptions("fmha-fwd", "", words);
+  if (!options.ok())
+    return options.error();
+  if (!*options)
+    return invalidInput("'--help' is no problem");
+  return readProblem(**options);
 }
 
 static Status readField(StringRef column, StringRef text, PublishedRow &row) {
@@ -25,6 +65,12 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
   for (auto [name, value] : extents)
     if (column == name && text.getAsInteger(10, *value))
       return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
+  if (column == kOptions) {
+    Result<attention::ForwardProblem> described = problemOf(text);
+    if (!described.ok())
+      return described.error();
+    problem = *std::move(described);
+  }
   if (column == "dtype") {
     Result<DataType> dtype = parseDataType(text);
     if (!dtype.ok())
@@ -49,7 +95,7 @@ static Status readField(StringRef column, StringRef text, PublishedRow &row) {
 /// A file of another kind, or a column that a slip of the pen would leave at its default.
 static Status checkColumns(const Fields &columns) {
   static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q",      "seq_kv", "heads",
-                                        "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask"};
+                                        "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask", kOptions};
   for (StringRef column : columns) {
     if (llvm::is_contained(known, column) || column.ends_with("_us"))
       continue;
@@ -59,8 +105,15 @@ static Status checkColumns(const Fields &columns) {
       return invalidInput("there is no column '" + column.str() + "'; did you mean '" +
                           nearest.str() + "'?");
   }
+  if (llvm::is_contained(columns, kOptions)) {
+    auto other = llvm::find_if(columns, [&](StringRef column) { return column != kOptions && llvm::is_contained(known, column); });
+    if (other != columns.end())
+      return invalidInput("the columns '" + kOptions.str() + "' and '" + other->str() +
+                          "' both say what is computed; leave one of them out");
+    return Status::success();
+  }
   if (!llvm::is_contained(columns, "seq_len") && !llvm::is_contained(columns, "seq_q"))
-    return invalidInput("the first line names no column 'seq_len' or 'seq_q', is this a list of "
+    return invalidInput("the first line names no column 'seq_len', 'seq_q' or 'options', is this a list of "
                         "problems? Its columns may be " +
                         llvm::join(std::begin(known), std::end(known), ", "));
   return Status::success();
@@ -75,8 +128,7 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
     StringRef line = lines[i].trim();
     if (line.empty() || line.starts_with("#"))
       continue;
-    Fields fields;
-    line.split(fields, ',');
+    Fields fields = splitLine(line);
     if (columns.empty()) {
       columns = fields;
       if (Status status = checkColumns(columns); !status.ok())
@@ -95,11 +147,12 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
     for (size_t c = 0; c < columns.size(); ++c)
       if (Status status = readField(columns[c], fields[c], row); !status.ok())
         return badLine(name, i + 1, status.error().message);
-    if (!llvm::is_contained(columns, "seq_kv"))
+    bool hasOptions = llvm::is_contained(columns, kOptions);
+    if (!hasOptions && !llvm::is_contained(columns, "seq_kv"))
       row.problem.seqKv = row.problem.seqQ;
-    if (!llvm::is_contained(columns, "kv_heads"))
+    if (!hasOptions && !llvm::is_contained(columns, "kv_heads"))
       row.problem.kvHeads = row.problem.heads;
-    if (!llvm::is_contained(columns, "head_dim_v"))
+    if (!hasOptions && !llvm::is_contained(columns, "head_dim_v"))
       row.problem.headDimV = row.problem.headDim;
     if (Status status = attention::validate(row.problem); !status.ok())
       return badLine(name, i + 1, status.error().message);

@@ -2,7 +2,8 @@
 //
 // Lines that start with # are comments. The first other line names the columns: batch, seq_len (or
 // seq_q and seq_kv), heads, kv_heads, head_dim, head_dim_v, dtype, mask (causal or none), and for
-// each kernel NAME_us; others are passed over. An empty field means: not measured.
+// each kernel NAME_us; others are passed over. An empty field means: not measured. Instead of all that
+// describes a problem a column may have the options of `hocket-run fmha-fwd`; fields in quotes may have commas.
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"

@@ -1,8 +1,9 @@
-// Lists of lengths on command lines: "300,0,17", "17/64,5/8" (so many rows used of as many as there are), or
-// "random:COUNT:MOST", with ":SEED" if one likes.
+// Lists of lengths on command lines: "300,0,17", "17/64,5/8" (so many rows used of as many as there are),
+// "random:COUNT:MOST", with ":SEED" if one likes, or "file:PATH", lengths with commas or space between them.
 #include "SequenceOptions.h"
 
 #include "Verify/Random.h"
+#include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -25,8 +26,8 @@ constexpr int64_t kMostRows = INT32_MAX, kMostSequences = 1 << 20;
 
 static Error malformed(StringRef name, StringRef text) {
   return invalidInput("option '--" + name.str() + "' has the value '" + text.str() +
-                      "', expected lengths as in '300,0,17', lengths in rooms as in '17/64,5/8', or "
-                      "'random:COUNT:MOST'");
+                      "', expected lengths as in '300,0,17', lengths in rooms as in '17/64,5/8', "
+                      "'random:COUNT:MOST', or 'file:PATH' of lengths");
 }
 
 static Result<std::vector<Rows>> randomLengths(StringRef name, StringRef text) {
@@ -53,7 +54,17 @@ static Result<std::vector<Rows>> lengthsOf(const Options &options, unsigned id, 
   if (StringRef(text).starts_with("random:"))
     return randomLengths(name, text);
   llvm::SmallVector<StringRef> parts;
-  StringRef(text).split(parts, ',');
+  std::string content = text;
+  if (StringRef path = text; path.consume_front("file:")) {
+    Result<std::string> read = runtime::readText(path.str());
+    if (!read.ok())
+      return read.error();
+    content = *std::move(read);
+    std::replace(content.begin(), content.end(), ',', ' ');
+    llvm::SplitString(content, parts);
+  } else {
+    StringRef(content).split(parts, ',');
+  }
   std::vector<Rows> list;
   for (StringRef part : parts) {
     auto [used, room] = part.split('/');

@@ -12,6 +12,7 @@
 #include "Subcommands.h"
 
 #include "Manifest/Json.h"
+#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Runtime/File.h"
 
 #include "llvm/ADT/SmallVector.h"
@@ -180,12 +181,13 @@ Result<Bench> Bench::read(const Options &options) {
 /// was written, and a kernel that has to gets room for it.
 static Result<attention::ForwardProblem> fitProblem(const attention::CompiledKernel &kernel,
                                                     const attention::ForwardProblem &problem) {
-  Status status = checkRequirements(kernel.manifest, problemVariables(problem));
+  manifest::Substitutes instead = tensorsInstead(problem);
+  Status status = checkRequirements(kernel.manifest, substitute(problemVariables(problem), instead));
   if (status.ok())
     return problem;
   attention::ForwardProblem withLse = problem;
   withLse.wantLse = true;
-  if (checkRequirements(kernel.manifest, problemVariables(withLse)).ok())
+  if (checkRequirements(kernel.manifest, substitute(problemVariables(withLse), instead)).ok())
     return withLse;
   return status.error();
 }

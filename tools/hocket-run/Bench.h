@@ -102,5 +102,7 @@ private:
 /// Two products of two operations each for every pair of query and key, in TFLOP/s; a causal mask
 /// counts as half of them, as published figures do.
 double tflops(const attention::ForwardProblem &problem, double microseconds);
+/// Queries of all sequences, each of one layer, for each second.
+double tokensPerSecond(const attention::ForwardProblem &problem, double microseconds);
 
 } // namespace hocket::run

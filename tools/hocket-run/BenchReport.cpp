@@ -39,6 +39,13 @@ double run::tflops(const attention::ForwardProblem &problem, double microseconds
   return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
 }
 
+double run::tokensPerSecond(const attention::ForwardProblem &problem, double microseconds) {
+  double tokens = 0;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    tokens += double(problem.lengthsOf(sequence).q);
+  return tokens / microseconds * 1e6;
+}
+
 double Bench::tflops(const PublishedRow &row, const BenchCell &cell) const {
   return run::tflops(row.problem, microseconds(cell));
 }
@@ -73,6 +80,8 @@ std::string Bench::fieldText(size_t row, size_t kernel) const {
                   100 * (time / table.rows[row].microseconds.at(kernels[kernel].name) - 1));
   else
     out << format("predicted %.1f", time);
+  if (table.rows[row].problem.lists.any())
+    out << format(" %.3g tokens/s", tokensPerSecond(table.rows[row].problem, time));
   if (!kernels[kernel].published)
     for (size_t other = 0; other < kernels.size(); ++other)
       if (kernels[other].published && cells[row][other].done)
@@ -145,6 +154,7 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
     out.attribute("splits", cell.splits);
   out.attribute("us", microseconds(cell));
   out.attribute("tflops", tflops(table.rows[row], cell));
+  out.attribute("tokens_per_second", tokensPerSecond(table.rows[row].problem, microseconds(cell)));
   if (std::optional<double> old = before(row, kernel))
     out.attribute("before_us", *old);
   writeRatios(out, row, kernel);
@@ -215,7 +225,7 @@ std::string Bench::toJson() const {
 std::string Bench::toCsv() const {
   std::string text;
   llvm::raw_string_ostream out(text);
-  out << "line,problem,kernel,registered,kind,us,low_us,high_us,tflops,cycles,before_us"
+  out << "line,problem,kernel,registered,kind,us,low_us,high_us,tflops,tokens_per_second,cycles,before_us"
       << ratioColumns() << '\n';
   for (size_t r = 0; r < table.rows.size(); ++r)
     for (size_t k = 0; k < kernels.size(); ++k) {
@@ -229,7 +239,8 @@ std::string Bench::toCsv() const {
         out << format("%.3f,%.3f,", cell.measured->low, cell.measured->high);
       else
         out << ",,";
-      out << format("%.1f,", tflops(table.rows[r], cell));
+      out << format("%.1f,%.0f,", tflops(table.rows[r], cell),
+                    tokensPerSecond(table.rows[r].problem, microseconds(cell)));
       if (!cell.measured)
         out << format("%.0f", cell.grid.cycles);
       out << ',';
@@ -240,6 +251,6 @@ std::string Bench::toCsv() const {
   for (size_t k = 0; k < kernels.size(); ++k)
     if (!kernels[k].published && !table.kernels.empty())
       out << "all,\"geometric mean\"," << kernels[k].name << ",,"
-          << (device ? "measured" : "predicted") << ",,,,,," << meanFields(k) << '\n';
+          << (device ? "measured" : "predicted") << ",,,,,,," << meanFields(k) << '\n';
   return text;
 }

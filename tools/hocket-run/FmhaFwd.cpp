@@ -162,9 +162,6 @@ static Result<int> runProblem(const Options &options) {
     return found.error();
   const CompiledKernel &kernel = *found->kernel;
   *problem = found->adapt(*problem);
-  if (!saveDirectory(options).empty() && problem->lists.any())
-    return unsupported("--save writes tensors that have the same rows for each index of the batch; leave "
-                       "it out with lengths of sequences");
   if (std::string directory = saveDirectory(options); !directory.empty())
     forward->save = [&, directory](const ForwardInputs &inputs, const ForwardOutputs &outputs) {
       return saveForward(directory, *problem, inputs, outputs);

@@ -1,5 +1,7 @@
 #include "Measure.h"
 
+#include "Placed.h"
+
 #include "hocket/Attention/ForwardPlan.h"
 
 #include <algorithm>
@@ -57,6 +59,12 @@ Result<Measurement> run::measureKernel(runtime::Device &device,
   for (const BufferNeed &need : (*plan)->buffers())
     if (Status status = memory.place(buffers[need.name], need.bytes); !status.ok())
       return status.error();
+  manifest::Addresses addresses;
+  for (const auto &[name, buffer] : buffers)
+    if (buffer.address != 0)
+      addresses[name] = buffer.address;
+  if (Status status = writeKnown(device, problem, addresses); !status.ok())
+    return status.error();
   std::vector<double> times;
   for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {
     auto reports = (*plan)->run(device, buffers);

@@ -38,7 +38,8 @@ static std::vector<std::byte> atTheirPlaces(const ForwardProblem &problem, const
                                             std::span<const std::byte> rows) {
   auto rowBytes = static_cast<size_t>(dense.rowElements * bytesOf(dense.type));
   std::vector<std::byte> data(static_cast<size_t>(dense.elements()) * bytesOf(dense.type));
-  for (uint64_t offset : RowNumbers(problem).offsets(dense)) {
+  bool isNew = dense.name == "k_new" || dense.name == "v_new"; // of which sequences have as many rows
+  for (uint64_t offset : isNew ? dense.rowOffsets() : RowNumbers(problem).offsets(dense)) {
     std::copy_n(rows.begin(), rowBytes, data.begin() + static_cast<ptrdiff_t>(offset));
     rows = rows.subspan(rowBytes);
   }
@@ -69,6 +70,17 @@ static Array asItLies(const manifest::TensorSpec &tensor, std::span<const std::b
   return array;
 }
 
+/// A tensor beside the usual ones; rows of heads that are new in a cache, or turned, are [batch, sequence, head, dim].
+static Array captured(const ForwardProblem &problem, const std::string &name, std::span<const std::byte> bytes) {
+  std::vector<manifest::TensorSpec> tensors = problem.temporaries();
+  for (const manifest::TensorSpec &tensor : problem.tensors())
+    tensors.push_back(tensor);
+  auto found = std::find_if(tensors.begin(), tensors.end(), [&](const auto &tensor) { return tensor.name == name; });
+  if (name != "k_new" && name != "v_new" && name != "q_rotated")
+    return asItLies(*found, bytes);
+  return headsInside(problem, *found, {reinterpret_cast<const uint16_t *>(bytes.data()), bytes.size() / sizeof(uint16_t)});
+}
+
 /// The random byte of every element, whether it is seen or not.
 static Array dropoutBytes(const ForwardProblem &problem, const ForwardInputs &inputs) {
   auto state = inputs.captured.find("dropout_state");
@@ -95,6 +107,12 @@ static std::string describe(const ForwardProblem &problem) {
     out.attribute("scale", problem.effectiveScale());
     out.attribute("lse", problem.wantLse);
     out.attribute("sink", problem.sink);
+    if (problem.lists.inPages())
+      out.attribute("page_size", problem.lists.pageSize);
+    if (problem.update.appends)
+      out.attribute("append", problem.newRows);
+    if (problem.update.turns())
+      out.attribute("rotary", llvm::StringRef(toString(problem.update.rotary)));
     if (problem.dropout)
       out.attributeObject("dropout", [&] {
         out.attribute("probability", problem.dropping.probability);
@@ -155,7 +173,7 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
     if (Status status = write("lse", logSums(problem, outputs.lse)); !status.ok())
       return status;
   for (const auto &[name, bytes] : inputs.capturedBytes)
-    if (Status status = write(name, asItLies(problem.tensor(name), bytes)); !status.ok())
+    if (Status status = write(name, captured(problem, name, bytes)); !status.ok())
       return status;
   if (problem.dropout)
     if (Status status = write("dropout_bytes", dropoutBytes(problem, inputs)); !status.ok())

@@ -220,7 +220,7 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   if (!found.ok())
     return found.error();
   request.kernel = *found->kernel;
-  request.run = runnerOf(found->launches(), problem->update.appends ? 1 : 0, *problem, *forward);
+  request.run = runnerOf(found->launches(), found->inFront.size(), *problem, *forward);
   return std::optional(std::move(request));
 }
 

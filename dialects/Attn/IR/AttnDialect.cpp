@@ -171,6 +171,14 @@ LogicalResult ForwardOp::verify() {
   return verifyProblem(*this);
 }
 
+LogicalResult BlockListsOp::verify() {
+  constexpr int64_t most = int64_t(1) << 28;
+  for (int64_t size : {static_cast<int64_t>(getQueryBlock()), static_cast<int64_t>(getKeyBlock())})
+    if (size < 1 || size > most)
+      return emitOpError() << "blocks of " << size << ", expected 1 to " << most << " queries and keys";
+  return success();
+}
+
 LogicalResult BackwardOp::verify() { return verifyProblem(*this); }
 
 SmallVector<FlatSymbolRefAttr> ForwardOp::getModifications() {
@@ -195,6 +203,10 @@ static LogicalResult verifyUses(Operation *op, ArrayAttr symbols, SymbolTableCol
 LogicalResult ForwardOp::verifySymbolUses(SymbolTableCollection &tables) {
   if (failed(verifyUses<ScoreModOp>(*this, getScoreModsAttr(), tables)))
     return failure();
+  return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
+}
+
+LogicalResult BlockListsOp::verifySymbolUses(SymbolTableCollection &tables) {
   return verifyUses<MaskModOp>(*this, getMaskModsAttr(), tables);
 }
 

@@ -176,6 +176,43 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let hasVerifier = 1;
 }
 
+def Attn_BlockListsOp : Op<AttnDialect, "block_lists", [
+    Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "lists of the blocks that masks show, for `attn.forward ... block_lists`";
+  let description = [{
+    Writes `kv_num_blocks` and `kv_indices`, and, where `full_blocks` is 1, `full_kv_num_blocks` and `full_kv_indices`, as
+    `attn.forward` reads them, of blocks of `m` queries and `n` keys: a block that `mask` and the predicates of
+    `mask_mod` show in part is partial, one that they show whole full, and where there are no full ones partial as well.
+    Elements behind the last query or key do not count. Every element is looked at, whatever the predicates are; entries
+    of indices that no count reaches are not written. The lists' extents are `block_batch` and `block_heads`: 1 where all
+    batches or heads share them, and then the masks' batch or head is 0.
+
+    ```mlir
+    attn.block_lists @lists blocks(128, 128) mask(causal) mask_mod(@even)
+    attn.mask_mod @even(%batch: i32, %head: i32, %query: i32, %key: i32) {
+      %one = arith.constant 1 : i32
+      %zero = arith.constant 0 : i32
+      %bit = arith.andi %key, %one : i32
+      %seen = arith.cmpi eq, %bit, %zero : i32
+      attn.yield %seen : i1
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$query_block, I64Attr:$key_block,
+      OptionalAttr<Attn_VisibilityAttr>:$mask, OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods);
+  let assemblyFormat = [{
+    $sym_name `blocks` `(` $query_block `,` $key_block `)`
+    oilist(`mask` `(` custom<Visibility>($mask) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
+    attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    VisibilityAttr getKeyVisibility() {
+      return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
+    }
+  }];
+}
+
 def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kernels", [
     I32EnumAttrCase<"Delta", 0, "delta">,
     I32EnumAttrCase<"DkDv", 1, "dkdv">,

@@ -42,6 +42,9 @@ struct BlockLists {
   std::vector<BlockKind> table() const;
 };
 
+/// Whether a tensor of that name is one of the four.
+bool isBlockList(std::string_view tensor);
+
 /// Lists of a table [batch, heads, rows, columns].
 BlockLists listBlocks(int64_t batch, int64_t heads, int64_t rows, int64_t columns,
                       std::span<const BlockKind> table);

@@ -122,6 +122,7 @@ typedef struct hocket_forward_problem {
                          rotary_dim / 2], of Q's type; NULL or "none": nothing is turned [NULL] */
   int64_t rotary_dim, positions; /* a multiple of 16 up to head_dim [0]; at least seq_kv [1] */
   hocket_strides k_new_strides, v_new_strides; /* [zero] */
+  int make_block_lists; /* the block lists are made of the masks, by a launch in front; they are written [0] */
   /* Of backwards: the tensors beside Q, K and V whose gradients are computed, too. "sink" has the buffer "d_sink" of its
    * shape, float32 [NULL] */
   const char *const *gradients;

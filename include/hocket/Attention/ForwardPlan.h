@@ -61,8 +61,8 @@ public:
       : kernels(registry), sources(std::move(sources)), architecture(std::move(architecture)),
         units(computeUnits), plans(maxPlans), backwards(maxPlans) {}
 
-  /// The plan for `problem`: one launch, another in front of it where keys are appended to a cache, and one behind it
-  /// where its keys are split. `ForwardPlan::problem` then says into how many slices. Where the sources lack kernels for that, and the problem does
+  /// The plan for `problem`: one launch, others in front of it where lists of blocks are made or keys appended to a
+  /// cache, and one behind it where its keys are split. `ForwardPlan::problem` then says into how many slices. Where the sources lack kernels for that, and the problem does
   /// not ask for slices, it is not split. Errors: `selectKernels`; NotFound if no source has the
   /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
   /// wait for one another only while the kernel is being made.
@@ -80,7 +80,7 @@ private:
                                                      const KernelVariant &variant);
   Result<std::shared_ptr<const CompiledKernel>> find(const ForwardSemantics &semantics,
                                                      const BackwardKernel &kernel);
-  Result<std::shared_ptr<const CompiledKernel>> findAppend(const ForwardSemantics &semantics);
+  Result<std::shared_ptr<const CompiledKernel>> find(const DescribedKernel &kernel);
   template <typename Plan, typename Problem, typename Make>
   Result<Plan> remember(RecentlyUsed<Plan, Problem, ProblemHash> &known, const Problem &problem,
                         Make make);

@@ -92,6 +92,8 @@ struct ForwardSemantics {
   bool dropout = false;
   /// Lists of blocks say which keys are seen (BlockLists.h); masks hide keys of the partial ones alone.
   BlockSizes blocks;
+  /// The lists are made of the masks, by a launch in front: they are written, and can be read by later launches.
+  bool makesBlocks = false;
   /// Applied to the scaled scores in this order; masks hide keys beside `visibility`, after all else.
   std::vector<Modification> modifications;
   SequenceLists lists;

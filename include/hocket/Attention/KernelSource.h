@@ -42,6 +42,12 @@ struct PlannedLaunch {
 
 struct BackwardKernel; // BackwardPlan.h
 
+/// A kernel that no registry has.
+struct DescribedKernel {
+  std::string name; ///< as plans and messages call it: "append_d128_bf16_pages16_half64"
+  std::string text; ///< in the attn or the tile dialect
+};
+
 class KernelSource {
 public:
   virtual ~KernelSource();
@@ -53,9 +59,9 @@ public:
   virtual Result<std::shared_ptr<const CompiledKernel>>
   getBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel,
               std::string_view architecture);
-  /// The same for what appends to the cache of `semantics` (CacheUpdate.h).
-  virtual Result<std::shared_ptr<const CompiledKernel>>
-  getAppend(const ForwardSemantics &semantics, std::string_view architecture);
+  /// The same for a kernel that is made of its text.
+  virtual Result<std::shared_ptr<const CompiledKernel>> getDescribed(const DescribedKernel &kernel,
+                                                                     std::string_view architecture);
 };
 
 } // namespace hocket::attention

@@ -40,7 +40,7 @@ public:
               std::string_view architecture) override;
 
   Result<std::shared_ptr<const attention::CompiledKernel>>
-  getAppend(const attention::ForwardSemantics &semantics, std::string_view architecture) override;
+  getDescribed(const attention::DescribedKernel &kernel, std::string_view architecture) override;
 
   const KernelCache &cache() const { return kernels; }
 

@@ -10,6 +10,7 @@
 #include "Combine.h"
 #include "ExpansionBuilder.h"
 #include "Forward.h"
+#include "MakeBlockLists.h"
 #include "TileShape.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -191,6 +192,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::BackwardOp> backwards(getOperation().getOps<attn::BackwardOp>());
     for (attn::BackwardOp backward : backwards)
       if (failed(expand(backward)))
+        return signalPassFailure();
+    SmallVector<attn::BlockListsOp> lists(getOperation().getOps<attn::BlockListsOp>());
+    for (attn::BlockListsOp list : lists)
+      if (failed(expandBlockLists(list, target)))
         return signalPassFailure();
     // Nothing names them any more.
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))

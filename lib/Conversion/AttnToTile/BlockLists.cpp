@@ -4,7 +4,7 @@
 using namespace mlir;
 using namespace hocket;
 
-void BlockLists::addArguments(KernelFrame &frame) const {
+void BlockListTensors::addArguments(KernelFrame &frame, StringRef batch, StringRef heads) const {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   MLIRContext *context = frame.context();
   Type i32 = IntegerType::get(context, 32);
@@ -13,17 +13,21 @@ void BlockLists::addArguments(KernelFrame &frame) const {
   auto text = [&](const Twine &twine) { return StringAttr::get(context, twine).getValue(); };
   for (StringRef prefix : {"", "full_"}) {
     // Without full blocks these lists have no extent, and what is read of them is 0.
-    StringRef batches = prefix.empty() ? "batch" : "batch * full_blocks";
+    StringRef batches = prefix.empty() ? batch : text(batch + " * full_blocks");
     StringRef counts = text(prefix + "kv_num_blocks"), indices = text(prefix + "kv_indices");
     frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic}, i32),
                     {counts,
                      {text(counts + "_stride_0"), text(counts + "_stride_1")},
-                     {batches, "heads", text(rows)}});
+                     {batches, heads, text(rows)}});
     frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic, dynamic}, i32),
                     {indices,
                      {text(indices + "_stride_0"), text(indices + "_stride_1"), text(indices + "_stride_2")},
-                     {batches, "heads", text(rows), text(columns)}});
+                     {batches, heads, text(rows), text(columns)}});
   }
+}
+
+void BlockLists::addArguments(KernelFrame &frame) const {
+  BlockListTensors(queries, keys).addArguments(frame, "batch", "heads");
 }
 
 void BlockLists::bindArguments(const KernelFrame &frame) {

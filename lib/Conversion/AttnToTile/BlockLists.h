@@ -7,6 +7,18 @@
 
 namespace hocket {
 
+/// The four tensors of lists of blocks of `queries` queries and `keys` keys, of which those of full blocks may be empty
+/// (`full_blocks` is 0).
+class BlockListTensors {
+public:
+  BlockListTensors(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
+  /// `batch`, `heads`: the extents, as expressions.
+  void addArguments(KernelFrame &frame, llvm::StringRef batch, llvm::StringRef heads) const;
+
+private:
+  int64_t queries, keys;
+};
+
 class BlockLists {
 public:
   /// Queries and keys of a block, and keys of a tile, which divide those of a block.

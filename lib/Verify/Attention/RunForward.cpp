@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -41,6 +42,8 @@ private:
     return numbers.offsets(spec);
   }
   Status makeRules();
+  Status save();
+  void verifyLists();
   void verify();
 
   const ForwardProblem &problem;
@@ -50,6 +53,7 @@ private:
   ForwardInputs inputs;
   BeforeAppend before; ///< of the launch; empty where nothing is appended
   std::vector<uint16_t> rotated[3]; ///< "q_rotated", by outcome
+  std::map<std::string, std::vector<std::byte>> lists[3]; ///< of blocks, where they are made, by outcome
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
   ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
   ForwardReport report;
@@ -70,6 +74,12 @@ verify::Contents Runner::roomFor(Outcome outcome) {
   if (problem.wantLse)
     room.lse.resize(static_cast<size_t>(numbers.queries()));
   verify::Contents contents = {{"o", bytesOf(room.o)}, {"lse", bytesOf(room.lse)}};
+  for (const manifest::TensorSpec &spec : problem.tensors())
+    if (problem.makesBlocks && isBlockList(spec.name) && spec.wanted) {
+      std::vector<std::byte> &list = lists[static_cast<size_t>(outcome)][spec.name];
+      list.resize(spec.spanBytes());
+      contents[spec.name] = list;
+    }
   if (problem.update.turns()) {
     std::vector<uint16_t> &turned = rotated[static_cast<size_t>(outcome)];
     turned.resize(inputs.q.size());
@@ -127,6 +137,40 @@ Status Runner::prepare() {
   return bind(problemVariables(problem, &placed));
 }
 
+/// Lists that were made have the entries of those that the masks ask for; what no count reaches may be anything.
+void Runner::verifyLists() {
+  auto numbersOf = [&](const std::string &name) {
+    std::span<const std::byte> bytes = lists[static_cast<size_t>(Outcome::First)].at(name);
+    return std::span(reinterpret_cast<const int32_t *>(bytes.data()), bytes.size() / sizeof(int32_t));
+  };
+  for (std::string prefix : {"", "full_"}) {
+    if (!lists[0].contains(prefix + "kv_num_blocks"))
+      continue;
+    std::span<const int32_t> counts = numbersOf(prefix + "kv_num_blocks"), indices = numbersOf(prefix + "kv_indices");
+    const std::vector<double> &wantedCounts = inputs.captured.at(prefix + "kv_num_blocks");
+    const std::vector<double> &wanted = inputs.captured.at(prefix + "kv_indices");
+    size_t columns = indices.size() / counts.size();
+    bool same = std::equal(counts.begin(), counts.end(), wantedCounts.begin(), wantedCounts.end());
+    for (size_t row = 0; same && row != counts.size(); ++row)
+      same = std::equal(indices.begin() + row * columns, indices.begin() + row * columns + counts[row],
+                        wanted.begin() + row * columns);
+    if (!same)
+      report.failures.push_back("the lists '" + prefix + "kv_indices' are not those of the blocks that the masks show");
+  }
+}
+
+/// Q as it was given, beside what it was turned into.
+Status Runner::save() {
+  const ForwardOutputs &first = outputs[static_cast<size_t>(Outcome::First)];
+  if (!problem.update.turns())
+    return options.save(inputs, first);
+  ForwardInputs given = inputs;
+  auto turned = std::as_bytes(std::span(inputs.q));
+  given.capturedBytes["q_rotated"].assign(turned.begin(), turned.end());
+  given.q = before.q;
+  return options.save(given, first);
+}
+
 void Runner::verify() {
   Clock::time_point start = Clock::now();
   int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
@@ -144,6 +188,8 @@ void Runner::verify() {
     report.inspectedErrors = compare(Outcome::Inspected);
   report.compareSeconds = secondsSince(start);
   addVerdict(report.errors.failures);
+  if (problem.makesBlocks)
+    verifyLists();
   if (problem.update.turns() && rotated[static_cast<size_t>(Outcome::First)] != inputs.q)
     report.failures.push_back("queries are not turned as their positions say");
   if (report.inspectedErrors)
@@ -195,8 +241,7 @@ Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
     return status.error();
   report.outputHash = outputHash();
   if (options.save && !faulted)
-    if (Status status = options.save(inputs, outputs[static_cast<size_t>(Outcome::First)]);
-        !status.ok())
+    if (Status status = save(); !status.ok())
       return status.error();
   if (options.verify && !faulted)
     verify();

@@ -3,7 +3,6 @@
 // HOCKET_RANDOM_APPENDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "../Kernels/Draw.h"
 #include "Verify/Attention/RunForward.h"
-#include "hocket/Attention/CacheUpdate.h"
 #include "hocket/Jit/Jit.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 

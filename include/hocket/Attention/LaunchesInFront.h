@@ -1,0 +1,19 @@
+// What runs in front of attention in the same plan, and what attention then reads.
+#pragma once
+
+#include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Attention/KernelSource.h"
+
+#include <string_view>
+#include <vector>
+
+namespace hocket::attention {
+
+/// The kernels that the semantics ask for in front of attention, in order: what makes lists of blocks, what appends to a
+/// cache.
+std::vector<DescribedKernel> kernelsInFront(const ForwardSemantics &semantics, std::string_view architecture);
+
+/// What attention reads instead of the problem's tensors (`PlannedLaunch::instead`): Q where it is turned.
+manifest::Substitutes tensorsInstead(const ForwardSemantics &semantics);
+
+} // namespace hocket::attention
