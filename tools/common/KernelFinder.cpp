@@ -166,15 +166,23 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
       return selected.error();
     const KernelEntry &chosen = *selected->kernels.front();
     Result<FoundKernel> found = registered(chosen, selected->problem);
+    std::vector<std::pair<std::string, std::string>> passedOver;
+    if (!found.ok())
+      passedOver.emplace_back(chosen.name, found.error().message);
     for (const KernelEntry *other :
          registry->alternatives(chosen, selected->problem, chip.architecture)) {
       if (found.ok())
         break;
-      if (Result<FoundKernel> instead = registered(*other, selected->problem); instead.ok())
+      Result<FoundKernel> instead = registered(*other, selected->problem);
+      if (instead.ok())
         found = std::move(instead);
+      else
+        passedOver.emplace_back(other->name, instead.error().message);
     }
-    if (found.ok())
-      found->splits = selected->problem.tuning.numSplits;
+    if (!found.ok())
+      return found;
+    found->splits = selected->problem.tuning.numSplits;
+    found->passedOver = std::move(passedOver);
     return found;
   }
   Result<const KernelEntry *> entry = registry->find(choice);

@@ -35,6 +35,8 @@ struct FoundKernel {
   manifest::Substitutes instead = {};                  ///< of attention, then
   attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
   int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
+  /// Kernels that the registry prefers but that cannot be compiled for the problem, and why.
+  std::vector<std::pair<std::string, std::string>> passedOver = {};
 
   std::vector<attention::PlannedLaunch> launches() const;
   /// `problem` with the number of splits.

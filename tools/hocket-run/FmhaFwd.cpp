@@ -73,19 +73,38 @@ static void writeTiles(json::OStream &out, llvm::raw_ostream &text, const Result
   });
 }
 
-/// Which kernels take the place of `chosen` if it does not compile, which is not known before.
-static void writeAlternatives(llvm::raw_ostream &text, llvm::ArrayRef<const KernelEntry *> others) {
-  if (others.empty())
+/// Which kernel is taken in the end: modifications may need more registers than the chosen one has, which compiling tells.
+static void writeTaken(json::OStream &out, llvm::raw_ostream &text, const Result<FoundKernel> &found) {
+  if (!found.ok()) {
+    text << "taken    none: " << found.error().message << '\n';
+    out.attribute("taken", nullptr);
     return;
-  text << "else     if modifications need more registers than it has, which compiling tells:";
-  for (const KernelEntry *other : others)
-    text << (other == others.front() ? " " : ", ") << other->name;
-  text << '\n';
+  }
+  for (const auto &[name, reason] : found->passedOver)
+    text << "passed   " << name << ": " << llvm::StringRef(reason).split('\n').first << '\n';
+  text << "taken    " << found->registered << '\n';
+  out.attribute("taken", found->registered);
+  out.attributeArray("passed_over", [&] {
+    for (const auto &[name, reason] : found->passedOver)
+      out.object([&] {
+        out.attribute("kernel", name);
+        out.attribute("reason", reason);
+      });
+  });
+}
+
+/// The chosen kernel, or that which takes its place.
+static const KernelEntry &takenKernel(const KernelChoice &choice, const Result<FoundKernel> *taken) {
+  if (taken && taken->ok())
+    for (const Candidate &candidate : choice.candidates)
+      if (candidate.kernel->name == (*taken)->registered)
+        return *candidate.kernel;
+  return *choice.kernel;
 }
 
 /// Why which kernel was chosen; `selected` is null where none can run.
-static std::string toJson(const ForwardProblem &problem, const KernelChoice &choice,
-                          const SelectedKernels *selected, llvm::raw_ostream &text, llvm::StringRef arch) {
+static std::string toJson(const ForwardProblem &problem, const KernelChoice &choice, const SelectedKernels *selected,
+                          const Result<FoundKernel> *taken, llvm::raw_ostream &text, llvm::StringRef arch) {
   return verify::jsonObject([&](json::OStream &out) {
     out.attribute("problem", problem.describe());
     out.attribute("kernel",
@@ -94,8 +113,10 @@ static std::string toJson(const ForwardProblem &problem, const KernelChoice &cho
       for (const Candidate &candidate : choice.candidates)
         out.object([&] { writeCandidate(out, candidate); });
     });
+    if (taken)
+      writeTaken(out, text, *taken);
     if (choice.kernel)
-      writeTiles(out, text, countTiles(problem, *choice.kernel, arch));
+      writeTiles(out, text, countTiles(problem, takenKernel(choice, taken), arch));
     if (selected)
       out.attributeObject("split", [&] { writeSplit(out, *selected); });
   });
@@ -111,14 +132,18 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
     return choice.error();
   llvm::raw_ostream &out = reportStream(jsonPath(options));
   out << choice->explain(problem);
-  if (choice->kernel)
-    writeAlternatives(out, registry->alternatives(*choice->kernel, problem, architecture(options)));
   Result<runtime::OpenedDevice> opened = openDevice(deviceName(options));
   if (!opened.ok())
     return opened.error();
   Result<SelectedKernels> selected =
       selectRegistered(problem, {architecture(options), opened->device->properties().computeUnits});
-  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr, out, architecture(options));
+  // Where others may take its place, compiling says whether one does.
+  std::optional<Result<FoundKernel>> taken;
+  if (choice->kernel && !registry->alternatives(*choice->kernel, problem, architecture(options)).empty())
+    taken = getKernel(options, problem, opened->device->properties().computeUnits);
+  clearProgress();
+  std::string json = toJson(problem, *choice, selected.ok() ? &*selected : nullptr, taken ? &*taken : nullptr, out,
+                            architecture(options));
   if (selected.ok()) {
     out << "keys     " << selected->split.reason << '\n';
     if (selected->problem.tuning.isSplit())
