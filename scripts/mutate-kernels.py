@@ -80,6 +80,14 @@ MODIFICATIONS = {
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""
+# Empty sequences, more queries than keys and fewer, rows that are not used; whole tiles of each length, and none.
+BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0/9+1
+    1x1,seqlens-q=33/40+97+225,seqlens-kv=70/80+96+33,data=rising
+    1x1,seqlens-q=32/33+64+96+128+160,seqlens-kv=256/257+256+192+256+160
+    1x1,seqlens-q=256/260+192+256,seqlens-kv=32/40+96+64
+    1x1,seqlens-q=225+300+20/32,seqlens-kv=225+270+300/310"""
+# What the sum over rows passes: no whole step of 1024, several, batches.
+BACKWARD_SINK = "20x40 1030x33 300x70,batch=2 2100x64,data=rising"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
 
@@ -92,6 +100,8 @@ def forward_runs():
     for mask in ("none", "causal"):
         for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
+        for kernel in ("both_products", "lone_wave"):
+            yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, PRELOAD
         for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
             yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, PRELOAD
     small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"
@@ -136,10 +146,15 @@ def append_runs():
 
 
 def backward_runs():
-    """Name, options, mask and problems of the loops of backwards: launches 2 and 3."""
+    """Name, options, mask and problems of backwards: their loops are launches 2 and 3, the sink's gradient is the last."""
     for mask in ("none", "causal"):
         for launch, part in ((2, "dkdv"), (3, "dq")):
             yield f"backward-{part}-d64-{mask}", f"--head-dim 64 --launch {launch}", mask, BACKWARD
+    for launch, part in ((2, "dkdv"), (3, "dq")):
+        yield f"backward-{part}-dropout", f"--head-dim 64 --dropout 0.3 --dropout-seed 5,7 --launch {launch}", "none", BACKWARD
+        yield f"backward-{part}-slopes", f"--head-dim 64 --soft-cap 3 --launch {launch}", "none", BACKWARD
+        yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
+    yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK
 
 
 def options_of(problem):

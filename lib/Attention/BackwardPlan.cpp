@@ -12,14 +12,15 @@ static constexpr int64_t kHeadUnit = 8, kMaxHead = 256;
 static constexpr int64_t kMaxSummed = 384;
 
 std::string_view attention::toString(BackwardPart part) {
-  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink"};
+  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured"};
   return names[static_cast<size_t>(part)];
 }
 
-/// Whether a part loops over tiles, and so follows a schedule and looks at modifications.
-static bool isLoop(BackwardPart part) {
+/// Whether a part computes scores, and so looks at masks and modifications; and whether it follows a schedule.
+static bool hasScores(BackwardPart part) {
   return part != BackwardPart::Delta && part != BackwardPart::Sink;
 }
+static bool isLoop(BackwardPart part) { return hasScores(part) && part != BackwardPart::Captured; }
 
 static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {}) {
   std::string name = "fmha_bwd_" + std::string(toString(part));
@@ -29,8 +30,8 @@ static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = 
   return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
 }
 
-static BackwardKernel spilling(BackwardPart part, const std::string &schedule) {
-  BackwardKernel kernel = kernelOf(part, schedule);
+/// The same where scalar registers may be kept in lanes of vector registers.
+static BackwardKernel spilling(BackwardKernel kernel) {
   kernel.tuning.allowSpills = true;
   kernel.name += "_spilling";
   return kernel;
@@ -52,18 +53,26 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
     ofQueries.push_back({kernelOf(BackwardPart::Dq, name)});
   }
   const std::string &last = schedules.back();
-  ofKeys.push_back({spilling(BackwardPart::Dk, last), spilling(BackwardPart::Dv, last)});
-  ofQueries.push_back({spilling(BackwardPart::Dq, last)});
+  ofKeys.push_back({spilling(kernelOf(BackwardPart::Dk, last)), spilling(kernelOf(BackwardPart::Dv, last))});
+  ofQueries.push_back({spilling(kernelOf(BackwardPart::Dq, last))});
   std::vector<BackwardChoices> steps = {
       {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
-  if (problem.otherGradients.contains("sink"))
-    steps.push_back({{kernelOf(BackwardPart::Sink)}});
+  for (const std::string &tensor : problem.otherGradients) {
+    if (tensor == "sink") {
+      steps.push_back({{kernelOf(BackwardPart::Sink)}});
+      continue;
+    }
+    BackwardKernel kernel = kernelOf(BackwardPart::Captured);
+    kernel.tensor = tensor, kernel.name += "_" + tensor;
+    steps.push_back({{kernel}, {spilling(kernel)}});
+  }
   return steps;
 }
 
-std::string attention::describeBackward(const ForwardSemantics &semantics, BackwardPart part) {
-  std::string name(toString(part));
-  std::string text = "attn.backward @fmha_bwd_" + name + "_" + semantics.kernelSuffix() + " part(" +
+std::string attention::describeBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+  std::string name(toString(kernel.part));
+  std::string whose = kernel.tensor.empty() ? name : name + "_" + kernel.tensor;
+  std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
                      name + ") element_type(" + std::string(irName(semantics.dtype)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
   if (semantics.headDimV != semantics.headDim)
@@ -74,8 +83,10 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, Backw
     if (semantics.lists.*list.value)
       text += " " + std::string(list.clause);
   // Rows have their two numbers whatever they see.
-  if (!isLoop(part))
+  if (!hasScores(kernel.part))
     return text + "\n";
+  if (!kernel.tensor.empty())
+    text += " gradient_of(\"" + kernel.tensor + "\")";
   text += " mask(" + semantics.visibility.attnText() + ")";
   std::string scores, masks, modifications;
   for (const Modification &modification : semantics.modifications) {

@@ -53,6 +53,8 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
     TensorSpec gradient = forward.tensor(name);
     gradient.name = "d_" + name;
     gradient.role = TensorRole::Output;
+    for (manifest::TensorDimension &dimension : gradient.dimensions)
+      dimension.variable = "d_" + dimension.variable;
     list.push_back(std::move(gradient));
   }
   return list;
@@ -77,6 +79,24 @@ std::string BackwardProblem::describe() const {
   return text;
 }
 
+/// Whether `name` is one that modifications of scores read numbers of.
+static bool isRead(const ForwardProblem &forward, const std::string &name) {
+  for (const Modification &modification : forward.modifications)
+    for (const CapturedTensor &tensor : modification.tensors)
+      if (!modification.isMask && tensor.name == name)
+        return tensor.type != DataType::I32 && tensor.type != DataType::I8;
+  return false;
+}
+
+static Status checkOther(const ForwardProblem &forward, const std::string &name) {
+  if (name == "sink" ? forward.sink : isRead(forward, name))
+    return Status::success();
+  return unsupported("the gradient of '" + name + "' is asked for; " +
+                     (name == "sink" ? "the problem has no sink"
+                                     : "there are those of q, k, v, the sink, and tensors of floating-point numbers "
+                                       "that modifications of scores read"));
+}
+
 Status attention::validate(const BackwardProblem &problem) {
   ForwardProblem forward = problem.forward;
   forward.tuning = {};
@@ -89,10 +109,8 @@ Status attention::validate(const BackwardProblem &problem) {
   if (forward.lists.inPages())
     return unsupported("keys in pages have no backward; give dense or packed ones");
   for (const std::string &name : problem.otherGradients)
-    if (name != "sink" || !forward.sink)
-      return unsupported("the gradient of '" + name + "' is asked for; " +
-                         (name == "sink" ? "the problem has no sink"
-                                         : "there are those of q, k, v and, if there is one, the sink"));
+    if (Status status = checkOther(forward, name); !status.ok())
+      return status;
   if (forward.blocks.any())
     return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -427,6 +427,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
+      {"in_pages", Value::integer(problem.lists.inPages())},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
       {"dropout_threshold", Value::integer(problem.dropping.threshold())},
       {"dropout_keep", Value::real(1 - problem.dropping.probability)},

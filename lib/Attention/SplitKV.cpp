@@ -27,8 +27,6 @@ static constexpr int64_t kEverySplit = 16;
 /// Of numbers of slices that are expected to be this close to the best, the smallest is taken: it
 /// needs the least workspace.
 static constexpr double kCloseEnough = 1.01;
-/// Workgroups of one XCD whose common keys are looked at, as the cycle model does.
-static constexpr int64_t kNeighbours = 8;
 static constexpr int64_t kElementBytes = 2, kPartialBytes = 4;
 
 namespace {
@@ -127,14 +125,14 @@ double SlicesLaunch::bytesOfRows() const {
   return double(problem.headDim * kElementBytes + problem.headDimV * out);
 }
 
-/// What memory has to bring: the keys that workgroups ask for, less those that neighbours on the
-/// XCD ask for at the same time.
+/// What memory has to bring: the keys that workgroups ask for, less those that others on the XCD ask
+/// for at the same time: the share of the first that run side by side there, as the cycle model has it.
 double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
   double asked = 0, sampleAsked = 0, sampleDistinct = 0;
   std::map<std::pair<int64_t, int64_t>, std::vector<KeyRange>> seen; ///< by batch and KV head
   int64_t perXcd = problem.heads % machine.xcds == 0 ? problem.heads / machine.xcds : 0;
   int64_t group = problem.heads / problem.kvHeads, number = 0;
-  int64_t together = std::min(kNeighbours, machine.units / machine.xcds * cost.resident);
+  int64_t together = machine.units / machine.xcds * cost.resident;
   forEach([&](int64_t batch, int64_t place, int64_t block, int64_t slice) {
     KeyRange tiles = tilesOf(block, slice);
     KeyRange keys = {tiles.begin * cost.keys, std::min(tiles.end * cost.keys, problem.seqKv)};

@@ -114,7 +114,7 @@ Jit::getBackward(const attention::ForwardSemantics &semantics,
   options.waves = kernel.tuning.waves;
   options.kvTile = kernel.tuning.loopTile;
   options.allowSpills = kernel.tuning.allowSpills;
-  return compile(describeBackward(semantics, kernel.part),
+  return compile(describeBackward(semantics, kernel),
                  "<" + kernel.name + "_" + semantics.kernelSuffix() + ">", options);
 }
 

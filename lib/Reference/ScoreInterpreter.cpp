@@ -24,14 +24,15 @@ struct Table {
   std::vector<double> numbers;
   std::vector<int64_t> extents, whole;
 
-  double at(std::span<const int64_t> indices) const {
+  /// The number's place; -1 outside.
+  int64_t placeOf(std::span<const int64_t> indices) const {
     int64_t place = 0;
     for (size_t i = 0; i != extents.size(); ++i) {
       if (indices[i] < 0 || indices[i] >= whole[i])
-        return 0;
+        return -1;
       place = place * extents[i] + (extents[i] == 1 ? 0 : indices[i]);
     }
-    return numbers[static_cast<size_t>(place)];
+    return place;
   }
 };
 
@@ -58,7 +59,12 @@ public:
   struct Moving {
     double value, tangent;
   };
-  Moving move(double score, double tangent, const ScorePosition &position) const;
+  /// `read` is the table whose numbers move, by 1, and which of them; null: none do.
+  struct MovingTable {
+    const Table *table;
+    int64_t place = -1;
+  };
+  Moving move(double score, double tangent, const ScorePosition &position, MovingTable *read = nullptr) const;
 
 private:
   Status addBlock(Block &block, const std::map<std::string, Table> &tables);
@@ -92,6 +98,17 @@ public:
       if (!program.isMask)
         moving = program.move(moving.value, moving.tangent, position);
     return moving.tangent;
+  }
+  Influence influence(std::string_view tensor, double scaled, const ScorePosition &position) const override {
+    auto found = tables.find(std::string(tensor));
+    if (found == tables.end())
+      return {};
+    Program::MovingTable read{&found->second};
+    Program::Moving moving{scaled, 0};
+    for (const Program &program : programs)
+      if (!program.isMask)
+        moving = program.move(moving.value, moving.tangent, position, &read);
+    return {moving.tangent, read.place};
   }
   bool sees(const ScorePosition &position) const override {
     return llvm::all_of(programs, [&](const Program &program) {
@@ -223,7 +240,7 @@ Result<Program> Program::create(FunctionOpInterface op, const ForwardProblem &pr
   return program;
 }
 
-Program::Moving Program::move(double score, double tangent, const ScorePosition &position) const {
+Program::Moving Program::move(double score, double tangent, const ScorePosition &position, MovingTable *read) const {
   SmallVector<Number, 64> values;
   SmallVector<double, 64> tangents;
   if (!isMask)
@@ -240,9 +257,13 @@ Program::Moving Program::move(double score, double tangent, const ScorePosition 
       SmallVector<int64_t, 4> indices;
       for (unsigned operand : step.operands)
         indices.push_back(static_cast<int64_t>(values[operand].value));
-      double number = step.table->at(indices);
+      int64_t place = step.table->placeOf(indices);
+      double number = place < 0 ? 0 : step.table->numbers[static_cast<size_t>(place)];
       values.push_back({step.isTruth ? (number != 0 ? -1.0 : 0.0) : number, 0});
-      tangents.push_back(0);
+      bool moves = read && read->table == step.table && place >= 0;
+      if (moves)
+        read->place = place;
+      tangents.push_back(moves ? 1 : 0);
       continue;
     }
     if (!step.function) {

@@ -23,7 +23,8 @@ int Candidate::floorCluster(int at) const { return at - floorDivide(at, clusters
 Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   Candidate result;
   result.clusters = static_cast<int>(table.clusters.size());
-  result.unroll = table.unroll, result.waveGroups = table.waveGroups, result.waves = table.waves;
+  result.unroll = table.unroll, result.waveGroups = table.waveGroups;
+  result.waves = table.waves, result.kvTile = table.kvTile;
   result.position.assign(graph.steps.size(), 0);
   result.rank.assign(graph.steps.size(), 0);
   std::vector<bool> multiplies(table.clusters.size());
@@ -49,8 +50,12 @@ static int earliest(const StepGraph &graph, const std::vector<int> &position, si
   return first;
 }
 
-Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &waves,
-                          Choices &choices) {
+/// One of `from`; 0 of none.
+static int oneOf(const std::vector<int64_t> &from, Choices &choices) {
+  return from.empty() ? 0 : static_cast<int>(from[choices.below(static_cast<int>(from.size()))]);
+}
+
+Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
   Candidate result;
   result.waveGroups = 1 + choices.below(2);
   // Two groups take turns at the matrix unit: clusters that use it alternate with others, mostly one for each product.
@@ -59,7 +64,7 @@ Candidate Candidate::draw(const StepGraph &graph, const std::vector<int64_t> &wa
                     : choices.chance(2, 3) ? 2 * std::clamp(products, 1, kMaxClusters / 2)
                                            : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
-  result.waves = waves.empty() ? 0 : static_cast<int>(waves[choices.below(static_cast<int>(waves.size()))]);
+  result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
   size_t count = graph.steps.size();
   result.position.assign(count, 0);
   result.rank.resize(count);
@@ -161,34 +166,33 @@ void Candidate::changeClusters(Choices &choices) {
     removeCluster(index);
 }
 
-void Candidate::changeForm(const std::vector<int64_t> &allowedWaves, Choices &choices) {
+void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   int cluster = choices.below(clusters);
-  switch (choices.below(allowedWaves.empty() ? 4 : 5)) {
+  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 4 : 5)) {
   case 0:
     unroll = 1 + choices.below(kMaxUnroll);
     break;
   case 1:
     waveGroups = 3 - waveGroups;
     break;
-  case 2: // of groups that compete; others are all in the same cluster
-    if (waveGroups == 2)
-      priority[cluster] = priority[cluster] > 0 ? -1 : 1;
+  case 2: // against the other group, or another workgroup on the compute unit
+    priority[cluster] = priority[cluster] > 0 ? -1 : 1;
     break;
   case 3:
     otherKind[cluster] = !otherKind[cluster];
     break;
   default:
-    waves = static_cast<int>(allowedWaves[choices.below(static_cast<int>(allowedWaves.size()))]);
+    waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
   }
 }
 
-void Candidate::change(const std::vector<int64_t> &allowedWaves, Choices &choices) {
+void Candidate::change(const Shapes &shapes, Choices &choices) {
   int kind = choices.below(10);
   if (kind < 8)
     return moveSteps(choices);
   if (kind == 8)
     return changeClusters(choices);
-  changeForm(allowedWaves, choices);
+  changeForm(shapes, choices);
 }
 
 bool Candidate::repair(const StepGraph &graph) {
@@ -219,6 +223,42 @@ bool Candidate::repair(const StepGraph &graph) {
   return false;
 }
 
+/// What the rings take, with as many slots as ScheduleModel.h gives them.
+int64_t Candidate::ldsBytes(const Demand &demand) const {
+  int64_t bytes = 0;
+  for (const RingDemand &ring : demand.rings) {
+    int slots = 1;
+    for (size_t read : ring.reads)
+      slots = std::max(slots, floorDivide(position[read] + waveGroups - 1 - position[ring.fills], clusters) + 1);
+    bytes += slots * ring.tileBytes;
+  }
+  return bytes;
+}
+
+/// What lies in a lane's registers behind a cluster: of each value those tiles that have been made and are still used.
+int64_t Candidate::registersBehind(int cluster, const Demand &demand) const {
+  int64_t registers = demand.always;
+  for (const ValueDemand &value : demand.values) {
+    int made = position[value.from], used = made;
+    for (auto [step, tiles] : value.uses)
+      used = std::max(used, position[step] + tiles * clusters);
+    registers += value.registers * (floorDivide(cluster - made, clusters) - floorDivide(cluster - used, clusters));
+  }
+  return registers;
+}
+
+bool Candidate::mayFit(const Demand &demand) const {
+  if (demand.simds == 0)
+    return true;
+  if (ldsBytes(demand) > demand.ldsBytes)
+    return false;
+  int64_t onSimd = std::max<int64_t>(1, llvm::divideCeil(waves ? waves : demand.waves, demand.simds));
+  for (int cluster = 0; cluster != clusters; ++cluster)
+    if (registersBehind(cluster, demand) > demand.registers / onSimd)
+      return false;
+  return true;
+}
+
 /// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
@@ -230,7 +270,7 @@ void Candidate::normalize(const StepGraph &graph) {
 
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
-  result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves;
+  result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
@@ -268,6 +308,28 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
   return text + "}\n";
 }
 
+/// `demand` of placed steps alone, by their new numbers. Where something is put that waited in registers, nobody knows
+/// here: its ring is left out.
+static void keepPlaced(Demand &demand, const std::vector<bool> &placed, const std::vector<size_t> &number) {
+  auto isGone = [&](size_t step) { return !placed[step]; };
+  llvm::erase_if(demand.rings, [&](RingDemand &ring) {
+    llvm::erase_if(ring.reads, isGone);
+    for (size_t &read : ring.reads)
+      read = number[read];
+    bool goes = isGone(ring.fills);
+    ring.fills = number[ring.fills];
+    return goes;
+  });
+  llvm::erase_if(demand.values, [&](ValueDemand &value) {
+    llvm::erase_if(value.uses, [&](const auto &use) { return isGone(use.first); });
+    for (auto &[step, tiles] : value.uses)
+      step = number[step];
+    bool goes = isGone(value.from);
+    value.from = number[value.from];
+    return goes;
+  });
+}
+
 Algorithm tune::onlyPlaced(const Algorithm &algorithm) {
   Algorithm result = algorithm;
   std::vector<bool> placed(algorithm.graph.steps.size());
@@ -296,6 +358,7 @@ Algorithm tune::onlyPlaced(const Algorithm &algorithm) {
       steps.push_back(result.graph.steps[step]);
   }
   result.graph.steps = std::move(steps);
+  keepPlaced(result.demand, placed, number);
   for (Dependence &edge : edges)
     edge.from = number[edge.from], edge.to = number[edge.to];
   for (Place &place : result.start.places)

@@ -7,6 +7,7 @@
 
 #include "Tune/StepGraph.h"
 
+#include <array>
 #include <optional>
 #include <random>
 
@@ -34,32 +35,44 @@ private:
   std::mt19937_64 engine;
 };
 
+/// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
+struct Shapes {
+  std::vector<int64_t> waves, kvTiles;
+};
+
 class Candidate {
 public:
   static Candidate fromTable(const Table &table, const StepGraph &graph);
-  /// One drawn at random, with every dependence kept if that was possible. `waves`: to choose from; empty: not said.
-  static Candidate draw(const StepGraph &graph, const std::vector<int64_t> &waves, Choices &choices);
+  /// One drawn at random, with every dependence kept if that was possible.
+  static Candidate draw(const StepGraph &graph, const Shapes &shapes, Choices &choices);
 
   /// Changes it in one of many ways.
-  void change(const std::vector<int64_t> &waves, Choices &choices);
+  void change(const Shapes &shapes, Choices &choices);
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
+  /// False where its tiles cannot lie in LDS, or what waits for a later cluster not in registers: of whatever `demand`
+  /// knows of tiles of this size. Where waves are not said, each has the registers of a SIMD to itself.
+  bool mayFit(const Demand &demand) const;
+  int keysOfTile() const { return kvTile; }
 
   Table table(const StepGraph &graph) const;
-  /// Wave groups and clusters: candidates that differ in them are hardly variations of each other.
-  std::pair<int, int> form() const { return {waveGroups, clusters}; }
+  /// Wave groups, clusters, waves and tiles: candidates that differ in them are hardly variations of each other.
+  using Form = std::array<int, 4>;
+  Form form() const { return {waveGroups, clusters, waves, kvTile}; }
 
 private:
   int floorCluster(int at) const;
   void readLate(const StepGraph &graph, Choices &choices);
   void moveSteps(Choices &choices);
   void changeClusters(Choices &choices);
-  void changeForm(const std::vector<int64_t> &waves, Choices &choices);
+  void changeForm(const Shapes &shapes, Choices &choices);
+  int64_t ldsBytes(const Demand &demand) const;
+  int64_t registersBehind(int cluster, const Demand &demand) const;
   void insertCluster(int before);
   void removeCluster(int index);
   void normalize(const StepGraph &graph);
 
-  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0;
+  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, kvTile = 0;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster

@@ -21,10 +21,13 @@ std::string tune::journalHead(std::string_view identity) {
 }
 
 std::string tune::journalLine(const Trial &trial) {
-  return line(json::Object{{"schedule", trial.schedule},
-               {"outcome", llvm::StringRef(toString(trial.outcome))},
-               {"us", trial.microseconds},
-               {"message", trial.message}});
+  json::Object object{{"schedule", trial.schedule},
+                      {"outcome", llvm::StringRef(toString(trial.outcome))},
+                      {"us", trial.microseconds},
+                      {"message", trial.message}};
+  if (trial.kvTile != 0)
+    object["kv_tile"] = trial.kvTile;
+  return line(std::move(object));
 }
 
 static std::optional<Trial> readTrial(const json::Object &object) {
@@ -36,7 +39,7 @@ static std::optional<Trial> readTrial(const json::Object &object) {
     return std::nullopt;
   for (Outcome known : {Outcome::Timed, Outcome::Illegal, Outcome::Spilled, Outcome::Failed})
     if (llvm::StringRef(toString(known)) == *outcome)
-      return Trial{schedule->str(), known, *microseconds, message->str()};
+      return Trial{schedule->str(), object.getInteger("kv_tile").value_or(0), known, *microseconds, message->str()};
   return std::nullopt;
 }
 

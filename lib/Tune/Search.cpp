@@ -28,16 +28,21 @@ public:
       : text(text), name(name), cost(cost), options(options), choices(options.seed),
         begin(std::chrono::steady_clock::now()) {
     for (const Trial &trial : options.known)
-      known.emplace(trial.schedule, trial);
+      known.emplace(std::pair(trial.schedule, trial.kvTile), trial);
   }
   Result<Found> run();
 
 private:
-  Result<Algorithm> algorithmOf() const;
+  /// A schedule's text, and keys of a tile (0: not said).
+  using Key = std::pair<std::string, int64_t>;
+  Result<Algorithm> algorithmOf(std::optional<int64_t> kvTile) const;
+  Status readDemands(const Algorithm &start);
+  Key keyOf(const Candidate &candidate) const;
+  bool isWorthIt(Candidate &candidate) const;
   std::vector<std::vector<size_t>> parents() const;
   std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
   std::vector<Candidate> proposeBatch();
-  Trial tryOut(const std::string &schedule) const;
+  Trial tryOut(const Key &key) const;
   Status runBatch(const std::vector<Candidate> &batch);
   Status record(const Candidate &candidate, Trial trial, bool isNew);
   bool timeIsUp() const;
@@ -48,8 +53,10 @@ private:
   Choices choices;
   std::chrono::steady_clock::time_point begin;
   StepGraph graph;
-  std::map<std::string, Trial> known; ///< by schedule: of earlier runs
-  std::set<std::string> seen;
+  Shapes shapes;
+  std::map<int64_t, Demand> demands; ///< by keys of a tile, as far as they are known
+  std::map<Key, Trial> known;        ///< of earlier runs
+  std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
   Found found;
 };
@@ -69,8 +76,10 @@ std::string_view tune::toString(Outcome outcome) {
   return "";
 }
 
-Result<Algorithm> Search::algorithmOf() const {
+Result<Algorithm> Search::algorithmOf(std::optional<int64_t> kvTile) const {
   CompileOptions compileOptions = options.compile;
+  if (kvTile)
+    compileOptions.kvTile = kvTile;
   compileOptions.to = Stage::Tile;
   compileOptions.onStage = nullptr;
   compileOptions.drawSchedule = false;
@@ -79,6 +88,35 @@ Result<Algorithm> Search::algorithmOf() const {
     return compilation.error();
   Result<Algorithm> algorithm = readAlgorithm(compilation->output, name);
   return algorithm.ok() ? Result<Algorithm>(onlyPlaced(*algorithm)) : algorithm.error();
+}
+
+/// What candidates need, for tiles of each size. Where schedules choose the size, nothing is known of it.
+Status Search::readDemands(const Algorithm &start) {
+  int64_t waves = options.compile.waves.value_or(0);
+  if (options.compile.kvTile || options.compile.from == Stage::Tile) {
+    demands[0] = start.demand;
+    demands[0].waves = waves;
+  }
+  for (int64_t keys : options.kvTiles) {
+    Result<Algorithm> algorithm = algorithmOf(keys);
+    if (!algorithm.ok())
+      return algorithm.error();
+    demands[keys] = std::move(algorithm->demand);
+    demands[keys].waves = waves;
+  }
+  return Status::success();
+}
+
+Search::Key Search::keyOf(const Candidate &candidate) const {
+  return {toText(candidate.table(graph), graph, "tuned"), candidate.keysOfTile()};
+}
+
+/// Whether its dependences can be kept, and what is known of LDS and registers does not speak against it.
+bool Search::isWorthIt(Candidate &candidate) const {
+  if (!candidate.repair(graph))
+    return false;
+  auto demand = demands.find(candidate.keysOfTile());
+  return demand == demands.end() || candidate.mayFit(demand->second);
 }
 
 bool Search::timeIsUp() const {
@@ -91,14 +129,16 @@ static Outcome refusal(const CompileFailure &failure) {
   return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
 }
 
-Trial Search::tryOut(const std::string &schedule) const {
+Trial Search::tryOut(const Key &key) const {
   CompileOptions compileOptions = options.compile;
   compileOptions.to = Stage::HSACO;
   compileOptions.onStage = nullptr;
   compileOptions.drawSchedule = compileOptions.debugInfo = false;
   compileOptions.schedule = "candidate";
-  compileOptions.scheduleText = schedule;
-  Trial trial{schedule};
+  compileOptions.scheduleText = key.first;
+  if (key.second != 0)
+    compileOptions.kvTile = key.second;
+  Trial trial{key.first, key.second};
   CompileFailure failure;
   Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
   if (!compilation.ok()) {
@@ -129,7 +169,7 @@ Trial Search::tryOut(const std::string &schedule) const {
 /// for all.
 std::vector<std::vector<size_t>> Search::parents() const {
   std::vector<std::vector<size_t>> groups;
-  std::map<std::pair<int, int>, size_t> groupOf;
+  std::map<Candidate::Form, size_t> groupOf;
   std::set<std::pair<size_t, double>> times;
   for (size_t index : found.ranking) {
     auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(), groups.size());
@@ -145,15 +185,15 @@ std::vector<std::vector<size_t>> Search::parents() const {
 /// A fourth is drawn anew; the others change a parent, of better forms and better ones of a form more often.
 std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
   if (groups.empty() || choices.chance(1, 4)) {
-    Candidate candidate = Candidate::draw(graph, options.waves, choices);
-    return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+    Candidate candidate = Candidate::draw(graph, shapes, choices);
+    return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
   }
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
   Candidate candidate = candidates[group[pick(group.size())]];
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
-    candidate.change(options.waves, choices);
-  return candidate.repair(graph) ? std::optional(candidate) : std::nullopt;
+    candidate.change(shapes, choices);
+  return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
 }
 
 std::vector<Candidate> Search::proposeBatch() {
@@ -162,7 +202,7 @@ std::vector<Candidate> Search::proposeBatch() {
   std::vector<std::vector<size_t>> groups = parents();
   for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
     if (std::optional<Candidate> candidate = propose(groups))
-      if (seen.insert(toText(candidate->table(graph), graph, "tuned")).second)
+      if (seen.insert(keyOf(*candidate)).second)
         batch.push_back(*std::move(candidate));
   return batch;
 }
@@ -188,10 +228,10 @@ Status Search::runBatch(const std::vector<Candidate> &batch) {
   std::vector<Trial> trials(batch.size());
   std::vector<char> isNew(batch.size());
   verify::parallelFor(static_cast<int64_t>(batch.size()), options.threads, [&](int64_t index) {
-    std::string schedule = toText(batch[index].table(graph), graph, "tuned");
-    auto earlier = known.find(schedule);
+    Key key = keyOf(batch[index]);
+    auto earlier = known.find(key);
     isNew[index] = earlier == known.end();
-    trials[index] = isNew[index] ? tryOut(schedule) : earlier->second;
+    trials[index] = isNew[index] ? tryOut(key) : earlier->second;
   });
   for (size_t index = 0; index != batch.size(); ++index)
     if (Status status = record(batch[index], std::move(trials[index]), isNew[index]); !status.ok())
@@ -200,12 +240,15 @@ Status Search::runBatch(const std::vector<Candidate> &batch) {
 }
 
 Result<Found> Search::run() {
-  Result<Algorithm> algorithm = algorithmOf();
+  Result<Algorithm> algorithm = algorithmOf(std::nullopt);
   if (!algorithm.ok())
     return algorithm.error();
+  if (Status status = readDemands(*algorithm); !status.ok())
+    return status.error();
+  shapes = {options.waves, options.kvTiles};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
-  seen.insert(toText(first.table(graph), graph, "tuned"));
+  seen.insert(keyOf(first));
   if (Status status = runBatch({first}); !status.ok())
     return status.error();
   found.start = found.trials.front();

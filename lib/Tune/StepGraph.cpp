@@ -1,6 +1,7 @@
 #include "Tune/StepGraph.h"
 
 #include "Registration/Registration.h"
+#include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/StepRole.h"
 #include "Tile/Transforms/StepDependences.h"
 
@@ -36,16 +37,16 @@ static void addRingDependences(tile::ForTilesOp loop, StepGraph &graph) {
         graph.dependences.push_back({from, to, 0, true});
 }
 
+static size_t numberOf(const StepGraph &graph, tile::StepOp step) {
+  return llvm::find_if(graph.steps, [&](const Step &each) { return each.name == step.getSymName(); }) -
+         graph.steps.begin();
+}
+
 static StepGraph readGraph(tile::ForTilesOp loop) {
   StepGraph graph;
   graph.steps = readSteps(loop);
-  auto numberOf = [&](tile::StepOp step) {
-    return size_t(llvm::find_if(graph.steps,
-                                [&](const Step &each) { return each.name == step.getSymName(); }) -
-                  graph.steps.begin());
-  };
   for (const tile::ValueDependence &dependence : tile::valueDependences(loop))
-    graph.dependences.push_back({numberOf(dependence.from), numberOf(dependence.to),
+    graph.dependences.push_back({numberOf(graph, dependence.from), numberOf(graph, dependence.to),
                                  static_cast<int>(dependence.tiles), false});
   addRingDependences(loop, graph);
   return graph;
@@ -66,6 +67,88 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
           table.places.push_back({step, index, static_cast<int>(place.getOffset())});
   }
   return table;
+}
+
+/// Registers of a lane that a value fills, spread over a wave.
+static int64_t registersOf(Type type, const ArchInfo &arch) {
+  if (auto frag = dyn_cast<tile::FragType>(type))
+    return frag.getRows() * frag.getColumns() * frag.getElementType().getIntOrFloatBitWidth() /
+           (32 * int64_t(arch.waves.waveSize));
+  return isa<tile::RowsType, tile::ColumnsType>(type) ? 1 : 0;
+}
+
+static std::vector<RingDemand> readRings(tile::ForTilesOp loop) {
+  llvm::MapVector<Value, RingDemand> rings;
+  for (auto [index, step] : llvm::enumerate(loop.getBody().getOps<tile::StepOp>()))
+    step.walk([&, index = index](tile::RingAccessOpInterface access) {
+      if (!access.touchesSlot())
+        return;
+      auto type = cast<tile::RingType>(access.getRing().getType());
+      RingDemand &ring = rings[access.getRing()];
+      ring.tileBytes = type.getShape()[0] * type.getShape()[1] * type.getElementType().getIntOrFloatBitWidth() / 8;
+      if (access.readsSlot())
+        ring.reads.push_back(index);
+      else
+        ring.fills = index;
+    });
+  std::vector<RingDemand> result;
+  for (auto &[ring, demand] : rings)
+    result.push_back(std::move(demand));
+  return result;
+}
+
+/// What steps make for others.
+static std::vector<ValueDemand> readValues(tile::ForTilesOp loop, const StepGraph &graph, const ArchInfo &arch) {
+  auto yield = cast<tile::YieldOp>(loop.getBody().front().getTerminator());
+  std::vector<ValueDemand> values;
+  auto addUses = [&](ValueDemand &demand, Value value, int tiles) {
+    for (Operation *user : value.getUsers()) {
+      auto step = dyn_cast<tile::StepOp>(user);
+      step = step ? step : user->getParentOfType<tile::StepOp>();
+      if (step)
+        demand.uses.emplace_back(numberOf(graph, step), tiles);
+    }
+  };
+  for (tile::StepOp step : loop.getBody().getOps<tile::StepOp>())
+    for (Value result : step->getResults()) {
+      ValueDemand demand{numberOf(graph, step), {}, registersOf(result.getType(), arch)};
+      addUses(demand, result, 0);
+      for (auto [carried, yielded] : llvm::zip_equal(loop.getCarried(), yield.getValues()))
+        if (yielded == result)
+          addUses(demand, carried, 1);
+      if (demand.registers != 0 && !demand.uses.empty())
+        values.push_back(std::move(demand));
+    }
+  return values;
+}
+
+/// Registers of what the loop uses and does not make. Constants are operands of instructions.
+static int64_t readAlways(tile::ForTilesOp loop, const ArchInfo &arch) {
+  llvm::SetVector<Value> used;
+  loop.getBody().walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (!loop.getBody().isAncestor(operand.getParentRegion()) && !operand.getDefiningOp<tile::FillOp>())
+        used.insert(operand);
+  });
+  int64_t registers = 0;
+  for (Value value : used)
+    registers += registersOf(value.getType(), arch);
+  return registers;
+}
+
+static Demand readDemand(tile::ForTilesOp loop, const StepGraph &graph) {
+  auto kernel = loop->getParentOfType<tile::KernelOp>();
+  Result<const ArchInfo *> found = kernel ? findArch(kernel.getTarget()) : unsupported("no kernel");
+  if (!found.ok())
+    return {};
+  const ArchInfo &arch = **found;
+  return {readRings(loop),
+          readValues(loop, graph, arch),
+          /*waves=*/0,
+          readAlways(loop, arch),
+          arch.lds.bytesPerWorkgroup,
+          arch.waves.simdsPerCu,
+          arch.registers.vgprsPerSimd};
 }
 
 Result<Algorithm> tune::readAlgorithm(std::string_view tileText, std::string_view name) {
@@ -90,5 +173,6 @@ Result<Algorithm> tune::readAlgorithm(std::string_view tileText, std::string_vie
   Algorithm algorithm;
   algorithm.graph = readGraph(loops.front());
   algorithm.start = readTable(schedule, algorithm.graph);
+  algorithm.demand = readDemand(loops.front(), algorithm.graph);
   return std::move(algorithm);
 }

@@ -1,6 +1,7 @@
 // The steps of a kernel's loop and what they need of each other, without IR: what a search over schedules works on.
 #pragma once
 
+#include "Tune/Demand.h"
 #include "hocket/Support/Result.h"
 
 #include <cstdint>
@@ -46,11 +47,13 @@ struct Table {
   std::vector<ClusterForm> clusters;
   std::vector<Place> places; ///< those of a cluster in their order
   int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
+  int kvTile = 0;                            ///< keys of a tile, 0: not said; no part of a schedule's text
 };
 
 struct Algorithm {
   StepGraph graph;
   Table start; ///< the schedule that the loop follows
+  Demand demand;
 };
 
 /// Reads the only scheduled loop of a text of the stage `tile`. InvalidInput: there is none, or several.

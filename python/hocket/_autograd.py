@@ -7,7 +7,7 @@ class _Attention(torch.autograd.Function):
     @staticmethod
     def forward(ctx, q, k, v, call, *others):
         out, lse = call.forward(q, k, v, want_lse=True)
-        ctx.call = call
+        ctx.call, ctx.types = call, [other.dtype for other in others]
         # What is captured is kept to be told if it is changed meanwhile: kernels read it where it is.
         captured = [tensor for tensor in call.captured if isinstance(tensor, torch.Tensor)]
         ctx.save_for_backward(q, k, v, out, lse, *captured)
@@ -19,7 +19,7 @@ class _Attention(torch.autograd.Function):
     def backward(ctx, dout, _):
         q, k, v, out, lse, *_ = ctx.saved_tensors
         dq, dk, dv, *others = ctx.call.backward(readable(dout), q, k, v, out, lse)
-        return dq, dk, dv, None, *others
+        return dq, dk, dv, None, *(other.to(own) for other, own in zip(others, ctx.types))
 
 
 def readable(gradient):

@@ -262,13 +262,13 @@ class Call:
         _hocket.plan_backward(self.problem, {**views, **self._beside}, self.arch, self.stream)
 
     def _other_gradient(self, tensor, name, like, first):
-        """The gradient of tensor `name` beside q, k and v, f32: `tensor`, or a new one like `like`; and its memory."""
-        shape = self._beside[name].shape
+        """The gradient of tensor `name` beside q, k and v, of its type: `tensor`, or a new one like `like`; and its memory."""
+        shape, dtype = self._beside[name].shape, self._beside[name].dtype
         if tensor is None:
-            tensor = _tensors.empty_like(like, self.names.q, shape, "f32")
+            tensor = _tensors.empty_like(like, self.names.q, shape, dtype)
         view = _tensors.read(tensor, f"d{name}", None, self.stream)
         _check_shape(view, shape)
-        check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
+        check_tensor(view, dtype, first.device, f"wanted one of {dtype} and '{self.names.q}'")
         if not view.is_contiguous:
             raise InvalidInput(f"argument 'd{name}' is not contiguous, which it has to be")
         _check_writable(view)

@@ -82,9 +82,10 @@ def filled_like(tensor, name, shape, number):
 _CAPTURED = {"float64": "float32", "int64": "int32", "int16": "int32", "uint8": "int32"}
 
 
-def capturable(tensor, name):
+def capturable(tensor, name, differentiable=False):
     """`tensor` contiguous and of a type that kernels read; a copy where it is not."""
-    refuse_gradient(tensor, name)
+    if not differentiable:
+        refuse_gradient(tensor, name)
     torch = torch_of(tensor)
     wanted = _CAPTURED.get(str(tensor.dtype).rpartition(".")[2])
     if wanted == "int32" and tensor.size if torch is None else wanted == "int32" and tensor.numel():

@@ -129,7 +129,7 @@ def _add_mask(modifications, mask, problem):
             f"argument 'attn_mask' has the shape {tuple(mask.shape)}, wanted one that broadcasts to {wanted} with all the keys"
         )
     modifications.add_text(text, "attn_mask")
-    modifications.capture("attn_mask", "attn_mask", _tensors.capturable(mask, "attn_mask"), shape)
+    modifications.capture("attn_mask", "attn_mask", _tensors.capturable(mask, "attn_mask", differentiable=True), shape)
 
 
 def _check_gqa(q, k, enable_gqa):
@@ -191,7 +191,8 @@ def flash_attn_func(
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, num_splits=num_splits,
         arch=arch, stream=stream, modify=_flash_modifications(window, cap, alibi_slopes, sink), dropout=dropout,
     )
-    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("sink", "sink", sink)])
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse,
+                  others=[("sink", "sink", sink), ("slopes", "alibi_slopes", alibi_slopes)])
 
 
 def flash_attn_backward(
@@ -277,7 +278,7 @@ def flash_attn_varlen_func(
             seqused_k=lengths_in_pages(cu_seqlens_k, seqused_k, block_table),
         ),
     )
-    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse)
+    return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("slopes", "alibi_slopes", alibi_slopes)])
 
 
 def flash_attn_with_kvcache(
@@ -399,6 +400,7 @@ def scaled_dot_product_attention(
     results = attend(
         call, *batches, out=None if out is None else _as_batches(out, "out"),
         lse=lse if lse is None else lse[(None,) * (4 - dimensions)] if dimensions < 4 else lse, return_lse=return_lse,
+        others=[("attn_mask", "attn_mask", attn_mask)],
     )
     leading = (0,) * (4 - dimensions)
     made, made_lse = results if return_lse else (results, None)

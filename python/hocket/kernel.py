@@ -204,8 +204,10 @@ class Trial:
     """A schedule that a search tried: `outcome` ("timed", "illegal", "spilled", "failed"), the predicted
     `microseconds` if it was timed, else the `message` why not."""
 
-    def __init__(self, schedule, outcome, microseconds, message):
+    def __init__(self, schedule, outcome, microseconds, message, kv_tile=0):
         self.schedule = Schedule(schedule, "tuned")
+        #: Keys of a tile, where the search chose them.
+        self.kv_tile = kv_tile or None
         self.outcome, self.message = outcome, message
         self.microseconds = microseconds if outcome == "timed" else None
 
@@ -275,6 +277,7 @@ def tune(
     arch="gfx950",
     waves=(),
     kv_tile=None,
+    kv_tiles=(),
     candidates=400,
     seconds=None,
     seed=0,
@@ -283,9 +286,9 @@ def tune(
 ):
     """Searches the schedule with which the kernel in `text` is predicted to be fastest (docs/Tuning.md).
 
-    `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` those of a workgroup
-    to choose from. The search begins with `schedule`, tries so many `candidates` and begins no more after `seconds`;
-    `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
+    `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` of a workgroup and
+    `kv_tiles`, keys of a tile, are to choose from. The search begins with `schedule`, tries so many `candidates` and
+    begins no more after `seconds`; `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
     """
     for key, value in (sizes or {}).items():
         if not isinstance(value, numbers.Real):
@@ -301,6 +304,7 @@ def tune(
         "seed": int(seed),
         "threads": int(threads or 0),
         "waves": [int(count) for count in waves],
+        "kv_tiles": [int(count) for count in kv_tiles],
     }
     options = _compile_options(schedule, arch=arch, kv_tile=kv_tile)
     given = {str(key): float(value) for key, value in (sizes or {}).items()}

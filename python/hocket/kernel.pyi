@@ -82,7 +82,10 @@ class Trial:
     outcome: str
     message: str
     microseconds: Optional[float]
-    def __init__(self, schedule: str, outcome: str, microseconds: float, message: str) -> None: ...
+    kv_tile: Optional[int]
+    def __init__(
+        self, schedule: str, outcome: str, microseconds: float, message: str, kv_tile: int = 0
+    ) -> None: ...
 
 class Tuning:
     trials: List[Trial]
@@ -120,6 +123,7 @@ def tune(
     arch: str = "gfx950",
     waves: Sequence[int] = (),
     kv_tile: Optional[int] = None,
+    kv_tiles: Sequence[int] = (),
     candidates: int = 400,
     seconds: Optional[float] = None,
     seed: int = 0,

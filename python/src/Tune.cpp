@@ -19,6 +19,7 @@ static tune::Options optionsOf(const py::dict &compile, const py::dict &search) 
   options.seed = search["seed"].cast<uint64_t>();
   options.threads = search["threads"].cast<unsigned>();
   options.waves = search["waves"].cast<std::vector<int64_t>>();
+  options.kvTiles = search["kv_tiles"].cast<std::vector<int64_t>>();
   return options;
 }
 
@@ -61,7 +62,7 @@ py::dict python::tune(const std::string &text, const std::string &name, const py
   py::list trials;
   for (const tune::Trial &trial : found.trials)
     trials.append(py::make_tuple(trial.schedule, std::string(tune::toString(trial.outcome)),
-                                 trial.microseconds, trial.message));
+                                 trial.microseconds, trial.message, trial.kvTile));
   py::dict result;
   result["trials"] = trials;
   result["ranking"] = found.ranking;

@@ -139,8 +139,6 @@ class Modifications(unittest.TestCase):
         q, k, v = tensors(torch.bfloat16)
         slopes = torch.tensor([0.5, 0.25, 0.125, 0.0625])
         out = flash_attn_func(q, k, v, alibi_slopes=slopes)
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'alibi_slopes' requires a gradient"):
-            flash_attn_func(q, k, v, alibi_slopes=slopes.clone().requires_grad_())
         self.assertTrue(torch.isfinite(out.float()).all())
 
 
@@ -265,6 +263,30 @@ class Gradients(unittest.TestCase):
         self.assertLess(float((sink.grad - own.grad).abs().max()), 0.02 * float(own.grad.abs().max()))
         self.assertIsNone(q.grad)
 
+    def test_biases_and_slopes(self):
+        q, k, v = (t.transpose(1, 2) for t in tensors(torch.bfloat16, kv_heads=4))
+        torch.manual_seed(11)
+        dout = torch.randn(q.shape).bfloat16()
+        places = (torch.arange(40)[:, None] + 30 - torch.arange(70)).abs()
+
+        def own(leaf, bias):
+            """What torch says of `leaf`, of which `bias` makes what is added to scores."""
+            scores = q.double() @ k.double().transpose(2, 3) / 8 + bias(leaf)
+            (torch.softmax(scores, 3) @ v.double()).backward(dout.double())
+            return leaf.grad
+
+        for shape, dtype in (((2, 4, 40, 70), torch.bfloat16), ((40, 70), torch.float32), ((4, 1, 70), torch.float16),
+                             ((2, 1, 1, 70), torch.bfloat16)):
+            bias = torch.randn(shape).to(dtype).requires_grad_()
+            scaled_dot_product_attention(q, k, v, bias).backward(dout)
+            wanted = own(bias.detach().double().requires_grad_(), lambda leaf: leaf)
+            self.assertEqual((bias.grad.dtype, bias.grad.shape), (dtype, bias.shape))
+            self.assertLess(float((bias.grad.double() - wanted).norm() / wanted.norm()), 6e-3)
+        slopes = torch.rand(4).requires_grad_()
+        flash_attn_func(*(t.transpose(1, 2) for t in (q, k, v)), alibi_slopes=slopes).backward(dout.transpose(1, 2))
+        wanted = own(slopes.detach().double().requires_grad_(), lambda leaf: -leaf[:, None, None] * places)
+        self.assertLess(float((slopes.grad - wanted).abs().max()), 0.05 * float(wanted.abs().max()))
+
     def test_packed_sequences_get_what_each_gets_alone(self):
         torch.manual_seed(9)
         queries, keys = (70, 0, 5, 33), (70, 20, 100, 40)
@@ -336,8 +358,9 @@ class Gradients(unittest.TestCase):
         q, k, v = tensors(grad=True)
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'q' requires a gradient"):
             flash_attn_func(q, k, v, out=torch.empty(q.shape).half())
-        with self.assertRaisesRegex(hocket.Unsupported, "argument 'alibi_slopes' requires a gradient"):
-            flash_attn_func(q, k, v, alibi_slopes=torch.ones(4, requires_grad=True))
+        with self.assertRaisesRegex(hocket.Unsupported, "requires a gradient, which there is none of yet"):
+            slopes = torch.ones(4, requires_grad=True)
+            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), lambda s, b, h, q, k: s * slopes[h], enable_gqa=True)
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'lse' requires a gradient"):
             flash_attn_func(q, k, v, lse=torch.empty(2, 4, 40, requires_grad=True))
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'sink' requires a gradient"):

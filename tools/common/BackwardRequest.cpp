@@ -19,6 +19,8 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
   BackwardProblem problem{*std::move(forward)};
   if (problem.forward.sink)
     problem.otherGradients.insert("sink");
+  for (const std::string &name : gradientNames(options))
+    problem.otherGradients.insert(name);
   return problem;
 }
 

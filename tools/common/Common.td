@@ -3,6 +3,8 @@ include "llvm/Option/OptParser.td"
 
 // Options of a shared table that only `mutate` has.
 def MutateVis : OptionVisibility;
+// And those that only 'fmha-bwd' has.
+def BackwardVis : OptionVisibility;
 
 multiclass Value<string name, string meta, string help> {
   def NAME : Separate<["--"], name>, MetaVarName<meta>, HelpText<help>;

@@ -430,6 +430,13 @@ Status run::checkBackwardOptions(const Options &options) {
   return Status::success();
 }
 
+std::vector<std::string> run::gradientNames(const Options &options) {
+  llvm::SmallVector<StringRef> names;
+  std::string text = options.string(OPT_gradients);
+  StringRef(text).split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  return {names.begin(), names.end()};
+}
+
 std::string run::scheduleName(const Options &options) { return options.string(OPT_schedule); }
 
 std::vector<std::string> run::bundles(const Options &options) {

@@ -30,6 +30,8 @@ Result<FoundKernel> getKernel(const Options &options, const attention::ForwardPr
 /// for 'compare', whose kernels are named in front of its options.
 Status checkCompareOptions(const Options &options);
 /// Refuses options that say how a forward is computed, for 'fmha-bwd'.
+/// The names of '--gradients'.
+std::vector<std::string> gradientNames(const Options &options);
 Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.
 std::string scheduleName(const Options &options);

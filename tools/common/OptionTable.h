@@ -7,6 +7,7 @@
 #include "Options.h"
 
 namespace {
+using hocket::run::BackwardVis;
 using hocket::run::MutateVis;
 using llvm::opt::DefaultVis; // the generated tables name it bare, and this:
 

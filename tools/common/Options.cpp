@@ -24,7 +24,10 @@ static Error usageError(const CommandLine &command, const std::string &what) {
 
 llvm::opt::Visibility run::visibilityOf(ExtraOptions extra) {
   unsigned mask = llvm::opt::DefaultVis;
-  return llvm::opt::Visibility(extra == ExtraOptions::OfMutate ? mask | MutateVis : mask);
+  unsigned more = extra == ExtraOptions::OfMutate     ? MutateVis
+                  : extra == ExtraOptions::OfBackward ? BackwardVis
+                                                      : 0;
+  return llvm::opt::Visibility(mask | more);
 }
 
 Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const char *> args) {

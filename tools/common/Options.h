@@ -31,9 +31,9 @@ struct CommandLine {
 };
 
 /// Visibility of the options that only `mutate` has, in the tables that it shares with others.
-inline constexpr unsigned MutateVis = 1 << 1;
+inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2;
 /// Which options there are beside those of all subcommands that share a table.
-enum class ExtraOptions { None, OfMutate };
+enum class ExtraOptions { None, OfMutate, OfBackward };
 llvm::opt::Visibility visibilityOf(ExtraOptions extra);
 
 /// Options and positional arguments after parsing. Wraps InputArgList with checked conversions

@@ -39,8 +39,7 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
     if (Status status = saveHeads(directory, problem.forward, problem.tensor(name), *values); !status.ok())
       return status;
   for (const auto &[name, values] : outputs.others)
-    if (Status status = saveWhole(directory, problem.tensor("d_" + name), std::as_bytes(std::span(values)));
-        !status.ok())
+    if (Status status = saveWhole(directory, problem.tensor("d_" + name), values); !status.ok())
       return status;
   return Status::success();
 }
@@ -106,7 +105,7 @@ Result<int> run::fmhaBwdCommand(llvm::ArrayRef<const char *> args) {
       "fmha-bwd",
       "Compiles the backward of an attention, runs it and verifies dQ, dK and dV against a float64 "
       "reference",
-      args);
+      args, ExtraOptions::OfBackward);
   if (!options.ok())
     return options.error();
   return *options ? runProblem(**options) : Result<int>(exitRight);

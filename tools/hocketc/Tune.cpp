@@ -116,11 +116,13 @@ static std::string summary(const Found &found) {
 }
 
 /// A schedule in a line: "2 x [read_k(0) fetch_v(0) | qk(0) ...]".
-static std::string oneLine(llvm::StringRef schedule) {
-  auto [head, body] = schedule.split('{');
+static std::string oneLine(const Trial &trial) {
+  auto [head, body] = llvm::StringRef(trial.schedule).split('{');
   llvm::SmallVector<llvm::StringRef> clusters;
   body.rtrim("}\n").split(clusters, "tile.cluster", -1, /*KeepEmpty=*/false);
   std::string text = head.split('@').second.split(' ').second.trim().str();
+  if (trial.kvTile != 0)
+    text += (text.empty() ? "" : " ") + std::to_string(trial.kvTile) + " keys";
   for (llvm::StringRef cluster : clusters)
     if (!cluster.trim().empty()) {
       auto [form, places] = cluster.split('{');
@@ -136,7 +138,7 @@ static void printTable(llvm::raw_ostream &out, const Found &found) {
   for (size_t index : llvm::ArrayRef(found.ranking).take_front(kShown)) {
     const Trial &trial = found.trials[index];
     out << llvm::formatv("{0,12:f2} {1,9:f3}  {2}\n", trial.microseconds,
-                         found.start.microseconds / trial.microseconds, oneLine(trial.schedule));
+                         found.start.microseconds / trial.microseconds, oneLine(trial));
   }
   out << llvm::formatv("{0,12:f2} {1,9:f3}  the start\n", found.start.microseconds, 1.0);
 }
@@ -149,6 +151,8 @@ static std::string scheduleFile(const TuneRequest &request, const Found &found) 
                                    found.start.microseconds / best.microseconds, summary(found),
                                    request.options.seed);
   text += request.sizes.empty() ? "" : "; " + llvm::join(request.sizes, ", ");
+  if (best.kvTile != 0)
+    text += "; compile it with --kv-tile " + std::to_string(best.kvTile);
   return text + ".\n" + best.schedule;
 }
 

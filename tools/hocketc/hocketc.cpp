@@ -98,6 +98,9 @@ static cl::opt<uint64_t> tuneSeed("tune-seed", cl::value_desc("N"), cl::init(0),
 static cl::list<int64_t> tuneWaves("tune-waves", cl::value_desc("N"), cl::CommaSeparated,
                                    cl::cat(category),
                                    cl::desc("With --tune: waves of a workgroup to choose from"));
+static cl::list<int64_t> tuneKvTiles("tune-kv-tiles", cl::value_desc("N"), cl::CommaSeparated,
+                                     cl::cat(category),
+                                     cl::desc("With --tune: keys of a tile to choose from"));
 static cl::opt<unsigned> tuneThreads("tune-threads", cl::value_desc("N"), cl::init(0),
                                      cl::cat(category),
                                      cl::desc("With --tune: host threads (default: all cores)"));
@@ -253,6 +256,7 @@ static Status runTune(const Request &request) {
   wanted.options.seconds = tuneSeconds;
   wanted.options.threads = tuneThreads;
   wanted.options.waves = tuneWaves;
+  wanted.options.kvTiles = tuneKvTiles;
   Result<std::string> input = runtime::readText(request.input, runtime::largestText);
   if (!input)
     return input.error();
@@ -308,7 +312,8 @@ static int runDriver(int argc, char **argv) {
   }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
-           std::addressof(tuneWaves), &tuneThreads, &tuneJournal}) // a list's own & is of its values
+           std::addressof(tuneWaves), std::addressof(tuneKvTiles), &tuneThreads,
+           &tuneJournal}) // a list's own & is of its values
     if (option->getNumOccurrences())
       return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));
   CompileFailure failure;

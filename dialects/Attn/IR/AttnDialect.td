@@ -221,7 +221,8 @@ def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kerne
     I32EnumAttrCase<"Dk", 2, "dk">,
     I32EnumAttrCase<"Dv", 3, "dv">,
     I32EnumAttrCase<"Dq", 4, "dq">,
-    I32EnumAttrCase<"Sink", 5, "sink">]> {
+    I32EnumAttrCase<"Sink", 5, "sink">,
+    I32EnumAttrCase<"Captured", 6, "captured">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -241,7 +242,10 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
     `sink` makes of what `delta` left the gradient of the sink, `d_sink` (f32, (heads)): of each head the sum over
-    batches and rows of -exp(sink - LSE) delta, in a fixed order.
+    batches and rows of -exp(sink - LSE) delta, in a fixed order. `captured` makes the gradient of the tensor `gradient_of`
+    that one of the score modifications reads, "d_" and its name, of its shape and type: a workgroup has some of its
+    elements and goes through all scores that they are part of. The tensor is read at places whose indices are the batch,
+    the head, the query and the key themselves, the key last; an extent of 1 serves all.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
@@ -261,14 +265,14 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths
+      | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -280,7 +284,9 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
     }
     /// Whether it is a loop, which follows a schedule.
-    bool isLoop() { return getPart() != BackwardPart::Delta && getPart() != BackwardPart::Sink; }
+    bool isLoop() {
+      return llvm::is_contained({BackwardPart::DkDv, BackwardPart::Dk, BackwardPart::Dv, BackwardPart::Dq}, getPart());
+    }
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};
     }

@@ -30,8 +30,8 @@ using Adjoints = llvm::DenseMap<Value, Value>;
 class Derivation {
 public:
   explicit Derivation(ScoreModOp op) : op(op), builder(op.getLoc(), op.getContext()) {}
-  /// Makes the op's body its derivative.
-  LogicalResult run();
+  /// Makes the op's body its derivative by the sum of `inputs`, f32 values of it that no branch has for itself.
+  LogicalResult run(ArrayRef<Value> inputs);
 
 private:
   void mark(Block &block);
@@ -158,14 +158,14 @@ static void removeUnused(Block &block) {
       inner->erase();
 }
 
-LogicalResult Derivation::run() {
+LogicalResult Derivation::run(ArrayRef<Value> inputs) {
   Block &body = op.getBody().front();
-  Value score = body.getArgument(0);
   auto yield = cast<YieldOp>(body.getTerminator());
   SmallVector<Operation *> ops;
   for (Operation &inner : body.without_terminator())
-    ops.push_back(&inner);
-  active.insert(score);
+    if (!llvm::any_of(inputs, [&](Value input) { return input.getDefiningOp() == &inner; }))
+      ops.push_back(&inner);
+  active.insert(inputs.begin(), inputs.end());
   mark(body);
   builder.setInsertionPoint(yield);
   Adjoints adjoints;
@@ -175,17 +175,52 @@ LogicalResult Derivation::run() {
   }
   if (failed(sweep(ops, adjoints)))
     return failure();
-  Value derivative = adjoints.lookup(score);
-  yield.getValueMutable().assign(derivative ? derivative : zero(score.getType()));
+  Value derivative;
+  for (Value input : inputs)
+    if (Value adjoint = adjoints.lookup(input))
+      derivative = derivative ? builder.createOrFold<arith::AddFOp>(derivative, adjoint) : adjoint;
+  yield.getValueMutable().assign(derivative ? derivative : zero(yield.getValue().getType()));
   removeUnused(body);
   return success();
 }
 
 FailureOr<OwningOpRef<ScoreModOp>> hocket::attn::deriveScoreMod(ScoreModOp op) {
   OwningOpRef<ScoreModOp> derived(op.clone());
-  if (failed(Derivation(*derived).run()))
+  if (failed(Derivation(*derived).run(derived->getBody().getArgument(0))))
     return failure();
   derived->setSymName((op.getSymName() + "_derivative").str());
+  return derived;
+}
+
+SmallVector<ReadOp> hocket::attn::readsOf(ScoreModOp op, StringRef tensor) {
+  SmallVector<ReadOp> reads;
+  op.walk([&](ReadOp read) {
+    auto argument = dyn_cast<BlockArgument>(read.getTensor());
+    auto name = op.getArgAttrOfType<StringAttr>(argument.getArgNumber(), "attn.bind");
+    if (name && name.getValue() == tensor)
+      reads.push_back(read);
+  });
+  return reads;
+}
+
+FailureOr<OwningOpRef<ScoreModOp>> hocket::attn::deriveByTensor(ScoreModOp op, StringRef tensor) {
+  OwningOpRef<ScoreModOp> derived(op.clone());
+  SmallVector<Value> inputs;
+  Block &body = derived->getBody().front();
+  for (ReadOp read : readsOf(*derived, tensor)) {
+    if (!read.getResult().getType().isF32())
+      return op.emitOpError() << "reads '" << tensor << "' as " << read.getResult().getType()
+                              << ", whose gradient is not there; read it as f32";
+    // Out of its branch, where it reads the same.
+    if (!llvm::all_of(read.getIndices(), llvm::IsaPred<BlockArgument>))
+      return op.emitOpError() << "reads '" << tensor
+                              << "' at computed places, by which there is no derivative; leave its gradient out";
+    read->moveBefore(&body, body.begin());
+    inputs.push_back(read.getResult());
+  }
+  if (failed(Derivation(*derived).run(inputs)))
+    return failure();
+  derived->setSymName((op.getSymName() + "_by_" + tensor).str());
   return derived;
 }
 

@@ -11,6 +11,12 @@ namespace hocket::attn {
 /// yields by the score. Fails, with a diagnostic, at an op that has none.
 mlir::FailureOr<mlir::OwningOpRef<ScoreModOp>> deriveScoreMod(ScoreModOp op);
 
+/// The same by what `op` reads of the captured tensor `tensor`, which it must (`readsOf`), at one place for each score.
+mlir::FailureOr<mlir::OwningOpRef<ScoreModOp>> deriveByTensor(ScoreModOp op, llvm::StringRef tensor);
+
+/// What `op` reads of the captured tensor `tensor`.
+llvm::SmallVector<ReadOp> readsOf(ScoreModOp op, llvm::StringRef tensor);
+
 /// Whether `op` yields 1 whatever its arguments.
 bool yieldsOne(ScoreModOp op);
 

@@ -1,8 +1,8 @@
 // Plans of a backward: which kernels run, in which order.
 //
 // First delta and LSE for each row, then dK and dV by workgroups that hold keys, then dQ by workgroups that hold queries:
-// no sum depends on timing, so the same problem gives the same bits whenever it runs. The sink's gradient, if it is asked
-// for, comes last.
+// no sum depends on timing, so the same problem gives the same bits whenever it runs. Gradients of other tensors, if
+// they are asked for, come last, a kernel for each.
 #pragma once
 
 #include "hocket/Attention/BackwardProblem.h"
@@ -18,8 +18,8 @@
 namespace hocket::attention {
 
 /// The kernels of a backward.
-enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink };
-/// "delta", "dkdv", "dk", "dv", "dq", "sink": as `attn.backward` spells them.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured };
+/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured": as `attn.backward` spells them.
 std::string_view toString(BackwardPart part);
 
 /// How one part is made, where there is a choice; every one computes the same.
@@ -35,6 +35,7 @@ struct BackwardKernel {
   BackwardPart part = BackwardPart::Delta;
   BackwardTuning tuning;
   std::string name; ///< "fmha_bwd_dkdv_double_buffer"
+  std::string tensor = {}; ///< of `Captured`: of which
 };
 
 /// Kernels that compute something together, and other ways to do so, the best first. Of some heads the registers decide,
@@ -46,8 +47,8 @@ using BackwardChoices = std::vector<std::vector<BackwardKernel>>;
 std::vector<BackwardChoices> backwardSteps(const BackwardProblem &problem,
                                            std::string_view schedule = {});
 
-/// The `attn.backward` of a part of the gradients of `semantics`, with the modifications that it names.
-std::string describeBackward(const ForwardSemantics &semantics, BackwardPart part);
+/// The `attn.backward` of a kernel of the gradients of `semantics`, with the modifications that it names.
+std::string describeBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel);
 
 class BackwardPlan : public LaunchPlan {
 public:

@@ -18,7 +18,8 @@ struct BackwardProblem {
   ForwardProblem forward;
   /// Explicit strides of "do", "dq", "dk" and "dv", as `ForwardProblem::strides`.
   std::map<std::string, TensorStrides, std::less<>> gradientStrides = {};
-  /// Of which other tensors gradients are asked for: "sink". Each has one called "d_sink", of its shape, f32.
+  /// Of which other tensors gradients are asked for: "sink", and what modifications of scores read at places whose
+  /// indices are batch, head, query and key themselves, "bias". Each has one called "d_sink", of its shape and type.
   std::set<std::string, std::less<>> otherGradients = {};
 
   /// "q", "k", "v", "o", "lse" and "do", which are read, "dq", "dk", "dv", and what modifications capture; other

@@ -2,7 +2,8 @@
 //
 // A candidate places every step of the kernel's loop: in which cluster, how many tiles ahead. The search draws
 // candidates and changes the best ones; the compiler refuses what is illegal, does not fit into LDS or spills; what is
-// left is timed on the model. A schedule cannot change what a kernel computes, so all candidates give the same bits.
+// left is timed on the model. A schedule cannot change what a kernel computes, so all candidates with tiles of one size
+// give the same bits.
 //
 // Deterministic: the same input, options and seed try the same candidates in the same order on any number of threads,
 // except where a limit of time ends the search. Everything found is a *prediction* (docs/CycleModel.md).
@@ -35,6 +36,7 @@ std::string_view toString(Outcome outcome);
 
 struct Trial {
   std::string schedule; ///< text of a `tile.schedule`
+  int64_t kvTile = 0;   ///< keys of a tile, where the search chose them; 0: what else says so
   Outcome outcome = Outcome::Illegal;
   double microseconds = 0; ///< predicted, of `Outcome::Timed`
   std::string message;     ///< why it has none
@@ -51,6 +53,9 @@ struct Options {
   /// Waves of a workgroup to choose from, for kernels that are expanded from an attention problem; empty: what
   /// `compile.waves` or the schedule says.
   std::vector<int64_t> waves;
+  /// Keys of a tile to choose from, for the same kernels; empty: what `compile.kvTile` says, or follows from the
+  /// schedule. Kernels with other tiles sum in another order, so their bits may differ.
+  std::vector<int64_t> kvTiles;
   /// Trials of an earlier run with the same text, target and cost, which are not made again.
   std::vector<Trial> known;
   /// Told of each new trial, in order, from the calling thread. An error ends the search.

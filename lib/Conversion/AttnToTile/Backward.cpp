@@ -19,15 +19,10 @@
 // gradients are those times the share that is kept until they are stored.
 #include "Backward.h"
 
-#include "BackwardFrame.h"
-#include "Dropout.h"
+#include "BackwardScores.h"
 #include "Forward.h"
-#include "MaskBounds.h"
-#include "ModificationProgram.h"
 #include "RingSteps.h"
-#include "Visibility.h"
 
-#include "Attn/Transforms/DeriveScoreMods.h"
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
 
@@ -56,39 +51,18 @@ struct Operand {
   Value turned;
 };
 
-/// A modification of scores and its derivative; none where that is 1 everywhere.
-struct ScoreProgram {
-  std::unique_ptr<ModificationProgram> value, derivative;
-};
-
-/// The weights of a tile: for dS, in f32, with their dropout's sign; for dV, packed; and what the derivative of the
-/// modified scores is, if that is not part of the first.
-struct Weights {
-  Value marked, packed, slope;
-};
-
-class BackwardLoop {
+class BackwardLoop : BackwardScores {
 public:
   BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
                TileShape shape);
   FailureOr<tile::KernelOp> build();
 
 private:
-  bool holdsKeys() { return op.getPart() != BackwardPart::Dq; }
-  bool wantsFirst() { return op.getPart() != BackwardPart::Dv; }
-  bool wantsSecond() {
-    return op.getPart() == BackwardPart::DkDv || op.getPart() == BackwardPart::Dv;
-  }
-  LogicalResult findScores();
-  void findMasks();
-  bool hasOwnLengths() const { return problem.sequences().hasOwnLengths(); }
-  SmallVector<ModificationProgram *> programs();
   FailureOr<tile::KernelOp> createFrame();
   void place();
   void enterSequence();
   Value unlessBehind(Value view, Value count);
   void hold();
-  void preparePositions(Value query, Value key);
   Value tilesUpTo(Value end);
   void measureQueries();
   SmallVector<tile::TileCut> queryCuts();
@@ -96,53 +70,22 @@ private:
   void loopOverQueries();
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
-  Value mapScores(ValueRange inputs, function_ref<Value(ValueRange)> element) {
-    return builder.map(scoresType, inputs, element);
-  }
-  ScorePlace placeOf(Value t);
-  SmallVector<Value> exponents(Value raw, Value logSum, Value t);
-  Value modified(Value raw, Value logSum, const ScorePlace &here, Value &slope);
-  Weights weigh(Value exponents, Value slope, Value t);
-  Value scoreGradients(Value weightGradients, Value delta, const Weights &weights);
-  Value statistic(int64_t number);
   ValueRange rowSteps(Value t);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
   Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
   void store(ValueRange sums);
 
-  attn::BackwardOp op;
   FlatSymbolRefAttr schedule;
-  const ArchInfo &arch;
-  TileShape shape;
-  ExpansionBuilder builder;
-  Type element;
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
-  tile::FragType scoresType;
-  SmallVector<ScoreProgram> scores;
-  SmallVector<std::unique_ptr<ModificationProgram>> masks;
-  SmallVector<MaskBounds> maskBounds;
-  Visibility visibility; ///< where queries are held
-
-  std::optional<Dropout> dropout;
-  BackwardFrame problem;
-  Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
-  Value q, k, statistics; ///< of the sequence
-  Value log2Scale;
   Value heldDelta, heldLogSum; ///< where queries are held
   Value deltas, logSums;       ///< where they pass: views
-  ScorePlace first; ///< where the wave's scores of tile 0 stand
-  Value lastQuery, lastKey, noScores;
-  // Where queries pass: the first visited, how many are, and, from the first on, from where on (up to where) a wave's
-  // first key is seen; null: from (to) any.
-  Value firstQuery, queryCount, above, diagonal;
+  Value firstQuery;            ///< and the first one that is visited
 };
 } // namespace
 
 BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
                            TileShape shape)
-    : op(op), schedule(schedule), arch(arch), shape(shape), builder(op.getLoc(), op),
-      element(op.getElementType()), visibility(op.getKeyVisibility(), shape.waves * kWaveRows),
-      problem(op) {
+    : BackwardScores(op, arch, shape), schedule(schedule) {
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
   auto operand = [](StringRef name, int64_t elements) {
     return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
@@ -153,62 +96,6 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
     held[i] = holdsKeys() ? keys[i] : queries[i];
     passing[i] = holdsKeys() ? queries[i] : keys[i];
   }
-  scoresType = builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
-}
-
-LogicalResult BackwardLoop::findScores() {
-  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
-  auto symbols = op.getScoreMods();
-  if (!symbols)
-    return success();
-  for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>()) {
-    auto mod = SymbolTable::lookupNearestSymbolFrom<attn::ScoreModOp>(op, symbol);
-    FailureOr<OwningOpRef<attn::ScoreModOp>> derivative = attn::deriveScoreMod(mod);
-    if (failed(derivative))
-      return failure();
-    ScoreProgram program{std::make_unique<ModificationProgram>(mod, scoresType, orientation, hasOwnLengths()), nullptr};
-    if (!attn::yieldsOne(derivative->get()) && wantsFirst())
-      program.derivative =
-          std::make_unique<ModificationProgram>(derivative->get(), scoresType, orientation, hasOwnLengths());
-    scores.push_back(std::move(program));
-  }
-  return success();
-}
-
-/// All of them.
-SmallVector<ModificationProgram *> BackwardLoop::programs() {
-  SmallVector<ModificationProgram *> all;
-  for (const ScoreProgram &score : scores)
-    for (ModificationProgram *program : {score.value.get(), score.derivative.get()})
-      if (program)
-        all.push_back(program);
-  for (const auto &mask : masks)
-    all.push_back(mask.get());
-  return all;
-}
-
-/// Where queries are held a causal mask is the forward's and a window is a modification.
-void BackwardLoop::findMasks() {
-  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
-  auto add = [&](Operation *mask) {
-    masks.push_back(
-        std::make_unique<ModificationProgram>(mask, scoresType, orientation, hasOwnLengths()));
-  };
-  if (auto symbols = op.getMaskMods())
-    for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
-      add(SymbolTable::lookupNearestSymbolFrom(op, symbol));
-  attn::VisibilityAttr window = op.getKeyVisibility();
-  if (!holdsKeys() && !window.isAll() && !window.isCausal()) {
-    OpBuilder atModule(op);
-    attn::MaskModOp mask =
-        createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
-    add(mask);
-    mask.erase();
-    visibility = Visibility(attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt),
-                            shape.waves * kWaveRows);
-  }
-  for (const auto &program : masks)
-    maskBounds.emplace_back(*program);
 }
 
 FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
@@ -338,28 +225,6 @@ void BackwardLoop::measureQueries() {
   queryCount = arith::MaxSIOp::create(builder, count, zero);
 }
 
-/// What the last positions are, for masks, and where the first scores stand.
-void BackwardLoop::preparePositions(Value query, Value key) {
-  Value one = builder.constant(int64_t(1));
-  Value queries = tile::DimOp::create(builder, q, 1);
-  Value keys = tile::DimOp::create(builder, k, 1);
-  lastQuery = arith::SubIOp::create(builder, queries, one);
-  lastKey = arith::SubIOp::create(builder, keys, one);
-  first = {batch, head, query, key};
-  if (hasOwnLengths())
-    first.seqQ = queries, first.seqKv = keys;
-  for (ModificationProgram *program : programs())
-    program->prepare(builder, first);
-  if (dropout)
-    dropout->prepare(builder, q, batch, head);
-  Value behind = arith::AddIOp::create(builder, query, builder.constant(kWaveRows - 1));
-  for (MaskBounds &bounds : maskBounds) {
-    bounds.prepare(first);
-    if (!holdsKeys())
-      bounds.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
-  }
-}
-
 /// dQ: the tiles of keys that a query of the workgroup sees.
 void BackwardLoop::loopOverKeys() {
   kvHead = tile::GroupHeadOp::create(builder, head, held[0].view, passing[0].view);
@@ -448,132 +313,6 @@ SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
   return cuts;
 }
 
-/// Where the wave's scores of tile `t` stand.
-ScorePlace BackwardLoop::placeOf(Value t) {
-  Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
-  ScorePlace here = first;
-  Value &moves = holdsKeys() ? here.row : here.key;
-  moves = arith::AddIOp::create(builder, moves, before);
-  return here;
-}
-
-/// The exponents of the weights before masks, where scores are modified; `slope` becomes the derivative of the
-/// modified scores, null where that is 1.
-Value BackwardLoop::modified(Value raw, Value logSum, const ScorePlace &here, Value &slope) {
-  Value current = raw, scale = problem.kernelFrame().argument("scale");
-  for (const ScoreProgram &program : scores) {
-    if (program.derivative) {
-      Value own = program.derivative->modify(builder, current, scale, here);
-      slope = !slope ? own : mapScores({slope, own}, [&](ValueRange e) -> Value {
-        return arith::MulFOp::create(builder, e[0], e[1]);
-      });
-    }
-    current = program.value->modify(builder, current, scale, here);
-    scale = Value();
-  }
-  return mapScores({current, logSum}, [&](ValueRange e) -> Value {
-    Value below = arith::NegFOp::create(builder, e[1]);
-    return math::FmaOp::create(builder, e[0], builder.constant(std::numbers::log2e_v<float>), below);
-  });
-}
-
-/// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
-/// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
-SmallVector<Value> BackwardLoop::exponents(Value raw, Value logSum, Value t) {
-  Value slope, scaled;
-  if (scores.empty())
-    scaled = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
-      Value below = arith::NegFOp::create(builder, e[2]);
-      return math::FmaOp::create(builder, e[0], e[1], below);
-    });
-  else
-    scaled = modified(raw, logSum, placeOf(t), slope);
-  if (!holdsKeys())
-    scaled = visibility.mask(builder, scaled, t);
-  else if (above || diagonal || !scores.empty())
-    scaled = tile::MaskOp::create(builder, scaled, t, queryCount, diagonal, above);
-  auto results = [&]() -> SmallVector<Value> {
-    if (slope)
-      return {scaled, slope};
-    return {scaled};
-  };
-  if (masks.empty())
-    return results();
-  ScorePlace here = placeOf(t);
-  Value last;
-  if (!holdsKeys()) {
-    Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-    last = arith::MinSIOp::create(builder, behind, lastKey);
-  }
-  // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
-  for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scaled = program->hide(builder, scaled, holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
-  return results();
-}
-
-/// The step "p". Slopes of weights that are zero are not looked at: those may be of places that do not exist.
-Weights BackwardLoop::weigh(Value exponents, Value slope, Value t) {
-  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
-  auto withSlope = [&](ValueRange e) -> Value {
-    Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[0], builder.constant(0.0f));
-    Value product = arith::MulFOp::create(builder, e[0], e[1]);
-    return arith::SelectOp::create(builder, none, e[0], product);
-  };
-  ValueRange results = builder.step("p", [&] {
-    Value marked = mapScores(exponents, [&](ValueRange e) -> Value {
-      return math::Exp2Op::create(builder, e[0]);
-    });
-    Value kept = marked;
-    if (dropout) {
-      ScorePlace here = placeOf(t);
-      std::tie(kept, marked) = dropout->keepAndMark(builder, marked, here.row, here.key, holdsKeys());
-    } else if (slope && wantsFirst()) {
-      marked = mapScores({marked, slope}, withSlope);
-    }
-    SmallVector<Value> results;
-    if (wantsFirst())
-      results.push_back(marked);
-    if (wantsSecond())
-      results.push_back(tile::PackOp::create(builder, packedType, kept));
-    return results;
-  });
-  return {wantsFirst() ? results.front() : Value(), wantsSecond() ? results.back() : Value(),
-          dropout ? slope : Value()};
-}
-
-/// The step "ds". A weight that was dropped (and is negative) has dP = 0.
-Value BackwardLoop::scoreGradients(Value weightGradients, Value delta, const Weights &weights) {
-  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
-  return builder.step("ds", [&]() -> SmallVector<Value> {
-    SmallVector<Value> inputs = {weightGradients, delta, weights.marked};
-    if (weights.slope)
-      inputs.push_back(weights.slope);
-    Value ds = mapScores(inputs, [&](ValueRange e) -> Value {
-      Value above = arith::SubFOp::create(builder, e[0], e[1]);
-      Value zero = dropout ? Value(builder.constant(0.0f)) : Value();
-      if (dropout) {
-        Value dropped = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, e[2], zero);
-        above = arith::SelectOp::create(builder, dropped, e[1], above);
-      }
-      Value product = arith::MulFOp::create(builder, above, e[2]);
-      if (!weights.slope)
-        return product;
-      Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[2], zero);
-      Value sloping = arith::MulFOp::create(builder, product, e[3]);
-      return arith::SelectOp::create(builder, none, zero, sloping);
-    });
-    return {tile::PackOp::create(builder, packedType, ds)};
-  })[0];
-}
-
-/// One of the row statistics of the head's queries, as a view.
-Value BackwardLoop::statistic(int64_t number) {
-  SmallVector<Value> place = {batch, head, builder.constant(number)};
-  Type view =
-      tile::ViewType::get(op.getContext(), {ShapedType::kDynamic}, builder.getF32Type());
-  return tile::SelectOp::create(builder, view, statistics, place);
-}
-
 /// LSE and delta of the queries of tile `t`, where queries pass: each number comes to one lane, and from there to all
 /// that hold an element of the query, by way of LDS, which costs a fraction of loading it for each of them.
 ValueRange BackwardLoop::rowSteps(Value t) {
@@ -637,15 +376,20 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
   }
   Value raw = product(passing[0], held[0], t, "qk");
   ValueRange masked = builder.step("mask", [&] { return exponents(raw, logSum, t); });
-  Weights weights = weigh(masked.front(), masked.size() > 1 ? masked.back() : Value(), t);
+  Value slope = masked.size() > 1 ? masked.back() : Value();
+  ValueRange weighed = builder.step("p", [&] { return weights(masked, slope, t); });
   SmallVector<Value> next(sums);
   if (wantsSecond())
-    next.back() = addProduct(passing[1], t, weights.packed, sums.back(), "dv");
+    next.back() = addProduct(passing[1], t, weighed.back(), sums.back(), "dv");
   if (!wantsFirst())
     return next;
   Value weightGradients = product(passing[1], held[1], t, "dp");
-  Value gradients = scoreGradients(weightGradients, delta, weights);
-  next.front() = addProduct(passing[0], t, gradients, sums.front(), holdsKeys() ? "dk" : "dq");
+  Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+  Value packed = builder.step("ds", [&]() -> SmallVector<Value> {
+    Value ds = gradients(weightGradients, delta, weighed.front(), dropout ? slope : Value());
+    return {tile::PackOp::create(builder, packedType, ds)};
+  })[0];
+  next.front() = addProduct(passing[0], t, packed, sums.front(), holdsKeys() ? "dk" : "dq");
   return next;
 }
 
@@ -687,5 +431,7 @@ FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolR
     return buildBackwardRows(op, arch);
   if (op.getPart() == BackwardPart::Sink)
     return buildBackwardSink(op, arch);
+  if (op.getPart() == BackwardPart::Captured)
+    return buildCapturedGradient(op, arch);
   return BackwardLoop(op, schedule, arch, shape).build();
 }

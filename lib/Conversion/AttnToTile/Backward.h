@@ -18,4 +18,7 @@ mlir::FailureOr<tile::KernelOp> buildBackward(attn::BackwardOp op,
                                               mlir::FlatSymbolRefAttr schedule,
                                               const ArchInfo &arch, TileShape shape);
 
+/// The same of the part `captured`, which has no schedule.
+mlir::FailureOr<tile::KernelOp> buildCapturedGradient(attn::BackwardOp op, const ArchInfo &arch);
+
 } // namespace hocket

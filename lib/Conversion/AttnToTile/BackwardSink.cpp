@@ -8,7 +8,6 @@
 #include "ExpansionBuilder.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include <numbers>
 
@@ -34,36 +33,20 @@ static Value addRows(ExpansionBuilder &builder, Value sum, Value logSums, Value 
   });
 }
 
-namespace {
-/// Two loops, of sequences and of their rows, that carry one sum.
-struct SumLoop {
-  SumLoop(ExpansionBuilder &builder, Value end, int64_t step, Value sum)
-      : loop(scf::ForOp::create(builder, builder.constant(int64_t(0)), end, builder.constant(step), sum)),
-        guard(builder) {
-    Block *body = loop.getBody();
-    if (!body->empty())
-      body->back().erase();
-    builder.setInsertionPointToEnd(body);
-  }
-  Value sum() { return loop.getRegionIterArg(0); }
-  scf::ForOp loop;
-  OpBuilder::InsertionGuard guard;
-};
-} // namespace
-
-/// The sum over the rows of sequence `batch`.
+/// `sum` with the rows of sequence `batch`.
 static Value addSequence(ExpansionBuilder &builder, BackwardFrame &problem, Value batch, Value head, Value sink,
                          Value sum) {
   problem.enterSequence(builder, batch);
   Value statistics = problem.rowStatistics(builder);
-  SumLoop rows(builder, tile::DimOp::create(builder, statistics, 3), kRows, sum);
-  auto load = [&](int64_t number) -> Value {
-    SmallVector<Value> place = {batch, head, builder.constant(number), rows.loop.getInductionVar()};
-    return tile::LoadOp::create(builder, sum.getType(), statistics, place, IntegerAttr());
-  };
-  Value logSums = load(BackwardFrame::kLogSum), deltas = load(BackwardFrame::kDelta);
-  scf::YieldOp::create(builder, addRows(builder, rows.sum(), logSums, deltas, sink));
-  return rows.loop.getResult(0);
+  Value rows = tile::DimOp::create(builder, statistics, 3);
+  return builder.accumulate(builder.constant(int64_t(0)), rows, kRows, sum, [&](Value row, Value before) {
+    auto load = [&](int64_t number) -> Value {
+      SmallVector<Value> place = {batch, head, builder.constant(number), row};
+      return tile::LoadOp::create(builder, sum.getType(), statistics, place, IntegerAttr());
+    };
+    Value logSums = load(BackwardFrame::kLogSum), deltas = load(BackwardFrame::kDelta);
+    return addRows(builder, before, logSums, deltas, sink);
+  });
 }
 
 tile::KernelOp hocket::buildBackwardSink(attn::BackwardOp op, const ArchInfo &arch) {
@@ -86,13 +69,9 @@ tile::KernelOp hocket::buildBackwardSink(attn::BackwardOp op, const ArchInfo &ar
   tile::RegisterLayout line{tile::FragLayout::Lines, kRowsOfLane, kLanes};
   Type ofRows = tile::ColumnsType::get(op.getContext(), kRows, f32, line);
   Value batches = tile::DimOp::create(builder, frame.argument(BackwardFrame::kStatistics), 0);
-  Value total;
-  {
-    SumLoop sequences(builder, batches, 1, builder.fill(ofRows, 0.0f));
-    scf::YieldOp::create(builder, addSequence(builder, problem, sequences.loop.getInductionVar(), head, sink,
-                                              sequences.sum()));
-    total = sequences.loop.getResult(0);
-  }
+  Value total = builder.accumulate(
+      builder.constant(int64_t(0)), batches, 1, builder.fill(ofRows, 0.0f),
+      [&](Value batch, Value before) { return addSequence(builder, problem, batch, head, sink, before); });
   Value sum = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, total, tile::Dimension::Columns);
   if (op.getDropout())
     sum = arith::MulFOp::create(builder, sum, frame.argument(kOneOfKept));

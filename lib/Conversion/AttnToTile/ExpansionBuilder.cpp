@@ -4,6 +4,8 @@
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace hocket;
 
@@ -17,6 +19,17 @@ Value ExpansionBuilder::map(Type result, ValueRange inputs, function_ref<Value(V
   setInsertionPointToStart(&block);
   tile::YieldOp::create(*this, ValueRange(element(block.getArguments())));
   return map.getResult(0);
+}
+
+Value ExpansionBuilder::accumulate(Value begin, Value end, int64_t step, Value sum,
+                                   function_ref<Value(Value, Value)> body) {
+  auto loop = scf::ForOp::create(*this, begin, end, constant(step), sum);
+  InsertionGuard guard(*this);
+  if (!loop.getBody()->empty())
+    loop.getBody()->back().erase();
+  setInsertionPointToEnd(loop.getBody());
+  scf::YieldOp::create(*this, body(loop.getInductionVar(), loop.getRegionIterArg(0)));
+  return loop.getResult(0);
 }
 
 ValueRange ExpansionBuilder::step(StringRef name, function_ref<SmallVector<Value>()> body) {

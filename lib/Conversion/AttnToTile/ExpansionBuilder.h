@@ -34,6 +34,11 @@ public:
   mlir::Value map(mlir::Type result, mlir::ValueRange inputs,
                   llvm::function_ref<mlir::Value(mlir::ValueRange)> element);
 
+  /// `sum`, which each turn of a loop from `begin` to `end` by `step` makes anew of its number and what the turn before
+  /// left.
+  mlir::Value accumulate(mlir::Value begin, mlir::Value end, int64_t step, mlir::Value sum,
+                         llvm::function_ref<mlir::Value(mlir::Value number, mlir::Value sum)> body);
+
   /// Appends a step that runs `body`; the values that `body` returns become the step's results.
   mlir::ValueRange step(llvm::StringRef name,
                         llvm::function_ref<llvm::SmallVector<mlir::Value>()> body);

@@ -83,6 +83,8 @@ public:
   void forward();
   /// Adds this head's part to the sink's gradient, at `place`.
   void addSink(SummedGradient &gradient, size_t place) const;
+  /// What the captured tensors get of this head's scores; null: nobody asks.
+  std::map<std::string, SummedGradient, std::less<>> *captured = nullptr;
   /// Adds to the group's dK and dV, and writes this head's dQ. Padded rows.
   void backward(std::vector<double> &dq, RowBounds &dqBounds, std::vector<double> &dk,
                 RowBounds &dkBounds, std::vector<double> &dv, RowBounds &dvBounds);
@@ -97,6 +99,10 @@ private:
   /// What a weight is multiplied by before it meets V.
   double kept(int64_t query, int64_t key) const { return bytes ? bytes->factor(query, key) : 1; }
   double slope(double product, int64_t query, int64_t key) const;
+  struct OfScore {
+    double raw, weight, difference, gradient;
+  };
+  void addCaptured(int64_t query, int64_t key, const OfScore &score);
   Tile scores(int64_t query, int64_t key) const;
   Tile product(const Matrix &a, int64_t row, const Matrix &b, int64_t column) const;
   void forwardBlock(int64_t query);
@@ -195,6 +201,24 @@ void HeadWorker::forward() {
     forwardBlock(query);
 }
 
+/// `score.gradient` is that of the modified score.
+void HeadWorker::addCaptured(int64_t query, int64_t key, const OfScore &score) {
+  for (auto &[name, sum] : *captured) {
+    ScoreRules::Influence influence =
+        rules->influence(name, score.raw * problem.effectiveScale(), {batch, head, query, key});
+    if (influence.place < 0)
+      continue;
+    auto place = static_cast<size_t>(influence.place);
+    double slope = std::abs(influence.slope), sizes = 0;
+    for (int64_t d = 0; d != dO.dim; ++d)
+      sizes += std::abs(dO.at(query)[d]);
+    sum.values[place] += influence.slope * score.gradient;
+    sum.bounds.sizes[place] += (slope + kLostSlope) * score.weight * score.difference;
+    sum.bounds.factors[place] += slope * score.weight * sizes; // what O's elements meet
+    sum.bounds.weightFactors[place] += slope * score.difference;
+  }
+}
+
 void HeadWorker::addSink(SummedGradient &gradient, size_t place) const {
   for (int64_t row = 0; row != q.count; ++row) {
     if (lse[row] == kNegativeInfinity)
@@ -240,6 +264,8 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
           double steepness = scale * (rules ? slope(raw[at], row, column) : 1);
           double difference = std::abs(gradient) * share + outputSizes[row];
           double size = (std::abs(steepness) + lostSlope) * weight * difference;
+          if (captured)
+            addCaptured(row, column, {raw[at], weight, difference, weight * (gradient * share - delta[row])});
           gradient = steepness * weight * (gradient * share - delta[row]);
           weight *= share;
           dqBounds.sizes[row] += size * keySizes[column];
@@ -272,19 +298,26 @@ static void append(std::vector<double> &to, const std::vector<double> &from, int
 
 GroupGradients attention::computeGradients(const ForwardProblem &problem,
                                            const GroupTensors &tensors, int64_t batch,
-                                           int64_t kvHead, const ScoreRules *rules) {
+                                           int64_t kvHead, const ScoreRules *rules,
+                                           const CapturedSizes &captured) {
   int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
   int64_t queries = problem.seqQ, keys = problem.seqKv;
   Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
   GroupGradients result;
   std::vector<double> dk(k.rows.size()), dv(v.rows.size());
+  SummedGradient ofSinks;
+  ofSinks.resize(static_cast<size_t>(heads));
   result.dkBounds.resize(keys), result.dvBounds.resize(keys);
+  for (const auto &[name, size] : captured)
+    result.others[name].resize(static_cast<size_t>(size));
   for (int64_t h = 0; h != heads; ++h) {
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
                       Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV),
                       problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState);
     worker.forward();
+    if (!captured.empty())
+      worker.captured = &result.others;
     std::vector<double> dq(worker.q.rows.size());
     RowBounds bounds;
     bounds.resize(queries);
@@ -295,11 +328,11 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
       (result.dqBounds.*sums)
           .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
-    if (problem.sink) {
-      result.others["sink"].resize(static_cast<size_t>(heads));
-      worker.addSink(result.others["sink"], static_cast<size_t>(h));
-    }
+    if (problem.sink)
+      worker.addSink(ofSinks, static_cast<size_t>(h));
   }
+  if (problem.sink)
+    result.others["sink"] = std::move(ofSinks);
   append(result.dk, dk, keys, dim);
   append(result.dv, dv, keys, dimV);
   return result;
@@ -384,21 +417,26 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
   return tensors;
 }
 
-/// Adds up what all groups, which are all there are, have of the gradient of the sink.
-static SummedGradient sumOfSink(const ForwardProblem &forward, const BackwardReference &reference) {
-  int64_t ofGroup = forward.heads / forward.kvHeads;
-  SummedGradient sum;
-  sum.resize(static_cast<size_t>(forward.heads));
-  for (size_t item = 0; item != reference.groups.size(); ++item) {
-    const SummedGradient &part = reference.gradients[item].others.at("sink");
-    auto first = static_cast<size_t>(reference.groups[item] % forward.kvHeads * ofGroup);
-    for (size_t h = 0; h != part.values.size(); ++h) {
-      sum.values[first + h] += part.values[h];
-      for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
-        (sum.bounds.*sums)[first + h] += (part.bounds.*sums)[h];
+/// Adds `part` to `sum`, from number `first` on.
+static void addUp(SummedGradient &sum, const SummedGradient &part, size_t first) {
+  for (size_t i = 0; i != part.values.size(); ++i) {
+    sum.values[first + i] += part.values[i];
+    for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+      (sum.bounds.*sums)[first + i] += (part.bounds.*sums)[i];
+  }
+}
+
+/// What all groups, which are all there are, have of the gradients of other tensors.
+static void sumOthers(const BackwardProblem &problem, BackwardReference &reference) {
+  const ForwardProblem &forward = problem.forward;
+  for (const std::string &name : problem.otherGradients) {
+    SummedGradient &sum = reference.others[name];
+    sum.resize(static_cast<size_t>(forward.tensor(name).elements()));
+    for (size_t item = 0; item != reference.groups.size(); ++item) {
+      int64_t ofGroup = forward.heads / forward.kvHeads, kvHead = reference.groups[item] % forward.kvHeads;
+      addUp(sum, reference.gradients[item].others.at(name), name == "sink" ? static_cast<size_t>(kvHead * ofGroup) : 0);
     }
   }
-  return sum;
 }
 
 BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKind kind,
@@ -417,6 +455,10 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
   reference.groups = std::move(groups);
   reference.gradients.resize(reference.groups.size());
   int64_t ofGroup = forward.heads / forward.kvHeads;
+  CapturedSizes captured;
+  for (const std::string &name : problem.otherGradients)
+    if (name != "sink" && rules)
+      captured[name] = forward.tensor(name).elements();
   verify::parallelFor(
       static_cast<int64_t>(reference.groups.size()), threads,
       [&](int64_t item) {
@@ -424,7 +466,7 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
         int64_t kvHead = reference.groups[item] % forward.kvHeads;
         GroupGradients &found = reference.gradients[item];
         found = computeGradients(problemOf(forward, numbers.of(sequence)),
-                                 tensorsOf(forward, numbers, inputs, sequence, kvHead), sequence, kvHead, rules);
+                                 tensorsOf(forward, numbers, inputs, sequence, kvHead), sequence, kvHead, rules, captured);
         int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
         for (size_t i = 0; i != found.o.size(); ++i)
           inputs.o[first * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);
@@ -432,7 +474,7 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
           inputs.lse[first + i] = static_cast<float>(found.lse[i]);
       },
       "reference", progress);
-  if (static_cast<int64_t>(reference.groups.size()) == forward.batch * forward.kvHeads && forward.sink)
-    reference.others["sink"] = sumOfSink(forward, reference);
+  if (static_cast<int64_t>(reference.groups.size()) == forward.batch * forward.kvHeads)
+    sumOthers(problem, reference);
   return inputs;
 }

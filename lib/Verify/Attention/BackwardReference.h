@@ -55,10 +55,14 @@ struct GroupGradients {
   std::map<std::string, SummedGradient, std::less<>> others;
 };
 
+/// Captured tensors whose gradients are computed, and how many numbers each has.
+using CapturedSizes = std::map<std::string, int64_t, std::less<>>;
+
 /// The gradients of the group of `batch`, whose lengths are those of `problem`, and `kvHead`. `rules`: what the problem's
 /// modifications do; null if it has none.
 GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensors &tensors,
-                                int64_t batch, int64_t kvHead, const ScoreRules *rules = nullptr);
+                                int64_t batch, int64_t kvHead, const ScoreRules *rules = nullptr,
+                                const CapturedSizes &captured = {});
 
 /// What the kernels read, rows as in `ForwardInputs`: O and LSE are the reference's, rounded, in groups that are checked,
 /// and ordinary numbers in others.
@@ -86,10 +90,11 @@ BackwardInputs generateInputs(const BackwardProblem &problem, DataKind kind, uin
                               unsigned threads = 0, const verify::Progress &progress = nullptr,
                               const ScoreRules *rules = nullptr);
 
-/// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense.
+/// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense,
+/// in their types.
 struct BackwardOutputs {
   std::vector<uint16_t> dq, dk, dv;
-  std::map<std::string, std::vector<float>, std::less<>> others;
+  std::map<std::string, std::vector<std::byte>, std::less<>> others;
 };
 
 /// How one gradient compares. Ratios are error over allowed error: above 1 is wrong.

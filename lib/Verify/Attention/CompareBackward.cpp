@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 
 using namespace hocket;
@@ -99,27 +100,42 @@ static GradientErrors compareGradient(const ForwardProblem &forward, const RowNu
   return errors;
 }
 
-/// The gradient of another tensor, in f32: of what it adds up O was rounded once.
-static GradientErrors compareOther(DataType type, const std::string &name, double tolerance, const BackwardReference &reference,
-                                   const std::vector<float> &values) {
+/// The numbers of a tensor as they lie; those that were not written are counted, and NaN.
+static std::vector<double> numbersOf(const manifest::TensorSpec &tensor, std::span<const std::byte> bytes,
+                                     GradientErrors &errors) {
+  std::vector<double> numbers(static_cast<size_t>(tensor.elements()), std::numeric_limits<double>::quiet_NaN());
+  size_t size = static_cast<size_t>(bytesOf(tensor.type));
+  for (size_t i = 0; i != numbers.size() && (i + 1) * size <= bytes.size(); ++i) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, bytes.data() + i * size, size);
+    bool isWide = tensor.type == DataType::F32;
+    numbers[i] = isWide ? std::bit_cast<float>(bits) : widen(tensor.type, static_cast<uint16_t>(bits));
+    bool isGuard = bits == (isWide ? uint32_t(verify::guardPattern) << 16 | verify::guardPattern : verify::guardPattern);
+    errors.unwrittenElements += isGuard;
+    errors.nanElements += !isGuard && std::isnan(numbers[i]);
+  }
+  return numbers;
+}
+
+/// The gradient of another tensor: of what it adds up O was rounded, and the sum to the tensor's type.
+static GradientErrors compareOther(const BackwardProblem &problem, const std::string &name, double tolerance,
+                                   const BackwardReference &reference, std::span<const std::byte> bytes) {
   GradientErrors errors;
   errors.name = "d_" + name;
-  for (float value : values)
-    if (std::bit_cast<uint32_t>(value) == (uint32_t(verify::guardPattern) << 16 | verify::guardPattern))
-      ++errors.unwrittenElements;
-    else if (std::isnan(value))
-      ++errors.nanElements;
+  manifest::TensorSpec tensor = problem.tensor(errors.name);
+  std::vector<double> values = numbersOf(tensor, bytes, errors);
   auto found = reference.others.find(name);
   errors.isChecked = found != reference.others.end();
   if (!errors.isChecked)
     return errors;
   const SummedGradient &wanted = found->second;
-  double squaredError = 0, squaredReference = 0;
+  double squaredError = 0, squaredReference = 0, rounding = lostOf(problem.forward.dtype);
+  double own = tensor.type == DataType::F32 ? 0 : lostOf(tensor.type);
   for (size_t i = 0; i != wanted.values.size(); ++i) {
-    double error = i < values.size() ? values[i] - wanted.values[i] : std::numeric_limits<double>::quiet_NaN();
+    double error = values[i] - wanted.values[i];
     squaredError += error * error;
     squaredReference += wanted.values[i] * wanted.values[i];
-    double lost = lostOf(type) * wanted.bounds.factors[i] + kLostWeight * (1 + wanted.bounds.weightFactors[i]);
+    double lost = rounding * wanted.bounds.factors[i] + kLostWeight * (1 + wanted.bounds.weightFactors[i]) + own;
     takeIn(errors, static_cast<int64_t>(i), std::abs(error), kRowFactor * tolerance * wanted.bounds.sizes[i] + lost);
   }
   errors.tensorRelative = squaredError == 0 ? 0 : std::sqrt(squaredError / squaredReference);
@@ -187,8 +203,10 @@ BackwardErrors attention::compareBackward(const BackwardProblem &problem, DataKi
   // Sums over whole batches may cancel as they like: they are judged by the sizes of what is added up.
   for (const std::string &name : problem.otherGradients) {
     auto values = outputs.others.find(name);
-    errors.gradients.push_back(compareOther(forward.dtype, name, errors.tolerance, reference,
-                                            values == outputs.others.end() ? std::vector<float>() : values->second));
+    std::span<const std::byte> bytes;
+    if (values != outputs.others.end())
+      bytes = values->second;
+    errors.gradients.push_back(compareOther(problem, name, errors.tolerance, reference, bytes));
     judge(forward, numbers, errors.gradients.back(), errors.tolerance, /*judgesTensors=*/false, errors.failures);
   }
   return errors;

@@ -48,9 +48,10 @@ verify::Contents Runner::roomFor(Outcome outcome) {
   room.dv.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDimV));
   verify::Contents contents = {{"dq", bytesOf(room.dq)}, {"dk", bytesOf(room.dk)}, {"dv", bytesOf(room.dv)}};
   for (const std::string &name : problem.otherGradients) {
-    std::vector<float> &values = room.others[name];
-    values.resize(static_cast<size_t>(problem.tensor("d_" + name).elements()));
-    contents["d_" + name] = bytesOf(values);
+    std::vector<std::byte> &values = room.others[name];
+    manifest::TensorSpec gradient = problem.tensor("d_" + name);
+    values.resize(static_cast<size_t>(gradient.elements() * hocket::bytesOf(gradient.type)));
+    contents["d_" + name] = values;
   }
   return contents;
 }
@@ -183,12 +184,13 @@ static void writeErrorLines(llvm::raw_ostream &out, const BackwardReport &report
   std::string allowed = errors.judgesTensors ? " (at most " + decimal("%.1e", errors.tolerance) + ")"
                                              : std::string(" (not judged)");
   for (const GradientErrors &gradient : errors.gradients) {
+    std::string label = gradient.name + (gradient.name.size() < 8 ? " error" : " ");
     if (!gradient.isChecked) {
-      line(out, gradient.name + " error", "not checked: not all heads are");
+      line(out, label, "not checked: not all heads are");
       continue;
     }
-    bool isJudged = gradient.name.find('_') == std::string::npos;
-    line(out, gradient.name + " error",
+    bool isJudged = !gradient.name.starts_with("d_");
+    line(out, label,
          decimal("%.3e", gradient.tensorRelative) + " relative L2" + (isJudged ? allowed : " (not judged)") +
              ", worst row " + decimal("%.2f", gradient.worstRowRatio) + " of what is allowed");
   }

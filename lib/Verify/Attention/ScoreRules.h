@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace hocket::attention {
@@ -26,6 +27,13 @@ public:
   virtual double modified(double scaled, const ScorePosition &position) const = 0;
   /// What that score changes by with `scaled`; NaN if an op on the way has no derivative.
   virtual double derivative(double scaled, const ScorePosition &position) const = 0;
+  /// What that score changes by with the number of the captured tensor `tensor` that is read for it, and which number of
+  /// the tensor, dense with the extents that the problem gives it, that is; -1: none.
+  struct Influence {
+    double slope = 0;
+    int64_t place = -1;
+  };
+  virtual Influence influence(std::string_view tensor, double scaled, const ScorePosition &position) const = 0;
   /// Whether all masks among the modifications let the query see the key. May be called from any thread.
   virtual bool sees(const ScorePosition &position) const = 0;
 };

@@ -37,3 +37,56 @@ attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) 
 
 // expected-error @below {{names @m, which is no 'attn.mask_mod' of the module}}
 attn.backward @queries part(dq) element_type(bf16) head_dim(64) schedule(@s) mask_mod(@m)
+
+// -----
+
+// expected-error @below {{'attn.backward' op 'g': the gradient of 't' is asked for, which no score_mod reads}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t")
+
+// -----
+
+// expected-error @below {{the gradient of 't' is asked for, which 'm' reads at computed places; each index must be the batch, the head, the query or the key}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?x?xf32> {attn.sizes = ["seq_kv", "seq_kv"]}) {
+  %place = arith.subi %query, %key : i32
+  %number = attn.read %t[%head, %place] : tensor<?x?xf32> -> f32
+  %result = arith.addf %score, %number : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+// expected-error @below {{the gradient of 't' is asked for, which is read at several places; read it at one}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?x?xf32> {attn.sizes = ["seq_kv", "seq_kv"]}) {
+  %number = attn.read %t[%head, %key] : tensor<?x?xf32> -> f32
+  %other = attn.read %t[%query, %key] : tensor<?x?xf32> -> f32
+  %sum = arith.addf %other, %number : f32
+  %result = arith.addf %score, %sum : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+// expected-error @below {{the gradient of 't' is asked for, whose keys are not the last dimension; exchange its dimensions}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?x?xf32> {attn.sizes = ["seq_kv", "seq_kv"]}) {
+  %number = attn.read %t[%key, %head] : tensor<?x?xf32> -> f32
+  %result = arith.addf %score, %number : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+// expected-error @below {{the gradient of 't' is asked for, which has elements of no floating-point type}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?xi32> {attn.sizes = ["seq_kv"]}) {
+  %number = attn.read %t[%key] : tensor<?xi32> -> i32
+  %wide = arith.sitofp %number : i32 to f32
+  %result = arith.addf %score, %wide : f32
+  attn.yield %result : f32
+}

@@ -94,3 +94,28 @@ attn.backward @sinks part(sink) element_type(bf16) head_dim(64) packed_queries d
 // CHECK: tile.store %{{.*}}, %[[DK]]
 attn.backward @packed part(dkdv) element_type(bf16) head_dim(64) packed_queries packed_keys key_lengths schedule(@s) waves(8) loop_tile(32)
 tile.schedule @s { tile.cluster compute { fetch_q(0) } }
+
+// -----
+
+// The gradient of a bias: a workgroup has 32 keys and 128 queries of it, or sums over the queries where they share it.
+// CHECK-LABEL: tile.kernel @bias
+// CHECK-SAME: %d_bias: !tile.view<?x?x?xbf16> {{{.*}}tile.strides = ["d_bias_stride_0", "d_bias_stride_1"]
+// CHECK: tile.workgroup_id ["(1 + (ceildiv(seq_kv, 32) - 1) * 1)", "(1 + (ceildiv(seq_q, 128) - 1) * min(1, d_bias_stride_1))", "(1 + (batch - 1) * 0) * (1 + (heads - 1) * min(1, d_bias_stride_0))"]
+// CHECK-COUNT-4: scf.for
+// CHECK-COUNT-2: tile.mma
+// CHECK: math.exp2
+// CHECK: at(%row = %wave_row, %column)
+// CHECK: scf.if
+// CHECK: tile.store %{{.*}}, %d_bias[%{{.*}}, %{{.*}}, %{{.*}}] along(1) : <32x32xf32, acc>
+// CHECK: } else {
+// CHECK: tile.reduce sum %{{.*}} over rows
+// CHECK: tile.reduce_waves sum
+// CHECK: scf.if
+// CHECK: tile.store %{{.*}}, %d_bias[%{{.*}}, %{{.*}}, %{{.*}}] along(2) : !tile.columns<32xf32, acc>
+attn.backward @bias part(captured) element_type(bf16) head_dim(64) gradient_of("bias") score_mod(@biased)
+attn.score_mod @biased(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %bias: tensor<?x?x?xbf16> {attn.sizes = ["heads", "seq_q", "seq_kv"]}) {
+  %offset = attn.read %bias[%head, %query, %key] : tensor<?x?x?xbf16> -> f32
+  %result = arith.addf %score, %offset : f32
+  attn.yield %result : f32
+}

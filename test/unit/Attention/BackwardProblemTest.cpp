@@ -79,7 +79,19 @@ TEST(BackwardProblem, Refused) {
   EXPECT_TRUE(validate(problem).ok());
   problem.otherGradients.insert("lse");
   EXPECT_EQ(validate(problem).error().message,
-            "the gradient of 'lse' is asked for; there are those of q, k, v and, if there is one, the sink");
+            "the gradient of 'lse' is asked for; there are those of q, k, v, the sink, and tensors of floating-point "
+            "numbers that modifications of scores read");
+  problem.otherGradients = {"bias"};
+  problem.forward.modifications.push_back(
+      {"biased", false, "", {{"bias", DataType::FP16, {"heads", "seq_q", "seq_kv"}}}, {}});
+  EXPECT_TRUE(validate(problem).ok());
+  problem.forward.capturedExtents["bias"] = {1, 10, 20};
+  manifest::TensorSpec ofBias = problem.tensor("d_bias");
+  EXPECT_EQ(ofBias.type, DataType::FP16);
+  EXPECT_EQ(ofBias.elements(), 200);
+  EXPECT_EQ(problemVariables(problem).at("d_bias_stride_0").asInteger(), 0);
+  problem.forward.modifications.back().isMask = true;
+  EXPECT_FALSE(validate(problem).ok());
   problem = example();
   problem.forward.blocks = {128, 128};
   EXPECT_EQ(validate(problem).error().message,

@@ -2,6 +2,7 @@
 #include "Verify/Attention/BackwardReference.h"
 #include "Verify/Attention/Dropout.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -104,9 +105,56 @@ struct Bent : ScoreRules {
   double derivative(double scaled, const ScorePosition &) const override {
     return 1 - std::tanh(scaled / 2) * std::tanh(scaled / 2);
   }
+  Influence influence(std::string_view, double, const ScorePosition &) const override { return {}; }
   bool sees(const ScorePosition &) const override { return true; }
 };
+
+/// A table by distance, of which what is read bends the score before a cap.
+struct Tabled : ScoreRules {
+  explicit Tabled(std::vector<double> table) : table(std::move(table)) {}
+  int64_t placeOf(const ScorePosition &at) const {
+    return std::clamp<int64_t>(at.query - at.key + 3, 0, static_cast<int64_t>(table.size()) - 1);
+  }
+  double before(double scaled, const ScorePosition &at) const {
+    double number = table[static_cast<size_t>(placeOf(at))];
+    return scaled * number + number * number;
+  }
+  double modified(double scaled, const ScorePosition &at) const override { return std::tanh(before(scaled, at)); }
+  double slope(double scaled, const ScorePosition &at) const {
+    return 1 - std::pow(std::tanh(before(scaled, at)), 2);
+  }
+  double derivative(double scaled, const ScorePosition &at) const override {
+    return slope(scaled, at) * table[static_cast<size_t>(placeOf(at))];
+  }
+  Influence influence(std::string_view, double scaled, const ScorePosition &at) const override {
+    return {slope(scaled, at) * (scaled + 2 * table[static_cast<size_t>(placeOf(at))]), placeOf(at)};
+  }
+  bool sees(const ScorePosition &) const override { return true; }
+  std::vector<double> table;
+};
 } // namespace
+
+TEST(BackwardReference, FiniteDifferencesOfACapturedTensor) {
+  ForwardProblem problem = problemOf(20, 70, 8, 8, 2, Visibility::causal());
+  problem.dropout = true;
+  problem.dropping = {0.3, 1, 2, /*inMemory=*/true};
+  GroupTensors tensors{numbers(2 * 20 * 8, 1), numbers(70 * 8, 2), numbers(70 * 8, 3), numbers(2 * 20 * 8, 4), {},
+                       {3, 0, 1, 0}};
+  Tabled rules(numbers(9, 6));
+  GroupGradients gradients = computeGradients(problem, tensors, 0, 0, &rules, {{"table", 9}});
+  for (size_t i = 0; i != 9; ++i) {
+    constexpr double step = 1e-5;
+    double &value = rules.table[i], was = value;
+    value = was + step;
+    double above = loss(problem, tensors, &rules);
+    value = was - step;
+    double below = loss(problem, tensors, &rules);
+    value = was;
+    double found = gradients.others.at("table").values[i];
+    EXPECT_NEAR(found, (above - below) / (2 * step), 1e-6) << i;
+    EXPECT_LE(std::abs(found), gradients.others.at("table").bounds.sizes[i] * (1 + 1e-12)) << i;
+  }
+}
 
 TEST(BackwardReference, FiniteDifferencesOfModifiedScores) {
   ForwardProblem problem = problemOf(20, 70, 8, 8, 2, Visibility::causal());
@@ -168,9 +216,15 @@ TEST(BackwardReference, GradientOfTheSinkIsSummed) {
   EXPECT_EQ(exact[1], sum);
   BackwardOutputs outputs{std::vector<uint16_t>(3 * 2 * 30 * 8), std::vector<uint16_t>(3 * 20 * 8),
                           std::vector<uint16_t>(3 * 20 * 8), {}};
-  outputs.others["sink"] = {float(exact[0]), float(exact[1])};
+  std::vector<float> ofSinks = {float(exact[0]), float(exact[1])};
+  auto give = [&] {
+    auto bytes = std::as_bytes(std::span(ofSinks));
+    outputs.others["sink"].assign(bytes.begin(), bytes.end());
+  };
+  give();
   EXPECT_LT(compareBackward(problem, DataKind::Normal, all, outputs).gradients.back().worstRowRatio, 1e-3);
-  outputs.others["sink"][1] += 1;
+  ofSinks[1] += 1;
+  give();
   BackwardErrors errors = compareBackward(problem, DataKind::Normal, all, outputs);
   EXPECT_GT(errors.gradients.back().worstRowRatio, 1);
   EXPECT_NE(errors.failures.back().find("d_sink: row error is"), std::string::npos);

@@ -32,7 +32,7 @@ Result<std::shared_ptr<const BackwardPlan>> planFor(const BackwardProblem &probl
       options.schedule = kernel.tuning.schedule;
     options.allowSpills = kernel.tuning.allowSpills;
     Result<CompiledKernel> compiled =
-        compileKernel(describeBackward(semantics, kernel.part), kernel.name, options);
+        compileKernel(describeBackward(semantics, kernel), kernel.name, options);
     if (!compiled.ok())
       return compiled.error();
     return std::shared_ptr<const CompiledKernel>(
@@ -98,8 +98,11 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
   }
   if (draw.oneIn(4))
     add("alibi");
-  if (draw.oneIn(5))
+  if (draw.oneIn(5)) {
     add(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16");
+    problem.capturedExtents["bias"] = {draw.oneIn(2) ? 1 : problem.batch, draw.oneIn(2) ? 1 : problem.heads,
+                                       draw.oneIn(2) ? 1 : problem.seqQ, problem.seqKv};
+  }
   problem.sink = draw.oneIn(3);
   problem.dropout = draw.oneIn(3);
   problem.dropping = {draw.of({0.0, 0.1, 0.5}), draw.between(0, 1 << 20), draw.between(0, 99)};
@@ -126,9 +129,13 @@ void runOne(uint64_t seed) {
     drawScores(draw, forward);
   if (forward.sink && !draw.oneIn(4))
     problem.otherGradients.insert("sink");
-  bool ownLengths = draw.oneIn(3);
+  bool ownLengths = draw.oneIn(3) && !forward.capturedExtents.contains("bias");
   if (ownLengths)
     forward.batch = draw.between(1, 4), addSequences(forward, draw);
+  for (const Modification &modification : forward.modifications)
+    for (const CapturedTensor &tensor : modification.tensors)
+      if ((tensor.name == "bias" || tensor.name == "slopes") && draw.oneIn(2))
+        problem.otherGradients.insert(tensor.name);
   if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
     problem.gradientStrides["dk"] = {row * forward.seqKv + 64, row, forward.headDim};
@@ -305,6 +312,54 @@ TEST(Backward, GradientOfTheSink) {
   forward.dropout = true;
   forward.dropping = {0.5, 1, 2};
   runChecked(problem, DataKind::Large, 13, "gfx942");
+}
+
+/// A bias with every extent that may be 1, before a cap; slopes of heads; both with all else.
+TEST(Backward, GradientsOfCapturedTensors) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 150, forward.seqKv = 70;
+  forward.headDim = forward.headDimV = 64;
+  forward.visibility = Visibility::causal();
+  forward.modifications = {*shippedModification("bias_bf16")};
+  problem.otherGradients = {"bias"};
+  for (std::vector<int64_t> extents : {std::vector<int64_t>{2, 4, 150, 70}, {1, 4, 150, 70}, {2, 1, 1, 70}, {1, 1, 1, 70}}) {
+    forward.capturedExtents["bias"] = extents;
+    BackwardReport report = runChecked(problem, DataKind::Normal, 14);
+    ASSERT_EQ(report.errors.gradients.size(), 4u);
+    EXPECT_TRUE(report.errors.gradients.back().isChecked);
+    EXPECT_LT(report.errors.gradients.back().tensorRelative, 4e-3);
+  }
+  forward.modifications.push_back(*shippedModification("soft_cap"));
+  forward.modifications.push_back(*shippedModification("alibi"));
+  forward.modifications.push_back(*shippedModification("window"));
+  forward.numbers = {{"soft_cap", 1.5}, {"window_left", 40}, {"window_right", 5}};
+  forward.sink = forward.dropout = true;
+  forward.dropping = {0.2, 3, 4};
+  problem.otherGradients = {"bias", "sink", "slopes"};
+  runChecked(problem, DataKind::Normal, 15);
+  forward.dtype = DataType::FP16;
+  forward.modifications.front() = *shippedModification("bias_fp16");
+  forward.headDim = 72;
+  runChecked(problem, DataKind::Large, 16, "gfx942");
+}
+
+/// Gradients of what packed sequences read count each sequence's own places.
+TEST(Backward, GradientOfABiasOfPackedSequences) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 3, forward.heads = 2;
+  forward.seqQ = 70, forward.seqKv = 90;
+  forward.headDim = forward.headDimV = 64;
+  forward.lists.packedQ = forward.lists.packedKv = true;
+  forward.totalQ = 110, forward.totalKv = 150;
+  forward.known.lists = {{"cu_seqlens_q", {0, 70, 70, 110}}, {"cu_seqlens_k", {0, 50, 60, 150}}};
+  forward.modifications = {*shippedModification("bias_bf16")};
+  problem.otherGradients = {"bias"};
+  runChecked(problem, DataKind::Normal, 17);
+  forward.capturedExtents["bias"] = {1, 2, 70, 90};
+  runChecked(problem, DataKind::Normal, 18);
 }
 
 /// A plan takes buffers by name and refuses what is missing.

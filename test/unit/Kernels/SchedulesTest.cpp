@@ -103,6 +103,37 @@ TEST_P(Schedules, GiveTheBitsOfTheDefault) {
 INSTANTIATE_TEST_SUITE_P(Shipped, Schedules, testing::ValuesIn(scheduleNames()),
                          [](const auto &info) { return info.param; });
 
+/// Those that registered kernels follow with other tiles than the rule gives them: with these, the bits of the default.
+TEST(ScheduleTiles, OfTheRegistryGiveTheBitsOfTheDefault) {
+  auto compileWith = [](const ForwardProblem &problem, const std::string &schedule, int64_t keys) {
+    CompileOptions options;
+    options.schedule = schedule, options.waves = 4, options.kvTile = keys;
+    return compileForward(problem, options);
+  };
+  auto run = [](const ForwardKernel &kernel, const ForwardProblem &problem) {
+    ForwardOptions options;
+    options.check = true;
+    options.interleavings = 2;
+    std::shared_ptr<runtime::Device> device = sim::createDevice();
+    return runForward(*device, std::as_bytes(std::span(kernel.codeObject)), kernel.manifest, problem, options);
+  };
+  for (auto [schedule, keys, isCausal] : {std::tuple("both_products", 32, causal), std::tuple("lone_wave", 64, none)}) {
+    ForwardProblem problem = makeProblem(bf16, isCausal, 1, 1, 1, 140, 1);
+    Result<ForwardKernel> kernel = compileWith(problem, schedule, keys), plain = compileWith(problem, "sequential", keys);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    ASSERT_TRUE(plain.ok()) << plain.error().message;
+    for (int64_t seqKv : {1, 65, 128, 330}) {
+      problem.seqKv = seqKv;
+      SCOPED_TRACE(schedule + (" " + problem.describe()));
+      Result<ForwardReport> found = run(*kernel, problem), expected = run(*plain, problem);
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      ASSERT_TRUE(expected.ok()) << expected.error().message;
+      EXPECT_TRUE(found->passed()) << toText(*found);
+      EXPECT_EQ(found->outputHash, expected->outputHash);
+    }
+  }
+}
+
 namespace {
 /// How often wave 0 executed instructions that begin with each of the texts, by address.
 std::map<std::string, unsigned> countExecuted(const Case &item, const std::string &schedule,

@@ -56,20 +56,60 @@ TEST(Candidate, TableSurvives) {
 
 TEST(Candidate, RepairedOnesAreLegal) {
   StepGraph graph = product();
+  Shapes shapes{{4, 8}, {32, 64}};
   unsigned repaired = 0;
   for (uint64_t seed = 0; seed != 300; ++seed) {
     SCOPED_TRACE(seed);
     Choices choices(seed);
-    Candidate candidate = Candidate::draw(graph, {4, 8}, choices);
+    Candidate candidate = Candidate::draw(graph, shapes, choices);
     for (int change = 0; change != 4; ++change) {
       if (!candidate.repair(graph))
         break;
       ++repaired;
       EXPECT_TRUE(isLegal(candidate.table(graph), graph)) << toText(candidate.table(graph), graph, "a");
-      candidate.change({4, 8}, choices);
+      candidate.change(shapes, choices);
     }
   }
   EXPECT_GT(repaired, 800u);
+}
+
+/// Fetched two tiles ahead of their reads, tiles lie in three slots; products wait from one tile to the next.
+TEST(Candidate, MayFitWhereSlotsAndRegistersSuffice) {
+  StepGraph graph = product();
+  Candidate candidate = Candidate::fromTable(table(), graph);
+  Demand demand;
+  EXPECT_TRUE(candidate.mayFit(demand)) << "nothing is known";
+  demand.simds = 4, demand.ldsBytes = 3000, demand.registers = 512;
+  demand.rings = {{0, {1}, 1000}};
+  EXPECT_TRUE(candidate.mayFit(demand));
+  demand.ldsBytes = 2999;
+  EXPECT_FALSE(candidate.mayFit(demand));
+  demand.ldsBytes = 3000;
+  // Of four waves each has a SIMD's 512: 200 always, and the product of the tile before.
+  demand.always = 200;
+  demand.values = {{2, {{3, 0}}, 312}};
+  EXPECT_TRUE(candidate.mayFit(demand));
+  demand.values[0].registers = 313;
+  EXPECT_FALSE(candidate.mayFit(demand));
+  // What is used in the cluster that makes it is held behind none.
+  demand.values = {{1, {{1, 0}}, 400}};
+  EXPECT_TRUE(candidate.mayFit(demand));
+}
+
+TEST(Candidate, DemandOfStepsWithoutAPlaceIsLeftOut) {
+  Algorithm algorithm;
+  algorithm.graph.steps = {{"load"}, {"put", false, true}, {"read"}, {"multiply", true}};
+  algorithm.start.clusters = {{true, -1}};
+  algorithm.start.places = {{0, 0, 1}, {2, 0, 0}, {3, 0, 0}};
+  algorithm.demand.rings = {{1, {2}, 1000}, {0, {2, 1}, 10}};
+  algorithm.demand.values = {{0, {{1, 0}}, 5}, {1, {{2, 0}}, 6}, {2, {{3, 1}}, 7}};
+  Demand demand = onlyPlaced(algorithm).demand;
+  ASSERT_EQ(demand.rings.size(), 1u);
+  EXPECT_EQ(demand.rings[0].reads, std::vector<size_t>{1});
+  ASSERT_EQ(demand.values.size(), 2u);
+  EXPECT_TRUE(demand.values[0].uses.empty());
+  EXPECT_EQ(demand.values[1].from, 1u);
+  EXPECT_EQ(demand.values[1].uses[0], (std::pair<size_t, int>(2, 1)));
 }
 
 TEST(Candidate, StepsWithoutAPlacePassOnWhatTheyNeed) {

@@ -1,0 +1,342 @@
+// The gradient of a tensor that a modification of scores reads: of a bias, of slopes.
+//
+// An element is read by one score, or, where the tensor lacks an index or an extent is 1, by all scores along it. A
+// workgroup has the elements of 32 keys, and 32 queries for each wave, or fewer of either, and goes through batches,
+// heads, queries and keys that share them, in their order: no sum depends on timing. It recomputes S and dP, two products
+// of the five, from registers.
+#include "Backward.h"
+
+#include "BackwardScores.h"
+#include "Forward.h"
+#include "RingSteps.h"
+
+#include "Attn/Transforms/DeriveScoreMods.h"
+#include "Tile/IR/FragmentMap.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <array>
+
+using namespace mlir;
+using namespace hocket;
+using tile::FragLayout;
+
+static constexpr int64_t kWaves = 4, kKeys = 32;
+static constexpr llvm::StringLiteral kOneOfKept = "1 / dropout_keep";
+
+namespace {
+/// What an index of the tensor is: the first arguments of a modification behind the score.
+enum Index : unsigned { Batch, Head, Query, Key, kIndices };
+
+class CapturedGradient : BackwardScores {
+public:
+  CapturedGradient(attn::BackwardOp op, const ArchInfo &arch)
+      : BackwardScores(op, arch, {kWaves, kKeys}), name(*op.getGradientOf()) {}
+  FailureOr<tile::KernelOp> build();
+
+private:
+  LogicalResult findTensor();
+  std::optional<size_t> dimensionOf(Index index) const;
+  std::string stride(size_t dimension) const { return ("d_" + name + "_stride_" + Twine(dimension)).str(); }
+  std::string ownText(Index index) const;
+  std::string countText(Index index, const std::string &count) const;
+  FailureOr<tile::KernelOp> createFrame();
+  Value own(Index index);
+  Value over(Index index, Value count, Value sum, function_ref<Value(Value, Value)> body);
+  void findPlace();
+  Value sumOfAll();
+  Value addBlock(Value block, Value sum);
+  Value addTile(Value t, Value sum);
+  Value product(StringRef tensor, int64_t dim, Value held, Value key);
+  Value load(StringRef tensor, int64_t dim, Value first, Value ofHead, FragLayout layout);
+  Value onlyOfRows(Value ds);
+  void store(Value sum);
+  void storeOfRows(Value sum);
+  void storeOfAllRows(Value sum);
+  void storeAt(Value values, Value query, std::optional<int64_t> along);
+
+  StringRef name; ///< of the tensor
+  RankedTensorType tensor;
+  ArrayAttr sizes;
+  SmallVector<Index, 4> indices;       ///< of its dimensions
+  std::array<Value, kIndices> firsts;  ///< the workgroup's, 0 of what it sums over: of queries and keys the block
+  Value queryOperand, gradientOperand; ///< Q and dO of the wave
+  Value logSum, delta;
+};
+} // namespace
+
+/// The one modification that reads the tensor, and at which indices.
+LogicalResult CapturedGradient::findTensor() {
+  auto refuse = [&](const Twine &what) {
+    return op.emitOpError() << "'" << op.getSymName() << "': the gradient of '" << name << "' " << what;
+  };
+  if (auto symbols = op.getScoreMods())
+    for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>()) {
+      auto mod = SymbolTable::lookupNearestSymbolFrom<attn::ScoreModOp>(op, symbol);
+      for (attn::ReadOp read : attn::readsOf(mod, name)) {
+        SmallVector<Index, 4> own;
+        for (Value index : read.getIndices()) {
+          auto argument = dyn_cast<BlockArgument>(index);
+          unsigned number = argument ? argument.getArgNumber() : 0;
+          if (number < 1 || number > kIndices || llvm::is_contained(own, Index(number - 1)))
+            return refuse("is asked for, which '" + mod.getSymName() +
+                          "' reads at computed places; each index must be the batch, the head, the query or the key");
+          own.push_back(Index(number - 1));
+        }
+        if (!indices.empty() && (indices != own || tensor != read.getTensor().getType()))
+          return refuse("is asked for, which is read at several places; read it at one");
+        indices = own;
+        tensor = cast<RankedTensorType>(read.getTensor().getType());
+        sizes = mod.getArgAttrOfType<ArrayAttr>(cast<BlockArgument>(read.getTensor()).getArgNumber(), "attn.sizes");
+      }
+    }
+  if (!tensor)
+    return refuse("is asked for, which no score_mod reads");
+  if (!isa<FloatType>(tensor.getElementType()))
+    return refuse("is asked for, which has elements of no floating-point type");
+  if (std::optional<size_t> key = dimensionOf(Key); key && *key + 1 != indices.size())
+    return refuse("is asked for, whose keys are not the last dimension; exchange its dimensions");
+  return success();
+}
+
+std::optional<size_t> CapturedGradient::dimensionOf(Index index) const {
+  const auto *found = llvm::find(indices, index);
+  if (found == indices.end())
+    return std::nullopt;
+  return found - indices.begin();
+}
+
+/// 1 where each value of the index has elements of its own, 0 where they are summed over: the last extent is whole, of
+/// others one of 1 has no stride.
+std::string CapturedGradient::ownText(Index index) const {
+  std::optional<size_t> dimension = dimensionOf(index);
+  if (!dimension)
+    return "0";
+  return *dimension + 1 == indices.size() ? "1" : "min(1, " + stride(*dimension) + ")";
+}
+
+/// How many there are of the index in the grid, of `count` in the problem.
+std::string CapturedGradient::countText(Index index, const std::string &count) const {
+  return "(1 + (" + count + " - 1) * " + ownText(index) + ")";
+}
+
+FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
+  problem.addTensors({"q", "k", "v", "do"});
+  problem.addRowStatistics();
+  KernelFrame &frame = problem.kernelFrame();
+  MLIRContext *context = frame.context();
+  auto kept = [&](const Twine &text) { return StringAttr::get(context, text).getValue(); };
+  Tensor gradient{kept("d_" + name), {}, {}};
+  for (auto [dimension, size] : llvm::enumerate(sizes.getAsRange<StringAttr>())) {
+    gradient.sizes.push_back(size.getValue());
+    if (dimension + 1 != sizes.size())
+      gradient.strides.push_back(kept(stride(dimension)));
+  }
+  frame.addTensor(tile::ViewType::get(context, tensor.getShape(), tensor.getElementType()), gradient);
+  frame.addScalar(builder.getF32Type(), "scale");
+  for (unsigned index = 0; index != kIndices; ++index)
+    if (std::string text = ownText(Index(index)); text.size() > 1)
+      frame.addScalar(builder.getI32Type(), kept(text));
+  if (op.getDropout()) {
+    addDropoutArguments(frame);
+    frame.addScalar(builder.getF32Type(), kOneOfKept);
+  }
+  problem.addSequences(/*ofKeys=*/false);
+  for (ModificationProgram *program : programs())
+    if (failed(program->addArguments(frame)))
+      return failure();
+  problem.addRequirements();
+  Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
+  frame.require("max(ceildiv(seq_q, " + Twine(kWaves * kWaveRows) + "), batch * heads) <= 65535",
+                "blocks of queries, and heads of all batches, may be at most 65535");
+  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, kWaves);
+  kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
+  for (ModificationProgram *program : programs())
+    program->bindArguments(frame);
+  if (op.getDropout())
+    dropout.emplace(frame);
+  return kernel;
+}
+
+Value CapturedGradient::own(Index index) {
+  std::string text = ownText(index);
+  return text.size() > 1 ? problem.kernelFrame().argument(text) : builder.constant(int64_t(text == "1"));
+}
+
+/// Where the workgroup stands in the grid of elements.
+void CapturedGradient::findPlace() {
+  std::string keys = "ceildiv(seq_kv, " + std::to_string(kKeys) + ")";
+  std::string queries = "ceildiv(seq_q, " + std::to_string(kWaves * kWaveRows) + ")";
+  std::string grid[] = {countText(Key, keys), countText(Query, queries),
+                        countText(Batch, "batch") + " * " + countText(Head, "heads")};
+  auto place = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({grid[0], grid[1], grid[2]}));
+  Value one = builder.constant(int64_t(1));
+  Value more = arith::SubIOp::create(builder, tile::DimOp::create(builder, problem.kernelFrame().argument("q"), 2), one);
+  Value heads = arith::AddIOp::create(builder, arith::MulIOp::create(builder, more, own(Head)), one);
+  auto group = tile::DivModOp::create(builder, place.getZ(), heads);
+  firsts = {group.getQuotient(), group.getRemainder(), place.getY(), place.getX()};
+}
+
+/// `body` for each value of the index that adds to the workgroup's elements, of `count` there are.
+Value CapturedGradient::over(Index index, Value count, Value sum, function_ref<Value(Value, Value)> body) {
+  Value next = arith::AddIOp::create(builder, firsts[index], builder.constant(int64_t(1)));
+  Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, own(index), builder.constant(int64_t(0)));
+  Value end = arith::SelectOp::create(builder, isOwn, next, count);
+  return builder.accumulate(firsts[index], end, 1, sum, body);
+}
+
+static Value blocksOf(ExpansionBuilder &builder, Value rows, int64_t size) {
+  Value rounded = arith::AddIOp::create(builder, rows, builder.constant(size - 1));
+  return arith::DivUIOp::create(builder, rounded, builder.constant(size));
+}
+
+Value CapturedGradient::sumOfAll() {
+  KernelFrame &frame = problem.kernelFrame();
+  Value whole = frame.argument("q");
+  Value batches = tile::DimOp::create(builder, whole, 0), heads = tile::DimOp::create(builder, whole, 2);
+  return over(Batch, batches, builder.fill(scoresType, 0.0f), [&](Value inBatch, Value ofBatch) {
+    batch = inBatch;
+    problem.enterSequence(builder, batch);
+    q = problem.view(builder, "q"), k = problem.view(builder, "k");
+    statistics = problem.rowStatistics(builder);
+    Value blocks = blocksOf(builder, tile::DimOp::create(builder, q, 1), kWaves * kWaveRows);
+    return over(Head, heads, ofBatch, [&](Value inHead, Value ofHead) {
+      head = inHead;
+      kvHead = tile::GroupHeadOp::create(builder, head, q, k);
+      return over(Query, blocks, ofHead, [&](Value block, Value sum) { return addBlock(block, sum); });
+    });
+  });
+}
+
+/// Rows from `first` on of one head of `tensor`, as an operand.
+Value CapturedGradient::load(StringRef tensorName, int64_t dim, Value first, Value ofHead, FragLayout layout) {
+  int64_t depth = llvm::alignTo(dim, kHeadBlock);
+  Type type = layout == FragLayout::Lhs ? builder.frag(kKeys, depth, element, layout)
+                                        : builder.frag(depth, kWaveRows, element, layout);
+  Value loaded = tile::LoadOp::create(builder, type, problem.view(builder, tensorName), batch, first, ofHead);
+  return withoutPadding(builder, loaded, dim);
+}
+
+/// What the wave's queries of a block add.
+Value CapturedGradient::addBlock(Value block, Value sum) {
+  blockRow = arith::MulIOp::create(builder, block, builder.constant(kWaves * kWaveRows));
+  row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+  Value keys = tile::DimOp::create(builder, k, 1);
+  visibility.measure(builder, q, keys);
+  preparePositions(row, builder.constant(int64_t(0)));
+  visibility.prepareMasks(builder, row);
+  auto ofRows = [&](int64_t number) -> Value {
+    return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
+  };
+  logSum = ofRows(BackwardFrame::kLogSum), delta = ofRows(BackwardFrame::kDelta);
+  queryOperand = load("q", op.getHeadDim(), row, head, FragLayout::Rhs);
+  gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
+  noScores = builder.fill(scoresType, 0.0f);
+  Value tiles = blocksOf(builder, keys, kKeys);
+  return over(Key, tiles, sum, [&](Value t, Value before) { return addTile(t, before); });
+}
+
+Value CapturedGradient::addTile(Value t, Value sum) {
+  Value first = arith::MulIOp::create(builder, t, builder.constant(kKeys));
+  Value keyOperand = load("k", op.getHeadDim(), first, kvHead, FragLayout::Lhs);
+  Value valueOperand = load("v", op.getValueHeadDim(), first, kvHead, FragLayout::Lhs);
+  Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, noScores);
+  Value weightGradients = tile::MmaOp::create(builder, valueOperand, gradientOperand, noScores);
+  SmallVector<Value> masked = exponents(raw, logSum, t);
+  Value slope = masked.size() > 1 ? masked.back() : Value();
+  SmallVector<Value> weighed = weights(masked, slope, t);
+  Value ds = onlyOfRows(gradients(weightGradients, delta, weighed.front(), dropout ? slope : Value()));
+  return mapScores({sum, ds}, [&](ValueRange e) -> Value { return arith::AddFOp::create(builder, e[0], e[1]); });
+}
+
+/// `ds` without what rows have that do not exist, whatever it is.
+Value CapturedGradient::onlyOfRows(Value ds) {
+  Value inputs[] = {ds, lastQuery};
+  auto map = tile::MapOp::create(builder, TypeRange(scoresType), inputs, row, Value(), Value(), /*coordinates=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  Type i32 = builder.getI32Type();
+  for (Type type : {Type(builder.getF32Type()), i32, i32, i32})
+    block.addArgument(type, builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  Value exists =
+      arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, block.getArgument(2), block.getArgument(1));
+  Value zero = builder.constant(0.0f);
+  tile::YieldOp::create(builder,
+                        ValueRange(arith::SelectOp::create(builder, exists, block.getArgument(0), zero).getResult()));
+  return map.getResult(0);
+}
+
+/// Into the gradient at the workgroup's place and query `query`.
+void CapturedGradient::storeAt(Value values, Value query, std::optional<int64_t> along) {
+  SmallVector<Value> place;
+  for (Index index : indices) {
+    if (index == Key)
+      place.push_back(arith::MulIOp::create(builder, firsts[Key], builder.constant(kKeys)));
+    else
+      place.push_back(index == Query ? query : firsts[index]);
+  }
+  Value view = problem.kernelFrame().argument(("d_" + name).str());
+  tile::StoreOp::create(builder, values, view, place, along ? builder.getI64IntegerAttr(*along) : IntegerAttr());
+}
+
+/// Where each query has elements of its own.
+void CapturedGradient::storeOfRows(Value sum) {
+  Value block = arith::MulIOp::create(builder, firsts[Query], builder.constant(kWaves * kWaveRows));
+  Value first = tile::WaveRowOp::create(builder, block, kWaveRows);
+  if (!dimensionOf(Key))
+    sum = tile::ReduceOp::create(builder, tile::rowsOf(scoresType, builder.getF32Type()), tile::Reduction::Sum, sum,
+                                 tile::Dimension::Columns);
+  storeAt(sum, first, static_cast<int64_t>(*dimensionOf(Query)));
+}
+
+/// Where all queries share them: those of all waves.
+void CapturedGradient::storeOfAllRows(Value sum) {
+  Type f32 = builder.getF32Type();
+  Value total = tile::ReduceOp::create(builder, tile::columnsOf(scoresType, f32), tile::Reduction::Sum, sum,
+                                       tile::Dimension::Rows);
+  if (!dimensionOf(Key))
+    total = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, total, tile::Dimension::Columns);
+  total = tile::ReduceWavesOp::create(builder, tile::Reduction::Sum, total, Value(), IntegerAttr());
+  Value zero = builder.constant(int64_t(0));
+  Value wave = tile::WaveRowOp::create(builder, zero, /*rows=*/1);
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, wave, zero);
+  auto branch = scf::IfOp::create(builder, isFirst, /*withElseRegion=*/false);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  storeAt(total, zero, dimensionOf(Key) ? std::optional<int64_t>(indices.size() - 1) : std::nullopt);
+}
+
+void CapturedGradient::store(Value sum) {
+  if (op.getDropout())
+    sum = tile::ScaleOp::create(builder, sum, problem.kernelFrame().argument(kOneOfKept));
+  std::string ofQueries = ownText(Query);
+  if (ofQueries == "0")
+    return storeOfAllRows(sum);
+  if (ofQueries == "1")
+    return storeOfRows(sum);
+  Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, own(Query), builder.constant(int64_t(0)));
+  auto branch = scf::IfOp::create(builder, isOwn, /*withElseRegion=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  storeOfRows(sum);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  storeOfAllRows(sum);
+}
+
+FailureOr<tile::KernelOp> CapturedGradient::build() {
+  if (failed(findTensor()) || failed(findScores()))
+    return failure();
+  findMasks();
+  FailureOr<tile::KernelOp> kernel = createFrame();
+  if (failed(kernel))
+    return failure();
+  findPlace();
+  store(sumOfAll());
+  tile::ReturnOp::create(builder);
+  return kernel;
+}
+
+FailureOr<tile::KernelOp> hocket::buildCapturedGradient(attn::BackwardOp op, const ArchInfo &arch) {
+  return CapturedGradient(op, arch).build();
+}

@@ -1,0 +1,85 @@
+// What every kernel of a backward that looks at scores makes of a tile of them: P, recomputed from LSE, masked, dropped
+// as in the forward, and dS, the gradient of the scaled scores or of what a modification captures.
+//
+// Either queries or keys are held, the columns of its fragments; the others pass, a tile at a time.
+#pragma once
+
+#include "BackwardFrame.h"
+#include "Dropout.h"
+#include "MaskBounds.h"
+#include "ModificationProgram.h"
+#include "TileShape.h"
+#include "Visibility.h"
+
+#include "Target/Arch/ArchInfo.h"
+
+namespace hocket {
+
+class BackwardScores {
+protected:
+  BackwardScores(attn::BackwardOp op, const ArchInfo &arch, TileShape shape);
+
+  /// A modification of scores and its derivative; none where that is 1 everywhere, or does not count.
+  struct ScoreProgram {
+    std::unique_ptr<ModificationProgram> value, derivative;
+  };
+
+  bool holdsKeys() {
+    return op.getPart() != attn::BackwardPart::Dq && op.getPart() != attn::BackwardPart::Captured;
+  }
+  bool wantsFirst() { return op.getPart() != attn::BackwardPart::Dv; }
+  bool wantsSecond() {
+    return op.getPart() == attn::BackwardPart::DkDv || op.getPart() == attn::BackwardPart::Dv;
+  }
+  bool hasOwnLengths() const { return problem.sequences().hasOwnLengths(); }
+
+  // In front of the kernel.
+  mlir::LogicalResult findScores();
+  void findMasks();
+  llvm::SmallVector<ModificationProgram *> programs();
+
+  // In front of the loop: positions count from the first `query` and `key`.
+  void preparePositions(mlir::Value query, mlir::Value key);
+  /// One of the row statistics of the head's queries, as a view.
+  mlir::Value statistic(int64_t number);
+
+  // Of tile `t`.
+  ScorePlace placeOf(mlir::Value t);
+  llvm::SmallVector<mlir::Value> exponents(mlir::Value raw, mlir::Value logSum, mlir::Value t);
+  /// The weights of what `exponents` gave: for dS, in f32, with their dropout's sign and, without dropout, times the
+  /// `slope` (null: 1); for dV, packed. Those that are wanted.
+  llvm::SmallVector<mlir::Value> weights(mlir::ValueRange exponents, mlir::Value slope, mlir::Value t);
+  /// dS in f32; `slope` only with dropout, where it is not part of the weights.
+  mlir::Value gradients(mlir::Value weightGradients, mlir::Value delta, mlir::Value marked, mlir::Value slope);
+  /// A function of the elements of `inputs`, for each score.
+  mlir::Value mapScores(mlir::ValueRange inputs, llvm::function_ref<mlir::Value(mlir::ValueRange)> element) {
+    return builder.map(scoresType, inputs, element);
+  }
+
+  attn::BackwardOp op;
+  const ArchInfo &arch;
+  TileShape shape;
+  ExpansionBuilder builder;
+  mlir::Type element;
+  tile::FragType scoresType;
+  llvm::SmallVector<ScoreProgram> scores;
+  llvm::SmallVector<std::unique_ptr<ModificationProgram>> masks;
+  llvm::SmallVector<MaskBounds> maskBounds;
+  Visibility visibility; ///< where queries are held
+  std::optional<Dropout> dropout;
+  BackwardFrame problem;
+
+  mlir::Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
+  mlir::Value q, k, statistics;                   ///< of the sequence
+  mlir::Value log2Scale;
+  ScorePlace first; ///< where the wave's scores of tile 0 stand
+  mlir::Value lastQuery, lastKey, noScores;
+  // Where queries pass: how many are visited, and, from the first on, from where on (up to where) a wave's first key is
+  // seen; null: from (to) any.
+  mlir::Value queryCount, above, diagonal;
+
+private:
+  mlir::Value modified(mlir::Value raw, mlir::Value logSum, const ScorePlace &here, mlir::Value &slope);
+};
+
+} // namespace hocket

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
+
+What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
+many others as fit (docs/SplitKV.md). Predictions of the cycle model, without mask and LSE: `cycles` of `hocket-run
+bench` for one block of rows of eight heads, and of as many heads as fill every compute unit. Producers of split KV are
+given two slices. Costs of the kernel that combines slices are left alone.
+
+--check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
+"""
+import argparse
+import csv
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+REGISTRY = ROOT / "kernels" / "registry.json"
+UNITS = {"gfx950": 256, "gfx942": 304}
+ALONE_HEADS = 8
+COLUMNS = ("batch", "seq_q", "seq_kv", "heads", "kv_heads", "head_dim", "dtype", "mask")
+
+
+def problem(kernel, cost, tiles, workgroups):
+    """One block of rows for each of `workgroups`, with so many tiles each."""
+    slices = 2 if kernel.get("role") == "slices" else 1
+    kv_heads = max(workgroups // slices, 1)
+    # Where rows are the heads of a group, `rows` counts queries, each with a block of 32 heads.
+    heads = kv_heads * (32 if kernel.get("group_rows") else 1)
+    return (1, cost["rows"], tiles * cost["keys"] * slices, heads, kv_heads, cost["head_dims"][0], "bf16", "none")
+
+
+def cycles(run, kernel, cost, workgroups):
+    name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
+    counts = [2**i for i in range(len(cost["alone"]))]
+    with tempfile.TemporaryDirectory() as directory:
+        listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
+        with listed.open("w", newline="") as stream:
+            csv.writer(stream).writerows([COLUMNS, *(problem(kernel, cost, count, workgroups) for count in counts)])
+        command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
+                   "--kernel", f"k={name}"]
+        result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+        rows = json.loads(out.read_text())["rows"] if out.exists() else []
+        found = [row["kernels"]["k"].get("cycles") for row in rows]
+        if len(found) != len(counts) or None in found:
+            print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
+            raise SystemExit(2)
+        return [round(number) for number in found]
+
+
+def replace(text, kernel, index, cost):
+    """`text` with the numbers of the kernel's cost number `index`."""
+    start = text.index(f'"name": "{kernel["name"]}"')
+    for _ in range(index + 1):
+        start = text.index('"alone": [', start) + 1
+    end = text.index("}", start)
+    part = text[start:end]
+    for key in ("alone", "shared"):
+        part = re.sub(rf'{key}": \[[^\]]*\]', f'{key}": {json.dumps(cost[key])}', part)
+    return text[:start] + part + text[end:]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    parser.add_argument("--kernel", nargs="+", help="only these (default: all that have costs)")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    text = REGISTRY.read_text()
+    for kernel in json.loads(text)["kernels"]:
+        if kernel.get("role") == "combine" or (options.kernel and kernel["name"] not in options.kernel):
+            continue
+        for index, cost in enumerate(kernel.get("costs", [])):
+            run = options.build / "bin" / "hocket-run"
+            made = {"alone": cycles(run, kernel, cost, ALONE_HEADS),
+                    "shared": cycles(run, kernel, cost, UNITS[cost["arch"]] * cost["resident"])}
+            off = max(abs(new / old - 1) for key in made for new, old in zip(made[key], cost[key]))
+            print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed",
+                  flush=True)
+            text = replace(text, kernel, index, made)
+    if not options.check:
+        REGISTRY.write_text(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
