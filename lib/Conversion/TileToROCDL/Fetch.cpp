@@ -99,8 +99,9 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     SmallVector<Value> places = pagedPlaces(emit, op, adaptor, *ring);
     if (op.getPages())
       resource = poolResource(emit, ringOp, values);
+    Value laneRow = emit.mul(ring->firstPiece(emit, kernel, dims::Row), stride);
     Value laneByte = ring->firstPiece(emit, kernel, dims::Byte);
-    Value laneOffset = emit.add(emit.mul(ring->firstPiece(emit, kernel, dims::Row), stride), laneByte);
+    Value laneOffset = emit.add(laneRow, laneByte);
     Value waveChunk = emit.linear(plan.chunk, dims::Wave, "chunk", kernel.wave);
     int64_t chunkStride = layout.chunkBytes + layout.padding;
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout.bytes()));
