@@ -72,6 +72,17 @@ class Packed(unittest.TestCase):
             self.assertLess(largest_error(out[None, at], swap(wanted)), TOLERANCE["f16"])
             check_lse(lse[None, :, at], wanted_lse)
 
+    def test_short_sequences_are_skipped(self):
+        q, k, v = tensors(QUERIES, KEYS)
+        whole, whole_lse = self.run_packed(q, k, v, return_lse=True)
+        for least in (1, 5, 69, 70):
+            out, lse = numpy.full_like(whole, 7), numpy.full_like(whole_lse, 7)
+            self.run_packed(q, k, v, out=out, lse=lse, min_seqlen_q=least)
+            for first, rows in zip(starts(QUERIES), QUERIES):
+                at = slice(first, first + rows)
+                self.assertTrue((out[at] == (whole[at] if rows > least else 7)).all())
+                self.assertTrue((lse[:, at] == (whole_lse[:, at] if rows > least else 7)).all())
+
     def test_lists_that_lie_reach_nothing_outside(self):
         q, k, v = tensors((64, 64), (64, 64))
         for wrong in ([0, 64, 100000], [50, 20, 128], [-64, 64, 128]):
@@ -97,6 +108,7 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'seqused_k' has the shape (1, 2), wanted one contiguous dimension",
                    seqused_k=numpy.int32([[1, 2]]))
         self.check(InvalidInput, "argument 'max_seqlen_q' is 0, wanted the length of the longest sequence", max_seqlen_q=0)
+        self.check(InvalidInput, "min-seqlen-q is -1", min_seqlen_q=-1)
 
     def test_tensors(self):
         self.check(InvalidInput, "argument 'q' has 4 dimensions, wanted 3: [rows, heads, head_dim]",
