@@ -1,8 +1,8 @@
 // What an attention backward computes: the gradients of a forward's Q, K and V.
 //
-// From Q, K, V, the forward's O and LSE, and dO, the gradient of O, come dQ, dK and dV, of the shapes and types of Q, K
-// and V, and those of other tensors where they are asked for. A row whose LSE is -inf or +inf has seen nothing and gives nothing. What query heads share in K and V is summed
-// in f32 and rounded once.
+// From Q, K, V, the forward's O and LSE, and dO, the gradient of O, come dQ, dK and dV, of the shapes and types of Q,
+// K and V, and those of other tensors where they are asked for. A row whose LSE is -inf or +inf has seen nothing and
+// gives nothing. What query heads share in K and V is summed in f32 and rounded once.
 //
 // The description is the forward's: the same fields say the same.
 #pragma once

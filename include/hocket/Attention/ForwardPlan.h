@@ -62,12 +62,13 @@ public:
         units(computeUnits), plans(maxPlans), backwards(maxPlans) {}
 
   /// The plan for `problem`: one launch, others in front of it where lists of blocks are made or keys appended to a
-  /// cache, and one behind it where its keys are split. `ForwardPlan::problem` then says into how many slices. Where the sources lack kernels for that, and the problem does
-  /// not ask for slices, it is not split. Errors: `selectKernels`; NotFound if no source has the
-  /// kernel; what compiling says. Remembered problems give the same plan; threads that ask at once
-  /// wait for one another only while the kernel is being made.
+  /// cache, and one behind it where its keys are split. `ForwardPlan::problem` then says into how many slices. Where
+  /// the sources lack kernels for that, and the problem does not ask for slices, it is not split. Errors:
+  /// `selectKernels`; NotFound if no source has the kernel; what compiling says. Remembered problems give the same
+  /// plan; threads that ask at once wait for one another only while the kernel is being made.
   Result<std::shared_ptr<const ForwardPlan>> plan(const ForwardProblem &problem);
-  /// The plan for a backward, remembered likewise. Errors: those of the function that is called so; NotFound if no source has a kernel.
+  /// The plan for a backward, remembered likewise. Errors: those of the function that is called so; NotFound if no
+  /// source has a kernel.
   Result<std::shared_ptr<const BackwardPlan>> planBackward(const BackwardProblem &problem);
 
   const KernelRegistry &registry() const { return kernels; }
