@@ -12,7 +12,6 @@ static constexpr uint64_t kAlignment = 16, kLine = 128;
 
 static uint64_t toLine(uint64_t bytes) { return (bytes + kLine - 1) / kLine * kLine; }
 
-
 Status LaunchPlan::measure(const std::string &description) {
   uint64_t workspace = 0;
   for (const PlannedLaunch &step : steps) {

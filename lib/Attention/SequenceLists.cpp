@@ -10,8 +10,6 @@ using manifest::saturatingMultiply;
 
 /// Rows of a page that kernels take.
 static constexpr int64_t kMaxPageSize = 1 << 16;
-/// Elements that rotary embedding turns are whole such groups.
-static constexpr int64_t kRotaryUnit = 16;
 
 static constexpr SequenceList kLists[] = {
     {"cu_seqlens_q", "packed-q", "packed_queries", &SequenceLists::packedQ},

@@ -7,9 +7,6 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
-/// Elements that are turned are whole such groups.
-static constexpr int64_t kRotaryUnit = 16;
-
 static Status readRotary(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
   if (!options.has(ids.rotary))
     return options.has(ids.rotaryDim)

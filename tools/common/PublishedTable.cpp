@@ -25,20 +25,24 @@ static Error badLine(StringRef name, size_t line, const std::string &what) {
 }
 
 /// The fields of a line; those in quotes may have commas.
-static Fields splitLine(StringRef line) {
+static Result<Fields> splitLine(StringRef line) {
   Fields fields;
   while (true) {
-    bool isQuoted = line.consume_front("\"");
-    auto [field, rest] = line.split(isQuoted ? "\"" : ",");
-    fields.push_back(field);
-    if (isQuoted) {
-      if (rest.empty())
-        return fields;
-      rest.consume_front(",");
-    } else if (field.size() == line.size()) {
-      return fields;
+    size_t end = line.find(',');
+    StringRef field = line.substr(0, end);
+    if (line.starts_with("\"")) {
+      size_t quote = line.find('"', 1);
+      if (quote == StringRef::npos)
+        return invalidInput("a field begins with a quote, which nothing closes; close it");
+      field = line.slice(1, quote);
+      end = quote + 1 == line.size() ? StringRef::npos : quote + 1;
+      if (end != StringRef::npos && line[end] != ',')
+        return invalidInput("behind the quoted '" + field.str() + "' stands '" + line[end] + "', expected a comma");
     }
-    line = rest;
+    fields.push_back(field);
+    if (end == StringRef::npos)
+      return std::move(fields);
+    line = line.substr(end + 1);
   }
 }
 
@@ -128,7 +132,10 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
     StringRef line = lines[i].trim();
     if (line.empty() || line.starts_with("#"))
       continue;
-    Fields fields = splitLine(line);
+    Result<Fields> split = splitLine(line);
+    if (!split.ok())
+      return badLine(name, i + 1, split.error().message);
+    const Fields &fields = *split;
     if (columns.empty()) {
       columns = fields;
       if (Status status = checkColumns(columns); !status.ok())

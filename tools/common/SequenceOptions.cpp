@@ -62,6 +62,9 @@ static Result<std::vector<Rows>> lengthsOf(const Options &options, unsigned id, 
     content = *std::move(read);
     std::replace(content.begin(), content.end(), ',', ' ');
     llvm::SplitString(content, parts);
+    if (parts.empty())
+      return invalidInput("option '--" + name.str() + "' names the file '" + path.str() +
+                          "', which has no lengths; write at least one");
   } else {
     StringRef(content).split(parts, ',');
   }

@@ -65,6 +65,9 @@ enum class Rotary { None, Interleaved, Half };
 std::string_view toString(Rotary rotary);
 Result<Rotary> parseRotary(std::string_view text);
 
+/// Elements that rotary embedding turns are whole such groups.
+inline constexpr int64_t kRotaryUnit = 16;
+
 /// What is done to a cache in front of attention, in the same plan (docs/Caches.md).
 struct CacheUpdate {
   /// "k_new" and "v_new" ([batch, newRows, kvHeads, head dimension]) are written to K and V behind the keys that each
@@ -75,7 +78,7 @@ struct CacheUpdate {
   /// there is a mask, else by that of the first. The numbers are "rotary_cos" and "rotary_sin" ([positions,
   /// rotaryDim / 2], of Q's type); elements of a head from `rotaryDim` on stay as they are.
   Rotary rotary = Rotary::None;
-  int64_t rotaryDim = 0; ///< a multiple of 16
+  int64_t rotaryDim = 0; ///< a multiple of `kRotaryUnit`
 
   bool turns() const { return rotary != Rotary::None; }
   bool operator==(const CacheUpdate &) const = default;

@@ -77,8 +77,8 @@ PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp rin
 static Value ofLane(Emitter &emit, Value address, Value value) {
   if (value.getType().isInteger(32))
     return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, value});
-  // With a wait of its own: LLVM 22 counts loads to LDS by 64-bit addresses in lgkmcnt, too, where the hardware does not,
-  // and so waits for too little of what passes the crossbar around them.
+  // With a wait of its own: around loads to LDS by 64-bit addresses LLVM 22 waits for too little of what passes the
+  // crossbar (docs/CodeGeneration.md).
   Type pair = LLVM::LLVMStructType::getLiteral(emit.getContext(), {emit.getI32Type(), emit.getI32Type()});
   Value upper = emit.toI32(arith::ShRUIOp::create(emit, value, emit.i64(32)));
   Value passed = LLVM::InlineAsmOp::create(

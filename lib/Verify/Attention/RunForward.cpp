@@ -107,6 +107,8 @@ Status Runner::prepare() {
   report.workspaceBytes = workspaceBytes();
   say("generating data");
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
+  if (problem.makesBlocks && !options.blockLists)
+    return unsupported("the kernel makes lists of blocks of the masks; say which are right ('blockLists')");
   if (options.blockLists && problem.blocks.any()) {
     Result<BlockLists> lists = options.blockLists(problem, inputs);
     if (!lists.ok())
