@@ -17,7 +17,7 @@ using namespace hocket::attention;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-static constexpr int64_t kFormatVersion = 1;
+static constexpr int64_t kBundleVersion = 1;
 
 static std::string inDirectory(const std::string &directory, std::string_view file) {
   llvm::SmallString<128> path(directory);
@@ -56,7 +56,7 @@ Status attention::writeBundleIndex(const std::string &directory, std::string_vie
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream, 2);
   out.object([&] {
-    out.attribute("hocket_bundle", kFormatVersion);
+    out.attribute("hocket_bundle", kBundleVersion);
     out.attribute("arch", StringRef(architecture));
     out.attribute("compiler", StringRef(compiler));
     out.attributeArray("kernels", [&] {
@@ -110,9 +110,9 @@ Result<std::shared_ptr<KernelBundle>> KernelBundle::open(const std::string &dire
   if (!map || !map.map("hocket_bundle", version) || !map.map("arch", bundle->target) ||
       !map.map("kernels", list))
     return fail(llvm::toString(root.getError()));
-  if (version != kFormatVersion)
+  if (version != kBundleVersion)
     return fail("version " + std::to_string(version) + ", this build reads version " +
-                std::to_string(kFormatVersion));
+                std::to_string(kBundleVersion));
   bundle->directory = directory;
   for (BundleEntry &entry : list)
     bundle->entries.emplace(entry.name, entry);

@@ -19,7 +19,7 @@ using namespace hocket::attention;
 using llvm::StringRef;
 namespace json = llvm::json;
 
-static constexpr int64_t kFormatVersion = 1;
+static constexpr int64_t kRegistryVersion = 1;
 
 /// Refuses keys of `value`, an object, that are not among `known`.
 static bool checkKeys(const json::Value &value, llvm::ArrayRef<StringRef> known, json::Path path) {
@@ -236,9 +236,9 @@ Result<KernelRegistry> KernelRegistry::parse(std::string_view text, std::string_
   }
   if (!read)
     return fail(llvm::toString(root.getError()));
-  if (version != kFormatVersion)
+  if (version != kRegistryVersion)
     return fail("version " + std::to_string(version) + ", this build reads version " +
-                std::to_string(kFormatVersion));
+                std::to_string(kRegistryVersion));
   std::sort(registry.entries.begin(), registry.entries.end(),
             [](const KernelEntry &a, const KernelEntry &b) { return a.priority > b.priority; });
   if (std::string problem = checkTogether(registry); !problem.empty())
@@ -321,7 +321,7 @@ std::string KernelRegistry::toJson() const {
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream, 2);
   out.object([&] {
-    out.attribute("hocket_registry", kFormatVersion);
+    out.attribute("hocket_registry", kRegistryVersion);
     out.attributeArray("kernels", [&] {
       for (const KernelEntry &entry : entries)
         out.object([&] { writeEntry(out, entry); });

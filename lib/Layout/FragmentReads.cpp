@@ -2,11 +2,12 @@
 // transposition where there is one, and checks that each lane's bytes are contiguous.
 #include "Layout/FragmentReads.h"
 
+#include "Layout/Log2.h"
+
 #include <bit>
 
 using namespace hocket;
 
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
 static constexpr std::string_view Element = "element";
 
 static LinearLayout bits(std::string_view in, std::string_view out, unsigned count) {

@@ -3,12 +3,12 @@
 // chunk and in which of them select banks; swizzles XOR further address bits into bank positions.
 #include "LdsCandidates.h"
 
+#include "Layout/Log2.h"
+
 #include <algorithm>
 #include <bit>
 
 using namespace hocket;
-
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
 
 namespace {
 

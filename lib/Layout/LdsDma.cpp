@@ -2,12 +2,13 @@
 // instructions.
 #include "Layout/LdsDma.h"
 
+#include "Layout/Log2.h"
+
 #include <algorithm>
 #include <bit>
 
 using namespace hocket;
 
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
 static constexpr std::string_view Chunk = "chunk";
 
 LinearLayout hocket::ldsDmaChunk(unsigned bytesPerLane) {

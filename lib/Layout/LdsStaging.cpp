@@ -1,13 +1,13 @@
 // Deals the bits of a tile's address out to load bytes, interleaved rows, lanes, waves and loads.
 #include "Layout/LdsStaging.h"
 
+#include "Layout/Log2.h"
+
 #include <algorithm>
 #include <bit>
 #include <functional>
 
 using namespace hocket;
-
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
 
 /// Log2 of the bytes of an element, of the widest load and store, and of a line of global memory.
 static constexpr unsigned kElementLog = 1, kWidestLog = 4, kLineLog = 7;
@@ -15,34 +15,34 @@ static constexpr unsigned kLaneBits = 6;
 
 namespace {
 /// An address bit: of the row, or of the byte within the row.
-struct AddressBit {
+struct DealtBit {
   std::string_view dim;
   unsigned bit;
 };
-using AddressBits = std::vector<AddressBit>;
+using DealtBits = std::vector<DealtBit>;
 
 /// Who takes which address bits.
 struct Deal {
   unsigned loadLog = 0; ///< byte bits below this lie within a load
-  AddressBits gathered; ///< row bits whose loads are interleaved
-  AddressBits lanes, waves, loads;
+  DealtBits gathered; ///< row bits whose loads are interleaved
+  DealtBits lanes, waves, loads;
 };
 } // namespace
 
-static Coordinates image(const AddressBit &bit) {
+static Coordinates image(const DealtBit &bit) {
   return {{std::string(bit.dim), uint64_t(1) << bit.bit}};
 }
 
-static InputBases input(std::string_view name, const AddressBits &bits) {
+static InputBases input(std::string_view name, const DealtBits &bits) {
   InputBases bases{std::string(name), {}};
-  for (const AddressBit &bit : bits)
+  for (const DealtBit &bit : bits)
     bases.bases.push_back(image(bit));
   return bases;
 }
 
 /// The row bits that lie right above an element, at most three: 16 bytes.
-static AddressBits gatheredRows(const LdsTileLayout &tile) {
-  AddressBits rows;
+static DealtBits gatheredRows(const LdsTileLayout &tile) {
+  DealtBits rows;
   for (unsigned position = kElementLog; position < kWidestLog; ++position) {
     unsigned bit = 0, count = tile.linear.inputBits(dims::Row);
     while (bit < count && tile.linear.basis(dims::Row, bit, dims::Offset) != uint64_t(1)
@@ -75,7 +75,7 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   unsigned byteBits = tile.linear.inputBits(dims::Byte);
   unsigned rowBits = tile.linear.inputBits(dims::Row);
   unsigned shared = kLaneBits + log2(waves);
-  AddressBits gatherable = gatheredRows(tile);
+  DealtBits gatherable = gatheredRows(tile);
   unsigned least = gatherable.empty() ? 2 : 3;
   if (rowBits + byteBits < shared + least)
     return tooSmall(tile, waves, 1u << least);
@@ -92,9 +92,9 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   if (result.loadLog < 2)
     return unsupported("LDS tile keeps no four bytes of a row together, which is the least that "
                        "passes through registers");
-  AddressBits rest;
-  auto isIn = [](const AddressBits &bits, unsigned row) {
-    return std::ranges::any_of(bits, [&](const AddressBit &bit) { return bit.bit == row; });
+  DealtBits rest;
+  auto isIn = [](const DealtBits &bits, unsigned row) {
+    return std::ranges::any_of(bits, [&](const DealtBit &bit) { return bit.bit == row; });
   };
   for (unsigned bit = result.loadLog; bit < std::min(byteBits, kLineLog); ++bit)
     rest.push_back({dims::Byte, bit});
@@ -112,7 +112,7 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   return result;
 }
 
-static Result<LinearLayout> layoutOf(const LdsTileLayout &tile, const AddressBits &registers,
+static Result<LinearLayout> layoutOf(const LdsTileLayout &tile, const DealtBits &registers,
                                      const Deal &deal) {
   return LinearLayout::fromBases({input(dims::Register, registers), input(dims::Lane, deal.lanes),
                                   input(dims::Wave, deal.waves)},
@@ -133,7 +133,7 @@ static Result<LdsStagingPlan> planOf(const LdsTileLayout &tile, const Deal &deal
   plan.loadBytes = 1u << deal.loadLog;
   plan.gathered = 1u << deal.gathered.size();
   plan.loads = plan.gathered << deal.loads.size();
-  AddressBits loads = deal.gathered, stores;
+  DealtBits loads = deal.gathered, stores;
   loads.insert(loads.end(), deal.loads.begin(), deal.loads.end());
   plan.storeBytes = plan.loadBytes;
   if (plan.gathered > 1) {
@@ -173,8 +173,8 @@ static Result<LdsStorePlan> addressesOf(const LdsTileLayout &tile, const LinearL
 }
 
 /// `bits` with those in `mask` behind the others, both in order.
-static AddressBits moveUp(const AddressBits &bits, uint32_t mask) {
-  AddressBits result;
+static DealtBits moveUp(const DealtBits &bits, uint32_t mask) {
+  DealtBits result;
   for (uint32_t wanted : {0u, 1u})
     for (unsigned i = 0; i < bits.size(); ++i)
       if ((mask >> i & 1) == wanted)

@@ -6,6 +6,8 @@
 // they are many; who stores what is settled for each layout that survives.
 #include "Layout/LdsStaging.h"
 
+#include "Layout/Log2.h"
+
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -13,22 +15,20 @@
 
 using namespace hocket;
 
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
-
 /// Log2 of the bytes that all banks hold side by side, and of the widest read.
 static constexpr unsigned kPieceLog = 4;
-static constexpr unsigned kElementLog = 1;
+static constexpr unsigned kStagedElementLog = 1;
 static constexpr unsigned kMostSwizzles = 3;
 
 namespace {
-struct AddressBit {
+struct StagedBit {
   std::string_view dim;
   unsigned bit;
 };
 /// By position, from the lowest.
-using Arrangement = std::vector<AddressBit>;
+using StagedArrangement = std::vector<StagedBit>;
 
-struct Swizzle {
+struct StagedSwizzle {
   unsigned position, source; ///< positions
 };
 
@@ -40,11 +40,11 @@ public:
   Result<LdsTileChoice> run();
 
 private:
-  std::vector<Arrangement> arrangements() const;
-  void tryArrangement(const Arrangement &arrangement, unsigned swizzles);
-  void forEachSwizzles(const Arrangement &arrangement, unsigned count, std::vector<Swizzle> &chosen,
+  std::vector<StagedArrangement> arrangements() const;
+  void tryArrangement(const StagedArrangement &arrangement, unsigned swizzles);
+  void forEachSwizzles(const StagedArrangement &arrangement, unsigned count, std::vector<StagedSwizzle> &chosen,
                        const std::function<void()> &visit);
-  LinearLayout linear(const Arrangement &arrangement, const std::vector<Swizzle> &swizzles) const;
+  LinearLayout linear(const StagedArrangement &arrangement, const std::vector<StagedSwizzle> &swizzles) const;
   void consider(const LdsTileLayout &layout, unsigned swizzles);
   bool done() const { return best && best->conflicts() == 0; }
 
@@ -61,10 +61,10 @@ private:
 
 /// The piece's bits, then the others: rows of the piece's kind in the natural order, or the other
 /// dimension first.
-std::vector<Arrangement> StagedSearch::arrangements() const {
+std::vector<StagedArrangement> StagedSearch::arrangements() const {
   const std::vector<unsigned> &gathered = request.uses.front().gatheredRows;
-  Arrangement piece, bytes, rows;
-  unsigned pieceBytes = gathered.empty() ? kPieceLog : kElementLog;
+  StagedArrangement piece, bytes, rows;
+  unsigned pieceBytes = gathered.empty() ? kPieceLog : kStagedElementLog;
   for (unsigned bit = 0; bit < log2(panelBytes); ++bit)
     (bit < pieceBytes ? piece : bytes).push_back({dims::Byte, bit});
   for (unsigned row : gathered)
@@ -72,7 +72,7 @@ std::vector<Arrangement> StagedSearch::arrangements() const {
   for (unsigned bit = 0; bit < log2(request.rows); ++bit)
     if (!std::ranges::count(gathered, bit))
       rows.push_back({dims::Row, bit});
-  auto join = [](Arrangement a, const Arrangement &b, const Arrangement &c) {
+  auto join = [](StagedArrangement a, const StagedArrangement &b, const StagedArrangement &c) {
     a.insert(a.end(), b.begin(), b.end());
     a.insert(a.end(), c.begin(), c.end());
     return a;
@@ -80,16 +80,16 @@ std::vector<Arrangement> StagedSearch::arrangements() const {
   return {join(piece, bytes, rows), join(piece, rows, bytes)};
 }
 
-LinearLayout StagedSearch::linear(const Arrangement &arrangement,
-                                  const std::vector<Swizzle> &swizzles) const {
+LinearLayout StagedSearch::linear(const StagedArrangement &arrangement,
+                                  const std::vector<StagedSwizzle> &swizzles) const {
   InputBases row{std::string(dims::Row), std::vector<Coordinates>(log2(request.rows))};
   InputBases byte{std::string(dims::Byte), std::vector<Coordinates>(log2(panelBytes))};
   for (unsigned position = 0; position < arrangement.size(); ++position) {
     uint64_t image = uint64_t(1) << position;
-    for (const Swizzle &swizzle : swizzles)
+    for (const StagedSwizzle &swizzle : swizzles)
       if (swizzle.source == position)
         image ^= uint64_t(1) << swizzle.position;
-    const AddressBit &bit = arrangement[position];
+    const StagedBit &bit = arrangement[position];
     (bit.dim == dims::Row ? row : byte).bases[bit.bit] = {{std::string(dims::Offset), image}};
   }
   Result<LinearLayout> layout = LinearLayout::fromBases(
@@ -132,8 +132,8 @@ void StagedSearch::consider(const LdsTileLayout &layout, unsigned swizzles) {
 }
 
 /// Sets of `count` XORs into different bank positions, from positions above the banks.
-void StagedSearch::forEachSwizzles(const Arrangement &arrangement, unsigned count,
-                                   std::vector<Swizzle> &chosen,
+void StagedSearch::forEachSwizzles(const StagedArrangement &arrangement, unsigned count,
+                                   std::vector<StagedSwizzle> &chosen,
                                    const std::function<void()> &visit) {
   if (count == 0)
     return visit();
@@ -147,9 +147,9 @@ void StagedSearch::forEachSwizzles(const Arrangement &arrangement, unsigned coun
     }
 }
 
-void StagedSearch::tryArrangement(const Arrangement &arrangement, unsigned swizzles) {
+void StagedSearch::tryArrangement(const StagedArrangement &arrangement, unsigned swizzles) {
   unsigned total = arrangement.size();
-  std::vector<Swizzle> chosen;
+  std::vector<StagedSwizzle> chosen;
   forEachSwizzles(arrangement, swizzles, chosen, [&] {
     LdsTileLayout layout{
         request.rows, request.rowBytes, panelBytes, linear(arrangement, chosen), 1u << total, 0};
@@ -171,7 +171,7 @@ Result<LdsTileChoice> StagedSearch::run() {
       bankBits = std::max(bankBits, log2(rule->second.banks * 4));
   }
   for (unsigned swizzles = 0; swizzles <= kMostSwizzles && !done(); ++swizzles)
-    for (const Arrangement &arrangement : arrangements())
+    for (const StagedArrangement &arrangement : arrangements())
       if (!done())
         tryArrangement(arrangement, swizzles);
   if (best) {

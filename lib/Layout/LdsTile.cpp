@@ -1,11 +1,11 @@
 // Addresses of a tile in LDS and their split into a lane's base and an instruction's immediate.
 #include "Layout/LdsTile.h"
 
+#include "Layout/Log2.h"
+
 #include <bit>
 
 using namespace hocket;
-
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
 
 unsigned LdsTileLayout::panelStride() const {
   unsigned panel = rows * panelBytes;

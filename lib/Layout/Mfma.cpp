@@ -2,13 +2,13 @@
 // the next bits of a register or lane index and gives the next bits of a matrix index.
 #include "Layout/Mfma.h"
 
+#include "Layout/Log2.h"
+
 #include <bit>
 
 using namespace hocket;
 
-static unsigned log2(unsigned value) { return std::bit_width(value) - 1; }
-
-static LinearLayout bits(std::string_view in, std::string_view out, unsigned count) {
+static LinearLayout mapBits(std::string_view in, std::string_view out, unsigned count) {
   return LinearLayout::identity(in, out, count);
 }
 
@@ -34,9 +34,9 @@ static Result<LinearLayout> operand(const MfmaShape &shape, std::string_view fre
   unsigned elementBitsLog = log2(shape.operandElements());
   unsigned runLog = std::min(elementBitsLog, log2(128 / shape.elementBits));
   unsigned freeLog = log2(shape.m);
-  LinearLayout layout = bits(dims::Register, dims::K, runLog) * bits(dims::Lane, freeDim, freeLog) *
-                        bits(dims::Lane, dims::K, 6 - freeLog) *
-                        bits(dims::Register, dims::K, elementBitsLog - runLog);
+  LinearLayout layout = mapBits(dims::Register, dims::K, runLog) * mapBits(dims::Lane, freeDim, freeLog) *
+                        mapBits(dims::Lane, dims::K, 6 - freeLog) *
+                        mapBits(dims::Register, dims::K, elementBitsLog - runLog);
   return layout;
 }
 
@@ -56,8 +56,8 @@ Result<LinearLayout> hocket::mfmaAccumulator(const MfmaShape &shape) {
   if (Status status = validateMfmaShape(shape); !status)
     return status.error();
   unsigned colLog = log2(shape.n), registerLog = log2(shape.accumulatorRegisters());
-  return bits(dims::Register, dims::Row, 2) * bits(dims::Lane, dims::Col, colLog) *
-         bits(dims::Lane, dims::Row, 6 - colLog) * bits(dims::Register, dims::Row, registerLog - 2);
+  return mapBits(dims::Register, dims::Row, 2) * mapBits(dims::Lane, dims::Col, colLog) *
+         mapBits(dims::Lane, dims::Row, 6 - colLog) * mapBits(dims::Register, dims::Row, registerLog - 2);
 }
 
 static Result<unsigned> blocksLog(std::string_view what, unsigned size, unsigned unit) {
@@ -77,7 +77,7 @@ static Result<LinearLayout> repeat(Result<LinearLayout> atom, std::string_view i
     return innerLog.error();
   if (!outerLog)
     return outerLog.error();
-  return *atom * bits(dims::Register, inner, *innerLog) * bits(dims::Register, outer, *outerLog);
+  return *atom * mapBits(dims::Register, inner, *innerLog) * mapBits(dims::Register, outer, *outerLog);
 }
 
 Result<LinearLayout> hocket::mfmaOperandATile(const MfmaShape &shape, unsigned rows, unsigned k) {

@@ -10,6 +10,7 @@
 #include <map>
 
 using namespace hocket;
+using namespace hocket::amdgpu;
 using llvm::StringRef;
 
 /// Padding moves code, and a longer way around a loop ends other hazards: a few turns are enough.
@@ -21,28 +22,28 @@ static constexpr unsigned kMaxNop = 16;
 using Padding = std::map<std::string, std::map<size_t, unsigned>>;
 
 static Result<Padding> missingStates(StringRef codeObject) {
-  Result<std::vector<amdgpu::KernelCode>> kernels = amdgpu::readKernels(codeObject);
+  Result<std::vector<KernelCode>> kernels = readKernels(codeObject);
   if (!kernels)
     return kernels.error();
-  auto target = amdgpu::McTarget::create(amdgpu::processorOf(codeObject));
+  auto target = McTarget::create(processorOf(codeObject));
   if (!target)
     return target.error();
-  const amdgpu::Disassembler disassembler(*target);
+  const Disassembler disassembler(*target);
   Padding padding;
-  for (const amdgpu::KernelCode &kernel : *kernels) {
-    Result<std::vector<amdgpu::Hazard>> hazards = amdgpu::findHazards(kernel, disassembler);
+  for (const KernelCode &kernel : *kernels) {
+    Result<std::vector<Hazard>> hazards = findHazards(kernel, disassembler);
     if (!hazards)
       return hazards.error();
-    llvm::erase_if(*hazards, [](const amdgpu::Hazard &hazard) {
-      return hazard.severity == amdgpu::HazardSeverity::Advice || hazard.needed <= hazard.found;
+    llvm::erase_if(*hazards, [](const Hazard &hazard) {
+      return hazard.severity == HazardSeverity::Advice || hazard.needed <= hazard.found;
     });
     if (hazards->empty())
       continue;
     auto code = disassembler.decodeAll(kernel.code, kernel.address);
     if (!code)
       return code.error();
-    for (const amdgpu::Hazard &hazard : *hazards) {
-      auto consumer = llvm::find_if(*code, [&](const amdgpu::Instruction &instruction) {
+    for (const Hazard &hazard : *hazards) {
+      auto consumer = llvm::find_if(*code, [&](const Instruction &instruction) {
         return instruction.address == hazard.consumer;
       });
       unsigned &states = padding[kernel.name][consumer - code->begin()];

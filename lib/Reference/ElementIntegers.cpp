@@ -54,7 +54,7 @@ static int64_t arithmeticShift(int64_t a, int64_t b) { return b < 0 || b > 63 ? 
 static int64_t signedGreatest(int64_t a, int64_t b) { return std::max(a, b); }
 static int64_t signedLeast(int64_t a, int64_t b) { return std::min(a, b); }
 
-static Number absolute(const Number *x, ElementType, ElementType to, int64_t) {
+static Number absoluteInteger(const Number *x, ElementType, ElementType to, int64_t) {
   int64_t value = signedOf(x[0]);
   return {wrapped(static_cast<uint64_t>(value < 0 ? -value : value), to), errorOf(x[0], x[0])};
 }
@@ -67,7 +67,7 @@ static Number truncate(const Number *x, ElementType, ElementType to, int64_t) {
   return {wrapped(static_cast<uint64_t>(signedOf(x[0])), to), errorOf(x[0], x[0])};
 }
 
-static Number compare(const Number *x, ElementType from, ElementType, int64_t predicate) {
+static Number compareIntegers(const Number *x, ElementType from, ElementType, int64_t predicate) {
   using P = mlir::arith::CmpIPredicate;
   int64_t a = signedOf(x[0]), b = signedOf(x[1]);
   uint64_t c = unsignedOf(x[0], from), d = unsignedOf(x[1], from);
@@ -126,10 +126,10 @@ ElementFunction hocket::reference::integerFunction(std::string_view name) {
       .Case("arith.minui", onBits<least>)
       .Case("arith.maxsi", onSigned<signedGreatest>)
       .Case("arith.minsi", onSigned<signedLeast>)
-      .Case("arith.cmpi", compare)
+      .Case("arith.cmpi", compareIntegers)
       .Case("arith.extsi", keep)
       .Case("arith.extui", extendUnsigned)
       .Case("arith.trunci", truncate)
-      .Case("math.absi", absolute)
+      .Case("math.absi", absoluteInteger)
       .Default(nullptr);
 }

@@ -21,7 +21,7 @@ using SlopeFunction = Slopes (*)(Operands x, double result);
 static double signOf(double x) { return x > 0 ? 1 : x < 0 ? -1 : 0; }
 
 /// So far from overflow that what has no say, zero, times it and what follows is zero.
-static double exponential(double x) { return std::min(std::exp(x), 1e100); }
+static double boundedExponential(double x) { return std::min(std::exp(x), 1e100); }
 
 static SlopeFunction slopesOf(std::string_view name) {
   return llvm::StringSwitch<SlopeFunction>(llvm::StringRef(name))
@@ -52,10 +52,10 @@ static SlopeFunction slopesOf(std::string_view name) {
             [](Operands x, double) -> Slopes {
               return {std::copysign(1.0, x[0]) * std::copysign(1.0, x[1]), 0};
             })
-      .Case("math.exp", [](Operands x, double) -> Slopes { return {exponential(x[0])}; })
+      .Case("math.exp", [](Operands x, double) -> Slopes { return {boundedExponential(x[0])}; })
       .Case("math.exp2",
-            [](Operands x, double) -> Slopes { return {exponential(x[0] * std::numbers::ln2) * std::numbers::ln2}; })
-      .Case("math.expm1", [](Operands x, double) -> Slopes { return {exponential(x[0])}; })
+            [](Operands x, double) -> Slopes { return {boundedExponential(x[0] * std::numbers::ln2) * std::numbers::ln2}; })
+      .Case("math.expm1", [](Operands x, double) -> Slopes { return {boundedExponential(x[0])}; })
       .Case("math.log", [](Operands x, double) -> Slopes { return {1 / x[0]}; })
       .Case("math.log2",
             [](Operands x, double) -> Slopes { return {std::numbers::log2e / x[0]}; })

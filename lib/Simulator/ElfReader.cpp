@@ -4,11 +4,11 @@
 // target, segments that overlap or are absurdly large, descriptors outside of segments, entries
 // outside of executable ones, relocations of unknown kinds or to missing symbols.
 #include "CodeImage.h"
+#include "Hex.h"
 
 #include "hocket/Runtime/CodeObjectInfo.h"
 #include "Target/Arch/KnownChips.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/AMDHSAKernelDescriptor.h"
@@ -66,7 +66,6 @@ private:
 };
 } // namespace
 
-static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
 
 const Segment *Reader::segmentAt(uint64_t address, uint64_t bytes) const {
   for (const Segment &segment : image->segments)

@@ -6,7 +6,8 @@
 // is so on the host, as atomic operations need.
 #include "Simulator/Memory.h"
 
-#include "llvm/ADT/StringExtras.h"
+#include "Simulator/Hex.h"
+
 #include "llvm/Support/MathExtras.h"
 
 #include <cerrno>
@@ -23,7 +24,6 @@ static constexpr uint64_t endOfAddresses = uint64_t(1) << 46;
 static constexpr uint64_t guardBytes = uint64_t(16) << 20;
 static constexpr uint64_t maxAlignment = uint64_t(1) << 30;
 
-static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
 
 static std::string nameRange(std::string_view label, uint64_t base, uint64_t size) {
   std::string text = "allocation ";

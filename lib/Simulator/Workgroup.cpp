@@ -5,9 +5,9 @@
 // some faults show only when waves run close together and others only when they run far apart.
 #include "Workgroup.h"
 
+#include "Hex.h"
 #include "SourceLines.h"
 
-#include "llvm/ADT/StringExtras.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -22,7 +22,6 @@ uint64_t sim::nextRandom(uint64_t &state) {
   return z ^ (z >> 31);
 }
 
-static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
 
 namespace {
 struct FreeMemory {

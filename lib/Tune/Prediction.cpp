@@ -13,7 +13,6 @@
 using namespace hocket;
 using namespace hocket::tune;
 using manifest::Manifest;
-using manifest::Value;
 using manifest::Variables;
 
 namespace {
@@ -31,18 +30,18 @@ static std::optional<int64_t> usualExtent(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-static Value valueOf(double number) {
+static manifest::Value valueOf(double number) {
   bool whole = std::floor(number) == number && std::abs(number) < 9e15;
-  return whole ? Value::integer(static_cast<int64_t>(number)) : Value::real(number);
+  return whole ? manifest::Value::integer(static_cast<int64_t>(number)) : manifest::Value::real(number);
 }
 
 /// The number that a requirement "NAME == NUMBER" asks for.
-static std::optional<Value> requiredValue(const Manifest &manifest, llvm::StringRef name) {
+static std::optional<manifest::Value> requiredValue(const Manifest &manifest, llvm::StringRef name) {
   for (const manifest::Requirement &requirement : manifest.requirements) {
     auto [left, right] = llvm::StringRef(requirement.condition.text()).split("==");
     int64_t number;
     if (left.trim() == name && !right.trim().getAsInteger(10, number))
-      return Value::integer(number);
+      return manifest::Value::integer(number);
   }
   return std::nullopt;
 }
@@ -60,7 +59,7 @@ static Result<Variables> extentsOf(const Manifest &manifest, const Sizes &sizes)
         if (given != sizes.values.end())
           variables[name] = valueOf(given->second);
         else if (usual)
-          variables[name] = Value::integer(*usual);
+          variables[name] = manifest::Value::integer(*usual);
         else
           return invalidInput("tensor '" + tensor.name + "' has an extent '" + name +
                               "' that has no value; give it one, as in '" + name + "=1024'");
@@ -72,7 +71,7 @@ static Result<std::vector<int64_t>> shapeOf(const manifest::TensorInfo &tensor,
                                             const Variables &extents) {
   std::vector<int64_t> shape;
   for (const manifest::Expression &extent : tensor.sizes) {
-    Result<Value> value = extent.evaluate(extents);
+    Result<manifest::Value> value = extent.evaluate(extents);
     if (!value.ok())
       return value.error();
     if (!value->isInteger() || value->asInteger() < 0)
@@ -111,10 +110,10 @@ static Result<manifest::NamedArguments> argumentsFor(const Manifest &manifest, c
   }
   for (const std::string &name : manifest::signatureOf(manifest).scalars) {
     auto given = sizes.values.find(name);
-    std::optional<Value> required = requiredValue(manifest, name);
+    std::optional<manifest::Value> required = requiredValue(manifest, name);
     arguments.scalars[name] = given != sizes.values.end() ? valueOf(given->second)
                               : required                  ? *required
-                                                          : Value::integer(1);
+                                                          : manifest::Value::integer(1);
   }
   if (Status status = checkNames(sizes, *extents, arguments.scalars); !status.ok())
     return status.error();
@@ -148,7 +147,7 @@ static Status placeTensors(runtime::Device &device, const Manifest &manifest,
   Result<uint64_t> address = allocate(*workspace, "workspace");
   if (!address.ok())
     return address.error();
-  arguments.scalars["workspace"] = Value::integer(static_cast<int64_t>(*address));
+  arguments.scalars["workspace"] = manifest::Value::integer(static_cast<int64_t>(*address));
   return Status::success();
 }
 

@@ -9,6 +9,8 @@ namespace hocket::verify {
 inline constexpr int64_t kernelRows = 4;
 inline constexpr int64_t kernelColumns = 16;
 
+inline int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
 /// c[r][n] += sum over k of a[r][k] * b[k][n] for r < rows, n < columns, k < depth; all row-major
 /// with the given leading dimensions. `rows` is a multiple of kernelRows, `columns` of
 /// kernelColumns. Sums run over k in order, without fused operations, so the host's vector width

@@ -34,7 +34,7 @@ struct Side {
 };
 
 /// One line of the comparison.
-struct Line {
+struct ComparedFigure {
   std::string key, title;
   std::function<double(const Side &)> value;
 };
@@ -108,8 +108,8 @@ static std::string unequalWork(const std::vector<Side> &sides) {
          "; '--time-workgroup all' times the same, '--time-grid' predicts both grids";
 }
 
-static std::vector<Line> makeLines(const std::vector<Side> &sides) {
-  std::vector<Line> lines = {
+static std::vector<ComparedFigure> makeLines(const std::vector<Side> &sides) {
+  std::vector<ComparedFigure> lines = {
       {"cycles", "cycles of the workgroups", [](const Side &s) { return double(s.run.cycles); }},
       {"instructions", "wave-instructions",
        [](const Side &s) { return double(s.run.instructions); }},
@@ -160,7 +160,7 @@ static void print(llvm::raw_ostream &out, const std::vector<Side> &sides) {
                                ? side.choice.c_str()
                                : StringRef(side.choice).rsplit('/').second.str().c_str());
   out << format(" %8s\n", "ratio");
-  for (const Line &line : makeLines(sides)) {
+  for (const ComparedFigure &line : makeLines(sides)) {
     out << format("%-40s", line.title.c_str());
     for (const Side &side : sides)
       out << format(" %20.1f", line.value(side));
@@ -190,7 +190,7 @@ static std::string toJson(const std::vector<Side> &sides) {
           out.attribute("passed", side.failures.empty());
           out.attribute("workgroups", side.workgroups);
           out.attribute("workgroups_timed", side.run.groups.size());
-          for (const Line &line : makeLines(sides))
+          for (const ComparedFigure &line : makeLines(sides))
             out.attribute(line.key, line.value(side));
         });
     });

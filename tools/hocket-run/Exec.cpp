@@ -40,11 +40,11 @@ public:
 
 private:
   Status load();
-  Result<std::vector<std::byte>> packKernarg(const Buffers &buffers) const;
-  Status launchAll(const Buffers &buffers);
-  Status collect(const Buffers &buffers, uint64_t seed, bool first);
+  Result<std::vector<std::byte>> packKernarg(const ExecBuffers &buffers) const;
+  Status launchAll(const ExecBuffers &buffers);
+  Status collect(const ExecBuffers &buffers, uint64_t seed, bool first);
   Status save() const;
-  std::string toJson(const Buffers &buffers) const;
+  std::string toJson(const ExecBuffers &buffers) const;
   void printSummary(llvm::raw_ostream &out) const;
 
   Request request;
@@ -130,7 +130,7 @@ Status Execution::load() {
   return Status::success();
 }
 
-Result<std::vector<std::byte>> Execution::packKernarg(const Buffers &buffers) const {
+Result<std::vector<std::byte>> Execution::packKernarg(const ExecBuffers &buffers) const {
   std::vector<runtime::ArgumentValue> values;
   for (const ArgumentSpec &spec : file.arguments) {
     runtime::ArgumentValue value = spec.value;
@@ -144,7 +144,7 @@ Result<std::vector<std::byte>> Execution::packKernarg(const Buffers &buffers) co
   return runtime::packArguments(kernel->info(), values, file.kernargSize);
 }
 
-Status Execution::collect(const Buffers &buffers, uint64_t seed, bool first) {
+Status Execution::collect(const ExecBuffers &buffers, uint64_t seed, bool first) {
   saved.resize(file.buffers.size());
   for (size_t i = 0; i != file.buffers.size(); ++i) {
     if (file.buffers[i].saveFile.empty())
@@ -166,7 +166,7 @@ Status Execution::collect(const Buffers &buffers, uint64_t seed, bool first) {
   return Status::success();
 }
 
-Status Execution::launchAll(const Buffers &buffers) {
+Status Execution::launchAll(const ExecBuffers &buffers) {
   for (unsigned i = 0; i != request.run.interleavings; ++i) {
     showProgress("launch " + std::to_string(i + 1) + " of " + std::to_string(request.run.interleavings),
                  0);
@@ -215,7 +215,7 @@ Status Execution::save() const {
   return Status::success();
 }
 
-std::string Execution::toJson(const Buffers &buffers) const {
+std::string Execution::toJson(const ExecBuffers &buffers) const {
   return verify::jsonObject([&](json::OStream &out) {
     out.attribute("passed", report.passed());
     out.attributeArray("failures", [&] {
@@ -273,7 +273,7 @@ Result<int> Execution::run() {
   }
   if (Status status = load(); !status.ok())
     return status.error();
-  Result<Buffers> buffers = Buffers::create(*device, file.buffers);
+  Result<ExecBuffers> buffers = ExecBuffers::create(*device, file.buffers);
   if (!buffers.ok())
     return buffers.error();
   Result<std::vector<std::byte>> packed = packKernarg(*buffers);

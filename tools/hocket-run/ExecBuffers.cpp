@@ -9,19 +9,19 @@
 using namespace hocket;
 using namespace hocket::run;
 
-Buffers::Buffers(Buffers &&other) noexcept
+ExecBuffers::ExecBuffers(ExecBuffers &&other) noexcept
     : device(other.device), specs(other.specs), files(std::move(other.files)),
       addresses(std::move(other.addresses)) {
   other.addresses.clear();
 }
 
-Buffers::~Buffers() {
+ExecBuffers::~ExecBuffers() {
   for (runtime::DeviceAddress address : addresses)
     (void)device->free(address).ok();
 }
 
-Result<Buffers> Buffers::create(runtime::Device &device, const std::vector<BufferSpec> &specs) {
-  Buffers buffers(device, specs);
+Result<ExecBuffers> ExecBuffers::create(runtime::Device &device, const std::vector<BufferSpec> &specs) {
+  ExecBuffers buffers(device, specs);
   for (size_t i = 0; i != specs.size(); ++i) {
     const BufferSpec &spec = specs[i];
     std::vector<std::byte> content;
@@ -46,7 +46,7 @@ Result<Buffers> Buffers::create(runtime::Device &device, const std::vector<Buffe
   return buffers;
 }
 
-Status Buffers::fillWithPattern(size_t index) const {
+Status ExecBuffers::fillWithPattern(size_t index) const {
   const BufferSpec &spec = (*specs)[index];
   constexpr uint64_t pieceBytes = 1 << 24; // a multiple of every pattern's size
   std::vector<std::byte> piece(std::min(spec.bytes, pieceBytes));
@@ -61,7 +61,7 @@ Status Buffers::fillWithPattern(size_t index) const {
   return Status::success();
 }
 
-Status Buffers::initialise() const {
+Status ExecBuffers::initialise() const {
   for (size_t i = 0; i != specs->size(); ++i) {
     const BufferSpec &spec = (*specs)[i];
     Status status = !spec.initFile.empty()  ? device->copyToDevice(addresses[i], files[i])
@@ -73,7 +73,7 @@ Status Buffers::initialise() const {
   return Status::success();
 }
 
-Result<std::vector<std::byte>> Buffers::read(size_t index) const {
+Result<std::vector<std::byte>> ExecBuffers::read(size_t index) const {
   std::vector<std::byte> content((*specs)[index].bytes);
   if (Status status = device->copyFromDevice(content, addresses[index]); !status.ok())
     return status.error();

@@ -10,14 +10,14 @@
 
 namespace hocket::run {
 
-class Buffers {
+class ExecBuffers {
 public:
   /// Reads the initial files (each must have exactly the buffer's size) and allocates.
-  static Result<Buffers> create(runtime::Device &device, const std::vector<BufferSpec> &specs);
-  ~Buffers();
-  Buffers(Buffers &&other) noexcept;
-  Buffers(const Buffers &) = delete;
-  Buffers &operator=(const Buffers &) = delete;
+  static Result<ExecBuffers> create(runtime::Device &device, const std::vector<BufferSpec> &specs);
+  ~ExecBuffers();
+  ExecBuffers(ExecBuffers &&other) noexcept;
+  ExecBuffers(const ExecBuffers &) = delete;
+  ExecBuffers &operator=(const ExecBuffers &) = delete;
 
   runtime::DeviceAddress address(size_t index) const { return addresses[index]; }
   /// Gives every buffer its initial content.
@@ -26,7 +26,7 @@ public:
   Result<std::vector<std::byte>> read(size_t index) const;
 
 private:
-  Buffers(runtime::Device &device, const std::vector<BufferSpec> &specs)
+  ExecBuffers(runtime::Device &device, const std::vector<BufferSpec> &specs)
       : device(&device), specs(&specs) {}
   Status fillWithPattern(size_t index) const;
 

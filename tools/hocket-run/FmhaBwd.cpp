@@ -15,7 +15,7 @@ using namespace hocket::attention;
 namespace json = llvm::json;
 
 /// Products of a backward: scores, and the gradients of weights, K, V and Q, whatever is computed again.
-static double tflops(const ForwardProblem &problem, double microseconds) {
+static double creditedTflops(const ForwardProblem &problem, double microseconds) {
   double pairs = 0;
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
     Lengths lengths = problem.lengthsOf(sequence);
@@ -44,7 +44,7 @@ static Status saveBackward(const std::string &directory, const BackwardProblem &
   return Status::success();
 }
 
-static Result<int> runProblem(const Options &options) {
+static Result<int> runBackwardProblem(const Options &options) {
   Result<BackwardProblem> read = readBackwardProblem(options);
   if (!read.ok())
     return read.error();
@@ -85,7 +85,7 @@ static Result<int> runProblem(const Options &options) {
   out << time->text();
   if (time->microseconds() > 0)
     out << llvm::format("  predicted     %.1f TFLOP/s for all launches, of five products%s\n",
-                        tflops(problem.forward, time->microseconds()),
+                        creditedTflops(problem.forward, time->microseconds()),
                         problem.forward.visibility == Visibility::causal() ? " (causal counts as half)"
                                                                     : "");
   std::string json = toJson(*report, [&](json::OStream &members) {
@@ -108,5 +108,5 @@ Result<int> run::fmhaBwdCommand(llvm::ArrayRef<const char *> args) {
       args, ExtraOptions::OfBackward);
   if (!options.ok())
     return options.error();
-  return *options ? runProblem(**options) : Result<int>(exitRight);
+  return *options ? runBackwardProblem(**options) : Result<int>(exitRight);
 }

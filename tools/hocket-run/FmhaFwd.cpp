@@ -164,7 +164,7 @@ static void writeChoice(json::OStream &out, const FoundKernel &found) {
     out.attribute("combine", found.combine.kernel);
 }
 
-static Result<int> runProblem(const Options &options) {
+static Result<int> runForwardProblem(const Options &options) {
   Result<ForwardProblem> problem = readProblem(options);
   if (!problem.ok())
     return problem.error();
@@ -235,5 +235,5 @@ Result<int> run::fmhaFwdCommand(llvm::ArrayRef<const char *> args) {
       "Compiles an attention forward, runs it and verifies it against a float64 reference", args);
   if (!options.ok())
     return options.error();
-  return *options ? runProblem(**options) : Result<int>(exitRight);
+  return *options ? runForwardProblem(**options) : Result<int>(exitRight);
 }

@@ -10,7 +10,7 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::gemm;
 
-static Result<int> runProblem(GemmRequest &request) {
+static Result<int> runGemmProblem(GemmRequest &request) {
   Result<runtime::OpenedDevice> opened = openDevice(request.device);
   if (!opened.ok())
     return opened.error();
@@ -50,5 +50,5 @@ Result<int> run::gemmCommand(llvm::ArrayRef<const char *> args) {
       "gemm", "Runs a kernel for C = A B^T and verifies it against a float64 reference", args);
   if (!request.ok())
     return request.error();
-  return *request ? runProblem(**request) : Result<int>(exitRight);
+  return *request ? runGemmProblem(**request) : Result<int>(exitRight);
 }

@@ -96,7 +96,7 @@ static Array dropoutBytes(const ForwardProblem &problem, const ForwardInputs &in
   return array;
 }
 
-static std::string describe(const ForwardProblem &problem) {
+static std::string problemJson(const ForwardProblem &problem) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   llvm::json::OStream out(stream, 2);
@@ -178,6 +178,6 @@ Status run::saveForward(const std::string &directory, const ForwardProblem &prob
   if (problem.dropout)
     if (Status status = write("dropout_bytes", dropoutBytes(problem, inputs)); !status.ok())
       return status;
-  std::string text = describe(problem);
+  std::string text = problemJson(problem);
   return runtime::writeFile(directory + "/problem.json", std::as_bytes(std::span(text)));
 }

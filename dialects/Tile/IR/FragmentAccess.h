@@ -43,4 +43,12 @@ Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch);
 /// Bytes that one lane moves in the LDS DMA that rings are filled by.
 inline constexpr unsigned kDmaBytes = 16;
 
+/// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
+inline constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
+/// True if a tile or fragment of `columns` holds a row of a view of `wanted` and no block more. Columns that the view
+/// does not have read as zero and are not stored.
+inline bool coversColumns(int64_t columns, int64_t wanted) {
+  return wanted % kColumnsOfLoad == 0 && columns == int64_t(llvm::alignTo(wanted, kColumnBlock));
+}
+
 } // namespace hocket::tile

@@ -11,8 +11,6 @@
 using namespace hocket;
 using namespace hocket::tile;
 
-static constexpr unsigned kLaneBits = 6;
-
 /// `layout` with `row` and `col` for the dimensions that are memory's rows and columns.
 static LinearLayout inMemoryOrder(const LinearLayout &layout, std::string_view rows,
                                   std::string_view columns) {

@@ -4,6 +4,7 @@
 // made of whole pieces of both, and a fragment of whole blocks.
 #include "Tile/IR/LayoutConversion.h"
 
+#include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
 #include "Tile/IR/WaveExchange.h"
 
@@ -13,7 +14,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;
 
-static constexpr unsigned kLaneBits = 6;
 /// Behind each row, so that lanes at the same column of different rows are not in the same bank.
 static constexpr int64_t kRowPadding = 16;
 

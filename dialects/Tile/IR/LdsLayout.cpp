@@ -8,7 +8,7 @@ using namespace hocket;
 using namespace hocket::tile;
 
 /// Element sizes of rings: bf16 and f16.
-static constexpr unsigned kElementBytes = 2;
+static constexpr unsigned kStoredBytes = 2;
 
 LogicalResult LdsLayoutAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t panel,
                                     int64_t chunk, int64_t pad, ArrayRef<int64_t> rows,
@@ -38,7 +38,7 @@ static std::vector<Coordinates> offsets(ArrayRef<int64_t> bases) {
 Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType ring) {
   LdsTileLayout layout;
   layout.rows = ring.getShape()[0];
-  layout.rowBytes = ring.getShape()[1] * kElementBytes;
+  layout.rowBytes = ring.getShape()[1] * kStoredBytes;
   layout.panelBytes = attr.getPanel();
   layout.chunkBytes = attr.getChunk();
   layout.padding = attr.getPad();

@@ -192,17 +192,8 @@ LogicalResult SliceRowsOp::verify() {
   return success();
 }
 
-/// Columns of tiles and fragments come in blocks; those of a view in whole loads of 16 bytes.
-static constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
 static constexpr StringLiteral kColumnsHint =
     "; give it the view's, a multiple of 8, rounded up to a multiple of 32";
-
-/// True if a tile or fragment of `columns` holds a row of `view` and no block more. Columns that
-/// the view does not have read as zero and are not stored.
-static bool coversColumns(int64_t columns, ViewType view) {
-  int64_t wanted = view.getShape()[3];
-  return wanted % kColumnsOfLoad == 0 && columns == int64_t(llvm::alignTo(wanted, kColumnBlock));
-}
 
 // Rings
 
@@ -234,7 +225,7 @@ static LogicalResult verifySource(RingOp op) {
   if (view.getElementType() != ring.getElementType())
     return op.emitOpError() << "ring of " << ring.getElementType() << " over a view of "
                             << view.getElementType();
-  if (!op.getByColumns() && !coversColumns(ring.getShape()[1], view))
+  if (!op.getByColumns() && !coversColumns(ring.getShape()[1], view.getShape()[3]))
     return op.emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                             << view.getShape()[3] << kColumnsHint;
   return success();

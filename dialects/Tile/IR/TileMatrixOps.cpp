@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace hocket::tile;
 
 /// As for rows of one workgroup: more would not fit into 32-bit numbers with their sums.
-static constexpr int64_t kMaxRows = 65536;
+static constexpr int64_t kMaxWaveRows = 65536;
 /// Of one step along the depth in a 16-bit matrix instruction.
 static constexpr int64_t kDepthStep = 16;
 
@@ -31,8 +31,8 @@ LogicalResult BlockTileOp::verify() {
     return failure();
   for (auto [value, name] : {std::pair(getRows(), "rows"), std::pair(getColumns(), "columns"),
                              std::pair(getBand(), "band"), std::pair(getXcds().value_or(1), "xcds")})
-    if (int64_t(value) < 1 || int64_t(value) > kMaxRows)
-      return emitOpError() << name << "(" << int64_t(value) << "), expected 1 to " << kMaxRows;
+    if (int64_t(value) < 1 || int64_t(value) > kMaxWaveRows)
+      return emitOpError() << name << "(" << int64_t(value) << "), expected 1 to " << kMaxWaveRows;
   return success();
 }
 

@@ -109,9 +109,6 @@ LogicalResult SelectOp::verify() {
 //===-- Loads, stores and additions
 //--------------------------------------------------------------===//
 
-/// Columns of fragments come in blocks, those of a view whose rows are loaded whole in 16 bytes.
-static constexpr int64_t kColumnBlock = 32, kColumnsOfLoad = 8;
-
 static bool isRegisterValue(Type type) {
   return isa<FragType, RowsType, ColumnsType>(type) || type.isF32() || type.isBF16() ||
          type.isF16() || type.isSignlessInteger(32) || type.isSignlessInteger(8);
@@ -123,9 +120,7 @@ static LogicalResult verifyWholeRows(const MemoryAccess &access) {
   int64_t found = cast<FragType>(access.type).getMemoryColumns(), columns = view.getShape().back();
   if (ShapedType::isDynamic(columns))
     return success();
-  if (columns % kColumnsOfLoad == 0 && found == int64_t(llvm::alignTo(columns, kColumnBlock)))
-    return success();
-  if (found == columns)
+  if (found == columns || coversColumns(found, columns))
     return success();
   return access.op->emitOpError()
          << "has a fragment of " << found << " memory columns and a view of " << columns

@@ -14,7 +14,7 @@
 using namespace mlir;
 using namespace hocket::tile;
 
-static constexpr int64_t kLanes = 64, kRegisterBytes = 4;
+static constexpr int64_t kWaveLanes = 64, kNumberBytes = 4;
 
 static int64_t numbersOfLane(Type type) {
   auto of = [](const VectorMap &map) { return map.count * (map.isScalar ? 1 : map.piece.registers); };
@@ -28,7 +28,7 @@ static int64_t numbersOfLane(Type type) {
 /// Every number of every lane of all waves.
 int64_t ReduceWavesOp::getScratchBytes() {
   int64_t waves = (*this)->getParentOfType<KernelOp>().getWaves();
-  return waves * numbersOfLane(getSource().getType()) * kLanes * kRegisterBytes;
+  return waves * numbersOfLane(getSource().getType()) * kWaveLanes * kNumberBytes;
 }
 
 int64_t hocket::tile::ldsEnd(KernelOp kernel) {

@@ -38,7 +38,7 @@ using tile::FragLayout;
 
 static constexpr int64_t kLanes = 64;
 /// With dropout, what dQ and dK, and dV, are multiplied by in the end: manifest expressions.
-static constexpr llvm::StringLiteral kScaleOfKept = "scale / dropout_keep", kOneOfKept = "1 / dropout_keep";
+static constexpr llvm::StringLiteral kScaleOfKept = "scale / dropout_keep";
 
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.

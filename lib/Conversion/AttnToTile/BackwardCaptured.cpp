@@ -21,8 +21,7 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-static constexpr int64_t kWaves = 4, kKeys = 32;
-static constexpr llvm::StringLiteral kOneOfKept = "1 / dropout_keep";
+static constexpr int64_t kCapturedWaves = 4, kCapturedKeys = 32;
 
 namespace {
 /// What an index of the tensor is: the first arguments of a modification behind the score.
@@ -31,7 +30,7 @@ enum Index : unsigned { Batch, Head, Query, Key, kIndices };
 class CapturedGradient : BackwardScores {
 public:
   CapturedGradient(attn::BackwardOp op, const ArchInfo &arch)
-      : BackwardScores(op, arch, {kWaves, kKeys}), name(*op.getGradientOf()) {}
+      : BackwardScores(op, arch, {kCapturedWaves, kCapturedKeys}), name(*op.getGradientOf()) {}
   FailureOr<tile::KernelOp> build();
 
 private:
@@ -147,9 +146,9 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
       return failure();
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
-  frame.require("max(ceildiv(seq_q, " + Twine(kWaves * kWaveRows) + "), batch * heads) <= 65535",
+  frame.require("max(ceildiv(seq_q, " + Twine(kCapturedWaves * kWaveRows) + "), batch * heads) <= 65535",
                 "blocks of queries, and heads of all batches, may be at most 65535");
-  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, kWaves);
+  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, kCapturedWaves);
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
   for (ModificationProgram *program : programs())
     program->bindArguments(frame);
@@ -165,8 +164,8 @@ Value CapturedGradient::own(Index index) {
 
 /// Where the workgroup stands in the grid of elements.
 void CapturedGradient::findPlace() {
-  std::string keys = "ceildiv(seq_kv, " + std::to_string(kKeys) + ")";
-  std::string queries = "ceildiv(seq_q, " + std::to_string(kWaves * kWaveRows) + ")";
+  std::string keys = "ceildiv(seq_kv, " + std::to_string(kCapturedKeys) + ")";
+  std::string queries = "ceildiv(seq_q, " + std::to_string(kCapturedWaves * kWaveRows) + ")";
   std::string grid[] = {countText(Key, keys), countText(Query, queries),
                         countText(Batch, "batch") + " * " + countText(Head, "heads")};
   auto place = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({grid[0], grid[1], grid[2]}));
@@ -199,7 +198,7 @@ Value CapturedGradient::sumOfAll() {
     problem.enterSequence(builder, batch);
     q = problem.view(builder, "q"), k = problem.view(builder, "k");
     statistics = problem.rowStatistics(builder);
-    Value blocks = blocksOf(builder, tile::DimOp::create(builder, q, 1), kWaves * kWaveRows);
+    Value blocks = blocksOf(builder, tile::DimOp::create(builder, q, 1), kCapturedWaves * kWaveRows);
     return over(Head, heads, ofBatch, [&](Value inHead, Value ofHead) {
       head = inHead;
       kvHead = tile::GroupHeadOp::create(builder, head, q, k);
@@ -211,7 +210,7 @@ Value CapturedGradient::sumOfAll() {
 /// Rows from `first` on of one head of `tensor`, as an operand.
 Value CapturedGradient::load(StringRef tensorName, int64_t dim, Value first, Value ofHead, FragLayout layout) {
   int64_t depth = llvm::alignTo(dim, kHeadBlock);
-  Type type = layout == FragLayout::Lhs ? builder.frag(kKeys, depth, element, layout)
+  Type type = layout == FragLayout::Lhs ? builder.frag(kCapturedKeys, depth, element, layout)
                                         : builder.frag(depth, kWaveRows, element, layout);
   Value loaded = tile::LoadOp::create(builder, type, problem.view(builder, tensorName), batch, first, ofHead);
   return withoutPadding(builder, loaded, dim);
@@ -219,7 +218,7 @@ Value CapturedGradient::load(StringRef tensorName, int64_t dim, Value first, Val
 
 /// What the wave's queries of a block add.
 Value CapturedGradient::addBlock(Value block, Value sum) {
-  blockRow = arith::MulIOp::create(builder, block, builder.constant(kWaves * kWaveRows));
+  blockRow = arith::MulIOp::create(builder, block, builder.constant(kCapturedWaves * kWaveRows));
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value keys = tile::DimOp::create(builder, k, 1);
   visibility.measure(builder, q, keys);
@@ -232,12 +231,12 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   queryOperand = load("q", op.getHeadDim(), row, head, FragLayout::Rhs);
   gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
   noScores = builder.fill(scoresType, 0.0f);
-  Value tiles = blocksOf(builder, keys, kKeys);
+  Value tiles = blocksOf(builder, keys, kCapturedKeys);
   return over(Key, tiles, sum, [&](Value t, Value before) { return addTile(t, before); });
 }
 
 Value CapturedGradient::addTile(Value t, Value sum) {
-  Value first = arith::MulIOp::create(builder, t, builder.constant(kKeys));
+  Value first = arith::MulIOp::create(builder, t, builder.constant(kCapturedKeys));
   Value keyOperand = load("k", op.getHeadDim(), first, kvHead, FragLayout::Lhs);
   Value valueOperand = load("v", op.getValueHeadDim(), first, kvHead, FragLayout::Lhs);
   Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, noScores);
@@ -272,7 +271,7 @@ void CapturedGradient::storeAt(Value values, Value query, std::optional<int64_t>
   SmallVector<Value> place;
   for (Index index : indices) {
     if (index == Key)
-      place.push_back(arith::MulIOp::create(builder, firsts[Key], builder.constant(kKeys)));
+      place.push_back(arith::MulIOp::create(builder, firsts[Key], builder.constant(kCapturedKeys)));
     else
       place.push_back(index == Query ? query : firsts[index]);
   }
@@ -282,7 +281,7 @@ void CapturedGradient::storeAt(Value values, Value query, std::optional<int64_t>
 
 /// Where each query has elements of its own.
 void CapturedGradient::storeOfRows(Value sum) {
-  Value block = arith::MulIOp::create(builder, firsts[Query], builder.constant(kWaves * kWaveRows));
+  Value block = arith::MulIOp::create(builder, firsts[Query], builder.constant(kCapturedWaves * kWaveRows));
   Value first = tile::WaveRowOp::create(builder, block, kWaveRows);
   if (!dimensionOf(Key))
     sum = tile::ReduceOp::create(builder, tile::rowsOf(scoresType, builder.getF32Type()), tile::Reduction::Sum, sum,

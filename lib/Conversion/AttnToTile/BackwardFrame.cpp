@@ -4,8 +4,6 @@
 using namespace mlir;
 using namespace hocket;
 
-/// Row numbers and their sums stay within 32 bits.
-static constexpr int64_t kMaxSequence = int64_t(1) << 30;
 static constexpr int64_t kDynamic = ShapedType::kDynamic;
 
 void BackwardFrame::addTensors(ArrayRef<StringRef> names) {

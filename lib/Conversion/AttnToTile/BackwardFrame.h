@@ -12,6 +12,9 @@
 
 namespace hocket {
 
+/// What dropped weights leave to be multiplied when gradients are stored, as an argument.
+inline constexpr llvm::StringLiteral kOneOfKept = "1 / dropout_keep";
+
 class BackwardFrame {
 public:
   explicit BackwardFrame(attn::BackwardOp op) : op(op), frame(op.getContext()), ofSequences(op) {}

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-static constexpr int64_t kRowsAtOnce = 16, kWaves = 4;
+static constexpr int64_t kRowsAtOnce = 16, kWavesOfRows = 4;
 /// The share of the weights that dropout keeps.
 static constexpr llvm::StringLiteral kKept = "dropout_keep";
 
@@ -60,7 +60,7 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   if (op.getDropout())
     frame.addScalar(builder.getF32Type(), kKept);
   problem.addSequences(/*ofKeys=*/false);
-  int64_t waves = op.getWaves().value_or(kWaves), dim = op.getValueHeadDim();
+  int64_t waves = op.getWaves().value_or(kWavesOfRows), dim = op.getValueHeadDim();
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
 
   tile::RegisterLayout layout = tile::FragType::defaultLayout(

@@ -16,9 +16,8 @@ using namespace hocket;
 using attn::BackwardPart;
 
 static constexpr int64_t kFewRows = 32, kManyRows = 64;
-static constexpr int64_t kWaves = 8, kFewWaves = 4;
 /// Addresses, what is computed beside fragments, and what the register allocator needs to move.
-static constexpr int64_t kOtherRegisters = 24;
+static constexpr int64_t kUncountedRegisters = 24;
 
 /// Registers of a lane for a fragment of so many numbers of 4 or 2 bytes.
 static int64_t f32Registers(int64_t numbers) { return numbers / 64; }
@@ -39,7 +38,7 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
   int64_t slopes = op.getScoreMods() ? scores : 0;
   return slopes + f32Registers(sums * kWaveRows) + packedRegisters(held * kWaveRows) +
          packedRegisters(rows * std::max(depth, depthV)) + 2 * scores + scores / 2 + statistics +
-         kOtherRegisters;
+         kUncountedRegisters;
 }
 
 TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
@@ -52,8 +51,8 @@ TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
   };
   bool passesLds = arch.hasLdsDma(tile::kDmaBytes);
   TileShape shape{kFewWaves, kFewRows};
-  if (passesLds && fits(kWaves, kFewRows))
-    shape.waves = kWaves;
+  if (passesLds && fits(kManyWaves, kFewRows))
+    shape.waves = kManyWaves;
   if (passesLds && fits(shape.waves, kManyRows))
     shape.kvTile = kManyRows;
   shape.kvTile = op.getLoopTile().value_or(shape.kvTile);

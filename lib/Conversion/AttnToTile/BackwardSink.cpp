@@ -14,9 +14,8 @@
 using namespace mlir;
 using namespace hocket;
 
-static constexpr int64_t kLanes = 64, kRowsOfLane = 16, kRows = kLanes * kRowsOfLane;
+static constexpr int64_t kSinkLanes = 64, kRowsOfLane = 16, kRows = kSinkLanes * kRowsOfLane;
 /// With dropout delta lacks this factor: a manifest expression.
-static constexpr llvm::StringLiteral kOneOfKept = "1 / dropout_keep";
 static constexpr llvm::StringLiteral kGradient = "d_sink";
 
 /// `sum` and the rows' share of the sink's gradient, but for its sign. Rows that do not exist have a delta of 0, whatever
@@ -66,7 +65,7 @@ tile::KernelOp hocket::buildBackwardSink(attn::BackwardOp op, const ArchInfo &ar
 
   Value head = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({"heads"})).getX();
   Value sink = tile::LoadOp::create(builder, f32, frame.argument("sink"), ValueRange(head), IntegerAttr());
-  tile::RegisterLayout line{tile::FragLayout::Lines, kRowsOfLane, kLanes};
+  tile::RegisterLayout line{tile::FragLayout::Lines, kRowsOfLane, kSinkLanes};
   Type ofRows = tile::ColumnsType::get(op.getContext(), kRows, f32, line);
   Value batches = tile::DimOp::create(builder, frame.argument(BackwardFrame::kStatistics), 0);
   Value total = builder.accumulate(

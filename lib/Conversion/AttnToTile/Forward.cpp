@@ -31,10 +31,6 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-/// Columns of Q and K that one step of their product takes.
-static constexpr int64_t kDepthStep = 16;
-/// Row numbers and their sums stay within 32 bits.
-static constexpr int64_t kMaxSequence = int64_t(1) << 30;
 
 namespace {
 class ForwardExpansion {
@@ -56,7 +52,6 @@ private:
   static attn::VisibilityAttr withoutWindow(attn::ForwardOp op);
   void findModifications();
   FailureOr<tile::KernelOp> createFrame();
-  Value withoutPadding(Value operand);
   void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
   Value endOfKeys(const WorkPartition &work);
@@ -236,18 +231,6 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   return kernel;
 }
 
-/// `operand` without the steps of the depth in which all columns are padding: neither read nor
-/// multiplied, since what they would add is zero.
-Value ForwardExpansion::withoutPadding(Value operand) {
-  auto type = cast<tile::FragType>(operand.getType());
-  int64_t needed = llvm::alignTo(headDim, kDepthStep);
-  if (needed == depth)
-    return operand;
-  Type narrow = type.isLeft() ? builder.frag(type.getRows(), needed, element, type.getLayout())
-                              : builder.frag(needed, type.getColumns(), element, type.getLayout());
-  return tile::SliceDepthOp::create(builder, narrow, operand, /*first=*/0);
-}
-
 Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
   Type type = tile::RingType::get(op.getContext(), {shape.kvTile, columns}, element);
   if (PagedKeys *pages = sequences.pages())
@@ -380,8 +363,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
   values = ring(v, depthV, indices);
   query = softmax.prepareQuery(builder, scale, [&] {
     Type operand = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
-    return withoutPadding(
-        work.load(builder, operand, q));
+    return withoutPadding(builder, work.load(builder, operand, q), headDim);
   });
   if (!isSplit() && !isModified)
     visibility.measure(builder, q, sequences.keyCount(builder, k));
@@ -541,7 +523,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   auto number = [&] { return lists ? ahead.front() : visited.numberOf(builder, t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
-    return {withoutPadding(tile::ReadOp::create(builder, type, keys, t, Value()))};
+    return {withoutPadding(builder, tile::ReadOp::create(builder, type, keys, t, Value()), headDim)};
   })[0];
   Value raw = builder.step("qk", [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, keyTile, query, noScores)};

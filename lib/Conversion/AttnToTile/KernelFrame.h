@@ -17,6 +17,9 @@ struct Tensor {
   llvm::StringRef address = {};
 };
 
+/// Of each side: row numbers and their sums stay within 32 bits.
+inline constexpr int64_t kMaxSequence = int64_t(1) << 30;
+
 class KernelFrame {
 public:
   explicit KernelFrame(mlir::MLIRContext *context) : builder(context) {}

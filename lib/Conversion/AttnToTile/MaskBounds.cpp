@@ -1,6 +1,8 @@
 // Elimination of the query from terms of inequalities.
 #include "MaskBounds.h"
 
+#include "FoldedArithmetic.h"
+
 #include <limits>
 #include <numeric>
 
@@ -12,21 +14,12 @@ static constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
 /// Numbers of any size are cut to this in size; what positions can add up to is smaller.
 static constexpr int64_t kBeyond = int64_t(1) << 30;
 
-template <typename Op> static Value make(ExpansionBuilder &builder, Value a, Value b) {
-  return builder.createOrFold<Op>(a, b);
-}
 static Value add(ExpansionBuilder &builder, Value a, Value b) { return make<arith::AddIOp>(builder, a, b); }
 static Value times(ExpansionBuilder &builder, Value value, int64_t factor) {
   return make<arith::MulIOp>(builder, value, builder.constant(factor));
 }
 static Value lesser(ExpansionBuilder &builder, Value a, Value b) { return make<arith::MinSIOp>(builder, a, b); }
 static Value greater(ExpansionBuilder &builder, Value a, Value b) { return make<arith::MaxSIOp>(builder, a, b); }
-static Value compare(ExpansionBuilder &builder, CmpIPredicate predicate, Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(predicate, a, b);
-}
-static Value choose(ExpansionBuilder &builder, Value condition, Value a, Value b) {
-  return builder.createOrFold<arith::SelectOp>(condition, a, b);
-}
 static Value within(ExpansionBuilder &builder, Value value, int64_t size) {
   return greater(builder, lesser(builder, value, builder.constant(size)), builder.constant(-size));
 }

@@ -10,8 +10,8 @@ using namespace hocket;
 using arith::CmpIPredicate;
 using Terms = SmallVector<MaskTerm>;
 
-static constexpr int64_t kMin32 = std::numeric_limits<int32_t>::min();
-static constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
+static constexpr int64_t kMinInt = std::numeric_limits<int32_t>::min();
+static constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 /// Of more terms than these, half is forgotten: conditions of one side of an `and`, or all of an `or`.
 static constexpr size_t kMaxTerms = 16;
 
@@ -75,13 +75,13 @@ std::optional<NumberRange> hocket::rangeOf(const ModificationProgram &program, V
       found = combine(op, *a, *b);
     }
   }
-  if (found && found->min >= kMin32 && found->max <= kMax32)
+  if (found && found->min >= kMinInt && found->max <= kMaxInt)
     return found;
   if (!program.isSameForBlock(value))
     return std::nullopt;
   if (isa<BlockArgument>(value))
     return NumberRange{-kMaxPosition, kMaxPosition};
-  return NumberRange{kMin32, kMax32};
+  return NumberRange{kMinInt, kMaxInt};
 }
 
 /// Whether a number that differs from query to query rises or falls with them as far as that is known: made of

@@ -10,9 +10,8 @@
 
 using namespace hocket;
 
-static constexpr int64_t kWaves = 8, kFewWaves = 4;
 static constexpr int64_t kFewKeys = 32, kKeys = 64, kManyKeys = 128;
-static constexpr int64_t kWaveRows = 32, kElementBytes = 2;
+static constexpr int64_t kElementBytes = 2;
 /// Addresses, softmax state, exponentials on their way: what the shipped kernels were seen to need.
 static constexpr int64_t kOtherRegisters = 40;
 
@@ -56,12 +55,12 @@ TileShape hocket::chooseTileShape(const ArchInfo &arch, int64_t depth, int64_t d
                                   const TileShapeConstraints &constraints) {
   if (!arch.hasLdsDma(tile::kDmaBytes))
     return {constraints.waves.value_or(kFewWaves), constraints.kvTile.value_or(kFewKeys)};
-  TileShape shape{constraints.waves.value_or(kWaves), constraints.kvTile.value_or(kKeys)};
+  TileShape shape{constraints.waves.value_or(kManyWaves), constraints.kvTile.value_or(kKeys)};
   bool both = constraints.bothOperands;
   if (!constraints.waves && !fits(arch, depth, depthV, shape, both))
     shape.waves = kFewWaves;
   TileShape larger{shape.waves, kManyKeys};
-  if (!constraints.kvTile && shape.waves == kWaves && fits(arch, depth, depthV, larger, both))
+  if (!constraints.kvTile && shape.waves == kManyWaves && fits(arch, depth, depthV, larger, both))
     shape = larger;
   if (!constraints.kvTile && shape.waves == kFewWaves && both)
     shape.kvTile = keysForBoth(arch, depth, depthV);

@@ -25,6 +25,9 @@
 
 namespace hocket {
 
+/// Two on a SIMD, and one.
+inline constexpr int64_t kManyWaves = 8, kFewWaves = 4;
+
 struct TileShape {
   int64_t waves = 0;  ///< of a workgroup, 32 query rows each
   int64_t kvTile = 0; ///< keys of a tile

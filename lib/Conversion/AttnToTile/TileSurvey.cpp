@@ -7,7 +7,7 @@ using namespace hocket;
 // Names of arguments that no number of a problem has.
 static constexpr StringRef kBatch = "survey batch", kHead = "survey head", kRow = "survey row",
                            kWaveRow = "survey wave row", kTile = "survey tile", kQueries = "survey queries",
-                           kKeys = "survey keys";
+                           kSurveyKeys = "survey keys";
 
 std::unique_ptr<TileSurvey> TileSurvey::create(ModuleOp module, bool isCausal, Shape shape) {
   std::unique_ptr<TileSurvey> survey(new TileSurvey(shape, module.getContext()));
@@ -30,7 +30,7 @@ bool TileSurvey::build(ModuleOp module, bool isCausal) {
     op->erase();
   }
   Type i32 = IntegerType::get(module.getContext(), 32);
-  for (StringRef name : {kBatch, kHead, kRow, kWaveRow, kTile, kQueries, kKeys})
+  for (StringRef name : {kBatch, kHead, kRow, kWaveRow, kTile, kQueries, kSurveyKeys})
     frame.addScalar(i32, name);
   for (const auto &program : programs)
     if (failed(program->addArguments(frame)))
@@ -48,7 +48,7 @@ bool TileSurvey::build(ModuleOp module, bool isCausal) {
 
 void TileSurvey::emit(Location loc) {
   ExpansionBuilder builder(loc, OpBuilder::atBlockEnd(&kernel.getBody().front()));
-  Value queries = frame.argument(kQueries), keys = frame.argument(kKeys);
+  Value queries = frame.argument(kQueries), keys = frame.argument(kSurveyKeys);
   Value lastQuery = arith::SubIOp::create(builder, queries, builder.constant(int64_t(1)));
   Value lastKey = arith::SubIOp::create(builder, keys, builder.constant(int64_t(1)));
   auto rowsFrom = [&](Value first, int64_t count) -> QueryRange {
@@ -92,7 +92,7 @@ bool TileSurvey::dependsOnHeads() const {
 void TileSurvey::set(int64_t seqQ, int64_t seqKv, ArrayRef<int64_t> numbers) {
   known.clear();
   known[frame.argument(kQueries)] = seqQ;
-  known[frame.argument(kKeys)] = seqKv;
+  known[frame.argument(kSurveyKeys)] = seqKv;
   for (auto [name, number] : llvm::zip_equal(names, numbers))
     known[frame.argument(name)] = number;
 }

@@ -1,6 +1,8 @@
 // Which tiles of keys a workgroup visits.
 #include "VisitedTiles.h"
 
+#include "FoldedArithmetic.h"
+
 using namespace mlir;
 using namespace hocket;
 using arith::CmpIPredicate;
@@ -14,16 +16,6 @@ struct TileRange {
 
 static constexpr int64_t kBehindAll = int64_t(1) << 30;
 
-static Value compare(ExpansionBuilder &builder, CmpIPredicate predicate, Value a, Value b) {
-  return builder.createOrFold<arith::CmpIOp>(predicate, a, b);
-}
-static Value select(ExpansionBuilder &builder, Value condition, Value a, Value b) {
-  return builder.createOrFold<arith::SelectOp>(condition, a, b);
-}
-template <typename Op> static Value make(ExpansionBuilder &builder, Value a, Value b) {
-  return builder.createOrFold<Op>(a, b);
-}
-
 /// Tiles [begin, end) that hold a key of `range`, in `keys` keys.
 static TileRange tilesOf(ExpansionBuilder &builder, const KeyBounds &range, Value keys, int64_t kvTile) {
   Value zero = builder.constant(int64_t(0)), size = builder.constant(kvTile);
@@ -33,7 +25,7 @@ static TileRange tilesOf(ExpansionBuilder &builder, const KeyBounds &range, Valu
   Value begin = make<arith::DivUIOp>(builder, lo, size);
   Value end = make<arith::DivUIOp>(builder, make<arith::AddIOp>(builder, hi, builder.constant(kvTile - 1)), size);
   Value any = compare(builder, CmpIPredicate::slt, lo, hi);
-  return {select(builder, any, begin, builder.constant(kBehindAll)), select(builder, any, end, zero)};
+  return {choose(builder, any, begin, builder.constant(kBehindAll)), choose(builder, any, end, zero)};
 }
 
 /// By their begins; empty ones come last.
@@ -42,8 +34,8 @@ static void sortByBegin(ExpansionBuilder &builder, MutableArrayRef<TileRange> ra
     for (size_t i = 0; i + 1 != last; ++i) {
       TileRange &a = ranges[i], &b = ranges[i + 1];
       Value swaps = compare(builder, CmpIPredicate::slt, b.begin, a.begin);
-      TileRange front = {select(builder, swaps, b.begin, a.begin), select(builder, swaps, b.end, a.end)};
-      b = {select(builder, swaps, a.begin, b.begin), select(builder, swaps, a.end, b.end)};
+      TileRange front = {choose(builder, swaps, b.begin, a.begin), choose(builder, swaps, b.end, a.end)};
+      b = {choose(builder, swaps, a.begin, b.begin), choose(builder, swaps, a.end, b.end)};
       a = front;
     }
 }
@@ -60,7 +52,7 @@ VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> r
   for (const TileRange &next : ArrayRef(tiles).drop_front()) {
     Value isThere = compare(builder, CmpIPredicate::slt, next.begin, behind);
     Value gap = make<arith::MaxSIOp>(builder, make<arith::SubIOp>(builder, next.begin, end), zero);
-    gap = select(builder, isThere, gap, zero);
+    gap = choose(builder, isThere, gap, zero);
     Value before = make<arith::SubIOp>(builder, make<arith::SubIOp>(builder, end, begin), left);
     if (!isSingle) {
       visited.jumps.push_back({before, gap});
@@ -68,7 +60,7 @@ VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> r
     }
     end = make<arith::MaxSIOp>(builder, end, next.end);
   }
-  visited.first = select(builder, compare(builder, CmpIPredicate::slt, begin, behind), begin, zero);
+  visited.first = choose(builder, compare(builder, CmpIPredicate::slt, begin, behind), begin, zero);
   Value count = make<arith::SubIOp>(builder, make<arith::SubIOp>(builder, end, begin), left);
   visited.count = make<arith::MaxSIOp>(builder, count, zero);
   return visited;
@@ -78,7 +70,7 @@ Value VisitedTiles::numberOf(ExpansionBuilder &builder, Value t) const {
   Value number = t;
   for (const Jump &jump : jumps) {
     Value isBehind = compare(builder, CmpIPredicate::sge, t, jump.after);
-    Value by = select(builder, isBehind, jump.by, builder.constant(int64_t(0)));
+    Value by = choose(builder, isBehind, jump.by, builder.constant(int64_t(0)));
     number = make<arith::AddIOp>(builder, number, by);
   }
   return number;

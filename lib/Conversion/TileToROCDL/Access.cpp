@@ -21,10 +21,6 @@ static constexpr int64_t kWordBytes = 4, kWidestBytes = 16;
 
 static int64_t bytesOf(Type element) { return element.getIntOrFloatBitWidth() / 8; }
 
-static Value compare(Emitter &emit, arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(emit, predicate, a, b);
-}
-
 static Value both(Emitter &emit, Value a, Value b) {
   return a ? arith::AndIOp::create(emit, a, b).getResult() : b;
 }

@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kWidestBytes = 16;
+static constexpr int64_t kWidestConversionBytes = 16;
 
 static Value numberOf(Emitter &emit, Value piece, int64_t index) {
   return isa<VectorType>(piece.getType()) ? emit.element(piece, index) : piece;
@@ -77,7 +77,7 @@ private:
   static Type elementTypeOf(Type type) { return getElementTypeOrSelf(type); }
 
   int64_t runOf(const tile::HeldNumbers &numbers) const {
-    return std::min(numbers.run, kWidestBytes / conversion.elementBytes);
+    return std::min(numbers.run, kWidestConversionBytes / conversion.elementBytes);
   }
 
   Value ofLane(const KernelValues &kernel, const tile::HeldNumbers &numbers, Value part) {

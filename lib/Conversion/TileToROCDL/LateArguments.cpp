@@ -23,7 +23,7 @@ static Operation *lastLoop(Block &block) {
   return nullptr;
 }
 
-static int64_t bytesOf(Type type) {
+static int64_t argumentBytes(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 8 : type.getIntOrFloatBitWidth() / 8;
 }
 
@@ -45,9 +45,9 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func) {
   int64_t offset = 0;
   for (BlockArgument argument : entry.getArguments()) {
     Type type = argument.getType();
-    offset = llvm::alignTo(offset, bytesOf(type));
+    offset = llvm::alignTo(offset, argumentBytes(type));
     int64_t here = offset;
-    offset += bytesOf(type);
+    offset += argumentBytes(type);
     if (!isLate(argument))
       continue;
     if (!block)
@@ -58,7 +58,7 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func) {
     Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), block,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
     argument.replaceAllUsesWith(LLVM::LoadOp::create(
-        builder, loc, type, address, bytesOf(type), /*isVolatile=*/false, /*isNonTemporal=*/false,
+        builder, loc, type, address, argumentBytes(type), /*isVolatile=*/false, /*isNonTemporal=*/false,
         /*isInvariant=*/true));
   }
 }

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kWordBytes = 4;
+static constexpr int64_t kStoreWordBytes = 4;
 /// Bits of the lane's number whose exchange is cheap, the cheapest first.
 static constexpr unsigned kLaneBits[] = {5, 4, 3};
 /// DPP (CDNA3 ISA 13.3.9): a rotation of 16 lanes by 8, and the upper or lower 8 of each 16 alone.
@@ -86,7 +86,7 @@ static Value mergeRotated(Emitter &emit, Value own, Value other, int64_t banks) 
 /// What the lane whose number differs in bit `bit` has of `value`.
 static Value ofPartner(Emitter &emit, Value lane, Value value, unsigned bit) {
   Value partner = arith::XOrIOp::create(emit, lane, emit.i32(int64_t(1) << bit));
-  Value address = emit.mul(partner, emit.i32(kWordBytes));
+  Value address = emit.mul(partner, emit.i32(kStoreWordBytes));
   return emit.intrinsic("llvm.amdgcn.ds.bpermute", emit.getI32Type(), ValueRange{address, value});
 }
 
@@ -114,7 +114,7 @@ static std::pair<Value, Value> exchange(Emitter &emit, const KernelValues &kerne
 
 SmallVector<Value> LineStores::wordsOf(Emitter &emit, Value piece) const {
   int64_t bytes = cast<VectorType>(piece.getType()).getNumElements() * elementBytes;
-  auto type = VectorType::get({bytes / kWordBytes}, emit.getI32Type());
+  auto type = VectorType::get({bytes / kStoreWordBytes}, emit.getI32Type());
   Value asWords = LLVM::BitcastOp::create(emit, type, piece);
   SmallVector<Value> words;
   for (int64_t i = 0; i != type.getNumElements(); ++i)
@@ -126,7 +126,7 @@ Value LineStores::gatherOne(Emitter &emit, const KernelValues &kernel, ValueRang
                             size_t index) const {
   if (!exchanges)
     return pieces[index];
-  size_t perWord = std::max<int64_t>(kWordBytes / elementBytes, 1);
+  size_t perWord = std::max<int64_t>(kStoreWordBytes / elementBytes, 1);
   SmallVector<Value> words;
   for (int64_t source : sources[index])
     llvm::append_range(words, wordsOf(emit, pieces[source]));
@@ -156,7 +156,7 @@ SmallVector<Value> LineStores::gather(Emitter &emit, const KernelValues &kernel,
 
 void LineStores::forEachStore(Emitter &emit, const KernelValues &kernel, ValueRange pieces,
                               function_ref<void(const Store &)> store) const {
-  auto type = VectorType::get({perStore * elementBytes / kWordBytes}, emit.getI32Type());
+  auto type = VectorType::get({perStore * elementBytes / kStoreWordBytes}, emit.getI32Type());
   for (auto [index, origin] : llvm::enumerate(lines.origins)) {
     Value piece = gatherOne(emit, kernel, pieces, index);
     for (int64_t first = 0; first != lines.registers; first += perStore) {

@@ -188,6 +188,14 @@ public:
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
 
+inline mlir::Value compare(Emitter &emit, mlir::arith::CmpIPredicate predicate, mlir::Value a, mlir::Value b) {
+  return mlir::arith::CmpIOp::create(emit, predicate, a, b);
+}
+/// `value` (i32, unsigned) as i64.
+inline mlir::Value zeroExtended(Emitter &emit, mlir::Value value) {
+  return mlir::arith::ExtUIOp::create(emit, emit.getI64Type(), value);
+}
+
 /// All elements of a fragment's converted vectors, in register order.
 llvm::SmallVector<mlir::Value> elements(Emitter &emit, mlir::ValueRange vectors);
 

@@ -11,15 +11,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr int64_t kLanes = 64, kNumberBytes = 4;
-
-static Value compare(Emitter &emit, arith::CmpIPredicate predicate, Value a, Value b) {
-  return arith::CmpIOp::create(emit, predicate, a, b);
-}
-
-static Value zeroExtended(Emitter &emit, Value value) {
-  return arith::ExtUIOp::create(emit, emit.getI64Type(), value);
-}
+static constexpr int64_t kLanes = 64, kPageNumberBytes = 4;
 
 /// The row of the sequence that a lane looks after, of 64 rows of `tile` from row `first` on.
 static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, int64_t tileRows,
@@ -101,7 +93,7 @@ Value PagedTile::offset(Emitter &emit, Value row, int64_t step) {
     return result;
   Value number = arith::XOrIOp::create(emit, row, emit.i32(step));
   // The crossbar takes the lowest bits of the address: rows repeat in lanes, 64 by 64.
-  Value address = emit.mul(number, emit.i32(kNumberBytes));
+  Value address = emit.mul(number, emit.i32(kPageNumberBytes));
   result = ofLane(emit, address, rows.front());
   for (size_t block = 1; block != rows.size(); ++block) {
     Value isThere = compare(emit, arith::CmpIPredicate::uge, number, emit.i32(static_cast<int64_t>(block) * kLanes));
@@ -123,7 +115,7 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
     Value pageRows = emit.i32(*ring.getPageRows());
     Value rounded = emit.add(values.rows, emit.i32(static_cast<int64_t>(*ring.getPageRows()) - 1));
     Value used = arith::MinUIOp::create(emit, arith::DivUIOp::create(emit, rounded, pageRows), table.extent(emit, 0));
-    Value bytes = emit.mul(emit.uniform(used), emit.i32(kNumberBytes));
+    Value bytes = emit.mul(emit.uniform(used), emit.i32(kPageNumberBytes));
     Value resource = emit.bufferResource(table.pointer(), zeroExtended(emit, bytes));
     int64_t tileRows = op.getPages().getType().getRows();
     SmallVector<Value> loaded;
@@ -131,7 +123,7 @@ struct LookUpPattern : TilePattern<tile::LookUpOp> {
       Value row = rowOfLane(emit, state.of(op), adaptor.getTile().front(), tileRows, number * kLanes);
       if (ring.getFar())
         row = existingRow(emit, row, values.rows);
-      Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kNumberBytes));
+      Value offset = emit.mul(arith::DivUIOp::create(emit, row, pageRows), emit.i32(kPageNumberBytes));
       loaded.push_back(loadElements(emit, emit.getI32Type(), 1, resource, offset, emit.i32(0)));
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{loaded});

@@ -15,7 +15,7 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr unsigned kRegisterBytes = 4;
+static constexpr unsigned kStagedRegisterBytes = 4;
 
 namespace {
 /// A ring's layout and how its tiles get there.
@@ -96,7 +96,7 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
 
   static void load(Emitter &emit, unsigned bytes, Value resource, Value offset, Value rowStep,
                    SmallVector<Value> &registers) {
-    int64_t words = bytes / kRegisterBytes;
+    int64_t words = bytes / kStagedRegisterBytes;
     Type type = emit.getI32Type();
     if (words > 1)
       type = VectorType::get({words}, type);
@@ -124,7 +124,7 @@ struct PutPattern : TilePattern<tile::PutOp> {
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(staged->layout.bytes()));
     SmallVector<Value> bases = basesOf(emit, kernel, *staged, emit.offset(ring.lds, slot));
     ValueRange registers = adaptor.getPart();
-    size_t perPanel = plan.laneBytes() / kRegisterBytes;
+    size_t perPanel = plan.laneBytes() / kStagedRegisterBytes;
     for (unsigned panel = 0; panel != staged->layout.panels(); ++panel) {
       SmallVector<Value> values =
           storedValues(emit, plan, registers.slice(panel * perPanel, perPanel));
@@ -160,7 +160,7 @@ struct PutPattern : TilePattern<tile::PutOp> {
   /// What is stored, store by store, from the registers of one panel.
   static SmallVector<Value> storedValues(Emitter &emit, const LdsStagingPlan &plan,
                                          ValueRange registers) {
-    size_t perLoad = plan.loadBytes / kRegisterBytes;
+    size_t perLoad = plan.loadBytes / kStagedRegisterBytes;
     SmallVector<Value> values;
     if (plan.gathered == 1) {
       for (unsigned load = 0; load != plan.loads; ++load)

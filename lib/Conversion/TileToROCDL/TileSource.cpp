@@ -5,10 +5,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static Value zeroExtended(Emitter &emit, Value value) {
-  return arith::ExtUIOp::create(emit, emit.getI64Type(), value);
-}
-
 /// Tiles that follow one another along rows; rows beyond the ring's read as zero. What does not
 /// depend on the tile is written so that it can leave the loop: a whole tile's bytes, the last
 /// one's, and the stride of tiles (a tile spans less than 2 GiB). Of no rows the last tile is -1: a

@@ -34,7 +34,7 @@ static int32_t numberAt(const std::byte *at) {
 }
 
 /// "'block_table'[1, 3]", or "'cu_seqlens_q'[3]" where there is one row.
-static std::string describePlace(const runtime::NumberList &list, uint64_t row, uint64_t column) {
+static std::string placeInList(const runtime::NumberList &list, uint64_t row, uint64_t column) {
   return "'" + list.name + "'[" + (list.rowStride != 0 ? std::to_string(row) + ", " : "") + std::to_string(column) + "]";
 }
 
@@ -48,7 +48,7 @@ std::string NumberCheck::List::complaint(uint64_t offset) const {
   const bool descends = facts.ascending && column != 0 && number < numberAt(begin + offset - kNumberBytes);
   if (number >= facts.least && number <= facts.most && !descends)
     return {};
-  std::string text = "loads " + std::to_string(number) + " from " + describePlace(facts, row, column) +
+  std::string text = "loads " + std::to_string(number) + " from " + placeInList(facts, row, column) +
                      " (device address 0x" + llvm::utohexstr(facts.address + offset, /*LowerCase=*/true) + "), ";
   if (descends)
     return text + "behind " + std::to_string(numberAt(begin + offset - kNumberBytes)) + ": what is " + facts.meaning +

@@ -10,7 +10,7 @@ using amdgpu::InstructionClass;
 using amdgpu::RegisterAccess;
 using runtime::FindingKind;
 
-static constexpr uint64_t all = ~uint64_t(0);
+static constexpr uint64_t kAllLanes = ~uint64_t(0);
 
 void WaveState::reset(const Wave &wave) {
   for (uint64_t &lanes : defined)
@@ -18,14 +18,14 @@ void WaveState::reset(const Wave &wave) {
   std::fill(std::begin(origin), std::end(origin), ownOrigin);
   std::fill(std::begin(writer), std::end(writer), noInstruction);
   barrier = noInstruction;
-  defined[0] = all; // work-item ids
+  defined[0] = kAllLanes; // work-item ids
   for (unsigned i = 0; i < 144; ++i)
     scalarDefined[i] = wave.sgpr[i] == uninitialisedPattern ? 0 : ~0u;
   sccDefined = false;
   for (uint64_t &word : watched)
-    word = all;
+    word = kAllLanes;
   for (uint64_t &word : watchedScalar)
-    word = all;
+    word = kAllLanes;
   std::memset(pendingVector, 0, sizeof(pendingVector));
   std::memset(pendingScalar, 0, sizeof(pendingScalar));
   for (InFlight &flight : inFlight)
@@ -114,7 +114,7 @@ static bool inOrder(const InstructionInfo &a, const InstructionInfo &b) {
 
 static void checkVectorAccess(Step &step, const RegisterAccess &access, bool write) {
   WaveState &state = step.state;
-  uint64_t lanes = access.masked ? step.wave.exec() : all;
+  uint64_t lanes = access.masked ? step.wave.exec() : kAllLanes;
   for (unsigned reg = access.first; reg < access.end(); ++reg) {
     uint8_t pending = state.pendingVector[reg];
     if (!pending) [[likely]]

@@ -16,7 +16,7 @@ namespace json = llvm::json;
 static constexpr size_t maxTraced = 400000;
 static constexpr int waveProcess = 1, unitProcess = 2;
 
-static StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
+static StringRef asRef(std::string_view text) { return {text.data(), text.size()}; }
 
 static void writeName(json::OStream &out, StringRef what, int process, int thread,
                       const std::string &name) {
@@ -95,7 +95,7 @@ std::string sim::toTrace(const TimedRun &run) {
         auto place = run.places.find(event.place);
         StringRef name = place == run.places.end() ? StringRef("?") : place->second.text;
         if (event.stall != Stall::None)
-          writeSpan(out, waveProcess, event.wave, ref(sim::name(event.stall)), event.ready,
+          writeSpan(out, waveProcess, event.wave, asRef(sim::name(event.stall)), event.ready,
                     event.cycle - event.ready);
         writeSpan(out, waveProcess, event.wave, name, event.cycle, slotCycles);
         int track = unitTrack(run, event);

@@ -24,10 +24,6 @@ constexpr int64_t kBlock = 64;
 constexpr double kLostSlope = 0x1p-11;
 constexpr double kNegativeInfinity = -std::numeric_limits<double>::infinity();
 
-int64_t roundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 double sizeOf(const double *row, int64_t dim) {
   double squares = 0;
   for (int64_t d = 0; d != dim; ++d)
@@ -38,8 +34,8 @@ double sizeOf(const double *row, int64_t dim) {
 /// Rows of a matrix, padded with zeros to whole blocks of rows and columns, and its transposed blocks.
 struct Matrix {
   Matrix(const double *data, int64_t count, int64_t dim)
-      : count(count), dim(dim), padded(roundUp(dim, kernelColumns)),
-        rows(roundUp(count, kBlock) * padded) {
+      : count(count), dim(dim), padded(verify::roundUp(dim, kernelColumns)),
+        rows(verify::roundUp(count, kBlock) * padded) {
     for (int64_t r = 0; r != count; ++r)
       std::copy_n(data + r * dim, dim, rows.data() + r * padded);
   }
@@ -291,7 +287,7 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
 /// The first `count` padded rows of `from`, without padding, behind `to`.
 static void append(std::vector<double> &to, const std::vector<double> &from, int64_t count,
                    int64_t dim) {
-  int64_t padded = roundUp(dim, kernelColumns);
+  int64_t padded = verify::roundUp(dim, kernelColumns);
   for (int64_t r = 0; r != count; ++r)
     to.insert(to.end(), from.begin() + r * padded, from.begin() + r * padded + dim);
 }

@@ -7,10 +7,10 @@
 
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/DeviceTensor.h"
+#include "Verify/ReportParts.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -34,12 +34,6 @@ struct Accumulation {
   double squaredError = 0, squaredReference = 0;
 };
 } // namespace
-
-static std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
 
 std::string attention::describeRow(const ForwardProblem &problem, int64_t row) {
   RowNumbers::Place place = RowNumbers(problem).query(row);
@@ -159,14 +153,14 @@ static void judge(const ForwardProblem &problem, ForwardErrors &errors) {
     fail(std::to_string(errors.wrongEmptyRows) +
          " rows that see no key are not exactly O = 0 and LSE = -inf");
   if (!(errors.worstRowRatio <= 1))
-    fail("row error is " + number(errors.worstRowRatio) + " times the allowed at " +
+    fail("row error is " + verify::decimal("%.3g", errors.worstRowRatio) + " times the allowed at " +
          describeRow(problem, errors.worstRow));
   if (!(errors.tensorRelative <= errors.tolerance))
-    fail("relative error of the whole tensor is " + number(errors.tensorRelative) + ", at most " +
-         number(errors.tolerance) + " is allowed");
+    fail("relative error of the whole tensor is " + verify::decimal("%.3g", errors.tensorRelative) + ", at most " +
+         verify::decimal("%.3g", errors.tolerance) + " is allowed");
   if (!(errors.worstLse <= errors.lseTolerance))
-    fail("LSE error is " + number(errors.worstLse) + " at " +
-         describeRow(problem, errors.worstLseRow) + ", at most " + number(errors.lseTolerance) +
+    fail("LSE error is " + verify::decimal("%.3g", errors.worstLse) + " at " +
+         describeRow(problem, errors.worstLseRow) + ", at most " + verify::decimal("%.3g", errors.lseTolerance) +
          " is allowed");
 }
 

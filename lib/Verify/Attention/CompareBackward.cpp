@@ -8,10 +8,10 @@
 #include "Verify/Attention/BackwardReference.h"
 
 #include "Verify/DeviceTensor.h"
+#include "Verify/ReportParts.h"
 
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 
@@ -27,12 +27,6 @@ static constexpr double kRowFactor = 1.5;
 /// weight before it is rounded, what exp2 may leave out (docs/Values.md).
 static double lostOf(DataType type) { return type == DataType::BF16 ? 0x1p-134 : 0x1p-25; }
 static constexpr double kLostWeight = 0x1p-126;
-
-static std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.3g", value);
-  return text;
-}
 
 namespace {
 /// One gradient, as it was computed and as it should be.
@@ -167,10 +161,10 @@ static void judge(const ForwardProblem &forward, const RowNumbers &numbers, cons
   if (errors.nanElements != 0)
     fail(std::to_string(errors.nanElements) + " elements are NaN");
   if (!(errors.worstRowRatio <= 1))
-    fail("row error is " + number(errors.worstRowRatio) + " times the allowed at " + placeOf(forward, numbers, errors));
+    fail("row error is " + verify::decimal("%.3g", errors.worstRowRatio) + " times the allowed at " + placeOf(forward, numbers, errors));
   if (judgesTensors && !(errors.tensorRelative <= tolerance))
-    fail("relative error of the whole tensor is " + number(errors.tensorRelative) + ", at most " +
-         number(tolerance) + " is allowed");
+    fail("relative error of the whole tensor is " + verify::decimal("%.3g", errors.tensorRelative) + ", at most " +
+         verify::decimal("%.3g", tolerance) + " is allowed");
 }
 
 /// Of a single key all gradients of scores cancel.

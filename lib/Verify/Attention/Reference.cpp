@@ -32,10 +32,6 @@ constexpr double negativeInfinity = -std::numeric_limits<double>::infinity();
 
 int64_t divideCeil(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-int64_t roundUp(int64_t value, int64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
-
 /// All 65536 values of a 16-bit type; every one is exact in float32.
 class WidenTable {
 public:
@@ -96,7 +92,7 @@ public:
               ForwardReference &result)
       : problem(problem), numbers(numbers), inputs(inputs), table(table), rules(rules), blockTable(blockTable),
         result(result), dim(problem.headDim),
-        dimV(problem.headDimV), paddedV(roundUp(dimV, kernelColumns)), q(blockRows * dim),
+        dimV(problem.headDimV), paddedV(verify::roundUp(dimV, kernelColumns)), q(blockRows * dim),
         keys(dim * blockKeys), values(blockKeys * paddedV), scores(blockRows * blockKeys),
         sums(blockRows * paddedV), maxima(blockRows), totals(blockRows) {}
   void run(const RowBlock &block);
@@ -254,7 +250,7 @@ void BlockWorker::run(const RowBlock &block) {
   // Rows are ascending, and so are both ends of what they see.
   KeyRange seen{problem.visibility.range(position(block, 0), lengths).begin,
                 problem.visibility.range(position(block, block.count - 1), lengths).end};
-  int64_t rows = roundUp(static_cast<int64_t>(block.count), kernelRows);
+  int64_t rows = verify::roundUp(static_cast<int64_t>(block.count), kernelRows);
   for (int64_t key = seen.begin; key < seen.end; key += blockKeys) {
     int64_t count = std::min(blockKeys, seen.end - key);
     loadKeys(kvBase + key, count);

@@ -15,9 +15,9 @@ using verify::line;
 namespace json = llvm::json;
 
 namespace {
-class Runner : verify::TensorRun {
+class BackwardRunner : verify::TensorRun {
 public:
-  Runner(runtime::Device &device, const BackwardProblem &problem, const BackwardOptions &options)
+  BackwardRunner(runtime::Device &device, const BackwardProblem &problem, const BackwardOptions &options)
       : TensorRun(device, options, report, "tensor",
                   RowNumbers::rowByRow(problem.forward, problem.tensors())),
         problem(problem), options(options), numbers(problem.forward) {}
@@ -41,7 +41,7 @@ private:
 };
 } // namespace
 
-verify::Contents Runner::roomFor(Outcome outcome) {
+verify::Contents BackwardRunner::roomFor(Outcome outcome) {
   BackwardOutputs &room = outputs[static_cast<size_t>(outcome)];
   room.dq.resize(static_cast<size_t>(numbers.queries() * problem.forward.headDim));
   room.dk.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDim));
@@ -57,7 +57,7 @@ verify::Contents Runner::roomFor(Outcome outcome) {
 }
 
 /// What the modifications do, which the forward's O and LSE depend on, too.
-Status Runner::makeRules(std::shared_ptr<const ScoreRules> &rules) {
+Status BackwardRunner::makeRules(std::shared_ptr<const ScoreRules> &rules) {
   if (problem.forward.modifications.empty() || !options.verify)
     return Status::success();
   if (!options.scoreRules)
@@ -71,7 +71,7 @@ Status Runner::makeRules(std::shared_ptr<const ScoreRules> &rules) {
   return Status::success();
 }
 
-Status Runner::prepare() {
+Status BackwardRunner::prepare() {
   if (Status status = placeWorkspace(problemVariables(problem)); !status.ok())
     return status;
   report.workspaceBytes = workspaceBytes();
@@ -96,7 +96,7 @@ Status Runner::prepare() {
   return bind(problemVariables(problem, &placed));
 }
 
-Result<BackwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
+Result<BackwardReport> BackwardRunner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
   if (Status status = checkKnown(problem.forward); !status.ok())
@@ -132,7 +132,7 @@ Result<BackwardReport> attention::runBackward(runtime::Device &device,
                                               const BackwardOptions &options) {
   if (launches.empty())
     return invalidInput("a run needs a kernel at least");
-  return Runner(device, problem, options).run(launches);
+  return BackwardRunner(device, problem, options).run(launches);
 }
 
 // The report

@@ -27,9 +27,9 @@ double secondsSince(Clock::time_point start) {
 }
 
 /// The state of one `runForward`.
-class Runner : verify::TensorRun {
+class ForwardRunner : verify::TensorRun {
 public:
-  Runner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
+  ForwardRunner(runtime::Device &device, const ForwardProblem &problem, const ForwardOptions &options)
       : TensorRun(device, options, report, "tensor", tensorsOf(problem)), problem(problem),
         options(options), numbers(problem) {}
   Result<ForwardReport> run(std::span<const PlannedLaunch> launches);
@@ -61,14 +61,14 @@ private:
 } // namespace
 
 /// What one launch leaves for another is compared like a result.
-std::vector<manifest::TensorSpec> Runner::tensorsOf(const ForwardProblem &problem) {
+std::vector<manifest::TensorSpec> ForwardRunner::tensorsOf(const ForwardProblem &problem) {
   std::vector<manifest::TensorSpec> specs = problem.tensors();
   for (manifest::TensorSpec &spec : problem.temporaries())
     specs.push_back(std::move(spec));
   return RowNumbers::rowByRow(problem, std::move(specs));
 }
 
-verify::Contents Runner::roomFor(Outcome outcome) {
+verify::Contents ForwardRunner::roomFor(Outcome outcome) {
   ForwardOutputs &room = outputs[static_cast<size_t>(outcome)];
   room.o.resize(static_cast<size_t>(numbers.queries() * problem.headDimV));
   if (problem.wantLse)
@@ -88,7 +88,7 @@ verify::Contents Runner::roomFor(Outcome outcome) {
   return contents;
 }
 
-Status Runner::makeRules() {
+Status ForwardRunner::makeRules() {
   if (problem.modifications.empty() || !options.verify)
     return Status::success();
   if (!options.scoreRules)
@@ -101,7 +101,7 @@ Status Runner::makeRules() {
   return Status::success();
 }
 
-Status Runner::prepare() {
+Status ForwardRunner::prepare() {
   if (Status status = placeWorkspace(problemVariables(problem)); !status.ok())
     return status;
   report.workspaceBytes = workspaceBytes();
@@ -140,7 +140,7 @@ Status Runner::prepare() {
 }
 
 /// Lists that were made have the entries of those that the masks ask for; what no count reaches may be anything.
-void Runner::verifyLists() {
+void ForwardRunner::verifyLists() {
   auto numbersOf = [&](const std::string &name) {
     std::span<const std::byte> bytes = lists[static_cast<size_t>(Outcome::First)].at(name);
     return std::span(reinterpret_cast<const int32_t *>(bytes.data()), bytes.size() / sizeof(int32_t));
@@ -162,7 +162,7 @@ void Runner::verifyLists() {
 }
 
 /// Q as it was given, beside what it was turned into.
-Status Runner::save() {
+Status ForwardRunner::save() {
   const ForwardOutputs &first = outputs[static_cast<size_t>(Outcome::First)];
   if (!problem.update.turns())
     return options.save(inputs, first);
@@ -173,7 +173,7 @@ Status Runner::save() {
   return options.save(given, first);
 }
 
-void Runner::verify() {
+void ForwardRunner::verify() {
   Clock::time_point start = Clock::now();
   int64_t limit = options.maxCheckedRows > 0 ? options.maxCheckedRows : defaultRowLimit(problem);
   ForwardReference reference = computeReference(
@@ -223,7 +223,7 @@ static Status checkHostMemory(const ForwardProblem &problem, const RowNumbers &n
                    " GiB; use a smaller batch, fewer heads or shorter sequences");
 }
 
-Result<ForwardReport> Runner::run(std::span<const PlannedLaunch> launches) {
+Result<ForwardReport> ForwardRunner::run(std::span<const PlannedLaunch> launches) {
   if (Status status = validate(problem); !status.ok())
     return status.error();
   if (Status status = checkKnown(problem); !status.ok())
@@ -259,7 +259,7 @@ Result<ForwardReport> attention::runForward(runtime::Device &device,
                                             const ForwardOptions &options) {
   if (launches.empty())
     return invalidInput("a run needs a kernel at least");
-  return Runner(device, problem, options).run(launches);
+  return ForwardRunner(device, problem, options).run(launches);
 }
 
 Result<ForwardReport> attention::runForward(runtime::Device &device,
