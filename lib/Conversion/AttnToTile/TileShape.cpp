@@ -1,6 +1,8 @@
 // The rule of TileShape.h, in registers of one lane.
 #include "TileShape.h"
 
+#include "ExpansionBuilder.h"
+
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/StepRole.h"
 #include "Layout/LdsTile.h"
