@@ -138,7 +138,9 @@ Trial Search::tryOut(const Key &key) const {
   compileOptions.scheduleText = key.first;
   if (key.second != 0)
     compileOptions.kvTile = key.second;
-  Trial trial{key.first, key.second};
+  Trial trial;
+  trial.schedule = key.first;
+  trial.kvTile = key.second;
   CompileFailure failure;
   Result<Compilation> compilation = compile(text, name, compileOptions, &failure);
   if (!compilation.ok()) {

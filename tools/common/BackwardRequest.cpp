@@ -28,7 +28,8 @@ Result<BackwardOptions> run::readBackwardOptions(const Options &options) {
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();
-  BackwardOptions result{static_cast<const verify::RunOptions &>(*forward)};
+  BackwardOptions result;
+  static_cast<verify::RunOptions &>(result) = *forward;
   result.data = forward->data;
   result.scoreRules = forward->scoreRules;
   return result;

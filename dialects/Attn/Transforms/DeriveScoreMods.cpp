@@ -17,8 +17,6 @@ namespace hocket::attn {
 #include "Attn/Transforms/Passes.h.inc"
 } // namespace hocket::attn
 
-#define DEBUG_TYPE "attn-derive-score-mods"
-
 using namespace mlir;
 using namespace hocket::attn;
 

@@ -1,4 +1,5 @@
 // Loads, stores and additions at computed places: syntax and verifiers.
+#include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/KernelVerify.h"
 #include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/RegisterValueSyntax.h"

@@ -21,8 +21,6 @@ namespace hocket::tile {
 #include "Tile/Transforms/Passes.h.inc"
 } // namespace hocket::tile
 
-#define DEBUG_TYPE "tile-allocate-lds"
-
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;

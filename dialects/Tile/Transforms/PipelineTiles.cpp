@@ -35,8 +35,6 @@ namespace hocket::tile {
 #include "Tile/Transforms/Passes.h.inc"
 } // namespace hocket::tile
 
-#define DEBUG_TYPE "tile-pipeline"
-
 using namespace mlir;
 using namespace hocket::tile;
 

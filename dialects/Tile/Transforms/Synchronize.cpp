@@ -16,8 +16,6 @@ namespace hocket::tile {
 #include "Tile/Transforms/Passes.h.inc"
 } // namespace hocket::tile
 
-#define DEBUG_TYPE "tile-synchronize"
-
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;

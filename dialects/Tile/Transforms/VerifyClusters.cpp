@@ -15,8 +15,6 @@ namespace hocket::tile {
 #include "Tile/Transforms/Passes.h.inc"
 } // namespace hocket::tile
 
-#define DEBUG_TYPE "tile-verify-clusters"
-
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;

@@ -21,8 +21,6 @@ namespace hocket {
 #include "Conversion/Passes.h.inc"
 } // namespace hocket
 
-#define DEBUG_TYPE "convert-attn-to-tile"
-
 using namespace mlir;
 using namespace hocket;
 

@@ -18,6 +18,7 @@
 #include "KernelFrame.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
+#include "RingSteps.h"
 #include "SequenceViews.h"
 #include "Sink.h"
 #include "Softmax.h"

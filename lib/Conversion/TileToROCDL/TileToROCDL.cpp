@@ -19,8 +19,6 @@ namespace hocket {
 #include "Conversion/Passes.h.inc"
 } // namespace hocket
 
-#define DEBUG_TYPE "convert-tile-to-rocdl"
-
 using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
