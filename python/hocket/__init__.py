@@ -2,6 +2,7 @@
 
 Tensors of the host are computed on in a simulator of the GPU, tensors of ROCm on the GPU. See docs/Python.md.
 """
+from ._hocket import version as __version__
 from ._errors import Error, ExecutionError, HostError, InternalError, InvalidInput, NotFound, Unsupported
 from .attention import (
     flash_attn_backward,

@@ -22,3 +22,4 @@ from .kernel import tune as tune
 from .partial import merge as merge
 
 __all__: list[str]
+__version__: str

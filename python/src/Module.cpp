@@ -8,6 +8,8 @@
 #include "Tune.h"
 #include "WithoutLock.h"
 
+#include "hocket/Support/Version.h"
+
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -60,6 +62,7 @@ static void addKernel(py::module_ &module) {
 }
 
 PYBIND11_MODULE(_hocket, module) {
+  module.attr("version") = std::string(version());
   addTensor(module);
   addKernel(module);
   module.def("merge", &merge);

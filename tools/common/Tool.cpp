@@ -3,8 +3,11 @@
 
 #include "Output.h"
 
+#include "hocket/Support/Version.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/raw_ostream.h"
@@ -51,6 +54,10 @@ static int dispatch(const Tool &tool, llvm::ArrayRef<const char *> args) {
   StringRef name = args.front();
   if (name == "--help" || name == "-h" || name == "help") {
     printHelp(tool, llvm::outs());
+    return exitRight;
+  }
+  if (name == "--version") {
+    llvm::outs() << versionLine(programName, LLVM_VERSION_STRING);
     return exitRight;
   }
   const Subcommand *subcommand = llvm::find_if(

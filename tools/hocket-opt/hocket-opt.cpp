@@ -3,9 +3,11 @@
 // Help shows the passes first, then MLIR's options; the hundreds that LLVM's libraries bring along
 // still work and are shown by --help-hidden.
 #include "Registration/Registration.h"
+#include "hocket/Support/Version.h"
 
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -28,6 +30,7 @@ static void showPassesFirst() {
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << hocket::versionLine("hocket-opt", LLVM_VERSION_STRING); });
   mlir::DialectRegistry registry;
   hocket::registerDialects(registry);
   hocket::registerPasses();

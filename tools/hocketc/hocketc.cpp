@@ -9,7 +9,9 @@
 #include "hocket/Pipelines/Compiler.h"
 #include "Pipelines/Schedules.h"
 #include "hocket/Runtime/File.h"
+#include "hocket/Support/Version.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -283,6 +285,7 @@ static Status runAll() {
 
 static int runDriver(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &out) { out << versionLine("hocketc", LLVM_VERSION_STRING); });
   std::string overview =
       "Hocket's compiler: attention and tile kernels to AMD code objects\n\n  Shipped schedules:";
   for (const ShippedSchedule &shipped : shippedSchedules())
