@@ -166,7 +166,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
                  withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                            "modifications", "group_rows", "priority", "pays", "because"}),
+                            "modifications", "group_rows", "scalars_in_lanes", "priority", "pays", "because"}),
                  path))
     return false;
   json::ObjectMapper map(value, path);
@@ -182,6 +182,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.map("stride_multiple", entry.strideMultiple) &&
          map.mapOptional("modifications", entry.modifications) &&
          map.mapOptional("group_rows", entry.tuning.groupRows) &&
+         map.mapOptional("scalars_in_lanes", entry.tuning.scalarsInLanes) &&
          map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
          map.map("kv_tile", entry.tuning.kvTile) &&
          map.map("block_order", entry.tuning.blockOrder) && map.map("priority", entry.priority) &&
@@ -288,6 +289,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
     out.attribute("modifications", true);
   if (entry.tuning.groupRows)
     out.attribute("group_rows", true);
+  if (entry.tuning.scalarsInLanes)
+    out.attribute("scalars_in_lanes", true);
   out.attribute("max_sequence", entry.maxSequence);
   out.attribute("stride_multiple", entry.strideMultiple);
   out.attribute("schedule", entry.tuning.schedule);

@@ -17,7 +17,7 @@ static std::string makeKey(std::string_view text, std::string_view name,
                            const CompileOptions &options) {
   // Names all fields: who adds one has to say here whether it is part of the key.
   const auto &[target, from, to, schedule, scheduleText, waves, kvTile, blockOrder, groupRows,
-               debugInfo, allowSpills, drawSchedule, onStage] = options;
+               debugInfo, allowSpills, scalarsInLanes, drawSchedule, onStage] = options;
   std::string key;
   auto add = [&](std::string_view part, std::string_view value) {
     key += part;
@@ -38,6 +38,7 @@ static std::string makeKey(std::string_view text, std::string_view name,
   add("block-order", blockOrder.value_or("-"));
   add("group-rows", groupRows ? "1" : "0");
   add("allow-spills", allowSpills ? "1" : "0");
+  add("scalars-in-lanes", scalarsInLanes ? "1" : "0");
   // Line tables name the input.
   add("debug-info", debugInfo ? name : "-");
   add("input", text);
@@ -87,6 +88,7 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
     options.kvTile = entry.tuning.kvTile;
   options.blockOrder = entry.tuning.blockOrder;
   options.groupRows = entry.tuning.groupRows;
+  options.scalarsInLanes = entry.tuning.scalarsInLanes;
   return options;
 }
 

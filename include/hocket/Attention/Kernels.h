@@ -68,6 +68,8 @@ struct KernelTuning {
   std::string blockOrder; ///< "heavy_first" or "linear"
   /// Whether a wave works on one query, and its rows are the heads that share K and V.
   bool groupRows = false;
+  /// Whether scalar registers may be kept in lanes of vector registers: slower, and never refused for want of them.
+  bool scalarsInLanes = false;
 };
 
 /// The values that options of the semantics (`forwardFlags`) may have, by the options' names. One

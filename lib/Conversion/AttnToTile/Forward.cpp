@@ -22,6 +22,7 @@
 #include "SequenceViews.h"
 #include "Sink.h"
 #include "Softmax.h"
+#include "TileSides.h"
 #include "Visibility.h"
 #include "VisitedTiles.h"
 #include "WorkPartition.h"
@@ -105,6 +106,7 @@ private:
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
   Value lastQuery, lastKey;
+  QueryRange waveRows; ///< of the wave
   VisitedTiles visited;
   /// How many of the loop's values say where the next tiles are.
   size_t aheadCount = 0;
@@ -310,7 +312,8 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
     ownMask->prepare(builder, place);
     ownBounds->prepare(place);
   }
-  prepareCuts(rowsFrom(work.row, work.waveQueries()));
+  waveRows = rowsFrom(work.row, work.waveQueries());
+  prepareCuts(waveRows);
   if (lists)
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
   visited = visitTiles(builder, visibleKeys(work), keyCount, shape.kvTile, isSplit());
@@ -495,18 +498,19 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
   ScorePlace here = place;
   here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
+  Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  TileExtent extent = {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
   for (const auto &program : scoreMods) {
-    scores = program->modify(builder, scores, factor, here);
+    scores = program->modify(builder, scores, factor, here, &extent);
     factor = Value();
   }
   if (!lists)
     scores = visibility.mask(builder, scores, number);
   if (maskMods.empty() && !lists)
     return scores;
-  Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
   if (lists)
     scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, here.key, last), here);
-  last = arith::MinSIOp::create(builder, last, lastKey);
+  last = extent.lastKey;
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
   for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
     Value isCut = bounds.isCut(builder, here.key, last);

@@ -254,3 +254,12 @@ static Terms termsOf(const ModificationProgram &program, Value value, bool isNeg
 SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, bool isNegated) {
   return ::termsOf(program, program.yielded(), isNegated);
 }
+
+std::optional<Inequality> hocket::sumOf(const ModificationProgram &program, Value value) {
+  Inequality sum;
+  if (!rangeOf(program, value) || !collect(program, value, 1, sum) || sum.divisor != 1)
+    return std::nullopt;
+  bool isOfPositions =
+      llvm::all_of(sum.others, [&](const auto &other) { return program.isSameForBlock(other.first); });
+  return isOfPositions ? std::optional(sum) : std::nullopt;
+}

@@ -30,6 +30,10 @@ std::optional<NumberRange> rangeOf(const ModificationProgram &program, mlir::Val
 /// The divisor of a division of signed or non-negative numbers that rounds towards zero or down, or 0.
 int64_t divisorOf(mlir::Operation *op);
 
+/// `value` as a sum of the query, the key, and numbers that are the same for a workgroup; nothing if it is another
+/// function, or might wrap.
+std::optional<Inequality> sumOf(const ModificationProgram &program, mlir::Value value);
+
 /// Terms of which at least one holds wherever the predicate, or its opposite, does.
 llvm::SmallVector<MaskTerm> termsOf(const ModificationProgram &program, bool isNegated);
 

@@ -1,9 +1,12 @@
 // Modifications as code on tiles.
 #include "ModificationProgram.h"
 
+#include "TileSides.h"
+
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
@@ -254,8 +257,97 @@ static void findSlice(Block &body, Value wanted, llvm::SetVector<Value> &leaves,
       ops.push_back(&op);
 }
 
+namespace {
+/// Copies ops of a region that modifies a score, some of them as others that do the same.
+class RegionCopy {
+public:
+  /// `raw` x `factor` is the score; null: it is what `mapping` has. `sides`: of absolute values, by `signs` where they
+  /// are known.
+  RegionCopy(ExpansionBuilder &builder, IRMapping &mapping, const TileSides *sides)
+      : builder(builder), mapping(mapping), sides(sides) {}
+
+  void scaleScore(Value inRegion, Value number, Value by) { score = inRegion, raw = number, factor = by; }
+  void setSign(Operation *absolute, Value sign) { signs[absolute] = sign; }
+  void copy(Operation *op);
+
+private:
+  Value negative(Value value) { return arith::NegFOp::create(builder, value); }
+  /// The op that takes an absolute value of a sum of positions, converted, if `value` is what it makes.
+  Operation *absoluteOf(Value value) const {
+    Operation *op = value.getDefiningOp();
+    return sides && isa_and_nonnull<math::AbsFOp>(op) && sides->signs.contains(op) ? op : nullptr;
+  }
+  Value product(Value a, Value b);
+  Value addend(Operation *op);
+
+  ExpansionBuilder &builder;
+  IRMapping &mapping;
+  const TileSides *sides;
+  Value score, raw, factor;
+  llvm::DenseMap<Operation *, Value> signs;
+};
+} // namespace
+
+/// |x| s is x s with the sign of s: a sum times a number is linear on tiles, and the bits are those of the side that is
+/// known.
+Value RegionCopy::product(Value a, Value b) {
+  if (absoluteOf(b))
+    std::swap(a, b);
+  Operation *absolute = absoluteOf(a);
+  Value y = mapping.lookup(b);
+  if (!absolute || absoluteOf(b) || signs.contains(absolute))
+    return arith::MulFOp::create(builder, mapping.lookup(a), y);
+  Value x = mapping.lookup(absolute->getOperand(0));
+  return math::CopySignOp::create(builder, arith::MulFOp::create(builder, x, y), y);
+}
+
+/// What `op` adds to the score; null if it does something else.
+Value RegionCopy::addend(Operation *op) {
+  auto is = [&](unsigned index) { return op->getOperand(index) == score; };
+  auto mapped = [&](unsigned index) { return mapping.lookup(op->getOperand(index)); };
+  if (isa<arith::AddFOp>(op) && is(0) != is(1))
+    return mapped(is(0) ? 1 : 0);
+  if (isa<arith::SubFOp>(op) && is(0) && !is(1))
+    return negative(mapped(1));
+  if (isa<math::FmaOp>(op) && is(2) && !is(0) && !is(1))
+    return product(op->getOperand(0), op->getOperand(1));
+  return {};
+}
+
+void RegionCopy::copy(Operation *op) {
+  Value result;
+  if (Value sign = signs.lookup(op)) {
+    Value of = mapping.lookup(op->getOperand(0));
+    result = isa<math::AbsIOp>(op) ? arith::MulIOp::create(builder, of, sign).getResult()
+                                   : arith::MulFOp::create(builder, of, sign).getResult();
+  } else if (Value added = factor ? addend(op) : Value()) {
+    result = math::FmaOp::create(builder, raw, factor, added);
+  } else if (isa<arith::MulFOp>(op)) {
+    result = product(op->getOperand(0), op->getOperand(1));
+  } else if (isa<math::FmaOp>(op) && (absoluteOf(op->getOperand(0)) || absoluteOf(op->getOperand(1)))) {
+    Value both = product(op->getOperand(0), op->getOperand(1));
+    result = arith::AddFOp::create(builder, both, mapping.lookup(op->getOperand(2)));
+  }
+  if (result)
+    mapping.map(op->getResult(0), result);
+  else
+    builder.clone(*op, mapping);
+}
+
+/// Whether each of `ops` that uses the score adds something to it: scaling and that are one instruction.
+static bool isOnlyAddedTo(Value score, ArrayRef<Operation *> ops) {
+  return llvm::all_of(ops, [&](Operation *op) {
+    size_t uses = llvm::count(op->getOperands(), score);
+    bool isFirst = uses == 1 && op->getOperand(0) == score;
+    if (isa<arith::AddFOp>(op) || (isa<arith::SubFOp>(op) && isFirst))
+      return uses <= 1;
+    return uses == 0 || (isa<math::FmaOp>(op) && uses == 1 && op->getOperand(2) == score);
+  });
+}
+
 Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wanted, Value scoreValue,
-                               Value scale, Value condition, bool hides, const ScorePlace &place) {
+                               Value scale, Value condition, bool hides, const ScorePlace &place,
+                               const TileSides *sides, bool areKnown) {
   llvm::SetVector<Value> leaves;
   SmallVector<Operation *> ops;
   findSlice(*body, wanted, leaves, ops);
@@ -273,6 +365,10 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     inner.push_back(leaf);
     inputs.push_back(materialise(builder, leaf, place));
   }
+  auto signOf = [&](Operation *op) { return areKnown ? sides->signs.lookup(op) : Value(); };
+  for (Operation *op : ops)
+    if (Value sign = signOf(op))
+      inputs.push_back(sign);
   Span span = scoreValue ? Span::Both : spanOf(wanted);
   bool hasQueries = span == Span::Queries || span == Span::Both;
   bool hasKeys = span == Span::Keys || span == Span::Both;
@@ -291,11 +387,12 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   Value score;
   if (scoreValue)
     score = block.getArgument(next++);
-  Value modified = score;
-  if (scale)
-    modified = arith::MulFOp::create(builder, score, block.getArgument(next++));
+  Value factor = scale ? block.getArgument(next++) : Value();
+  Value raw = isScore ? body->getArgument(0) : Value(), modified = score;
+  if (scale && (wanted == raw || !isOnlyAddedTo(raw, ops)))
+    modified = arith::MulFOp::create(builder, score, factor);
   if (isScore)
-    mapping.map(body->getArgument(0), modified);
+    mapping.map(raw, modified);
   for (Value leaf : inner) {
     Value value = block.getArgument(next++);
     if (leaf.getType().isInteger(1) && !value.getType().isInteger(1)) {
@@ -304,6 +401,12 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     }
     mapping.map(leaf, value);
   }
+  RegionCopy copy(builder, mapping, sides);
+  if (scale)
+    copy.scaleScore(raw, score, factor);
+  for (Operation *op : ops)
+    if (signOf(op))
+      copy.setSign(op, block.getArgument(next++));
   if (usesPlace) {
     Value row = block.addArgument(builder.getI32Type(), builder.getLoc());
     Value column = block.addArgument(builder.getI32Type(), builder.getLoc());
@@ -311,7 +414,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     mapping.map(key(), queriesInRows() ? column : row);
   }
   for (Operation *op : ops)
-    builder.clone(*op, mapping);
+    copy.copy(op);
   Value value = mapping.lookup(wanted);
   if (hides) {
     Value hidden = builder.constant(-std::numeric_limits<float>::infinity());
@@ -322,8 +425,16 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
 }
 
 Value ModificationProgram::modify(ExpansionBuilder &builder, Value scoreValue, Value scale,
-                                  const ScorePlace &place) {
-  return map(builder, scores, yielded(), scoreValue, scale, Value(), /*hides=*/false, place);
+                                  const ScorePlace &place, const TileExtent *extent) {
+  std::optional<TileSides> sides = extent ? sidesOf(builder, *this, place, *extent) : std::nullopt;
+  if (!sides)
+    return map(builder, scores, yielded(), scoreValue, scale, Value(), /*hides=*/false, place);
+  auto modified = [&](Value of, Value condition, bool areKnown) {
+    return map(builder, scores, yielded(), of, scale, condition, /*hides=*/false, place, &*sides, areKnown);
+  };
+  Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+  Value others = arith::XOrIOp::create(builder, sides->areKnown, yes);
+  return modified(modified(scoreValue, sides->areKnown, true), others, false);
 }
 
 Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value condition,

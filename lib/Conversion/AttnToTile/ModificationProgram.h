@@ -38,6 +38,9 @@ struct ScorePlace {
 /// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns.
 enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows };
 
+struct TileExtent;
+struct TileSides;
+
 class ModificationProgram {
 public:
   /// `op` is an `attn.score_mod` or `attn.mask_mod`; `scores` the type of a tile's scores.
@@ -55,9 +58,10 @@ public:
   /// Emits, in front of the loop, what all tiles need; `place.key` is not asked for.
   void prepare(ExpansionBuilder &builder, const ScorePlace &place);
 
-  /// The modified scores; `scale` (null: none) is what the raw ones are multiplied by first.
+  /// The modified scores; `scale` (null: none) is what the raw ones are multiplied by first. With `extent`, where the
+  /// scores are, absolute values cost nothing on tiles that lie on one side of 0.
   mlir::Value modify(ExpansionBuilder &builder, mlir::Value scores, mlir::Value scale,
-                     const ScorePlace &place);
+                     const ScorePlace &place, const TileExtent *extent = nullptr);
   /// The scores, -inf where the region says that the key is not seen. Left alone where `condition`
   /// is 0.
   mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value condition,
@@ -99,7 +103,7 @@ private:
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   mlir::Value map(ExpansionBuilder &builder, mlir::Type type, mlir::Value wanted,
                   mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
-                  const ScorePlace &place);
+                  const ScorePlace &place, const TileSides *sides = nullptr, bool areKnown = false);
 
   mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;

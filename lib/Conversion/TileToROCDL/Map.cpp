@@ -7,7 +7,10 @@
 #include "MapPlaces.h"
 #include "RegionEmitter.h"
 
+#include "Tile/IR/RegionOps.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <numeric>
 
@@ -64,58 +67,156 @@ struct PlaceSum {
   int64_t rows = 0, columns = 0;
 };
 
-/// Conversions to f32 of sums of coordinates. A lane converts once; what its elements add are constants, which f32 adds
-/// exactly up to 2^24.
-class PlaceConversions {
+/// (base + rows and columns of the element) x factor + addend: f32, of a lane; no factor is 1, no addend 0.
+struct PlaceProduct {
+  Value base, factor, addend;
+  int64_t rows, columns;
+};
+
+/// Numbers in f32 that are linear in the coordinates: conversions of sums of them, those times numbers, plus numbers. A
+/// lane computes each once for a piece; what its elements add are constants (exactly, up to 2^24), or the factor times
+/// constants, the same ones in all pieces: they take scalar registers.
+class LinearNumbers {
 public:
-  /// `numbers`: what the region's arguments are that are numbers.
-  PlaceConversions(Emitter &emit, tile::MapOp op, const Coordinate &row, const Coordinate &column,
-                   const llvm::DenseMap<Value, Value> &numbers)
+  /// `numbers`: what the region's arguments are that all elements of a lane share, i32 or f32.
+  LinearNumbers(Emitter &emit, tile::MapOp op, const Coordinate &row, const Coordinate &column,
+                const llvm::DenseMap<Value, Value> &numbers)
       : emit(emit), row(row), column(column) {
     sums[op.getRowArgument()] = {row.ofLane(), 1, 0};
     sums[op.getColumnArgument()] = {column.ofLane(), 0, 1};
     for (auto [argument, value] : numbers)
-      sums[argument] = {value, 0, 0};
+      if (value.getType().isInteger(32))
+        sums[argument] = {value, 0, 0};
+      else
+        ofLanes[argument] = value;
     for (Operation &inner : op.getBody().front().without_terminator())
       note(inner);
   }
 
-  /// Binds the conversions for the `size` elements from `start` on of piece `index`.
+  /// Computes what the elements of piece `index` share.
+  void enterPiece(int64_t index) {
+    ofPiece.clear();
+    for (const auto &[result, product] : products) {
+      float origin = static_cast<float>(product.rows * row.step(index, 0) + product.columns * column.step(index, 0));
+      Value value = ofLane(product);
+      if (origin != 0)
+        value = plusSteps(value, product, emit.f32(origin), product.factor);
+      ofPiece.push_back(value);
+    }
+  }
+
+  /// Binds them for the `size` elements from `start` on of piece `index`, which was entered.
   void bind(RegionEmitter &region, int64_t index, int64_t start, int64_t size) const {
-    for (const Conversion &conversion : conversions) {
+    auto type = VectorType::get({size}, emit.getF32Type());
+    for (const auto &[entry, shared] : llvm::zip_equal(products, ofPiece)) {
+      const PlaceProduct &product = entry.second;
       SmallVector<float> steps;
       for (int64_t reg = start; reg != start + size; ++reg)
-        steps.push_back(static_cast<float>(conversion.rows * row.step(index, reg) +
-                                           conversion.columns * column.step(index, reg)));
-      auto type = VectorType::get({size}, emit.getF32Type());
+        steps.push_back(static_cast<float>(product.rows * (row.step(index, reg) - row.step(index, 0)) +
+                                           product.columns * (column.step(index, reg) - column.step(index, 0))));
       Value constants =
           arith::ConstantOp::create(emit, DenseElementsAttr::get(type, ArrayRef<float>(steps)));
-      region.bind(conversion.result,
-                  arith::AddFOp::create(emit, emit.splat(conversion.ofLane, type), constants));
+      Value factor = product.factor ? emit.splat(product.factor, type) : Value();
+      region.bind(entry.first, plusSteps(emit.splat(shared, type), product, constants, factor));
     }
   }
 
 private:
-  struct Conversion {
-    Value result, ofLane; ///< of the region; f32
-    int64_t rows, columns;
-  };
+  /// `value` + `steps` x `factor`.
+  Value plusSteps(Value value, const PlaceProduct &product, Value steps, Value factor) const {
+    if (!product.factor)
+      return arith::AddFOp::create(emit, value, steps);
+    return LLVM::FMAOp::create(emit, factor, steps, value);
+  }
+
+  Value ofLane(const PlaceProduct &product) const {
+    Value value = product.factor ? arith::MulFOp::create(emit, product.base, product.factor).getResult() : product.base;
+    return product.addend ? arith::AddFOp::create(emit, value, product.addend).getResult() : value;
+  }
 
   void note(Operation &op) {
-    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && op.getResult(0).getType().isInteger(32)) {
-      sums[op.getResult(0)] = {arith::ConstantOp::create(emit, constant.getValue()), 0, 0};
+    Value result = op.getResult(0);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      Value value = arith::ConstantOp::create(emit, constant.getValue());
+      if (result.getType().isInteger(32))
+        sums[result] = {value, 0, 0};
+      else if (result.getType().isF32())
+        ofLanes[result] = value;
       return;
     }
-    if (isa<arith::AddIOp, arith::SubIOp>(op) && op.getResult(0).getType().isInteger(32))
+    if (isa<arith::AddIOp, arith::SubIOp>(op) && result.getType().isInteger(32))
       return add(op, isa<arith::AddIOp>(op) ? 1 : -1);
-    auto found = isa<arith::SIToFPOp>(op) ? sums.find(op.getOperand(0)) : sums.end();
-    if (found == sums.end() || !op.getResult(0).getType().isF32())
+    if (!result.getType().isF32())
+      return;
+    if (isa<arith::SIToFPOp>(op))
+      return convert(op);
+    if (isa<arith::NegFOp>(op))
+      return negate(op);
+    if (isa<arith::MulFOp, arith::AddFOp, arith::SubFOp>(op))
+      combine(op);
+  }
+
+  void convert(Operation &op) {
+    auto found = sums.find(op.getOperand(0));
+    if (found == sums.end())
       return;
     const PlaceSum &sum = found->second;
     if (!sum.ofLane || (sum.rows == 0 && sum.columns == 0))
       return;
     Value converted = arith::SIToFPOp::create(emit, emit.getF32Type(), sum.ofLane);
-    conversions.push_back({op.getResult(0), converted, sum.rows, sum.columns});
+    products[op.getResult(0)] = {converted, Value(), Value(), sum.rows, sum.columns};
+  }
+
+  void negate(Operation &op) {
+    if (Value number = ofLanes.lookup(op.getOperand(0)))
+      ofLanes[op.getResult(0)] = negated(number);
+    auto found = products.find(op.getOperand(0));
+    if (found == products.end())
+      return;
+    products[op.getResult(0)] = negated(found->second);
+  }
+
+  Value negated(Value number) { return number ? arith::NegFOp::create(emit, number).getResult() : Value(); }
+  PlaceProduct negated(const PlaceProduct &product) {
+    if (product.factor)
+      return {product.base, negated(product.factor), negated(product.addend), product.rows, product.columns};
+    return {negated(product.base), Value(), negated(product.addend), -product.rows, -product.columns};
+  }
+
+  /// Of numbers of the lane, or one of them and a linear number.
+  void combine(Operation &op) {
+    Value a = op.getOperand(0), b = op.getOperand(1);
+    bool isLeft = products.contains(a);
+    auto found = products.find(isLeft ? a : b);
+    Value number = ofLanes.lookup(isLeft ? b : a);
+    if (found == products.end()) {
+      if (Value other = ofLanes.lookup(b); number && other)
+        ofLanes[op.getResult(0)] = repeat(op, number, other);
+      return;
+    }
+    if (!number)
+      return;
+    PlaceProduct product = found->second;
+    auto times = [&](Value value) { return arith::MulFOp::create(emit, value, number).getResult(); };
+    if (isa<arith::MulFOp>(op)) {
+      product.factor = product.factor ? times(product.factor) : number;
+      product.addend = product.addend ? times(product.addend) : Value();
+    } else {
+      if (isa<arith::SubFOp>(op) && isLeft)
+        number = negated(number);
+      else if (isa<arith::SubFOp>(op))
+        product = negated(product);
+      product.addend = product.addend ? arith::AddFOp::create(emit, product.addend, number).getResult() : number;
+    }
+    products[op.getResult(0)] = product;
+  }
+
+  Value repeat(Operation &op, Value a, Value b) {
+    if (isa<arith::MulFOp>(op))
+      return arith::MulFOp::create(emit, a, b);
+    if (isa<arith::AddFOp>(op))
+      return arith::AddFOp::create(emit, a, b);
+    return arith::SubFOp::create(emit, a, b);
   }
 
   void add(Operation &op, int64_t sign) {
@@ -134,7 +235,9 @@ private:
   Emitter &emit;
   const Coordinate &row, &column;
   llvm::DenseMap<Value, PlaceSum> sums;
-  SmallVector<Conversion> conversions;
+  llvm::DenseMap<Value, Value> ofLanes; ///< f32, the same for all elements of a lane
+  llvm::MapVector<Value, PlaceProduct> products;
+  SmallVector<Value> ofPiece; ///< of each of them
 };
 
 /// Elements that are computed at once.
@@ -159,6 +262,13 @@ static Value join(Emitter &emit, ArrayRef<Value> parts) {
   return vector::FromElementsOp::create(emit, type, all);
 }
 
+/// Whether all elements of a lane have the same number (i32 or f32): one, or that of their row or column.
+static bool isOfLane(Type type, ValueRange values) {
+  Type element = tile::elementTypeOf(type);
+  return values.size() == 1 && !isa<VectorType>(values.front().getType()) && !isa<tile::FragType>(type) &&
+         (element.isInteger(32) || element.isF32());
+}
+
 struct MapPattern : TilePattern<tile::MapOp> {
   using TilePattern::TilePattern;
 
@@ -173,20 +283,22 @@ struct MapPattern : TilePattern<tile::MapOp> {
       row.emplace(emit, places, dims::Row, lane, first(adaptor.getRowOrigin()));
       column.emplace(emit, places, dims::Col, lane, first(adaptor.getColumnOrigin()));
     }
-    std::optional<PlaceConversions> conversions;
+    std::optional<LinearNumbers> linear;
     if (row && places.isVector) {
       llvm::DenseMap<Value, Value> numbers;
       for (auto [element, input, values] :
            llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
-        if (input.getType().isInteger(32))
+        if (isOfLane(input.getType(), values))
           numbers[element] = values.front();
-      conversions.emplace(emit, op, *row, *column, numbers);
+      linear.emplace(emit, op, *row, *column, numbers);
     }
     SmallVector<SmallVector<Value>> results(op.getNumResults());
     int64_t size = std::gcd(places.piece.registers, kGroup);
     int64_t groups = places.isVector ? places.piece.registers / size : 1;
     for (int64_t index = 0; index != places.count; ++index) {
       SmallVector<SmallVector<Value>> parts(op.getNumResults());
+      if (linear)
+        linear->enterPiece(index);
       for (int64_t group = 0; group != groups; ++group) {
         RegionEmitter region(emit, size);
         for (auto [element, input, values] :
@@ -197,8 +309,8 @@ struct MapPattern : TilePattern<tile::MapOp> {
           region.bind(op.getRowArgument(), row->ofGroup(index, group * size, size));
           region.bind(op.getColumnArgument(), column->ofGroup(index, group * size, size));
         }
-        if (conversions)
-          conversions->bind(region, index, group * size, size);
+        if (linear)
+          linear->bind(region, index, group * size, size);
         region.emitOps(op.getBody().front());
         for (auto [part, yielded] : llvm::zip_equal(parts, op.getYielded())) {
           Value value = region.valueOf(yielded);

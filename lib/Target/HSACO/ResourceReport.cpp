@@ -132,14 +132,15 @@ llvm::json::Value toJson(const ResourceReport &report) {
   return llvm::json::Object{{"target", report.cpu}, {"kernels", std::move(kernels)}};
 }
 
-Status checkSpills(const ResourceReport &report, bool allowSpills) {
-  if (allowSpills)
+Status checkSpills(const ResourceReport &report, Spills allowed) {
+  if (allowed == Spills::Any)
     return Status::success();
   std::string message;
   llvm::raw_string_ostream stream(message);
   for (const KernelReport &kernel : report.kernels) {
-    const bool clean = kernel.vgprSpills == 0 && kernel.sgprSpills == 0 &&
-                       kernel.scratchBytes == 0 && !kernel.dynamicStack;
+    const bool clean = kernel.vgprSpills == 0 && kernel.scratchBytes == 0 &&
+                       !kernel.dynamicStack &&
+                       (kernel.sgprSpills == 0 || allowed == Spills::ToLanes);
     if (clean)
       continue;
     if (!message.empty())

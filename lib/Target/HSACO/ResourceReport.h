@@ -53,8 +53,15 @@ void printReport(const ResourceReport &report, llvm::raw_ostream &stream);
 /// The same as JSON: `{"target", "kernels": [{"name", "vgpr", ..., "instructions": {...}}]}`.
 llvm::json::Value toJson(const ResourceReport &report);
 
-/// Fails (`InvalidInput`) where a kernel spills registers or uses scratch memory and `allowSpills`
-/// is not set. Scratch traffic counts in vmcnt, so it breaks hand-counted waits besides being slow.
-Status checkSpills(const ResourceReport &report, bool allowSpills);
+/// What a kernel may do that has too few registers.
+enum class Spills {
+  None,
+  ToLanes, ///< scalar registers to lanes of vector registers
+  Any,
+};
+
+/// Fails (`InvalidInput`) where a kernel spills registers or uses scratch memory and that is not `allowed`.
+/// Scratch traffic counts in vmcnt, so it breaks hand-counted waits besides being slow.
+Status checkSpills(const ResourceReport &report, Spills allowed);
 
 } // namespace hocket::hsaco

@@ -135,3 +135,32 @@ attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {
   attn.yield %near : i1
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// A distance is linear where a tile lies on one side of the diagonal, which scalar numbers say; where it does not, its
+// product with the slope has the slope's sign, and the same bits. Scaling and what is added are one instruction.
+// CHECK-LABEL: tile.kernel @distances
+// CHECK: tile.step @mask
+// CHECK: %[[AHEAD:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} : i32
+// CHECK: %[[BEHIND:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i32
+// CHECK: %[[KNOWN:.*]] = arith.ori %[[AHEAD]], %[[BEHIND]] : i1
+// CHECK: %[[SIGN:.*]] = arith.select %[[AHEAD]], %{{.*}}, %{{.*}} : f32
+// CHECK: %[[OTHERS:.*]] = arith.xori %[[KNOWN]]
+// CHECK: %[[FIRST:.*]] = tile.map(%[[SCORE:.*]] = %qk : {{.*}}, %[[SCALE:.*]] = %scale : f32, {{.*}} = %[[SIGN]] : f32) at({{.*}}) when(%[[KNOWN]])
+// CHECK-NOT: math.absf
+// CHECK: math.fma %[[SCORE]], %[[SCALE]]
+// CHECK: tile.map(%{{.*}} = %[[FIRST]] :{{.*}}when(%[[OTHERS]])
+// CHECK: math.copysign
+attn.forward @distances element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@alibi)
+attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %slopes: tensor<?xf32> {attn.sizes = ["heads"]}) {
+  %slope = attn.read %slopes[%head] : tensor<?xf32> -> f32
+  %distance = arith.subi %query, %key : i32
+  %keys = arith.sitofp %distance : i32 to f32
+  %length = math.absf %keys : f32
+  %penalty = arith.mulf %slope, %length : f32
+  %result = arith.subf %score, %penalty : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

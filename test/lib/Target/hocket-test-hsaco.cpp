@@ -105,7 +105,7 @@ static int finish(const Options &options, llvm::StringRef object, Timer &timer) 
   if (options.json)
     llvm::outs() << hsaco::toJson(*report) << '\n';
   if (options.checkSpills)
-    if (Status clean = hsaco::checkSpills(*report, /*allowSpills=*/false); !clean)
+    if (Status clean = hsaco::checkSpills(*report, hsaco::Spills::None); !clean)
       return fail(clean.error());
   if (options.hazards) {
     std::vector<std::string> advice;

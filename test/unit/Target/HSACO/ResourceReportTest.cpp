@@ -54,7 +54,7 @@ TEST(ResourceReport, ReadsWhatTheKernelUses) {
   EXPECT_EQ(kernel.classes[InstructionClass::VmemStore], 1u);
   EXPECT_EQ(kernel.classes[InstructionClass::LdsWrite], 1u);
   EXPECT_EQ(kernel.classes[InstructionClass::Branch], 1u);
-  EXPECT_TRUE(checkSpills(*report, /*allowSpills=*/false).ok());
+  EXPECT_TRUE(checkSpills(*report, Spills::None).ok());
 }
 
 TEST(ResourceReport, PrintsATableAndJson) {
@@ -81,7 +81,7 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   const KernelReport &kernel = report->kernels.front();
   ASSERT_GT(kernel.vgprSpills, 0u);
-  Status checked = checkSpills(*report, /*allowSpills=*/false);
+  Status checked = checkSpills(*report, Spills::None);
   ASSERT_FALSE(checked.ok());
   EXPECT_EQ(checked.error().kind, ErrorKind::InvalidInput);
   EXPECT_EQ(checked.error().message,
@@ -90,7 +90,18 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
                 " bytes of scratch with " + std::to_string(kernel.vgpr) +
                 " VGPRs and 0 AGPRs, none is allowed; use smaller tiles or more waves, or allow it "
                 "with hocketc's '--allow-spills'");
-  EXPECT_TRUE(checkSpills(*report, /*allowSpills=*/true).ok());
+  EXPECT_TRUE(checkSpills(*report, Spills::Any).ok());
+  EXPECT_FALSE(checkSpills(*report, Spills::ToLanes).ok());
+}
+
+TEST(ResourceReport, ScalarRegistersInLanesAreAllowedForThemselves) {
+  ResourceReport report;
+  report.kernels.emplace_back();
+  report.kernels.front().sgprSpills = 2;
+  EXPECT_FALSE(checkSpills(report, Spills::None).ok());
+  EXPECT_TRUE(checkSpills(report, Spills::ToLanes).ok());
+  report.kernels.front().scratchBytes = 8;
+  EXPECT_FALSE(checkSpills(report, Spills::ToLanes).ok());
 }
 
 TEST(ResourceReport, RefusesWhatIsNoCodeObject) {

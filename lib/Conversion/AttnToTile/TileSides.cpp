@@ -1,0 +1,65 @@
+// On which side of 0 sums lie.
+#include "TileSides.h"
+
+#include "MaskTerms.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace hocket;
+using arith::CmpIPredicate;
+
+/// The sum (i32) whose absolute value `op` takes, as it is or converted to f32; null if it does something else.
+static Value absoluteOf(Operation &op) {
+  if (auto absolute = dyn_cast<math::AbsIOp>(op))
+    return absolute.getOperand();
+  auto absolute = dyn_cast<math::AbsFOp>(op);
+  auto converted = absolute ? absolute.getOperand().getDefiningOp<arith::SIToFPOp>() : arith::SIToFPOp();
+  return converted && absolute.getType().isF32() ? converted.getIn() : Value();
+}
+
+namespace {
+/// The least and the most that a sum is on a tile.
+struct Reach {
+  Value least, most;
+};
+} // namespace
+
+static Value plus(ExpansionBuilder &builder, Value sum, Value value, int64_t factor) {
+  Value product = builder.createOrFold<arith::MulIOp>(value, builder.constant(factor));
+  return builder.createOrFold<arith::AddIOp>(sum, product);
+}
+
+static Reach reachOf(ExpansionBuilder &builder, ModificationProgram &program, const Inequality &sum,
+                     const ScorePlace &place, const TileExtent &extent) {
+  Value common = builder.constant(sum.constant);
+  for (auto [value, factor] : sum.others)
+    common = plus(builder, common, program.number(builder, value, place), factor);
+  auto extreme = [&](bool isMost) {
+    Value withQuery = plus(builder, common, (sum.query > 0) == isMost ? extent.lastQuery : extent.firstQuery, sum.query);
+    return plus(builder, withQuery, (sum.key > 0) == isMost ? extent.lastKey : extent.firstKey, sum.key);
+  };
+  return {extreme(false), extreme(true)};
+}
+
+std::optional<TileSides> hocket::sidesOf(ExpansionBuilder &builder, ModificationProgram &program,
+                                         const ScorePlace &place, const TileExtent &extent) {
+  TileSides sides;
+  for (Operation &op : program.block()) {
+    Value of = absoluteOf(op);
+    std::optional<Inequality> sum = of ? sumOf(program, of) : std::nullopt;
+    if (!sum || sum->key == 0)
+      continue;
+    Reach reach = reachOf(builder, program, *sum, place, extent);
+    Value zero = builder.constant(int64_t(0));
+    Value isPositive = arith::CmpIOp::create(builder, CmpIPredicate::sge, reach.least, zero);
+    Value isNegative = arith::CmpIOp::create(builder, CmpIPredicate::sle, reach.most, zero);
+    Value isKnown = arith::OrIOp::create(builder, isPositive, isNegative);
+    sides.areKnown = sides.areKnown ? arith::AndIOp::create(builder, sides.areKnown, isKnown).getResult() : isKnown;
+    bool isInteger = op.getResult(0).getType().isInteger();
+    Value one = isInteger ? builder.constant(int64_t(1)) : builder.constant(1.0f);
+    Value opposite = isInteger ? builder.constant(int64_t(-1)) : builder.constant(-1.0f);
+    sides.signs[&op] = arith::SelectOp::create(builder, isPositive, one, opposite);
+  }
+  return sides.areKnown ? std::optional(std::move(sides)) : std::nullopt;
+}
