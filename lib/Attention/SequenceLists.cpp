@@ -89,6 +89,16 @@ std::vector<PageTable> attention::pageTables(const ForwardProblem &problem) {
            {0, problem.lists.pageSize, false, "how many rows of its last page a sequence has"}}};
 }
 
+std::vector<std::string> attention::listNames(const ForwardProblem &problem) {
+  std::vector<std::string> names;
+  for (const SequenceList &list : kLists)
+    if (problem.lists.*list.value)
+      names.emplace_back(list.tensor);
+  for (PageTable &table : pageTables(problem))
+    names.push_back(std::move(table.name));
+  return names;
+}
+
 bool attention::hasFirstRows(const SequenceList &list) {
   return list.value == &SequenceLists::packedQ || list.value == &SequenceLists::packedKv;
 }

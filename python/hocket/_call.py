@@ -3,6 +3,7 @@
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
 from . import _hocket, _tensors
+from ._arguments import architecture, integer, text
 from ._errors import InvalidInput, Unsupported
 
 #: What messages call the dimensions of a tensor, by layout.
@@ -112,7 +113,7 @@ def _problem(q, k, v, layout, mask, scale, num_splits, sequences, paged):
         "head_dim_v": v.shape[-1],
         "mask": mask,
         "scale": scale,
-        "num_splits": int(num_splits),
+        "num_splits": integer(num_splits, "num_splits", 0, _hocket.most_splits),
         **(sequences or {}),
     }
 
@@ -172,7 +173,9 @@ class Call:
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
         dropout=None, sequences=None, update=None, others=(),
     ):
-        self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, arch, stream
+        if dtype is not None:
+            text(dtype, "dtype", "a name such as 'bf16'")
+        self.names, self.layout, self.dtype, self.arch, self.stream = names, layout, dtype, architecture(arch), stream
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
         self.others = others

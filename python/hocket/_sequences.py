@@ -2,6 +2,7 @@
 import numbers
 
 from . import _tensors
+from ._arguments import integer
 from ._errors import InvalidInput
 
 
@@ -21,9 +22,9 @@ class Sequences:
     def longest_of(max_seqlen_q, max_seqlen_k):
         longest = {}
         for key, name, value in (("seq_q", "max_seqlen_q", max_seqlen_q), ("seq_kv", "max_seqlen_k", max_seqlen_k)):
-            if int(value) < 1:
+            if integer(value, name) < 1:
                 raise InvalidInput(f"argument '{name}' is {value!r}, wanted the length of the longest sequence, 1 at least")
-            longest[key] = int(value)
+            longest[key] = integer(value, name)
         return longest
 
     @staticmethod

@@ -2,6 +2,7 @@
 import sys
 
 from . import _hocket
+from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
 #: How numpy and torch call the element types of attention's tensors.
@@ -48,7 +49,7 @@ def read(tensor, name, dtype=None, stream=None):
 def stream_of(tensor, stream):
     """The stream that work on `tensor` belongs to: the caller's, else torch's current one."""
     if stream is not None:
-        return int(getattr(stream, "cuda_stream", stream))
+        return integer(getattr(stream, "cuda_stream", stream), "stream")
     if is_torch(tensor) and tensor.is_cuda:
         return sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
     return None

@@ -3,10 +3,12 @@
 What the library cannot do is refused by an exception that names the argument; nothing is ignored.
 """
 import math
+import operator
 import random
 
 from . import _tensors, block_mask as block_masks, flex
 from ._append import Appended
+from ._arguments import integer, real
 from ._call import LAYOUTS, Call, Modifications, Names, attend
 from ._errors import InvalidInput, Unsupported
 from ._sequences import Sequences, cache_lengths, lengths_in_pages
@@ -21,7 +23,7 @@ def _refuse(given, nothing, name, instead):
 def _scale(value, name):
     if value is None:
         return None
-    value = float(value)
+    value = real(value, name)
     if not math.isfinite(value):
         raise InvalidInput(f"argument '{name}' is {value}, wanted a finite number")
     return value
@@ -29,7 +31,7 @@ def _scale(value, name):
 
 def _dropout(probability, rng_state, query):
     """(probability, seed, offset), or None where nothing is dropped."""
-    probability = float(probability)
+    probability = real(probability, "dropout_p")
     if not 0 <= probability < 1:
         raise InvalidInput(f"argument 'dropout_p' is {probability}, wanted a probability from 0 to less than 1")
     if rng_state is None:
@@ -37,7 +39,7 @@ def _dropout(probability, rng_state, query):
             return None
         return probability, _drawn_seed(query), 0
     try:
-        seed, offset = (int(number) for number in rng_state)
+        seed, offset = (operator.index(number) for number in rng_state)
     except (TypeError, ValueError):
         raise InvalidInput(f"argument 'rng_state' is {rng_state!r}, wanted two integers, a seed and an offset") from None
     if not all(-(2**63) <= number < 2**63 for number in (seed, offset)):
@@ -57,7 +59,7 @@ def _drawn_seed(query):
 def _window(window_size):
     """(left, right), -1 for no limit."""
     try:
-        left, right = (int(side) for side in window_size)
+        left, right = (operator.index(side) for side in window_size)
     except (TypeError, ValueError):
         raise InvalidInput(f"argument 'window_size' is {window_size!r}, wanted two integers") from None
     if min(left, right) < -1:
@@ -66,7 +68,7 @@ def _window(window_size):
 
 
 def _soft_cap(softcap):
-    cap = float(softcap)
+    cap = real(softcap, "softcap")
     if not (math.isfinite(cap) and cap >= 0):
         raise InvalidInput(f"argument 'softcap' is {softcap!r}, wanted a positive number, or 0 for none")
     return cap
@@ -222,7 +224,7 @@ def flash_attn_backward(
 ):
     """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
     example."""
-    if float(dropout_p) and rng_state is None:
+    if real(dropout_p, "dropout_p") and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
     if dsink is not None and sink is None:
         raise InvalidInput("argument 'dsink' is given, but no sink that it is the gradient of")
@@ -266,14 +268,15 @@ def flash_attn_varlen_func(
     stream=None,
 ):
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
-    _refuse(float(dropout_p), 0.0, "dropout_p", "leave it at 0")
+    _refuse(real(dropout_p, "dropout_p"), 0.0, "dropout_p", "leave it at 0")
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=Sequences(
-            Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {"min_seqlen_q": int(min_seqlen_q)}, block_table, cu_seqlens_q=cu_seqlens_q,
+            Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {"min_seqlen_q": integer(min_seqlen_q, "min_seqlen_q", 0)},
+            block_table, cu_seqlens_q=cu_seqlens_q,
             cu_seqlens_k=cu_seqlens_k if block_table is None else None, seqused_q=seqused_q,
             seqused_k=lengths_in_pages(cu_seqlens_k, seqused_k, block_table),
         ),

@@ -1,4 +1,5 @@
 """Which keys queries see: a predicate, lists of blocks, or both, as torch's BlockMask has them."""
+from ._arguments import integer
 from ._errors import InvalidInput, Unsupported
 
 _WORDS = ("batch", "heads", "seq_q", "seq_kv")
@@ -131,6 +132,9 @@ def create_block_mask(mask_mod, B, H, Q_LEN, KV_LEN, device=None, BLOCK_SIZE=Non
     element; without, the compiler finds out from the predicate. `_compile` makes no difference."""
     if not callable(mask_mod):
         raise InvalidInput(f"argument 'mask_mod' is a '{type(mask_mod).__name__}', wanted a function")
+    for name, extent in (("B", B), ("H", H), ("Q_LEN", Q_LEN), ("KV_LEN", KV_LEN)):
+        if extent is not None or name.endswith("LEN"):
+            integer(extent, name, 1)
     if BLOCK_SIZE is None:
         return BlockMask(mask_mod, B, H, Q_LEN, KV_LEN)
     if device is not None and str(device) != "cpu":

@@ -4,6 +4,7 @@ A `score_mod(score, batch, head, query, key)` gives a score, a `mask_mod(batch, 
 called once with values that record what is done with them: operators, comparisons, `where`, `minimum`, `maximum`, elementary
 functions (of this module, of torch or of numpy), and reads of captured tensors at traced places.
 """
+import functools
 import numbers
 import struct
 import types
@@ -355,6 +356,9 @@ def _replace(thing, trace, known):
         return thing.item() if len(thing.shape) == 0 else trace.capture(thing)
     if isinstance(thing, (tuple, list)):
         return type(thing)(_replace(part, trace, known) for part in thing)
+    if isinstance(thing, functools.partial):
+        parts = (_replace(thing.args, trace, known), {k: _replace(v, trace, known) for k, v in thing.keywords.items()})
+        return functools.partial(_replace(thing.func, trace, known), *parts[0], **parts[1])
     if isinstance(thing, types.FunctionType) and thing.__module__ != __name__ and thing.__module__ not in (
             "torch", "numpy") and not str(thing.__module__).startswith(("torch.", "numpy.")):
         return _bound(thing, trace, known)
@@ -402,11 +406,15 @@ def trace(function, name, is_mask, sizes, prefix=""):
     arguments = [Value(record, f"%{word}", "i32", counts=True) for word in own]
     if not is_mask:
         arguments.insert(0, Value(record, "%score", "f32"))
-    bound = _bound(function, record, {}) if isinstance(function, types.FunctionType) else function
+    bound = _replace(function, record, {})
     result = bound(*arguments)
     if result is None:
         raise InvalidInput(f"argument '{name}' is a function that returns nothing")
     result = _value(record, result)
+    if result.kind == "i1" and not is_mask:
+        raise InvalidInput(f"argument '{name}' gives whether something holds, wanted a score; use where(), or a mask_mod")
+    if result.kind == "f32" and is_mask:
+        raise InvalidInput(f"argument '{name}' gives a number, wanted whether a key is seen; compare it")
     result = _to(_compare("ne", result, 0), "i1") if is_mask and result.kind == "i32" else _to(result, "i1" if is_mask else "f32")
     header = [f"%{word}: i32" for word in own]
     tensors = {}

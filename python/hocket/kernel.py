@@ -4,6 +4,7 @@ import numbers
 import os
 
 from . import _hocket, _tensors
+from ._arguments import architecture, text as text_of
 from ._errors import InvalidInput
 
 
@@ -11,7 +12,7 @@ class Schedule:
     """Which step of a loop runs when, as text: a `tile.schedule`."""
 
     def __init__(self, text, name="<schedule>"):
-        self.text, self.name = str(text), str(name)
+        self.text, self.name = text_of(text, "text", "a schedule's text"), str(name)
 
     @classmethod
     def from_file(cls, path):
@@ -187,6 +188,10 @@ class Kernel:
         return f"<kernel {self.name} for {self.arch}: {self.signature}>"
 
 
+def _source(source):
+    return text_of(source, "text", "a kernel's text")
+
+
 def _schedule(schedule):
     if schedule is None or isinstance(schedule, str):
         return schedule, None
@@ -236,6 +241,7 @@ class Tuning:
 
 
 def _compile_options(schedule, **options):
+    architecture(options["arch"])
     choice, text = _schedule(schedule)
     names = ("arch", "stage", "waves", "kv_tile", "block_order", "debug", "allow_spills")
     return {"schedule": choice, "schedule_text": text, **{name: options.get(name) for name in names}}
@@ -265,7 +271,7 @@ def compile(
         debug=debug,
         allow_spills=allow_spills,
     )
-    return Kernel(_hocket.Kernel.compile(str(text), name, options))
+    return Kernel(_hocket.Kernel.compile(_source(text), name, options))
 
 
 def tune(
@@ -308,4 +314,4 @@ def tune(
     }
     options = _compile_options(schedule, arch=arch, kv_tile=kv_tile)
     given = {str(key): float(value) for key, value in (sizes or {}).items()}
-    return Tuning(_hocket.tune(str(text), name, options, given, search, progress))
+    return Tuning(_hocket.tune(_source(text), name, options, given, search, progress))

@@ -2,6 +2,7 @@
 #include "Attention.h"
 
 #include "Call.h"
+#include "HostLists.h"
 #include "Problem.h"
 
 namespace py = pybind11;
@@ -9,8 +10,6 @@ using namespace hocket;
 using namespace hocket::python;
 using attention::BackwardProblem;
 using attention::ForwardProblem;
-
-using NamedTensors = std::vector<std::pair<std::string, std::shared_ptr<Tensor>>>;
 
 static NamedTensors namedTensors(const py::dict &tensors) {
   NamedTensors named;
@@ -53,6 +52,7 @@ void python::forward(const py::dict &what, const py::dict &tensors,
                      const std::string &architecture, std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   ForwardProblem problem = describe(what, named).forward;
+  checkHostLists(problem, named);
   auto plan = [&](attention::Planner &planner) { return anyPlan(planner.plan(problem)); };
   Call{plan, std::move(named), architecture, stream}.run();
 }
@@ -67,6 +67,7 @@ void python::backward(const py::dict &what, const py::dict &tensors,
                       const std::string &architecture, std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   BackwardProblem problem = describe(what, named);
+  checkHostLists(problem.forward, named);
   backwardCall(problem, std::move(named), architecture, stream).run();
 }
 
@@ -74,5 +75,6 @@ void python::planBackward(const py::dict &what, const py::dict &tensors, const s
                           std::optional<int64_t> stream) {
   NamedTensors named = namedTensors(tensors);
   BackwardProblem problem = describe(what, named);
+  checkHostLists(problem.forward, named);
   backwardCall(problem, std::move(named), architecture, stream).plan();
 }

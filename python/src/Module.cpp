@@ -8,7 +8,9 @@
 #include "Tune.h"
 #include "WithoutLock.h"
 
+#include "hocket/Attention/ForwardProblem.h"
 #include "hocket/Support/Version.h"
+#include "Target/Arch/ArchInfo.h"
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -63,6 +65,11 @@ static void addKernel(py::module_ &module) {
 
 PYBIND11_MODULE(_hocket, module) {
   module.attr("version") = std::string(version());
+  module.attr("most_splits") = attention::mostSplits;
+  py::list architectures;
+  for (std::string_view name : knownArchs())
+    architectures.append(std::string(name));
+  module.attr("architectures") = py::tuple(architectures);
   addTensor(module);
   addKernel(module);
   module.def("merge", &merge);

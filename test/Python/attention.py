@@ -355,8 +355,14 @@ class Refusals(Case):
                      softmax_scale=float("nan"))
         self.refused(InvalidInput, "argument 'scale' is inf", scaled_dot_product_attention, q, q, q,
                      scale=float("inf"))
-        self.refused(InvalidInput, "num-splits is -1", flash_attn_func, q, k, v, num_splits=-1)
-        self.refused(hocket.Error, "sim:gfx90a", flash_attn_func, q, k, v, arch="gfx90a")
+        for name, value, message in (
+            ("num_splits", -1, "is -1, wanted an integer from 0 to 1024"), ("num_splits", 1.5, "is 1.5, wanted an integer"),
+            ("arch", "gfx90a", "is 'gfx90a', known are gfx950, gfx942"), ("arch", 3, "is a 'int', wanted the name of a chip"),
+            ("dtype", 3, "is a 'int', wanted a name such as 'bf16'"), ("stream", "x", "is 'x', wanted an integer"),
+            ("softcap", "x", "is 'x', wanted a number"), ("softmax_scale", "1", "is '1', wanted a number"),
+            ("dropout_p", None, "is None, wanted a number"), ("window_size", (1.5, 0), "is (1.5, 0), wanted two integers"),
+        ):
+            self.refused(InvalidInput, f"argument '{name}' {message}", flash_attn_func, q, k, v, **{name: value})
 
 
 class Exceptions(unittest.TestCase):

@@ -1,4 +1,5 @@
 """Scores and masks of one's own, and those that arguments name, against the definition: the same Python on numpy's arrays."""
+import functools
 import traceback
 import unittest
 
@@ -120,6 +121,18 @@ class Functions(Case):
         wanted, _ = attention(q, k, v, None, lambda b, h, q, k: (abs(q - k) <= 40) & (q >= k) | (k < 4))
         self.assertLess(largest_error(out, wanted), TOLERANCE["f16"])
 
+    def test_functions_with_arguments_of_their_own(self):
+        q, k, v = tensors()
+        slopes = numpy.float32([0.5, 0.25, 0.125, 0.0])
+
+        def near(size, b, h, q, k, *, table):
+            return (abs(q - k) <= size) & (table[h] >= 0)
+
+        mask = create_block_mask(functools.partial(near, 40, table=slopes), None, None, 100, 140)
+        out = flex_attention(q, k, v, None, mask, enable_gqa=True)
+        wanted, _ = attention(q, k, v, None, lambda b, h, q, k: (abs(q - k) <= 40) & (b == b))
+        self.assertLess(largest_error(out, wanted), TOLERANCE["f16"])
+
     def test_own_functions(self):
         q, k, v = tensors()
         out = flex_attention(q, k, v, lambda s, b, h, i, j: where(i > j, minimum(s, 1), maximum(s, -1)), enable_gqa=True)
@@ -177,7 +190,15 @@ class Refusals(unittest.TestCase):
     def test_arguments(self):
         self.refused(InvalidInput, "argument 'score_mod' is a 'int', wanted a function", 3)
         self.refused(InvalidInput, "argument 'score_mod' is a function that returns nothing", lambda *_: None)
+        self.refused(InvalidInput, "argument 'score_mod' gives whether something holds, wanted a score",
+                     lambda s, b, h, q, k: q > k)
+        self.refused(InvalidInput, "argument 'mask_mod' gives a number, wanted whether a key is seen",
+                     seen=lambda b, h, q, k: q * 0.5)
         self.refused(InvalidInput, "argument 'mask_mod' is a 'int'", seen=3)
+        for name, value in (("B", -1), ("H", 0), ("Q_LEN", 1.5), ("KV_LEN", None)):
+            given = dict(B=1, H=1, Q_LEN=100, KV_LEN=140) | {name: value}
+            with self.assertRaisesRegex(InvalidInput, f"argument '{name}' is {value}, wanted an integer"):
+                create_block_mask(lambda b, h, q, k: q >= k, **given)
         self.refused(Unsupported, "argument 'kernel_options'", kernel_options={"BLOCK_M": 64})
         q, k, v = tensors()
         with self.assertRaisesRegex(InvalidInput, "argument 'block_mask' is a 'function', wanted what hocket.create"):
@@ -259,6 +280,9 @@ class Blocks(Case):
             with self.assertRaises(InvalidInput) as caught:
                 flex_attention(q, k, v, None, BlockMask.from_kv_blocks(*arguments), enable_gqa=True)
             self.assertIn(message, str(caught.exception))
+        wrong = BlockMask.from_kv_blocks(counts, numpy.int32([[[[7, 0]]]]))
+        with self.assertRaisesRegex(InvalidInput, r"argument 'block_mask': kv_indices\[0, 0, 0, 0\] is 7"):
+            flex_attention(q, k, v, None, wrong, enable_gqa=True)
         with self.assertRaisesRegex(InvalidInput, "belong together"):
             BlockMask.from_kv_blocks(counts, indices, counts)
         with self.assertRaisesRegex(InvalidInput, "argument 'kv_indices' is no tensor of 4 dimensions"):

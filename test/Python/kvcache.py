@@ -179,11 +179,11 @@ class Appended(unittest.TestCase):
         alone = flash_attn_with_kvcache(self.q, *caches, cache_seqlens=self.LENGTHS + 5, causal=True)
         self.assertTrue((out.view(numpy.uint16) == alone.view(numpy.uint16)).all())
 
-    def test_rows_behind_the_end_are_not_written(self):
+    def test_rows_behind_the_end_are_refused(self):
         caches = [tensor.copy() for tensor in self.caches]
-        flash_attn_with_kvcache(self.q, *caches, *self.fresh, cache_seqlens=numpy.int32([98, 100, 2**30]))
-        for cache, before, fresh in zip(caches, self.caches, self.fresh):
-            before[0, 98:] = fresh[0, :2]
+        with self.assertRaisesRegex(InvalidInput, "argument 'cache_seqlens' has 98 at 0 and gets 5 new rows"):
+            flash_attn_with_kvcache(self.q, *caches, *self.fresh, cache_seqlens=numpy.int32([98, 90, 0]))
+        for cache, before in zip(caches, self.caches):
             self.assertTrue((cache == before).all())
 
 
@@ -218,6 +218,11 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'cache_batch_idx' has the shape (2,), wanted a row of entries for each of the 4",
                    cache_batch_idx=LENGTHS[:2])
         self.check(InvalidInput, "argument 'block_table' has the shape (4,), wanted [batch, entries]", block_table=LENGTHS)
+        self.check(InvalidInput, "argument 'cache_seqlens' has 129 at 0, sequences have at most 128 rows",
+                   cache_seqlens=numpy.int32([129, 0, 0, 0]))
+        self.check(InvalidInput, "argument 'cache_batch_idx' has page 4 for sequence 2", cache_batch_idx=numpy.int32([0, 1, 4, 2]))
+        self.check(InvalidInput, "argument 'block_table' has page -1 for sequence 3",
+                   block_table=numpy.int32([[0], [1], [2], [-1]]), cache_seqlens=numpy.int32([1, 0, 5, 7]))
         self.check(InvalidInput, "argument 'cache_batch_idx' is given with 'block_table'", block_table=LENGTHS[:, None],
                    cache_batch_idx=LENGTHS)
 

@@ -83,12 +83,6 @@ class Packed(unittest.TestCase):
                 self.assertTrue((out[at] == (whole[at] if rows > least else 7)).all())
                 self.assertTrue((lse[:, at] == (whole_lse[:, at] if rows > least else 7)).all())
 
-    def test_lists_that_lie_reach_nothing_outside(self):
-        q, k, v = tensors((64, 64), (64, 64))
-        for wrong in ([0, 64, 100000], [50, 20, 128], [-64, 64, 128]):
-            flash_attn_varlen_func(q, k, v, starts((64, 64)), numpy.int32(wrong), 64, 64)
-            flash_attn_varlen_func(q, k, v, numpy.int32(wrong), starts((64, 64)), 64, 64)
-
 
 class Refused(unittest.TestCase):
     def check(self, kind, text, **changes):
@@ -108,7 +102,19 @@ class Refused(unittest.TestCase):
         self.check(InvalidInput, "argument 'seqused_k' has the shape (1, 2), wanted one contiguous dimension",
                    seqused_k=numpy.int32([[1, 2]]))
         self.check(InvalidInput, "argument 'max_seqlen_q' is 0, wanted the length of the longest sequence", max_seqlen_q=0)
-        self.check(InvalidInput, "min-seqlen-q is -1", min_seqlen_q=-1)
+        self.check(InvalidInput, "argument 'max_seqlen_k' is 'a', wanted an integer", max_seqlen_k="a")
+        self.check(InvalidInput, "argument 'min_seqlen_q' is -1, wanted an integer from 0 on", min_seqlen_q=-1)
+
+    def test_what_lists_on_the_host_say(self):
+        for side, total in (("q", "total-q"), ("k", "total-kv")):
+            name = f"cu_seqlens_{side}"
+            for numbers, message in (([0, 4, 10], f"has 10 at 2, the tensor has 9 rows ({total})"),
+                                     ([0, 5, 4], "has 4 at 2, behind 5: the first rows of sequences cannot descend"),
+                                     ([-1, 4, 9], "has -1 at 0, a number from 0 on is needed")):
+                self.check(InvalidInput, f"argument '{name}' {message}", **{name: numpy.int32(numbers)})
+        self.check(InvalidInput, "argument 'cu_seqlens_q' gives sequence 1 5 rows, sequences have at most 4", max_seqlen_q=4)
+        self.check(InvalidInput, "argument 'seqused_q' has 6 at 1, sequences have at most 5 rows",
+                   seqused_q=numpy.int32([3, 6]))
 
     def test_tensors(self):
         self.check(InvalidInput, "argument 'q' has 4 dimensions, wanted 3: [rows, heads, head_dim]",

@@ -245,6 +245,9 @@ TensorStrides stridesOf(const manifest::TensorSpec &tensor);
 /// hocket-run spells it, without dashes.
 Status validate(const ForwardProblem &problem);
 
+/// The problem's lists of sequences and tables of pages, by the names of their tensors.
+std::vector<std::string> listNames(const ForwardProblem &problem);
+
 /// The variables that a manifest may use (docs/Manifest.md). Without `addresses` those of tensors
 /// and workspace are absent.
 manifest::Variables problemVariables(const ForwardProblem &problem,

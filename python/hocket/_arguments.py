@@ -1,0 +1,41 @@
+"""Numbers and names that callers give."""
+import operator
+
+from . import _hocket
+from ._errors import InvalidInput
+
+
+def real(value, name):
+    """`value` of argument `name` as a float."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"argument '{name}' is {value!r}, wanted a number") from None
+
+
+def integer(value, name, least=-(2**63), most=2**63 - 1):
+    """`value` of argument `name` as an integer."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"argument '{name}' is {value!r}, wanted an integer") from None
+    if not least <= number <= most:
+        wanted = f"from {least} to {most}" if most < 2**63 - 1 else f"from {least} on"
+        raise InvalidInput(f"argument '{name}' is {value!r}, wanted an integer {wanted}")
+    return number
+
+
+def text(value, name, what):
+    """`value` of argument `name`, which is `what`."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"argument '{name}' is a '{type(value).__name__}', wanted {what}")
+    return value
+
+
+def architecture(value, name="arch"):
+    """`value` of argument `name`, which is the name of a chip."""
+    if text(value, name, "the name of a chip") not in _hocket.architectures:
+        raise InvalidInput(f"argument '{name}' is {value!r}, known are {', '.join(_hocket.architectures)}")
+    return value
