@@ -83,7 +83,7 @@ def main():
     if options.all and options.list == LIST:
         parser.error("--all needs --list: the tree's list has the profile 'minimal'")
     compiler = options.build / "bin" / "hocketc"
-    version = re.search(r"LLVM version (\S+)", run(compiler, "--version")).group(1)
+    version = re.search(r"LLVM (?:version )?(\S+)", run(compiler, "--version")).group(1)
     if not options.update:
         listed_version, listed = read_list(options.list)
         if listed_version != version:

@@ -1,6 +1,8 @@
 // A schedule applied to an algorithm: placement and legality.
 #include "Tile/Transforms/ScheduleModel.h"
 
+#include "Tile/IR/StepRole.h"
+
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -89,6 +91,34 @@ void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
 }
 
 /// Matches the loop's steps with the schedule's places; each must occur in both, once.
+/// Steps that use no other's values and no ring need no place: they end the cluster in front of that of the step which
+/// uses them, and where that is the iteration's first, stand right in front of the step.
+void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
+  SmallVector<ValueDependence> dependences = valueDependences(loop);
+  for (StepOp step : loop.getBody().getOps<StepOp>()) {
+    StepRole role = roleOf(step);
+    bool needsNone = llvm::none_of(dependences, [&](const ValueDependence &d) { return d.to == step && d.tiles == 0; });
+    if (!steps.contains(step.getSymName()) || !needsNone || !role.brings.empty() || !role.reads.empty())
+      continue;
+    auto user = llvm::find_if(placements, [&](const Placement &place) {
+      return llvm::any_of(dependences, [&](const ValueDependence &d) { return d.from == step && d.to == place.step; });
+    });
+    if (user == placements.end())
+      continue;
+    Placement place = *user;
+    auto before = user;
+    if (place.clusterIndex != 0) {
+      place.cluster = clusterOps[--place.clusterIndex];
+      before = llvm::find_if(placements, [&](const Placement &p) { return p.clusterIndex > place.clusterIndex; });
+    }
+    place.step = step;
+    placements.insert(before, place);
+    steps.erase(step.getSymName());
+  }
+  for (auto [order, place] : llvm::enumerate(placements))
+    place.order = static_cast<int64_t>(order);
+}
+
 LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   unrollFactor = schedule.getUnroll();
   waveGroups = schedule.getWaveGroups();
@@ -118,6 +148,7 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   }
   clusterCount = clusterOps.size();
   placePuts(loop, steps);
+  placeStarts(loop, steps);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     if (!steps.contains(step.getSymName()))
       continue;

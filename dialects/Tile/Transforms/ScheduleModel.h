@@ -126,6 +126,7 @@ private:
   mlir::LogicalResult place(ForTilesOp loop, ScheduleOp schedule);
   int64_t latestPut(StepOp step) const;
   void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
+  void placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
   mlir::LogicalResult verifyValue(const Placement &user, const ValueDependence &dependence) const;
   mlir::LogicalResult collectRings();

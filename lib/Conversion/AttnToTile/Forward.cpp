@@ -45,13 +45,14 @@ public:
         visibility(withoutWindow(op),
                    WorkPartition::queriesOfBlock(shape.waves, op.getGroupRows()), op.getGroupRows()),
         sequences(op), frame(op.getContext()),
-        softmax({shape.kvTile, element, op.getLse(), op.getScoreMods().has_value()}) {}
+        softmax({shape.kvTile, element, op.getLse(), op.getScoreMods().has_value() && !beginWithMods(op)}) {}
 
   FailureOr<tile::KernelOp> expand();
 
 private:
   bool isSplit() { return op.getSplit(); }
   static attn::VisibilityAttr withoutWindow(attn::ForwardOp op);
+  static bool beginWithMods(attn::ForwardOp op);
   void findModifications();
   FailureOr<tile::KernelOp> createFrame();
   void enterSequence(WorkPartition &work);
@@ -63,6 +64,8 @@ private:
   QueryRange rowsFrom(Value first, int64_t count);
   void prepareCuts(QueryRange rows);
   Value firstKeyOf(Value number);
+  TileExtent extentOf(const ScorePlace &here);
+  Value startStep(Value number);
   Value maskStep(Value raw, Value t, Value number);
   Value ring(Value view, int64_t columns, ValueRange indices);
   SmallVector<Value> firstAhead();
@@ -103,6 +106,8 @@ private:
   std::optional<Dropout> dropout;
   std::optional<BlockLists> lists;
   Value query, keys, values, noScores;
+  /// 1 / scale where products begin with what modifications add; null: they begin with nothing.
+  Value perScale;
   // With modifications: where scores stand, the last query and key there are, and which tiles are visited.
   ScorePlace place;
   Value lastQuery, lastKey;
@@ -119,6 +124,14 @@ attn::VisibilityAttr ForwardExpansion::withoutWindow(attn::ForwardOp op) {
   if (attr.isCausal())
     return attr;
   return attn::VisibilityAttr::get(op.getContext(), std::nullopt, std::nullopt);
+}
+
+/// Whether all that is done to scores is adding to them: their products begin with that.
+bool ForwardExpansion::beginWithMods(attn::ForwardOp op) {
+  std::optional<ArrayAttr> symbols = op.getScoreMods();
+  return symbols && llvm::all_of(symbols->getAsRange<FlatSymbolRefAttr>(), [&](FlatSymbolRefAttr symbol) {
+           return ModificationProgram::onlyAdds(SymbolTable::lookupNearestSymbolFrom(op, symbol));
+         });
 }
 
 void ForwardExpansion::findModifications() {
@@ -369,6 +382,8 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
     Type operand = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
     return withoutPadding(builder, work.load(builder, operand, q), headDim);
   });
+  if (beginWithMods(op))
+    perScale = softmax.perScale(builder);
   if (!isSplit() && !isModified)
     visibility.measure(builder, q, sequences.keyCount(builder, k));
   visibility.prepareMasks(builder, work.row);
@@ -491,6 +506,23 @@ Value ForwardExpansion::firstKeyOf(Value number) {
   return arith::AddIOp::create(builder, place.key, before);
 }
 
+/// Where the wave's scores of the tile at `here` are.
+TileExtent ForwardExpansion::extentOf(const ScorePlace &here) {
+  Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  return {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
+}
+
+/// What the scores of the view's tile `number` begin with: all that is added to them, in units of the product.
+Value ForwardExpansion::startStep(Value number) {
+  ScorePlace here = place;
+  here.key = firstKeyOf(number);
+  TileExtent extent = extentOf(here);
+  Value sums = noScores;
+  for (const auto &program : scoreMods)
+    sums = program->addTo(builder, sums, /*first=*/sums == noScores, perScale, here, extent);
+  return sums;
+}
+
 /// The scores of tile `t`, which is the view's tile `number`, modified, and masked last.
 Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
   if (scoreMods.empty() && maskMods.empty() && !lists)
@@ -498,22 +530,23 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
   ScorePlace here = place;
   here.key = firstKeyOf(number);
   Value scores = raw, factor = scale;
-  Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-  TileExtent extent = {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
-  for (const auto &program : scoreMods) {
-    scores = program->modify(builder, scores, factor, here, &extent);
-    factor = Value();
-  }
+  TileExtent extent = extentOf(here);
+  if (!perScale)
+    for (const auto &program : scoreMods) {
+      scores = program->modify(builder, scores, factor, here, &extent);
+      factor = Value();
+    }
   if (!lists)
     scores = visibility.mask(builder, scores, number);
   if (maskMods.empty() && !lists)
     return scores;
-  if (lists)
+  if (lists) {
+    Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
     scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, here.key, last), here);
-  last = extent.lastKey;
+  }
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
   for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
-    Value isCut = bounds.isCut(builder, here.key, last);
+    Value isCut = bounds.isCut(builder, here.key, extent.lastKey);
     if (isPartial)
       isCut = arith::AndIOp::create(builder, isPartial, isCut);
     scores = program->hide(builder, scores, isCut, here);
@@ -530,8 +563,11 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(builder, tile::ReadOp::create(builder, type, keys, t, Value()), headDim)};
   })[0];
+  Value start = noScores;
+  if (perScale)
+    start = builder.step("start", [&]() -> SmallVector<Value> { return {startStep(number())}; })[0];
   Value raw = builder.step("qk", [&]() -> SmallVector<Value> {
-    return {tile::MmaOp::create(builder, keyTile, query, noScores)};
+    return {tile::MmaOp::create(builder, keyTile, query, start)};
   })[0];
   Value scores = builder.step("mask", [&]() -> SmallVector<Value> {
     return {maskStep(raw, t, number())};

@@ -209,8 +209,7 @@ Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
     return arith::ConstantOp::create(builder, constant.getValue());
   if (auto op = value.getDefiningOp<attn::ReadOp>())
     return read(builder, op, place);
-  return map(builder, typeFor(spanOf(value), value.getType()), value, Value(), Value(), Value(),
-             /*hides=*/false, place);
+  return map(builder, typeFor(spanOf(value), value.getType()), value, place, MapOptions());
 }
 
 Value ModificationProgram::number(ExpansionBuilder &builder, Value value, const ScorePlace &place) {
@@ -257,16 +256,27 @@ static void findSlice(Block &body, Value wanted, llvm::SetVector<Value> &leaves,
       ops.push_back(&op);
 }
 
+/// What `op` multiplies `score` with, if that is one number for the workgroup; else null.
+static Value numberBeside(const ModificationProgram &program, Operation *op, Value score) {
+  if (!isa<arith::MulFOp>(op))
+    return {};
+  Value other = op->getOperand(op->getOperand(0) == score ? 1 : 0);
+  bool isProduct = llvm::is_contained(op->getOperands(), score) && other != score;
+  return isProduct && program.spanOf(other) == Span::Uniform ? other : Value();
+}
+
 namespace {
 /// Copies ops of a region that modifies a score, some of them as others that do the same.
 class RegionCopy {
 public:
-  /// `raw` x `factor` is the score; null: it is what `mapping` has. `sides`: of absolute values, by `signs` where they
-  /// are known.
-  RegionCopy(ExpansionBuilder &builder, IRMapping &mapping, const TileSides *sides)
-      : builder(builder), mapping(mapping), sides(sides) {}
+  /// `sides`: of absolute values, by `setSign` where they are known.
+  RegionCopy(ExpansionBuilder &builder, IRMapping &mapping, const ModificationProgram &program, const TileSides *sides)
+      : builder(builder), mapping(mapping), program(program), sides(sides) {}
 
+  /// The score `inRegion` is `number` x `by`.
   void scaleScore(Value inRegion, Value number, Value by) { score = inRegion, raw = number, factor = by; }
+  /// The score `inRegion` counts for nothing, and what is added to it `by` times.
+  void leaveOutScore(Value inRegion, Value by) { score = inRegion, factor = by; }
   void setSign(Operation *absolute, Value sign) { signs[absolute] = sign; }
   void copy(Operation *op);
 
@@ -277,24 +287,27 @@ private:
     Operation *op = value.getDefiningOp();
     return sides && isa_and_nonnull<math::AbsFOp>(op) && sides->signs.contains(op) ? op : nullptr;
   }
-  Value product(Value a, Value b);
+  Value times(Value value) { return raw ? value : arith::MulFOp::create(builder, value, factor).getResult(); }
+  Value product(Value a, Value b, bool isAddend = false);
   Value addend(Operation *op);
 
   ExpansionBuilder &builder;
   IRMapping &mapping;
+  const ModificationProgram &program;
   const TileSides *sides;
   Value score, raw, factor;
+  Value sum; ///< of what was added to a score that is left out
   llvm::DenseMap<Operation *, Value> signs;
 };
 } // namespace
 
 /// |x| s is x s with the sign of s: a sum times a number is linear on tiles, and the bits are those of the side that is
 /// known.
-Value RegionCopy::product(Value a, Value b) {
+Value RegionCopy::product(Value a, Value b, bool isAddend) {
   if (absoluteOf(b))
     std::swap(a, b);
   Operation *absolute = absoluteOf(a);
-  Value y = mapping.lookup(b);
+  Value y = isAddend ? times(mapping.lookup(b)) : mapping.lookup(b);
   if (!absolute || absoluteOf(b) || signs.contains(absolute))
     return arith::MulFOp::create(builder, mapping.lookup(a), y);
   Value x = mapping.lookup(absolute->getOperand(0));
@@ -306,11 +319,11 @@ Value RegionCopy::addend(Operation *op) {
   auto is = [&](unsigned index) { return op->getOperand(index) == score; };
   auto mapped = [&](unsigned index) { return mapping.lookup(op->getOperand(index)); };
   if (isa<arith::AddFOp>(op) && is(0) != is(1))
-    return mapped(is(0) ? 1 : 0);
+    return times(mapped(is(0) ? 1 : 0));
   if (isa<arith::SubFOp>(op) && is(0) && !is(1))
-    return negative(mapped(1));
+    return negative(times(mapped(1)));
   if (isa<math::FmaOp>(op) && is(2) && !is(0) && !is(1))
-    return product(op->getOperand(0), op->getOperand(1));
+    return product(op->getOperand(0), op->getOperand(1), /*isAddend=*/true);
   return {};
 }
 
@@ -321,7 +334,14 @@ void RegionCopy::copy(Operation *op) {
     result = isa<math::AbsIOp>(op) ? arith::MulIOp::create(builder, of, sign).getResult()
                                    : arith::MulFOp::create(builder, of, sign).getResult();
   } else if (Value added = factor ? addend(op) : Value()) {
-    result = math::FmaOp::create(builder, raw, factor, added);
+    if (raw)
+      result = math::FmaOp::create(builder, raw, factor, added);
+    else
+      result = sum = sum ? arith::AddFOp::create(builder, sum, added).getResult() : added;
+    if (!raw)
+      score = op->getResult(0);
+  } else if (Value number = raw ? numberBeside(program, op, score) : Value()) {
+    result = arith::MulFOp::create(builder, raw, arith::MulFOp::create(builder, factor, mapping.lookup(number)));
   } else if (isa<arith::MulFOp>(op)) {
     result = product(op->getOperand(0), op->getOperand(1));
   } else if (isa<math::FmaOp>(op) && (absoluteOf(op->getOperand(0)) || absoluteOf(op->getOperand(1)))) {
@@ -334,10 +354,13 @@ void RegionCopy::copy(Operation *op) {
     builder.clone(*op, mapping);
 }
 
-/// Whether each of `ops` that uses the score adds something to it: scaling and that are one instruction.
-static bool isOnlyAddedTo(Value score, ArrayRef<Operation *> ops) {
+/// Whether each of `ops` that uses the score adds something to it, or multiplies it with a number: scaling and that are
+/// one instruction.
+static bool scalesWith(const ModificationProgram &program, Value score, ArrayRef<Operation *> ops) {
   return llvm::all_of(ops, [&](Operation *op) {
     size_t uses = llvm::count(op->getOperands(), score);
+    if (uses != 0 && numberBeside(program, op, score))
+      return true;
     bool isFirst = uses == 1 && op->getOperand(0) == score;
     if (isa<arith::AddFOp>(op) || (isa<arith::SubFOp>(op) && isFirst))
       return uses <= 1;
@@ -345,9 +368,9 @@ static bool isOnlyAddedTo(Value score, ArrayRef<Operation *> ops) {
   });
 }
 
-Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wanted, Value scoreValue,
-                               Value scale, Value condition, bool hides, const ScorePlace &place,
-                               const TileSides *sides, bool areKnown) {
+Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wanted, const ScorePlace &place,
+                               const MapOptions &options) {
+  Value scoreValue = options.scores, scale = options.scale;
   llvm::SetVector<Value> leaves;
   SmallVector<Operation *> ops;
   findSlice(*body, wanted, leaves, ops);
@@ -365,7 +388,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     inner.push_back(leaf);
     inputs.push_back(materialise(builder, leaf, place));
   }
-  auto signOf = [&](Operation *op) { return areKnown ? sides->signs.lookup(op) : Value(); };
+  auto signOf = [&](Operation *op) { return options.areSidesKnown ? options.sides->signs.lookup(op) : Value(); };
   for (Operation *op : ops)
     if (Value sign = signOf(op))
       inputs.push_back(sign);
@@ -376,7 +399,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   Value firstKey = usesPlace && hasKeys ? place.key : Value();
   auto result = tile::MapOp::create(builder, TypeRange(type), inputs,
                                     queriesInRows() ? firstQuery : firstKey,
-                                    queriesInRows() ? firstKey : firstQuery, condition, usesPlace);
+                                    queriesInRows() ? firstKey : firstQuery, options.condition, usesPlace);
   ExpansionBuilder::InsertionGuard guard(builder);
   Block &block = result.getBody().emplaceBlock();
   for (Value input : inputs)
@@ -389,7 +412,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     score = block.getArgument(next++);
   Value factor = scale ? block.getArgument(next++) : Value();
   Value raw = isScore ? body->getArgument(0) : Value(), modified = score;
-  if (scale && (wanted == raw || !isOnlyAddedTo(raw, ops)))
+  if (scale && !options.adds && (wanted == raw || !scalesWith(*this, raw, ops)))
     modified = arith::MulFOp::create(builder, score, factor);
   if (isScore)
     mapping.map(raw, modified);
@@ -401,8 +424,10 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
     }
     mapping.map(leaf, value);
   }
-  RegionCopy copy(builder, mapping, sides);
-  if (scale)
+  RegionCopy copy(builder, mapping, *this, options.sides);
+  if (options.adds)
+    copy.leaveOutScore(raw, factor);
+  else if (scale)
     copy.scaleScore(raw, score, factor);
   for (Operation *op : ops)
     if (signOf(op))
@@ -416,7 +441,9 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   for (Operation *op : ops)
     copy.copy(op);
   Value value = mapping.lookup(wanted);
-  if (hides) {
+  if (options.adds && !options.addsFirst)
+    value = arith::AddFOp::create(builder, score, value);
+  if (options.hides) {
     Value hidden = builder.constant(-std::numeric_limits<float>::infinity());
     value = arith::SelectOp::create(builder, value, score, hidden);
   }
@@ -424,22 +451,56 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   return result.getResult(0);
 }
 
-Value ModificationProgram::modify(ExpansionBuilder &builder, Value scoreValue, Value scale,
-                                  const ScorePlace &place, const TileExtent *extent) {
+/// Where the tile lies on one side of all absolute values, they are linear.
+Value ModificationProgram::onBothSides(ExpansionBuilder &builder, MapOptions options, const ScorePlace &place,
+                                       const TileExtent *extent) {
   std::optional<TileSides> sides = extent ? sidesOf(builder, *this, place, *extent) : std::nullopt;
   if (!sides)
-    return map(builder, scores, yielded(), scoreValue, scale, Value(), /*hides=*/false, place);
-  auto modified = [&](Value of, Value condition, bool areKnown) {
-    return map(builder, scores, yielded(), of, scale, condition, /*hides=*/false, place, &*sides, areKnown);
-  };
+    return map(builder, scores, yielded(), place, options);
+  options.sides = &*sides, options.areSidesKnown = true, options.condition = sides->areKnown;
+  options.scores = map(builder, scores, yielded(), place, options);
   Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
-  Value others = arith::XOrIOp::create(builder, sides->areKnown, yes);
-  return modified(modified(scoreValue, sides->areKnown, true), others, false);
+  options.condition = arith::XOrIOp::create(builder, sides->areKnown, yes);
+  options.areSidesKnown = false;
+  return map(builder, scores, yielded(), place, options);
+}
+
+Value ModificationProgram::modify(ExpansionBuilder &builder, Value scoreValue, Value scale,
+                                  const ScorePlace &place, const TileExtent *extent) {
+  MapOptions options;
+  options.scores = scoreValue, options.scale = scale;
+  return onBothSides(builder, options, place, extent);
+}
+
+bool ModificationProgram::onlyAdds(Operation *op) {
+  Block &body = op->getRegion(0).front();
+  Value sum = body.getArgument(0), yielded = body.getTerminator()->getOperand(0);
+  if (sum == yielded)
+    return false;
+  while (sum.hasOneUse() && sum != yielded) {
+    OpOperand &use = *sum.getUses().begin();
+    Operation *user = use.getOwner();
+    bool adds = user->getBlock() == &body && (isa<arith::AddFOp>(user) || (isa<arith::SubFOp>(user) && use.getOperandNumber() == 0) ||
+                (isa<math::FmaOp>(user) && use.getOperandNumber() == 2));
+    if (!adds)
+      return false;
+    sum = user->getResult(0);
+  }
+  return sum == yielded && sum.hasOneUse();
+}
+
+Value ModificationProgram::addTo(ExpansionBuilder &builder, Value sums, bool first, Value factor, const ScorePlace &place,
+                                 const TileExtent &extent) {
+  MapOptions options;
+  options.scores = sums, options.scale = factor, options.adds = true, options.addsFirst = first;
+  return onBothSides(builder, options, place, &extent);
 }
 
 Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value condition,
                                 const ScorePlace &place) {
-  return map(builder, scores, yielded(), scoreValue, Value(), condition, /*hides=*/true, place);
+  MapOptions options;
+  options.scores = scoreValue, options.condition = condition, options.hides = true;
+  return map(builder, scores, yielded(), place, options);
 }
 
 /// A mask that captures one number, the value of `expression`; `body` makes of its arguments whether the key is seen.

@@ -62,6 +62,11 @@ public:
   /// scores are, absolute values cost nothing on tiles that lie on one side of 0.
   mlir::Value modify(ExpansionBuilder &builder, mlir::Value scores, mlir::Value scale,
                      const ScorePlace &place, const TileExtent *extent = nullptr);
+  /// Whether the `attn.score_mod` `op` adds to the score what does not depend on it. Products can begin with that.
+  static bool onlyAdds(mlir::Operation *op);
+  /// `sums` and, times the number `factor`, what the region adds to a score; `sums` are zero where they are the `first`.
+  mlir::Value addTo(ExpansionBuilder &builder, mlir::Value sums, bool first, mlir::Value factor, const ScorePlace &place,
+                    const TileExtent &extent);
   /// The scores, -inf where the region says that the key is not seen. Left alone where `condition`
   /// is 0.
   mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value condition,
@@ -101,9 +106,20 @@ private:
   mlir::Type typeFor(Span span, mlir::Type element) const;
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
-  mlir::Value map(ExpansionBuilder &builder, mlir::Type type, mlir::Value wanted,
-                  mlir::Value scores, mlir::Value scale, mlir::Value condition, bool hides,
-                  const ScorePlace &place, const TileSides *sides = nullptr, bool areKnown = false);
+  /// What a map of the region makes, beside the value that is wanted.
+  struct MapOptions {
+    mlir::Value scores = {}, scale = {}; ///< null: none
+    mlir::Value condition = {};          ///< null: everywhere
+    const TileSides *sides = nullptr;    ///< of absolute values
+    bool areSidesKnown = false;
+    bool hides = false;      ///< what is wanted is where the scores stay; others are -inf
+    bool adds = false;       ///< of what is wanted, what is added to the score, times the scale
+    bool addsFirst = false;  ///< the scores are zero
+  };
+  mlir::Value map(ExpansionBuilder &builder, mlir::Type type, mlir::Value wanted, const ScorePlace &place,
+                  const MapOptions &options);
+  mlir::Value onBothSides(ExpansionBuilder &builder, MapOptions options, const ScorePlace &place,
+                          const TileExtent *extent);
 
   mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;

@@ -34,6 +34,10 @@ Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function
   return tile::NegateOp::create(builder, load(), negative);
 }
 
+Value Softmax::perScale(ExpansionBuilder &builder) const {
+  return arith::DivFOp::create(builder, builder.constant(std::numbers::log2e_v<float>), scale);
+}
+
 Value Softmax::noScores(ExpansionBuilder &builder) const {
   return builder.fill(
       builder.frag(options.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);

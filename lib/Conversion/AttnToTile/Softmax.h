@@ -31,6 +31,8 @@ public:
   /// Q with the sign of the scale; `load` emits its load.
   mlir::Value prepareQuery(ExpansionBuilder &builder, mlir::Value userScale,
                            llvm::function_ref<mlir::Value()> load);
+  /// 1 / the size of the user's scale; emitted in front of the loop, behind `prepareQuery`.
+  mlir::Value perScale(ExpansionBuilder &builder) const;
   /// What the scores of each tile start from; emitted in front of the loop.
   mlir::Value noScores(ExpansionBuilder &builder) const;
   /// The state that the loop carries, before the first tile: reference, bound and the sums. `zero`

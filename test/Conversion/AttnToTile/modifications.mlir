@@ -9,13 +9,18 @@
 // CHECK-SAME: %soft_cap: f32 {tile.bind = "soft_cap"}
 // CHECK: tile.load %slopes[%head] : <?xf32> -> f32
 // CHECK: tile.load %{{.*}}[%wave_row] along(0) : <?xi32> -> !tile.rows<32xi32>
+// CHECK: arith.divf
 // CHECK: tile.for_tiles
-// CHECK: tile.step @mask
+// CHECK: tile.step @start
 // CHECK-DAG: %[[COLUMNS:.*]] = tile.load %{{.*}}[%{{.*}}] along(0) : <?xf32> -> !tile.columns<64xf32, acc>
 // CHECK-DAG: %[[FRAGMENT:.*]] = tile.load %bias[%wave_row, %{{.*}}] along(0) : <?x?xbf16> -> <64x32xf32, acc>
 // CHECK-DAG: %[[DISTANCE:.*]] = tile.map() at(%{{.*}} = %wave_row, %{{.*}} = %{{.*}}) -> !tile.frag<64x32xi32, acc>
 // CHECK-DAG: tile.gather %{{.*}}[%[[DISTANCE]]] : <?xf32>, !tile.frag<64x32xi32, acc> -> !tile.frag<64x32xf32, acc>
-// CHECK: tile.map(%{{.*}} = %{{.*}} : !tile.frag<64x32xf32, acc>, %{{.*}} = %scale : f32,
+// CHECK: %[[ADDED:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.frag<64x32xf32, acc>, %{{.*}} = %{{.*}} : f32,
+// CHECK: tile.yield %[[ADDED]]
+// CHECK: tile.mma %{{.*}}, %{{.*}}, %start
+// CHECK: tile.step @mask
+// CHECK-NOT: tile.map
 // CHECK: tile.mask
 attn.forward @reads element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@all)
 attn.score_mod @all(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
@@ -138,20 +143,23 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// A distance is linear where a tile lies on one side of the diagonal, which scalar numbers say; where it does not, its
-// product with the slope has the slope's sign, and the same bits. Scaling and what is added are one instruction.
+// What is only added to scores is what their product begins with, in its units. A distance is linear where a tile lies
+// on one side of the diagonal, which scalar numbers say; where it does not, its product with the slope has the slope's
+// sign, and the same bits.
 // CHECK-LABEL: tile.kernel @distances
-// CHECK: tile.step @mask
+// CHECK: %[[PER_SCALE:.*]] = arith.divf
+// CHECK: tile.step @start
 // CHECK: %[[AHEAD:.*]] = arith.cmpi sge, %{{.*}}, %{{.*}} : i32
 // CHECK: %[[BEHIND:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i32
 // CHECK: %[[KNOWN:.*]] = arith.ori %[[AHEAD]], %[[BEHIND]] : i1
 // CHECK: %[[SIGN:.*]] = arith.select %[[AHEAD]], %{{.*}}, %{{.*}} : f32
-// CHECK: %[[OTHERS:.*]] = arith.xori %[[KNOWN]]
-// CHECK: %[[FIRST:.*]] = tile.map(%[[SCORE:.*]] = %qk : {{.*}}, %[[SCALE:.*]] = %scale : f32, {{.*}} = %[[SIGN]] : f32) at({{.*}}) when(%[[KNOWN]])
+// CHECK: %[[FIRST:.*]] = tile.map(%{{.*}} = %{{.*}} : {{.*}}, %[[FACTOR:.*]] = %[[PER_SCALE]] : f32, {{.*}} = %[[SIGN]] : f32) at({{.*}}) when(%[[KNOWN]])
 // CHECK-NOT: math.absf
-// CHECK: math.fma %[[SCORE]], %[[SCALE]]
+// CHECK: arith.mulf %{{.*}}, %[[FACTOR]]
+// CHECK: %[[OTHERS:.*]] = arith.xori %[[KNOWN]]
 // CHECK: tile.map(%{{.*}} = %[[FIRST]] :{{.*}}when(%[[OTHERS]])
 // CHECK: math.copysign
+// CHECK: tile.mma %{{.*}}, %{{.*}}, %start
 attn.forward @distances element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@alibi)
 attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
     %slopes: tensor<?xf32> {attn.sizes = ["heads"]}) {
@@ -161,6 +169,28 @@ attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i
   %length = math.absf %keys : f32
   %penalty = arith.mulf %slope, %length : f32
   %result = arith.subf %score, %penalty : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Followed by what is no sum, scores are scaled and added to in one instruction, and modified in turn.
+// CHECK-LABEL: tile.kernel @sum_then_cap
+// CHECK-NOT: tile.step @start
+// CHECK: tile.step @mask
+// CHECK: tile.map(%[[SCORE:.*]] = %qk : {{.*}}, %[[SCALE:.*]] = %scale : f32
+// CHECK: math.fma %[[SCORE]], %[[SCALE]]
+// CHECK: tile.map
+// CHECK: arith.minimumf
+attn.forward @sum_then_cap element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@rise, @cap)
+attn.score_mod @rise(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %keys = arith.sitofp %key : i32 to f32
+  %result = arith.addf %keys, %score : f32
+  attn.yield %result : f32
+}
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %most: f32) {
+  %result = arith.minimumf %score, %most : f32
   attn.yield %result : f32
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

@@ -2,8 +2,10 @@
 // Hocket promises for `dual_wave`.
 #include "Problems.h"
 
-#include "hocket/Simulator/RuntimeDevice.h"
+#include "Reference/ScoreInterpreter.h"
 #include "Simulator/SteadyState.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
 
 #include <gtest/gtest.h>
 
@@ -102,6 +104,54 @@ TEST_P(DualWave, FitsInRegistersAndLds) {
   EXPECT_EQ(code->front().agprs, 0u);
   EXPECT_EQ(code->front().vgprSpills + code->front().sgprSpills, 0u);
   EXPECT_EQ(code->front().scratchBytes, 0u);
+}
+
+/// Vector instructions, packed f32 ones twice, and transcendental ones of one turn of `dual_wave`, of two tiles, with
+/// the shipped modification `name`, if there is a name.
+static InstructionCounts turnWith(const char *name) {
+  ForwardProblem problem = test::makeProblem(DataType::BF16, false, 1, 1, 1, 256, 1280, false);
+  if (name) {
+    Result<Modification> modification = shippedModification(name);
+    EXPECT_TRUE(modification.ok()) << modification.error().message;
+    problem.modifications.push_back(*modification);
+  }
+  problem.numbers["soft_cap"] = 30;
+  CompileOptions options;
+  options.schedule = "dual_wave";
+  Result<ForwardKernel> kernel = compileForward(problem, options);
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  if (!kernel.ok())
+    return {};
+  sim::Tracer tracer(/*workgroup=*/0, {0});
+  std::shared_ptr<runtime::Device> device = sim::createDevice(&tracer.instrument());
+  ForwardOptions run;
+  run.data = DataKind::Equal;
+  run.seed = 1; // a slope below zero: scores fall from tile to tile, and O need not be rescaled
+  run.scoreRules = reference::interpretModifications;
+  Result<ForwardReport> report =
+      runForward(*device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, run);
+  EXPECT_TRUE(report.ok() && report->passed());
+  auto code = amdgpu::readKernels(kernel->codeObject);
+  if (!code.ok() || tracer.traces().empty())
+    return {};
+  Result<SteadyState> state = sim::countSteadyState(tracer.traces().front(), code->front(), "gfx950");
+  EXPECT_TRUE(state.ok()) << state.error().message;
+  return state.ok() ? state->total : InstructionCounts();
+}
+
+/// What modifications may cost, for 32 x 64 scores.
+TEST(DualWaveModified, SteadyStateKeepsItsBudget) {
+  InstructionCounts plain = turnWith(nullptr);
+  ASSERT_GT(plain.valu, 0u);
+  InstructionCounts alibi = turnWith("alibi");
+  ASSERT_GT(alibi.valu, 0u);
+  EXPECT_LE(alibi.valu, plain.valu + 2 * 40);
+  EXPECT_EQ(alibi.trans, plain.trans);
+  InstructionCounts capped = turnWith("soft_cap");
+  ASSERT_GT(capped.valu, 0u);
+  // Of a lane's 32 scores of a tile.
+  EXPECT_LE(capped.trans, plain.trans + 2 * 32 * 2);
+  EXPECT_LE(capped.valu, plain.valu + 2 * 32 * 4 + 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(
