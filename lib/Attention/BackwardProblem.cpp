@@ -106,6 +106,8 @@ Status attention::validate(const BackwardProblem &problem) {
     return unsupported("what is appended to a cache has no gradient; append in a call before");
   if (forward.minSeqlenQ != 0)
     return unsupported("gradients are those of all sequences; leave min-seqlen-q at 0");
+  if (forward.work.any())
+    return unsupported("a list of work is of forwards; leave it out");
   if (forward.lists.inPages())
     return unsupported("keys in pages have no backward; give dense or packed ones");
   for (const std::string &name : problem.otherGradients)

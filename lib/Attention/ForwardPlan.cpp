@@ -105,7 +105,7 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
     auto kernel = find(described);
     if (!kernel.ok())
       return kernel.error();
-    launches.push_back({described.name, *std::move(kernel)});
+    launches.push_back({described.name, *std::move(kernel), {}, described.decides});
   }
   for (const KernelEntry *entry : selected->kernels) {
     auto kernel = find(*entry, variantOf(*entry, selected->problem));
@@ -121,6 +121,12 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
     if (!kernel.ok())
       return kernel.error();
     launches.push_back({name, *std::move(kernel), tensorsInstead(problem)});
+  }
+  for (const DescribedKernel &described : kernelsBehind(problem)) {
+    auto kernel = find(described);
+    if (!kernel.ok())
+      return kernel.error();
+    launches.push_back({described.name, *std::move(kernel)});
   }
   return ForwardPlan::make(selected->problem, std::move(launches));
 }

@@ -49,6 +49,8 @@ std::string ForwardSemantics::kernelSuffix() const {
     text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize) + (lists.farPages ? "_far" : "");
   if (update.appends && !lists.pageLists)
     text += "_appended_keys";
+  if (work.any())
+    text += work.slices ? "_work_slices" : "_work";
   if (dropout)
     text += "_dropout";
   if (blocks.any())
@@ -147,10 +149,22 @@ static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &li
                     {{"position", name + "_stride_p", problem.positions, angles}}, true, /*strided=*/false});
 }
 
+/// The list of work.
+static TensorSpec workList(const ForwardProblem &problem, TensorRole role) {
+  TensorSpec spec{"work_list", role, DataType::I32, kWorkFields,
+                  {{"entry", "work_list_stride", saturatingAdd(mostWorkEntries(problem), 1), kWorkFields}}, true,
+                  /*strided=*/false};
+  spec.columns = workNumbers(problem);
+  return spec;
+}
+
 std::vector<TensorSpec> ForwardProblem::temporaries() const {
-  if (!update.turns())
-    return {};
-  return {rowsOfHeads(*this, "q_rotated", TensorRole::Output, /*isPacked=*/false, seqQ, heads, headDim)};
+  std::vector<TensorSpec> list;
+  if (update.turns())
+    list.push_back(rowsOfHeads(*this, "q_rotated", TensorRole::Output, /*isPacked=*/false, seqQ, heads, headDim));
+  if (work.list == WorkLists::Made)
+    list.push_back(workList(*this, TensorRole::Output));
+  return list;
 }
 
 std::vector<TensorSpec> ForwardProblem::tensors() const {
@@ -202,6 +216,8 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
     list.push_back(std::move(table));
   }
   addUpdate(*this, list);
+  if (work.list == WorkLists::Given)
+    list.push_back(workList(*this, TensorRole::Input));
   if (dropout)
     list.push_back({"dropout_state", TensorRole::Input, DataType::I32, kDropoutWords, {}, dropping.inMemory,
                     /*strided=*/false});
@@ -272,6 +288,9 @@ std::string ForwardProblem::describe() const {
   if (update.turns())
     text += " rotary-" + std::string(toString(update.rotary)) + std::to_string(update.rotaryDim) + "x" +
             std::to_string(positions);
+  if (work.any())
+    text += std::string(" work-list") + (work.list == WorkLists::Made ? "+made" : "") + (work.slices ? "+slices" : "") +
+            std::to_string(workSlots);
   for (const TensorSpec &tensor : tensors())
     if (auto given = strides.find(tensor.name); given != strides.end())
       text += " " + tensor.name + "=" + std::to_string(given->second.batch) + "," +
@@ -372,6 +391,8 @@ Status attention::validate(const ForwardProblem &problem) {
     return status;
   if (Status status = checkLists(problem); !status.ok())
     return status;
+  if (Status status = checkWork(problem); !status.ok())
+    return status;
   if (Status status = checkModifications(problem); !status.ok())
     return status;
   if (problem.dtype != DataType::BF16 && problem.dtype != DataType::FP16)
@@ -442,6 +463,11 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
     bool isGiven = extents != problem.capturedExtents.end() && extents->second.size() > 1;
     variables.emplace("block_batch", Value::integer(isGiven ? extents->second[0] : problem.batch));
     variables.emplace("block_heads", Value::integer(isGiven ? extents->second[1] : problem.heads));
+  }
+  if (problem.work.any()) {
+    variables.emplace("work_entries", Value::integer(mostWorkEntries(problem)));
+    variables.emplace("work_parts", Value::integer(mostWorkParts(problem)));
+    variables.emplace("work_slots", Value::integer(problem.workSlots));
   }
   if (problem.lists.packedQ) {
     variables.emplace("total_q", Value::integer(problem.totalQ));

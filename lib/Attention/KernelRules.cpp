@@ -42,6 +42,7 @@ public:
                   [](bool value) { return std::string(value ? "on" : "off"); });
     checkModifications();
     checkLists();
+    checkWork();
     checkGroupRows();
     checkLength("seq-q", problem.seqQ);
     checkLength("seq-kv", problem.seqKv);
@@ -118,6 +119,18 @@ private:
     repairable = false;
     fail("num-splits", std::to_string(problem.tuning.numSplits),
          "1 with queries that are packed or have lengths of their own");
+  }
+
+  /// Entries of lists are for workgroups of so many waves, and say themselves whose rows are heads.
+  void checkWork() {
+    if (!problem.work.any() || entry.role == KernelRole::Combine)
+      return;
+    bool fits = entry.tuning.waves == 0 || entry.tuning.waves == kWorkWaves;
+    if (fits && !entry.tuning.groupRows && entry.role == KernelRole::Whole)
+      return;
+    fail("a list of work", "there", fits ? "none" : "none, since its workgroups have other rows than entries");
+    problem.work = {};
+    problem.known.lists.erase("work_list");
   }
 
   /// A workgroup has queries of one block, a block whole tiles of keys.

@@ -24,6 +24,52 @@ static DescribedKernel describeBlockLists(const ForwardSemantics &semantics) {
   return {name, text + "\n" + masks};
 }
 
+/// Clauses of the lists that say where sequences lie, of those that `has` takes.
+static std::string sequenceClauses(const ForwardSemantics &semantics, bool ofKeys) {
+  std::string text;
+  for (const SequenceList &list : sequenceLists())
+    if (semantics.lists.*list.value && (ofKeys || !list.tensor.ends_with("_k")))
+      text += " " + std::string(list.clause);
+  return text;
+}
+
+static DescribedKernel describeWorkList(const ForwardSemantics &semantics) {
+  bool causal = semantics.visibility.laterRowsSeeMore();
+  std::string clauses = sequenceClauses(semantics, /*ofKeys=*/true);
+  if (semantics.lists.inPages())
+    clauses += " pages(" + std::to_string(semantics.lists.pageSize) + ")" + (semantics.lists.pageLists ? " page_lists" : "");
+  if (semantics.update.appends && !semantics.lists.pageLists)
+    clauses += " appended_keys";
+  if (semantics.work.slices)
+    clauses += " split";
+  if (!mayGroupHeads(semantics))
+    clauses += " single_heads";
+  std::string name = std::string("work_list_") + (causal ? "causal" : "none") + clauses;
+  for (char &letter : name)
+    if (std::string_view(" ()").find(letter) != std::string_view::npos)
+      letter = '_';
+  return {name, "attn.work_list @" + name + " mask(" + (causal ? "causal" : "none") + ")" + clauses + "\n",
+          /*decides=*/true};
+}
+
+static DescribedKernel describeListedCombine(const ForwardSemantics &semantics) {
+  std::string dim = std::to_string(semantics.headDimV), clauses = sequenceClauses(semantics, /*ofKeys=*/false);
+  std::string name = "fmha_combine_work_d" + dim + "_" + std::string(toString(semantics.dtype));
+  for (const char *part : {"packed_queries", "query_lengths"})
+    if (clauses.find(part) != std::string::npos)
+      name += std::string("_") + part;
+  std::string lse = semantics.wantLse ? " lse" : "";
+  return {name + (semantics.wantLse ? "_lse" : ""),
+          "attn.combine @" + name + " element_type(" + std::string(irName(semantics.dtype)) + ") head_dim(" + dim + ")" +
+              lse + " work_list" + clauses + "\n"};
+}
+
+std::vector<DescribedKernel> attention::kernelsBehind(const ForwardSemantics &semantics) {
+  if (!semantics.work.slices)
+    return {};
+  return {describeListedCombine(semantics)};
+}
+
 std::vector<DescribedKernel> attention::kernelsInFront(const ForwardSemantics &semantics,
                                                        std::string_view architecture) {
   std::vector<DescribedKernel> kernels;
@@ -31,6 +77,8 @@ std::vector<DescribedKernel> attention::kernelsInFront(const ForwardSemantics &s
     kernels.push_back(describeBlockLists(semantics));
   if (semantics.update.appends)
     kernels.push_back(describeAppend(semantics, architecture));
+  if (semantics.work.list == WorkLists::Made)
+    kernels.push_back(describeWorkList(semantics));
   return kernels;
 }
 

@@ -35,6 +35,8 @@ Status checkPages(const ForwardProblem &problem);
 Status checkUpdate(const ForwardProblem &problem);
 /// What is known of lists and tables of pages.
 Status checkLists(const ForwardProblem &problem);
+/// What a list of work asks of the rest of the problem, and the list where it is known.
+Status checkWork(const ForwardProblem &problem);
 /// Modifications, the numbers and tensors that they take, block lists.
 Status checkModifications(const ForwardProblem &problem);
 

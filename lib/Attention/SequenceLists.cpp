@@ -262,6 +262,8 @@ Status attention::checkLists(const ForwardProblem &problem) {
   for (const auto &[name, numbers] : problem.known.lists) {
     if (std::any_of(tables.begin(), tables.end(), [&, &name = name](const PageTable &table) { return table.name == name; }))
       continue;
+    if (name == "work_list" && problem.work.list == WorkLists::Given)
+      continue;
     const auto *list = std::find_if(std::begin(kLists), std::end(kLists),
                                     [&](const SequenceList &list) { return list.tensor == name; });
     if (list == std::end(kLists))

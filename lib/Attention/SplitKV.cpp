@@ -292,6 +292,10 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
   SelectedKernels selected{problem, {*whole}, {1, {}, "not split, as the problem says"}};
   if (problem.tuning.numSplits == 1)
     return selected;
+  if (problem.work.any()) {
+    selected.split.reason = problem.work.slices ? "split as the list of work says" : "not split, but listed by work";
+    return selected;
+  }
   if (problem.isModified()) {
     selected.split.reason = "not split: what modifications leave of the keys is not known";
     return selected;

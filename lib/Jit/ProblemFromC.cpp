@@ -29,6 +29,7 @@ void hocket_forward_problem_init(hocket_forward_problem *problem) {
   problem->total_q = problem->total_kv = 1;
   problem->num_pages = problem->table_pages = 1;
   problem->positions = 1;
+  problem->work_slots = defaults.workSlots;
 }
 
 /// The whole struct of a caller who may have been compiled with another version of the header: of
@@ -218,6 +219,11 @@ Result<ForwardProblem> capi::readProblem(const hocket_forward_problem &from) {
   problem.makesBlocks = given.make_block_lists != 0;
   if (Status status = readSequences(given, problem); !status.ok())
     return status.error();
+  constexpr WorkLists works[] = {WorkLists::None, WorkLists::Given, WorkLists::Made};
+  if (given.work_list < 0 || given.work_list >= static_cast<int>(std::size(works)))
+    return invalidInput("work_list is " + std::to_string(given.work_list) + ", expected 0, 1 or 2");
+  problem.work = {works[given.work_list], given.work_slices != 0};
+  problem.workSlots = given.work_slots;
   problem.layout = layout == HOCKET_BSHD ? Layout::BSHD : Layout::BHSD;
   addStrides(problem.strides, {{"q", given.q_strides},
                                {"k", given.k_strides},

@@ -141,7 +141,16 @@ std::vector<runtime::NumberList> manifest::numberLists(const std::vector<TensorS
   std::vector<runtime::NumberList> lists;
   for (const TensorSpec &tensor : tensors) {
     auto address = addresses.find(tensor.name);
-    if (!tensor.numbers || address == addresses.end())
+    if (address == addresses.end())
+      continue;
+    for (size_t column = 0; column != tensor.columns.size(); ++column) {
+      const NumberRange &range = tensor.columns[column];
+      const auto stride = static_cast<uint64_t>(tensor.dimensions.front().stride);
+      lists.push_back({tensor.name, address->second + (stride + column) * sizeof(int32_t),
+                       static_cast<uint64_t>(tensor.rows() - 1), 1, stride, range.least, range.most, range.ascending,
+                       range.meaning});
+    }
+    if (!tensor.numbers)
       continue;
     const NumberRange &range = *tensor.numbers;
     bool hasRows = !tensor.dimensions.empty();

@@ -48,6 +48,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
   if (semantics.lists.inPages())
     text += " pages(" + std::to_string(semantics.lists.pageSize) + ")" +
             (semantics.lists.pageLists ? " page_lists" : "") + (semantics.lists.farPages ? " far_pages" : "");
+  if (semantics.work.any())
+    text += semantics.work.slices ? " work_list split" : " work_list";
   if (semantics.dropout)
     text += " dropout";
   if (semantics.blocks.any())

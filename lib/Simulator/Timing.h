@@ -124,6 +124,9 @@ struct TimingOptions {
   /// Host threads for a grid's kinds of workgroups, which are executed and timed independently of
   /// each other; 0: all. Makes no difference to what is predicted.
   unsigned threads = 0;
+  /// Workgroups of a grid have what a list says, the most work first: kinds are stretches of the grid, and what neighbours
+  /// share of L2 is counted in several places.
+  bool uneven = false;
   /// A request to stop ends timing and prediction soon, with an Execution error.
   std::stop_token stop = {};
 };

@@ -298,6 +298,29 @@ static Status readModifications(const Options &options, ForwardProblem &problem)
   return readOwn(options, problem);
 }
 
+/// --work-list and --work-slots. The host's list is known.
+static Status readWorkList(const Options &options, ForwardProblem &problem) {
+  if (!options.has(OPT_work_list))
+    return options.has(OPT_work_slots) ? Status(invalidInput("--work-slots is of --work-list; give that, too"))
+                                       : Status::success();
+  std::string value = options.string(OPT_work_list);
+  StringRef who = value;
+  problem.work.slices = who.consume_back("-slices");
+  if (who != "host" && who != "kernel")
+    return invalidInput("option '--work-list' has the value '" + value +
+                        "', expected host, kernel, host-slices or kernel-slices");
+  problem.work.list = who == "host" ? WorkLists::Given : WorkLists::Made;
+  Result<ChosenChip> chip = chipNamed(architecture(options));
+  Result<int64_t> slots = options.integer(OPT_work_slots, chip.ok() ? chip->computeUnits : kUsualWorkSlots, INT64_MIN, INT64_MAX);
+  if (!slots.ok())
+    return slots.error();
+  problem.workSlots = *slots;
+  if (Status status = validate(problem); !status.ok() || problem.work.list == WorkLists::Made)
+    return status;
+  problem.known.lists["work_list"] = makeWorkList(problem);
+  return Status::success();
+}
+
 Result<ForwardProblem> run::readProblem(const Options &options) {
   if (Result<ChosenChip> chip = chipNamed(architecture(options)); !chip.ok())
     return chip.error();
@@ -328,6 +351,8 @@ Result<ForwardProblem> run::readProblem(const Options &options) {
   for (const std::string &text : options.strings(OPT_strides))
     if (Status status = readStrides(text, problem); !status.ok())
       return status.error();
+  if (Status status = readWorkList(options, problem); !status.ok())
+    return status.error();
   if (Status status = validate(problem); !status.ok())
     return status.error();
   return problem;
@@ -451,10 +476,14 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     return invalidInput(
         "--num-splits has no effect on a --code-object, which computes everything in "
         "one launch; leave it out");
-  for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"}})
+  for (auto [isInFront, option] : {std::pair(problem.update.appends, "--append"), {problem.makesBlocks, "--block-mask kernel"},
+                                  {problem.work.list == WorkLists::Made, "--work-list kernel"}})
     if (options.has(OPT_code_object) && isInFront)
       return invalidInput(std::string(option) + " is a launch of its own in front of attention, --code-object is the only "
                           "one; leave one of them out");
+  if (options.has(OPT_code_object) && problem.work.slices)
+    return invalidInput("slices of --work-list are put together by a launch behind attention, --code-object is the only "
+                        "one; leave '-slices' out");
   if (options.has(OPT_code_object)) {
     Result<CompiledKernel> kernel =
         readKernel(options.string(OPT_code_object), options.string(OPT_manifest));

@@ -126,9 +126,15 @@ Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProbl
     auto kernel = compiler->getDescribed(described, chip.architecture);
     if (!kernel.ok())
       return kernel.error();
-    found.inFront.push_back({described.name, *std::move(kernel)});
+    found.inFront.push_back({described.name, *std::move(kernel), {}, described.decides});
   }
   found.instead = tensorsInstead(problem);
+  for (const DescribedKernel &described : kernelsBehind(problem)) {
+    auto kernel = compiler->getDescribed(described, chip.architecture);
+    if (!kernel.ok())
+      return kernel.error();
+    found.combine = {described.name, *std::move(kernel)};
+  }
   if (!problem.tuning.isSplit())
     return found;
   Result<const KernelEntry *> entry = registry->selectCombine(problem, chip.architecture);

@@ -23,7 +23,7 @@ static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedL
     return found.error();
   if (Status status = manifest::checkKernel(manifest, (*found)->info()); !status.ok())
     return status.error();
-  return Placed::Launch{launch.compiled, launch.instead, *module, *found, {}};
+  return Placed::Launch{launch.compiled, launch.instead, *module, *found, {}, launch.decides};
 }
 
 Status run::writeKnown(runtime::Device &device, const ForwardProblem &problem, const manifest::Addresses &addresses) {
@@ -91,6 +91,10 @@ Result<sim::GridTime> run::predictLaunches(Placed &placed, const sim::TimingOpti
                          launch.binding.kernarg, timing, &caches[launch.compiled->codeObject]);
     if (!grid.ok())
       return grid.error();
+    // Samples have written some of what later launches go by.
+    if (launch.decides)
+      if (auto report = placed.device->launch(*launch.kernel, launch.binding.shape, launch.binding.kernarg); !report.ok())
+        return report.error();
     if (!total) {
       total = *std::move(grid);
       continue;

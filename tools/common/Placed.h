@@ -26,6 +26,7 @@ struct Placed {
     std::shared_ptr<runtime::Module> module;
     std::shared_ptr<runtime::Kernel> kernel;
     manifest::Binding binding;
+    bool decides = false; ///< `PlannedLaunch::decides`
   };
   std::shared_ptr<runtime::Device> device;
   std::vector<Launch> launches;

@@ -27,6 +27,8 @@ public:
   void setClusters(const manifest::Manifest &manifest) {
     options.clusters = verify::clustersOf(manifest);
   }
+  /// Workgroups' work is listed (`sim::TimingOptions::uneven`).
+  void setUneven(bool uneven) { options.uneven = uneven; }
   /// Whether every workgroup is timed, so that the launch's results are there afterwards.
   bool timesAll() const { return all; }
   /// Whether the whole grid is to be predicted.

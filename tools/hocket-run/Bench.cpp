@@ -197,7 +197,9 @@ Status Bench::predict(BenchKernel &kernel, const std::vector<attention::PlannedL
   Result<Placed> placed = Placed::make(launches, problem);
   if (!placed.ok())
     return placed.error();
-  Result<sim::GridTime> grid = predictLaunches(*placed, timing, kernel.caches);
+  sim::TimingOptions options = timing;
+  options.uneven = problem.work.any();
+  Result<sim::GridTime> grid = predictLaunches(*placed, options, kernel.caches);
   if (!grid.ok())
     return grid.error();
   cell.grid = *std::move(grid);

@@ -193,6 +193,7 @@ static Result<int> runForwardProblem(const Options &options) {
     };
   if (time->wanted()) {
     time->setClusters(kernel.manifest);
+    time->setUneven(problem->work.any());
     // What allocators of real devices give at least: misaligned rows would touch more cache lines.
     forward->alignment = 256;
     forward->verifyInspected = time->timesAll();

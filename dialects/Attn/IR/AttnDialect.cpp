@@ -137,6 +137,8 @@ LogicalResult CombineOp::verify() {
   if (static_cast<int64_t>(getHeadDim()) < 1)
     return emitOpError() << "head_dim(" << static_cast<int64_t>(getHeadDim())
                          << "), a positive number is needed";
+  if ((getPackedQueries() || getQueryLengths()) && !getWorkList())
+    return emitOpError("has queries of lengths of their own, whose slices a work_list has; write that, too");
   return success();
 }
 
@@ -149,8 +151,22 @@ template <typename ProblemOp> static LogicalResult verifyProblem(ProblemOp op) {
   return success();
 }
 
+LogicalResult WorkListOp::verify() {
+  if (getPageLists() && !getPageSize())
+    return emitOpError("has page_lists, but no pages; write pages(p)");
+  if (getAppendedKeys() && !getKeyLengths())
+    return emitOpError("has appended_keys, which are behind those that key_lengths count; write key_lengths");
+  VisibilityAttr mask = getKeyVisibility();
+  if (mask.isAll() || mask.isCausal())
+    return success();
+  return emitOpError("has a window, whose tiles are not counted; write mask(none) or mask(causal)");
+}
+
 LogicalResult ForwardOp::verify() {
   constexpr int64_t mostRows = 1 << 16;
+  if (getWorkList() && (getGroupRows() || getKeyBlock()))
+    return emitOpError() << "has work_list, which says what workgroups work on, and "
+                         << (getGroupRows() ? "group_rows" : "block_lists") << "; leave one of them out";
   if (getAppendedKeys() && (!getKeyLengths() || getPackedKeys() || getPageLists()))
     return emitOpError("has appended_keys, which are behind those that key_lengths count in dense tensors or pages of a "
                        "table; write key_lengths, and neither packed_keys nor page_lists");

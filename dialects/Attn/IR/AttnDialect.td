@@ -101,6 +101,17 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16)
     ```
 
+    With `work_list` workgroups take what they work on from a list in device memory, `work_list` (i32,
+    (work_entries + 1, 5), docs/WorkLists.md): entry i is for the workgroups of number i * kv_heads + KV head. An entry has
+    a sequence, the first of 128 rows, whose head of the KV head's group they are rows of, or -1 where rows are the heads
+    of the group, of 4 queries, and a slice of the keys and of how many slices it is one; more than 1 with `split` alone,
+    where the first `work_parts` entries may be slices, whose results go to the workspace. Workgroups behind the number
+    of entries, which is in front of them, stop. With modifications, sinks or dropout entries name heads.
+
+    ```mlir
+    attn.forward @mixed element_type(bf16) head_dim(128) mask(causal) packed_queries key_lengths pages(16) work_list
+    ```
+
     With `dropout` weights are dropped before they are multiplied with V: kept are those whose random byte
     (`tile.random_bytes`) is at most `dropout_threshold`, and O is divided by `dropout_keep`. LSE is that of all
     weights. `dropout_seed` and `dropout_offset` (64 bits) are added to what the tensor `dropout_state` has (i32,
@@ -127,7 +138,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
-      UnitAttr:$far_pages, UnitAttr:$dropout, UnitAttr:$group_rows,
+      UnitAttr:$far_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -137,6 +148,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `far_pages` $far_pages | `group_rows` $group_rows
+      | `work_list` $work_list
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -163,19 +175,51 @@ def Attn_CombineOp : Op<AttnDialect, "combine", [Symbol, HasParent<"::mlir::Modu
   let description = [{
     The second launch of split KV (docs/SplitKV.md). `head_dim` is that of V and O; `waves` the waves
     of a workgroup, which work on rows of their own. A row that no slice gave a visible key gets O = 0
-    and LSE = -inf.
+    and LSE = -inf. With `work_list` the slices are those of the list's first entries, and rows lie as `packed_queries`
+    and `query_lengths` say; what entries name whole is not touched.
 
     ```mlir
     attn.combine @fold element_type(bf16) head_dim(64) lse
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttr:$element_type, I64Attr:$head_dim,
-      UnitAttr:$lse, DefaultValuedAttr<I64Attr, "4">:$waves);
+      UnitAttr:$lse, UnitAttr:$work_list, UnitAttr:$packed_queries, UnitAttr:$query_lengths,
+      DefaultValuedAttr<I64Attr, "4">:$waves);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)` (`lse` $lse^)?
+    (`work_list` $work_list^)? (`packed_queries` $packed_queries^)? (`query_lengths` $query_lengths^)?
     (`waves` `(` $waves^ `)`)? attr-dict-with-keyword
   }];
   let hasVerifier = 1;
+}
+
+def Attn_WorkListOp : Op<AttnDialect, "work_list", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "the list of work for `attn.forward ... work_list`, from lengths in device memory";
+  let description = [{
+    Writes `work_list` as `attn.forward` reads it, longest work first. Lengths are those that `packed_queries` and the
+    like say, as there, and `mask` counts in what work takes. With `single_heads` entries never have the heads of a group
+    for rows. With `split` long work is cut into slices, so that no more than a share of what each of `work_slots`
+    workgroups that run at a time gets is in one place.
+
+    ```mlir
+    attn.work_list @list mask(causal) packed_queries key_lengths
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$split,
+      UnitAttr:$single_heads, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
+      UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists);
+  let assemblyFormat = [{
+    $sym_name oilist(`mask` `(` custom<Visibility>($mask) `)` | `split` $split | `single_heads` $single_heads
+      | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists)
+    attr-dict-with-keyword
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    VisibilityAttr getKeyVisibility() {
+      return getMask() ? *getMask() : VisibilityAttr::get(getContext(), std::nullopt, std::nullopt);
+    }
+  }];
 }
 
 def Attn_BlockListsOp : Op<AttnDialect, "block_lists", [

@@ -179,6 +179,15 @@ LogicalResult GroupHeadOp::verify() {
   return requireRank4(*this, getKv().getType());
 }
 
+LogicalResult RowsAlongOp::verify() {
+  ViewType view = getView().getType();
+  ArrayRef<int64_t> shape = view.getShape();
+  if ((view.getRank() == 3 || view.getRank() == 4) && llvm::all_of(shape.take_front(3), ShapedType::isDynamic))
+    return success();
+  return emitOpError() << "has " << view << ", expected (batch, query, head, element) or (batch, head, query) with "
+                          "extents '?' for batch, query and head";
+}
+
 LogicalResult SliceRowsOp::verify() {
   ViewType view = getView().getType();
   if (view.getRank() < 2 && !getAlong())
@@ -266,6 +275,8 @@ Value hocket::tile::wholeView(Value view) {
       view = slice.getView();
     else if (auto select = view.getDefiningOp<SelectOp>())
       view = select.getView();
+    else if (auto rows = view.getDefiningOp<RowsAlongOp>())
+      view = rows.getView();
     else
       return view;
   }
@@ -314,9 +325,11 @@ LogicalResult CombineOp::verify() {
                          << kColumnsOfLoad << " up to " << kMaxCombined;
   for (Value view : {getPartialLse(), getLse()})
     if (auto type = view ? cast<ViewType>(view.getType()) : ViewType();
-        type && (type.getRank() != 3 || !type.getElementType().isF32()))
+        type && !((type.getRank() == 3 || (type.getRank() == 2 && view == getLse())) && type.getElementType().isF32()))
       return emitOpError() << "has LSE in " << type
-                           << ", expected a (batch, head, row) view of f32";
+                           << ", expected a (batch, head, row) view of f32, or of what is written (row, 1)";
+  if (static_cast<int64_t>(getAtOnce()) < 1 || static_cast<int64_t>(getAtOnce()) > 64)
+    return emitOpError() << "at_once(" << static_cast<int64_t>(getAtOnce()) << "), expected 1 to 64 slices";
   if (static_cast<int64_t>(getRows()) != rowsOfWave(getColumns()))
     return emitOpError() << "rows(" << getRows() << "), a wave folds " << rowsOfWave(getColumns())
                          << " rows of " << getColumns() << " elements at a time";

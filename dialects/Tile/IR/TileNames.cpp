@@ -83,6 +83,9 @@ void GroupHeadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void SliceRowsOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "slice"));
 }
+void RowsAlongOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), nameAfter(getView(), "lines"));
+}
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   if (getView())
     setName(getResult(), nameAfter(getView(), "ring"));

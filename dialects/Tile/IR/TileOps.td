@@ -172,6 +172,26 @@ def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<
   }];
 }
 
+def Tile_RowsAlongOp : Tile_Op<"rows_along", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
+  let summary = "a view whose rows are queries of one head, or heads of one query, as a number says";
+  let description = [{
+    `view` is (batch, query, head, element), or (batch, head, query), and [`batch`, `query`, `head`] a place in it.
+    Dimension 1 of the result counts `size` rows at most from there on: queries of that head, or, where the i1 in
+    `heads` is set, heads of that query. The other dimensions have that batch, and that head (or, of a view of rank 3,
+    nothing but the row itself). At a place that the view does not have there are no rows. Offsets are 64 bits wide.
+
+    ```mlir
+    %rows = tile.rows_along %q[%batch, %query, %head] heads(%is_group) size(%count) : <?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, I32:$batch, I32:$query, I32:$head, I1:$heads, I32:$size);
+  let results = (outs Tile_View:$result);
+  let assemblyFormat = [{
+    $view `[` $batch `,` $query `,` $head `]` `heads` `(` $heads `)` `size` `(` $size `)` attr-dict `:` type($view)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_TileSourceOpInterface]> {
   let summary = "an LDS ring through which the tiles of one head of a view pass";
   let description = [{
@@ -388,7 +408,9 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     sum of the weights is written too. Slices whose LSE is -inf count nothing; a row without others
     is 0, with LSE -inf. Slices are added in their order, whatever the timing.
 
-    A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave.
+    A wave's lanes lie along rows, four elements each: `rows` is how many rows so fit into a wave. Loads of eight slices
+    are under way at once, or as many as `at_once` says: each takes scalar registers. Where rows of LSE do not lie one
+    behind the other, its view is (row, 1), with row `row` for the first.
 
     ```mlir
     tile.kernel @fold(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.view<?x?x?xf32>,
@@ -401,15 +423,18 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
     ```
   }];
   let arguments = (ins Tile_View:$partial, Tile_View:$partial_lse, I32:$splits, Tile_View:$o,
-      Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows);
+      Optional<Tile_View>:$lse, I32:$batch, I32:$head, I32:$row, I64Attr:$rows,
+      DefaultValuedAttr<I64Attr, "8">:$at_once);
   let assemblyFormat = [{
     $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
-    `rows` `(` $rows `)` attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o) (`,` type($lse)^)?
+    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o) (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Elements that a lane holds of its row: a load of 16 bytes.
     static constexpr int64_t kElementsOfLane = 4;
+    /// Slices whose loads are under way at once, as a rule.
+    static constexpr int64_t kUsualAtOnce = 8;
     /// Lanes side by side in a row of `columns` elements, a power of two; and the rows of a wave.
     static int64_t lanesOfRow(int64_t columns) {
       return ::llvm::PowerOf2Ceil((columns + kElementsOfLane - 1) / kElementsOfLane);

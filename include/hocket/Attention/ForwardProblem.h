@@ -14,6 +14,7 @@
 #include "hocket/Attention/BlockLists.h"
 #include "hocket/Attention/Modification.h"
 #include "hocket/Attention/Visibility.h"
+#include "hocket/Attention/WorkList.h"
 #include "hocket/Manifest/Tensors.h"
 #include "hocket/Support/DataType.h"
 #include "hocket/Support/Result.h"
@@ -103,6 +104,7 @@ struct ForwardSemantics {
   std::vector<Modification> modifications;
   SequenceLists lists;
   CacheUpdate update;
+  WorkUse work;
 
   /// Whether there is a mask of any kind.
   bool isMasked() const;
@@ -158,6 +160,8 @@ struct Geometry {
   PageLayout pageLayout = PageLayout::NHD;
   int64_t newRows = 1;   ///< of "k_new" and "v_new", of each sequence
   int64_t positions = 1; ///< of "rotary_cos" and "rotary_sin"
+  /// With a list of work: how many workgroups run at a time, for which long work is cut.
+  int64_t workSlots = kUsualWorkSlots;
   /// Plans do not depend on it; what is known is checked, and what is verified must be known.
   KnownSequences known;
   Layout layout = Layout::BSHD;

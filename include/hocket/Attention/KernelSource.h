@@ -38,6 +38,7 @@ struct PlannedLaunch {
   std::shared_ptr<const CompiledKernel> compiled;
   /// Tensors of the kernel, and which of the plan's tensors or temporaries it gets for them: {"q", "q_rotated"}.
   manifest::Substitutes instead = {};
+  bool decides = false; ///< `DescribedKernel::decides`
 };
 
 struct BackwardKernel; // BackwardPlan.h
@@ -46,6 +47,8 @@ struct BackwardKernel; // BackwardPlan.h
 struct DescribedKernel {
   std::string name; ///< as plans and messages call it: "append_d128_bf16_pages16_half64"
   std::string text; ///< in the attn or the tile dialect
+  /// Whether what later launches do, and not only on what numbers, follows from what it writes: predictions execute it.
+  bool decides = false;
 };
 
 class KernelSource {

@@ -49,6 +49,8 @@ struct TensorSpec {
   bool strided = true;
   /// At most one dimension then; no range: any numbers.
   std::optional<NumberRange> numbers = std::nullopt;
+  /// Of rows of a record each: what their numbers may be, column by column, from row 1 on.
+  std::vector<NumberRange> columns = {};
 
   int64_t rows() const;
   int64_t elements() const;

@@ -11,7 +11,10 @@
 #include "ExpansionBuilder.h"
 #include "Forward.h"
 #include "MakeBlockLists.h"
+#include "MakeWorkList.h"
 #include "TileShape.h"
+
+#include "hocket/Attention/WorkItem.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -48,6 +51,9 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
     return op.emitOpError() << "'" << op.getSymName()
                             << "' has 'dropout', whose numbers are made for rows of one head, and 'group_rows', in "
                                "which rows are heads; remove one of them";
+  if (op.getWorkList() && op.getWaves() && *op.getWaves() != attention::kWorkWaves)
+    return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << static_cast<int64_t>(*op.getWaves())
+                            << ") and work_list, whose entries are for " << attention::kWorkWaves << "; leave waves out";
   bool ownLengths = op.getPackedQueries() || op.getPackedKeys() || op.getQueryLengths() || op.getKeyLengths();
   if (op.getKeyBlock() && (op.getGroupRows() || ownLengths))
     return op.emitOpError() << "'" << op.getSymName()
@@ -173,6 +179,9 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
   /// What the op asks for, else the schedule, else the pass's options.
   TileShapeConstraints constraintsOf(attn::ForwardOp op, tile::ScheduleOp found) {
     TileShapeConstraints result{op.getWaves(), op.getKvTile()};
+    // What a list's entries are made for.
+    if (op.getWorkList())
+      result.waves = attention::kWorkWaves;
     if (!result.waves && found)
       result.waves = found.getWaves();
     if (!result.waves && waves != 0)
@@ -194,6 +203,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::BlockListsOp> lists(getOperation().getOps<attn::BlockListsOp>());
     for (attn::BlockListsOp list : lists)
       if (failed(expandBlockLists(list, target)))
+        return signalPassFailure();
+    SmallVector<attn::WorkListOp> work(getOperation().getOps<attn::WorkListOp>());
+    for (attn::WorkListOp list : work)
+      if (failed(expandWorkList(list, target)))
         return signalPassFailure();
     // Nothing names them any more.
     for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))

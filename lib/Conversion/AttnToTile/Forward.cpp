@@ -29,6 +29,8 @@
 
 #include "Tile/IR/FragmentAccess.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
@@ -50,10 +52,17 @@ public:
   FailureOr<tile::KernelOp> expand();
 
 private:
+  /// Whether workgroups work on slices of the keys, and whether all results are those of slices.
   bool isSplit() { return op.getSplit(); }
+  bool leavesParts() { return op.getSplit() && !op.getWorkList(); }
+  /// Whether an entry of a list may be of one head's rows or of a group's.
+  bool isMixed() {
+    return op.getWorkList() && scoreMods.empty() && maskMods.empty() && !op.getDropout() && !op.getSink();
+  }
   static attn::VisibilityAttr withoutWindow(attn::ForwardOp op);
   static bool beginWithMods(attn::ForwardOp op);
   void findModifications();
+  void addWorkList();
   FailureOr<tile::KernelOp> createFrame();
   void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
@@ -78,6 +87,7 @@ private:
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
   tile::ForTilesOp createLoop(Value count);
   SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange ahead);
+  void storeListed(Value output, Value logSum, const WorkPartition &work);
   void finish(tile::ForTilesOp loop, const WorkPartition &work);
 
   attn::ForwardOp op;
@@ -178,6 +188,18 @@ void ForwardExpansion::findModifications() {
   own.erase();
 }
 
+/// The list, and what rows of heads ask of the tensors.
+void ForwardExpansion::addWorkList() {
+  constexpr int64_t dynamic = ShapedType::kDynamic, mostBytes = int64_t(1) << 31;
+  frame.addTensor(tile::ViewType::get(op.getContext(), {dynamic, dynamic}, builder.getI32Type()),
+                  WorkPartition::listTensor());
+  if (!isMixed())
+    return;
+  for (StringRef name : {"q", "o"})
+    frame.require("(min(heads / kv_heads, 32) - 1) * " + name + "_stride_h * element_bytes < " + Twine(mostBytes),
+                  "the heads of a group must lie within 2 GiB in '" + name + "'");
+}
+
 FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   auto viewOf = [&](int64_t dim, Type type) -> Type {
@@ -188,7 +210,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   frame.addTensor(viewOf(headDim, element), sequences.tensor(frame, "q"));
   frame.addTensor(viewOf(headDim, element), sequences.tensor(frame, "k"));
   frame.addTensor(viewOf(headDimV, element), sequences.tensor(frame, "v"));
-  if (isSplit()) {
+  if (leavesParts()) {
     frame.addTensor(viewOf(headDimV, f32), partialTensor());
     frame.addTensor(rows, partialLseTensor());
     frame.setWorkspace(kPartialBytes);
@@ -197,8 +219,13 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
     if (op.getLse())
       frame.addTensor(rows, sequences.lse());
   }
+  if (op.getWorkList() && isSplit()) {
+    frame.addTensor(viewOf(headDimV, f32), WorkPartition::listedPartial());
+    frame.addTensor(rows, WorkPartition::listedPartialLse());
+    frame.setWorkspace(WorkPartition::listedPartialBytes());
+  }
   frame.addScalar(f32, "scale");
-  if (isSplit())
+  if (leavesParts())
     frame.addScalar(builder.getI32Type(), "num_splits");
   if (op.getDropout())
     addDropoutArguments(frame);
@@ -211,6 +238,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
   sequences.addArguments(frame);
   if (op.getGroupRows())
     frame.addTensor(viewOf(headDim, element), WorkPartition::groupGrid(isSplit()));
+  if (op.getWorkList())
+    addWorkList();
   for (auto *program : {&ownMask, &causal})
     if (*program && failed((*program)->addArguments(frame)))
       return failure();
@@ -230,8 +259,8 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
 
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   q = frame.argument("q"), k = frame.argument("k"), v = frame.argument("v");
-  o = frame.argument(isSplit() ? "partial" : "o");
-  lse = frame.argument(isSplit() ? "partial_lse" : "lse");
+  o = frame.argument(leavesParts() ? "partial" : "o");
+  lse = frame.argument(leavesParts() ? "partial_lse" : "lse");
   scale = frame.argument("scale"), splits = frame.argument("num_splits");
   sink = frame.argument("sink");
   if (op.getDropout())
@@ -271,7 +300,7 @@ void ForwardExpansion::prepareCuts(QueryRange rows) {
 /// Behind the last key that some row of the workgroup sees; 0 where its sequence has no such rows.
 Value ForwardExpansion::endOfKeys(const WorkPartition &work) {
   Value end = visibility.end(builder, work.blockRow);
-  if (!sequences.hasOwnLengths())
+  if (!sequences.hasOwnLengths() && !op.getWorkList())
     return end;
   return work.unlessBehind(builder, tile::DimOp::create(builder, q, 1), end);
 }
@@ -349,7 +378,7 @@ void ForwardExpansion::enterSequence(WorkPartition &work) {
   sequences.enter(builder, frame, work.batch);
   q = sequences.ofQueries(builder, q);
   k = sequences.ofKeys(builder, k), v = sequences.ofKeys(builder, v);
-  if (isSplit())
+  if (leavesParts())
     return;
   o = sequences.ofQueries(builder, o);
   if (lse)
@@ -360,7 +389,11 @@ void ForwardExpansion::enterSequence(WorkPartition &work) {
 Value ForwardExpansion::prepare(WorkPartition &work) {
   // Masks that give earlier rows more keys than later ones are not known to be in use.
   bool laterRowsSeeMore = visibility.laterRowsSeeMore() || !maskMods.empty();
-  if (op.getGroupRows())
+  if (op.getWorkList()) {
+    work.placeEntry(builder, frame.argument("work_list"), q, k, isSplit());
+    if (work.isGroup)
+      visibility.mix(work.isGroup, WorkPartition::queriesOfBlock(shape.waves, /*groupRows=*/true));
+  } else if (op.getGroupRows())
     work.placeGroups(builder, frame.argument("group_grid"), q, k, laterRowsSeeMore);
   else
     work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
@@ -622,6 +655,18 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   return loop;
 }
 
+/// The results of an entry, whole or of a slice.
+void ForwardExpansion::storeListed(Value output, Value logSum, const WorkPartition &work) {
+  auto branch = scf::IfOp::create(builder, work.isSlice, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  work.storeSlice(builder, output, logSum, o, frame.argument("partial"), frame.argument("partial_lse"));
+  builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  work.store(builder, output, o);
+  if (lse)
+    work.storeLse(builder, logSum, lse);
+}
+
 void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) {
   ValueRange state = loop.getResults().drop_front().drop_back(aheadCount);
   Value sum = softmax.total(builder, state), ofSink;
@@ -633,9 +678,13 @@ void ForwardExpansion::finish(tile::ForTilesOp loop, const WorkPartition &work) 
   // Of all weights; LSE is theirs, too.
   Value divisor = dropout ? dropout->shareOf(builder, sum) : sum;
   Value output = tile::NormalizeOp::create(builder, loop.getResult(0), divisor);
-  work.store(builder, output, o);
-  if (lse)
-    work.storeLse(builder, softmax.logSumExp(builder, state, sum, ofSink), lse);
+  if (work.isSlice) {
+    storeListed(output, softmax.logSumExp(builder, state, sum, ofSink), work);
+  } else {
+    work.store(builder, output, o);
+    if (lse)
+      work.storeLse(builder, softmax.logSumExp(builder, state, sum, ofSink), lse);
+  }
   if (sequences.pages())
     for (Value pages : loop.getResults().take_back(aheadCount))
       tile::RetainOp::create(builder, pages);
@@ -649,7 +698,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::expand() {
     return failure();
   WorkPartition work(
       {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds),
-       op.getGroupRows()},
+       op.getGroupRows(), op.getWorkList(), isMixed()},
       splits);
   Value count = prepare(work);
   finish(createLoop(count), work);

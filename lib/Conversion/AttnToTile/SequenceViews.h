@@ -21,6 +21,10 @@ public:
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
         queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(op.getAppendedKeys()),
         paged(op) {}
+  /// Of rows that are put together there are queries alone.
+  explicit SequenceViews(attn::CombineOp op)
+      : packedQueries(op.getPackedQueries()), packedKeys(false), queryLengths(op.getQueryLengths()), keyLengths(false),
+        appendedKeys(false) {}
   explicit SequenceViews(attn::BackwardOp op)
       : packedQueries(op.getPackedQueries()), packedKeys(op.getPackedKeys()),
         queryLengths(op.getQueryLengths()), keyLengths(op.getKeyLengths()), appendedKeys(false) {}

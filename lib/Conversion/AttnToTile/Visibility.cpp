@@ -4,6 +4,9 @@
 using namespace mlir;
 using namespace hocket;
 
+/// Behind every key, with room for a tile.
+static constexpr int64_t kBeyondKeys = int64_t(1) << 30;
+
 void Visibility::addRequirements(KernelFrame &frame) const {
   if (isWindow()) {
     int64_t left = attr.getLeft().value_or(-1), right = attr.getRight().value_or(-1);
@@ -29,13 +32,16 @@ void Visibility::measure(ExpansionBuilder &builder, Value q, Value count) {
 }
 
 Value Visibility::end(ExpansionBuilder &builder, Value blockRow) {
-  return behindRows(builder, blockRow, rows);
-}
-
-Value Visibility::behindRows(ExpansionBuilder &builder, Value first, int64_t count) {
   if (!shift)
     return keys;
-  Value blockEnd = arith::AddIOp::create(builder, first, builder.constant(count));
+  Value count = builder.constant(rows);
+  if (ofGroup)
+    count = arith::SelectOp::create(builder, ofGroup, builder.constant(groupQueries), count);
+  return behindRows(builder, blockRow, count);
+}
+
+Value Visibility::behindRows(ExpansionBuilder &builder, Value first, Value count) {
+  Value blockEnd = arith::AddIOp::create(builder, first, count);
   Value visible = arith::AddIOp::create(builder, blockEnd, shift);
   Value atLeastZero = arith::MaxSIOp::create(builder, visible, builder.constant(int64_t(0)));
   return arith::MinSIOp::create(builder, atLeastZero, keys);
@@ -49,9 +55,15 @@ void Visibility::moveTo(ExpansionBuilder &builder, Value firstKey, Value count) 
 
 void Visibility::prepareMasks(ExpansionBuilder &builder, Value row) {
   if (oneQuery)
-    below = behindRows(builder, row, 1);
+    below = shift ? behindRows(builder, row, builder.constant(int64_t(1))) : keys;
   else if (shift)
     diagonal = arith::AddIOp::create(builder, row, shift);
+  if (!ofGroup || !shift)
+    return;
+  // Of one query's rows all see the same keys, whichever row of the wave they are.
+  Value ofQuery = behindRows(builder, row, builder.constant(int64_t(1)));
+  below = arith::SelectOp::create(builder, ofGroup, ofQuery, keys);
+  diagonal = arith::SelectOp::create(builder, ofGroup, builder.constant(kBeyondKeys), diagonal);
 }
 
 Value Visibility::mask(ExpansionBuilder &builder, Value scores, Value tile) {
@@ -60,6 +72,8 @@ Value Visibility::mask(ExpansionBuilder &builder, Value scores, Value tile) {
 
 SmallVector<tile::TileCut> Visibility::cuts() const {
   // Of the workgroup's queries the last sees up to where tiles end, and each one key less than the next.
+  if (ofGroup && shift)
+    return {{{below, tile::TileSide::Right}, groupQueries - 1}, {{diagonal, tile::TileSide::Right}, rows - 1}};
   if (below)
     return {{{below, tile::TileSide::Right}, shift ? rows - 1 : 0}};
   SmallVector<tile::TileCut> cuts = {{{keys, tile::TileSide::Right}, /*within=*/0}};

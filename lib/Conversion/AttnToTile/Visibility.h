@@ -17,6 +17,10 @@ public:
   Visibility(attn::VisibilityAttr attr, int64_t rows, bool oneQuery = false)
       : attr(attr), rows(rows), oneQuery(oneQuery) {}
 
+  /// Whether all rows of a wave are of one query, and the workgroup has `queries` of them, is known in the kernel
+  /// (`isGroup`, i1); otherwise it is as if there were no such thing.
+  void mix(mlir::Value isGroup, int64_t queries) { ofGroup = isGroup, groupQueries = queries; }
+
   /// What a range of keys does not say is a modification's business (ModificationProgram.h).
   bool isWindow() const { return attr.getLeft() || (attr.getRight() && !attr.isCausal()); }
   /// How many keys there are, after `measure` or `moveTo`.
@@ -41,11 +45,13 @@ public:
 
 private:
   /// Behind the last key that one of `count` rows from `first` on sees.
-  mlir::Value behindRows(ExpansionBuilder &builder, mlir::Value first, int64_t count);
+  mlir::Value behindRows(ExpansionBuilder &builder, mlir::Value first, mlir::Value count);
 
   attn::VisibilityAttr attr;
   int64_t rows;
   bool oneQuery;
+  mlir::Value ofGroup; ///< whether a wave has one query, where that is known in the kernel
+  int64_t groupQueries = 0;
   mlir::Value below;    ///< of the wave's one query: behind the last key that it sees
   mlir::Value keys;     ///< how many there are
   mlir::Value shift;    ///< row i of Q sees keys up to i + shift; null: all

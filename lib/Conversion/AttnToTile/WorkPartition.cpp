@@ -1,8 +1,13 @@
 // Who works on what.
 #include "WorkPartition.h"
 
+#include "hocket/Attention/WorkItem.h"
+
 using namespace mlir;
 using namespace hocket;
+
+/// A row that no sequence has; numbers of rows and their sums stay within 32 bits.
+static constexpr int64_t kNoRow = int64_t(1) << 30;
 
 void WorkPartition::place(ExpansionBuilder &builder, Value view, Value rowCount,
                           bool laterRowsSeeMore) {
@@ -32,6 +37,11 @@ Tensor WorkPartition::groupGrid(bool isSplit) {
           "q"};
 }
 
+/// The wave's of the items from `first` on.
+static auto itemOfWave(ExpansionBuilder &builder, Value first) {
+  return [&builder, first]() -> Value { return tile::WaveRowOp::create(builder, first, /*rows=*/1); };
+}
+
 void WorkPartition::placeGroups(ExpansionBuilder &builder, Value grid, Value q, Value k,
                                 bool laterRowsSeeMore) {
   bool heavyFirst = options.order == attn::BlockOrder::HeavyFirst;
@@ -42,23 +52,127 @@ void WorkPartition::placeGroups(ExpansionBuilder &builder, Value grid, Value q, 
                               /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds);
   batch = outputBatch = block.getBatch(), head = block.getHead();
   takeSliceNumber(builder);
+  Value group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), tile::DimOp::create(builder, k, 2))
+                    .getQuotient();
+  GroupPlace place = placeInGroup(builder, block.getRow(), itemOfWave(builder, block.getRow()), group, head);
+  blockRow = place.blockQuery, row = place.query;
+  firstHead = place.firstHead, headCount = place.headCount;
+}
+
+WorkPartition::GroupPlace WorkPartition::placeInGroup(ExpansionBuilder &builder, Value firstItem,
+                                                      function_ref<Value()> itemOf, Value group, Value kvHead) {
+  GroupPlace result;
   Value most = builder.constant(kWaveRows);
-  auto group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2),
-                                      tile::DimOp::create(builder, k, 2));
-  Value rounded = arith::AddIOp::create(builder, group.getQuotient(), builder.constant(kWaveRows - 1));
+  Value rounded = arith::AddIOp::create(builder, group, builder.constant(kWaveRows - 1));
   Value parts = arith::DivUIOp::create(builder, rounded, most);
-  blockRow = tile::DivModOp::create(builder, block.getRow(), parts).getQuotient();
-  Value item = tile::WaveRowOp::create(builder, block.getRow(), /*rows=*/1);
+  result.blockQuery = tile::DivModOp::create(builder, firstItem, parts).getQuotient();
+  Value item = itemOf();
   auto place = tile::DivModOp::create(builder, item, parts);
-  row = place.getQuotient();
+  result.query = place.getQuotient();
   Value before = arith::MulIOp::create(builder, place.getRemainder(), most);
-  Value ofGroup = arith::MulIOp::create(builder, head, group.getQuotient());
-  firstHead = arith::AddIOp::create(builder, ofGroup, before);
-  headCount = arith::MinSIOp::create(
-      builder, arith::SubIOp::create(builder, group.getQuotient(), before), most);
+  Value ofGroup = arith::MulIOp::create(builder, kvHead, group);
+  result.firstHead = arith::AddIOp::create(builder, ofGroup, before);
+  result.headCount = arith::MinSIOp::create(builder, arith::SubIOp::create(builder, group, before), most);
+  return result;
+}
+
+Tensor WorkPartition::listTensor() { return {"work_list", {"5"}, {"work_entries + 1", "5"}}; }
+
+Tensor WorkPartition::listedPartial() {
+  return {"partial",
+          {"kv_heads * 128 * head_dim_v", "head_dim_v", "128 * head_dim_v"},
+          {"work_parts", "128", "kv_heads"},
+          "workspace"};
+}
+
+Tensor WorkPartition::listedPartialLse() {
+  return {"partial_lse",
+          {"kv_heads * 128", "128"},
+          {"work_parts", "kv_heads", "128"},
+          "workspace + 4 * work_parts * kv_heads * 128 * head_dim_v"};
+}
+
+StringRef WorkPartition::listedPartialBytes() { return "4 * work_parts * kv_heads * 128 * (head_dim_v + 1)"; }
+
+void WorkPartition::placeEntry(ExpansionBuilder &builder, Value list, Value q, Value k, bool slices) {
+  using namespace attention;
+  auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({"work_entries * kv_heads"}));
+  Value kvHeads = tile::DimOp::create(builder, k, 2);
+  auto at = tile::DivModOp::create(builder, id.getX(), kvHeads);
+  entry = at.getQuotient(), listedKvHead = at.getRemainder();
+  Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1)), noRow = builder.constant(kNoRow);
+  auto isBelow = [&](Value a, Value b) -> Value {
+    return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, a, b);
+  };
+  auto pick = [&](Value condition, Value a, Value b) -> Value {
+    return arith::SelectOp::create(builder, condition, a, b);
+  };
+  auto load = [&](Value row, int64_t field) -> Value {
+    return tile::LoadOp::create(builder, builder.getI32Type(), list, ValueRange{row, builder.constant(field)},
+                                IntegerAttr());
+  };
+  // Entries that there are not have been written by nobody, and are not read: a row of -1 reads zeros.
+  Value exists = isBelow(entry, load(zero, kWorkCount));
+  Value number = pick(exists, arith::AddIOp::create(builder, entry, one), builder.constant(int64_t(-1)));
+  Value sequence = load(number, kWorkSequence), first = load(number, kWorkRow), named = load(number, kWorkHead);
+  if (slices) {
+    splits = arith::MaxSIOp::create(builder, load(number, kWorkSlices), one);
+    Value last = arith::SubIOp::create(builder, splits, one);
+    slice = arith::MinUIOp::create(builder, load(number, kWorkSlice), last);
+    isSlice = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, splits, one);
+  }
+  // Whatever the list says: instead of a sequence that is not there, a row that none has.
+  exists = arith::AndIOp::create(builder, exists, isBelow(sequence, tile::DimOp::create(builder, q, 0)));
+  exists = arith::AndIOp::create(builder, exists, isBelow(first, noRow));
+  batch = outputBatch = pick(exists, sequence, zero);
+  blockRow = pick(exists, first, noRow);
+  Value group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), kvHeads).getQuotient();
+  Value atLeastZero = arith::MaxSIOp::create(builder, named, zero);
+  Value within = arith::MinSIOp::create(builder, atLeastZero, arith::SubIOp::create(builder, group, one));
+  Value ofGroup = arith::MulIOp::create(builder, listedKvHead, group);
+  head = firstHead = arith::AddIOp::create(builder, ofGroup, within);
+  row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
+  rowCount = pick(exists, builder.constant(kWaveRows), zero);
+  never = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  if (!options.mixed)
+    return;
+  isGroup = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, named, zero);
+  GroupPlace ofHeads = placeInGroup(builder, blockRow, itemOfWave(builder, blockRow), group, listedKvHead);
+  blockRow = pick(isGroup, ofHeads.blockQuery, blockRow);
+  row = pick(isGroup, ofHeads.query, row);
+  firstHead = pick(isGroup, ofHeads.firstHead, firstHead);
+  rowCount = pick(isGroup, pick(exists, ofHeads.headCount, zero), rowCount);
+}
+
+Value WorkPartition::rowsAlong(ExpansionBuilder &builder, Value view) const {
+  return tile::RowsAlongOp::create(builder, view, batch, row, firstHead, isGroup ? isGroup : never, rowCount);
+}
+
+void WorkPartition::storeSlice(ExpansionBuilder &builder, Value output, Value lse, Value o, Value partial,
+                               Value partialLse) const {
+  // As many rows as O has: of others nothing is asked.
+  Value count = tile::DimOp::create(builder, rowsAlong(builder, o), 1);
+  Value first = tile::WaveRowOp::create(builder, builder.constant(int64_t(0)), kWaveRows);
+  auto place = [&](Value view) -> Value {
+    return tile::RowsAlongOp::create(builder, view, entry, first, listedKvHead, never, count);
+  };
+  storeAt(builder, output, place(partial));
+  storeLseAt(builder, lse, place(partialLse));
+}
+
+void WorkPartition::storeAt(ExpansionBuilder &builder, Value output, Value rows) {
+  Value zero = builder.constant(int64_t(0));
+  tile::StoreOp::create(builder, output, rows, ValueRange{zero, zero, zero}, IntegerAttr());
+}
+
+void WorkPartition::storeLseAt(ExpansionBuilder &builder, Value values, Value rows) {
+  Value zero = builder.constant(int64_t(0));
+  tile::StoreOp::create(builder, values, rows, ValueRange{zero, zero, zero}, builder.getI64IntegerAttr(1));
 }
 
 Value WorkPartition::kvHead(ExpansionBuilder &builder, Value q, Value k) const {
+  if (options.listed)
+    return listedKvHead;
   return options.groupRows ? head : tile::GroupHeadOp::create(builder, head, q, k).getResult();
 }
 
@@ -72,6 +186,10 @@ Value WorkPartition::headsOf(ExpansionBuilder &builder, Value view, Value batch)
 }
 
 Value WorkPartition::load(ExpansionBuilder &builder, Type type, Value q) const {
+  if (isGroup) {
+    Value first = builder.constant(int64_t(0));
+    return tile::LoadOp::create(builder, type, rowsAlong(builder, q), first, first, first);
+  }
   if (!options.groupRows)
     return tile::LoadOp::create(builder, type, q, batch, row, head);
   Value zero = builder.constant(int64_t(0));
@@ -86,6 +204,8 @@ Value WorkPartition::loadOfHeads(ExpansionBuilder &builder, Value view) const {
 }
 
 void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) const {
+  if (isGroup)
+    return storeAt(builder, output, rowsAlong(builder, o));
   if (!options.groupRows) {
     tile::StoreOp::create(builder, output, o, outputBatch, row, head);
     return;
@@ -96,6 +216,8 @@ void WorkPartition::store(ExpansionBuilder &builder, Value output, Value o) cons
 }
 
 void WorkPartition::storeLse(ExpansionBuilder &builder, Value values, Value lse) const {
+  if (isGroup)
+    return storeLseAt(builder, values, rowsAlong(builder, lse));
   if (!options.groupRows) {
     tile::StoreRowsOp::create(builder, values, lse, outputBatch, head, row);
     return;

@@ -19,6 +19,8 @@ public:
     attn::BlockOrder order = attn::BlockOrder::HeavyFirst;
     int64_t xcds = 1;
     bool groupRows = false;
+    /// What workgroups work on is in a list; `mixed`: rows may be the heads of a group, as an entry says.
+    bool listed = false, mixed = false;
   };
 
   WorkPartition(const Options &options, mlir::Value splits) : options(options), splits(splits) {}
@@ -41,12 +43,29 @@ public:
   /// The same with `group_rows`: `grid` is the argument for `groupGrid`.
   void placeGroups(ExpansionBuilder &builder, mlir::Value grid, mlir::Value q, mlir::Value k,
                    bool laterRowsSeeMore);
+  /// The same from a list: `list` is the argument for `listTensor`, `slices` whether entries may be slices of keys.
+  void placeEntry(ExpansionBuilder &builder, mlir::Value list, mlir::Value q, mlir::Value k, bool slices);
+  static Tensor listTensor();
+  /// Of a workgroup whose rows are heads, from its first item (a query, or a part of its group's heads) on: its first
+  /// query, and of item `item` the query and the heads.
+  struct GroupPlace {
+    mlir::Value blockQuery, query, firstHead, headCount;
+  };
+  static GroupPlace placeInGroup(ExpansionBuilder &builder, mlir::Value firstItem,
+                                 llvm::function_ref<mlir::Value()> item, mlir::Value group, mlir::Value kvHead);
+  /// Where results of slices of listed work go: O of each row of an entry's place, and its LSE.
+  static Tensor listedPartial(), listedPartialLse();
+  /// Bytes of both, a manifest expression.
+  static llvm::StringRef listedPartialBytes();
   /// The KV head that serves the wave.
   mlir::Value kvHead(ExpansionBuilder &builder, mlir::Value q, mlir::Value k) const;
   /// The wave's rows of `q` as `type`; its rows of O and of LSE into their views.
   mlir::Value load(ExpansionBuilder &builder, mlir::Type type, mlir::Value q) const;
   void store(ExpansionBuilder &builder, mlir::Value output, mlir::Value o) const;
   void storeLse(ExpansionBuilder &builder, mlir::Value values, mlir::Value lse) const;
+  /// The same of a slice of listed work, of which `o` has the rows.
+  void storeSlice(ExpansionBuilder &builder, mlir::Value output, mlir::Value lse, mlir::Value o, mlir::Value partial,
+                  mlir::Value partialLse) const;
   /// Some of the keys: the first tile and key of them, and how many keys there may be.
   struct Slice {
     mlir::Value firstTile, firstKey, size;
@@ -60,6 +79,9 @@ public:
   mlir::Value unlessBehind(ExpansionBuilder &builder, mlir::Value rows, mlir::Value end) const;
 
   mlir::Value batch, head;
+  /// Whether the wave's rows are heads (i1); null: as `Options::groupRows` says. Whether the entry is one of several
+  /// slices (i1), and its number; null without slices of listed work.
+  mlir::Value isGroup, isSlice, entry;
   /// The batch of what is written: with split KV there is one for each slice of each batch.
   mlir::Value outputBatch;
   mlir::Value blockRow, row; ///< the first of the workgroup's queries and of the wave's
@@ -72,11 +94,17 @@ public:
 
 private:
   void takeSliceNumber(ExpansionBuilder &builder);
+  static void storeAt(ExpansionBuilder &builder, mlir::Value output, mlir::Value rows);
+  static void storeLseAt(ExpansionBuilder &builder, mlir::Value values, mlir::Value rows);
+  /// The wave's rows of a view (batch, query, head, element) or (batch, head, query), from row 0 of the result on.
+  mlir::Value rowsAlong(ExpansionBuilder &builder, mlir::Value view) const;
   /// The heads of the wave of one query: a view (head, element) of `view` (batch, query, head, element).
   mlir::Value headsOf(ExpansionBuilder &builder, mlir::Value view, mlir::Value batch) const;
 
   Options options;
   mlir::Value splits, slice;
+  mlir::Value listedKvHead, rowCount; ///< of an entry; how many rows a wave has at most
+  mlir::Value never;                  ///< i1
   mlir::Value firstHead, headCount; ///< of the wave, with `group_rows`
 };
 

@@ -16,8 +16,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Slices whose loads are issued together. Their descriptors must fit into scalar registers.
-static constexpr int64_t kSlicesAtOnce = 8;
 static constexpr int64_t kPerLane = tile::CombineOp::kElementsOfLane;
 static constexpr int64_t kWideBytes = 4; ///< of a partial result's elements
 
@@ -156,12 +154,13 @@ RowState CombineEmitter::fold(const RowState &before, ArrayRef<Share> shares) {
 RowState CombineEmitter::foldAll() {
   Value zero = emit.f32(0.0f);
   SmallVector<Value> none = {lowest, zero, spread(zero)};
-  auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(kSlicesAtOnce), none);
+  const auto atOnce = static_cast<int64_t>(op.getAtOnce());
+  auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(atOnce), none);
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());
     SmallVector<Share> shares;
-    for (int64_t i = 0; i != kSlicesAtOnce; ++i)
+    for (int64_t i = 0; i != atOnce; ++i)
       shares.push_back(load(emit.add(loop.getInductionVar(), emit.i32(i))));
     ValueRange carried = loop.getRegionIterArgs();
     RowState next = fold({carried[0], carried[1], carried[2]}, shares);
@@ -195,12 +194,14 @@ void CombineEmitter::storeLse(const RowState &state, const ViewValues &lse) {
   Value log = LLVM::Log2Op::create(emit, state.sum);
   Value natural = arith::MulFOp::create(emit, log, emit.f32(std::numbers::ln2_v<float>));
   Value total = arith::AddFOp::create(emit, natural, reference(state.greatest));
-  Value start = emit.offset(elementAddress(emit, lse, {batch, head}),
-                            emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
-  Value bytes =
-      bytesOfRows(emit, lse.extent(emit, 2), row, op.getRows(), emit.i64(kWideBytes), kWideBytes);
+  // Of a view (row, 1) rows have any stride.
+  bool isColumn = op.getLse().getType().getRank() == 2;
+  Value stride = isColumn ? emit.mul(lse.stride(0), emit.i64(kWideBytes)) : emit.i64(kWideBytes);
+  Value start = isColumn ? lse.pointer() : elementAddress(emit, lse, {batch, head});
+  start = emit.offset(start, emit.mul(emit.toI64(row), stride));
+  Value bytes = bytesOfRows(emit, lse.extent(emit, isColumn ? 0 : 2), row, op.getRows(), stride, kWideBytes);
   Value isFirst = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, piece, emit.i32(0));
-  Value offset = arith::SelectOp::create(emit, isFirst, emit.mul(laneRow, emit.i32(kWideBytes)),
+  Value offset = arith::SelectOp::create(emit, isFirst, emit.mul(laneRow, emit.toI32(stride)),
                                          emit.i32(static_cast<int32_t>(kOutOfBounds)));
   ROCDL::RawPtrBufferStoreOp::create(emit, total, emit.bufferResource(start, bytes), offset,
                                      emit.i32(0), emit.i32(0), ArrayAttr(), ArrayAttr(),

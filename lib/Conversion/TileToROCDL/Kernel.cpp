@@ -256,6 +256,51 @@ struct SliceRowsPattern : TilePattern<tile::SliceRowsOp> {
   }
 };
 
+/// Another pointer, and other extents; the stride from row to row is one of two.
+struct RowsAlongPattern : TilePattern<tile::RowsAlongOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RowsAlongOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    tile::ViewType type = op.getView().getType();
+    ViewValues view(type, adaptor.getView());
+    bool hasColumns = type.getRank() == 4;
+    Value batch = adaptor.getBatch().front(), query = adaptor.getQuery().front(), head = adaptor.getHead().front();
+    Value ofHeads = adaptor.getHeads().front();
+    // The dimensions of queries and of heads, and a place in order.
+    const int64_t queries = hasColumns ? 1 : 2, heads = hasColumns ? 2 : 1;
+    Value place[] = {batch, hasColumns ? query : head, hasColumns ? head : query};
+    auto isBelow = [&](Value index, int64_t dimension) -> Value {
+      return arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, index, view.extent(emit, dimension));
+    };
+    auto pick = [&](Value a, Value b) -> Value { return arith::SelectOp::create(emit, ofHeads, a, b); };
+    auto stride = [&](int64_t dimension) -> Value {
+      return dimension + 1 == type.getRank() ? emit.i64(1) : view.stride(dimension);
+    };
+    Value left = pick(arith::SubIOp::create(emit, view.extent(emit, heads), head),
+                      arith::SubIOp::create(emit, view.extent(emit, queries), query));
+    Value rows = arith::MaxSIOp::create(emit, arith::MinSIOp::create(emit, left, adaptor.getSize().front()), emit.i32(0));
+    Value exists = isBelow(batch, 0);
+    for (auto [index, dimension] : {std::pair(query, queries), std::pair(head, heads)})
+      exists = arith::AndIOp::create(emit, exists, isBelow(index, dimension));
+    // A place that does not exist is the first: no address is made of it.
+    Value zero = emit.i32(0), one = emit.i32(1);
+    for (Value &index : place)
+      index = arith::SelectOp::create(emit, exists, index, zero);
+    Value address = elementAddress(emit, view, ArrayRef<Value>(place).take_front(type.getRank() - 1));
+    if (!hasColumns)
+      address = emit.offset(address, emit.mul(emit.toI64(place[2]), emit.i64(view.elementBytes())));
+    SmallVector<Value> values(adaptor.getView());
+    values[0] = address;
+    values[2] = pick(stride(heads), stride(queries)); // behind the pointer and the stride of dimension 0
+    values[ViewValues::extentIndex(type, 0)] = one;
+    values[ViewValues::extentIndex(type, 1)] = arith::SelectOp::create(emit, exists, rows, zero);
+    values[ViewValues::extentIndex(type, 2)] = one;
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
+    return success();
+  }
+};
+
 /// The strides and extents of the dimensions that stay.
 struct SelectPattern : TilePattern<tile::SelectOp> {
   using TilePattern::TilePattern;
@@ -376,7 +421,7 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
 void hocket::lowering::populateKernelPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
   patterns.add<KernelPattern, ReturnPattern, DimPattern, DivModPattern, SliceRowsPattern,
-               SelectPattern, WorkgroupIdPattern,
+               RowsAlongPattern, SelectPattern, WorkgroupIdPattern,
                BlockIdPattern, WaveRowPattern, GroupHeadPattern>(converter, patterns.getContext(),
                                                                  state);
 }

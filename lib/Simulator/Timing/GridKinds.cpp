@@ -128,3 +128,35 @@ Result<KindRule> sim::findKindRule(WorkgroupSampler &sampler, const runtime::Dim
   return makeRule("sampled every " + std::to_string(length), length,
                   (workgroups + length - 1) / length);
 }
+
+/// Counts that differ by so many parts in a hundred are alike; stretches that there may be.
+static constexpr uint64_t alikePercent = 2, mostStretches = 1024;
+
+Result<KindRule> sim::findStretches(WorkgroupSampler &sampler, uint64_t workgroups) {
+  std::vector<uint64_t> begins;
+  std::vector<std::pair<uint64_t, uint64_t>> open = {{0, workgroups}}; // the first one is on top
+  while (!open.empty()) {
+    auto [begin, end] = open.back();
+    open.pop_back();
+    Result<uint64_t> first = sampler.instructions(begin), last = sampler.instructions(end - 1);
+    if (!first.ok() || !last.ok())
+      return first.ok() ? last.error() : first.error();
+    const uint64_t difference = *first > *last ? *first - *last : *last - *first;
+    const bool alike = difference * 100 <= alikePercent * std::max(*first, *last);
+    if (alike || end - begin < 2 || begins.size() + open.size() >= mostStretches) {
+      begins.push_back(begin);
+      continue;
+    }
+    const uint64_t middle = begin + (end - begin) / 2;
+    open.push_back({middle, end});
+    open.push_back({begin, middle});
+  }
+  KindRule rule;
+  rule.name = "stretches of like work";
+  rule.kinds = begins.size();
+  rule.of = [begins](uint64_t number) {
+    return static_cast<uint64_t>(std::upper_bound(begins.begin(), begins.end(), number) - begins.begin() - 1);
+  };
+  rule.example = [begins](uint64_t kind) { return begins[kind]; };
+  return std::move(rule);
+}

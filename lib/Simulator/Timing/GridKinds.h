@@ -40,4 +40,8 @@ struct KindRule {
 /// refuted, stretches of the grid that are taken as alike.
 Result<KindRule> findKindRule(WorkgroupSampler &sampler, const runtime::Dim3 &grid);
 
+/// Stretches of a grid whose first and last workgroups execute about as many instructions: of one whose workgroups are in
+/// the order of their work, where kinds follow from nothing else.
+Result<KindRule> findStretches(WorkgroupSampler &sampler, uint64_t workgroups);
+
 } // namespace hocket::sim

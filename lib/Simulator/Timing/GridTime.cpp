@@ -24,6 +24,8 @@ static constexpr size_t mostTimed = 5;
 /// Wave-instructions that counting lines may execute, and workgroups that it looks at in any case:
 /// neighbours that share may be as far apart as a grid has heads on an XCD.
 static constexpr uint64_t countingBudget = 1 << 25, leastCounted = 24;
+/// Places of a grid of workgroups that are not alike at which lines are counted.
+static constexpr uint64_t placesCounted = 8;
 
 namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
@@ -81,6 +83,12 @@ private:
   void timeAhead(const std::vector<size_t> &kinds);
   Result<std::pair<double, double>> timeOne(const WorkgroupKind &kind, uint64_t example);
   std::pair<double, double> meanCycles(const TimedRun &run) const;
+  /// Of part of the grid: bytes that it asks of L2, and the share of them that L2 has.
+  struct Sample {
+    double bytes = 0, hits = 0;
+  };
+  Result<Sample> sampleTraffic(LineCounter &counter, Workgroup &group, const ArchInfo &arch, uint64_t first,
+                               uint64_t behind);
   Status findTraffic(const ArchInfo &arch);
 
   Program &program;
@@ -126,7 +134,9 @@ Status Predictor::findKinds(const ArchInfo &arch) {
   if (!setup.ok())
     return setup.error();
   WorkgroupSampler sampler((*setup)->context);
-  Result<KindRule> found = findKindRule(sampler, shape.grid);
+  // Workgroups beyond the end of a list hide those before it from a few random samples.
+  Result<KindRule> found =
+      options.uneven ? findStretches(sampler, grid.workgroups) : findKindRule(sampler, shape.grid);
   if (!found.ok())
     return found.error();
   rule = *std::move(found);
@@ -261,8 +271,36 @@ double sim::shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint
                  (double(asked) * (double(count) + more) / double(count));
 }
 
-/// What the workgroups that run side by side on the first XCD ask of L2, and how much of it others
-/// of them ask for too: of all, or of the first where that would take too long.
+/// What workgroups from number `first` on that run side by side on an XCD ask of L2, and how much of it others of them ask
+/// for too: of all, or of the first where that would take too long.
+Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgroup &group, const ArchInfo &arch,
+                                                   uint64_t first, uint64_t behind) {
+  counter.all.clear(), counter.fresh.clear(), counter.asked = 0;
+  uint64_t together = uint64_t(arch.chip.computeUnitsPerXcd()) * grid.resident;
+  together = std::min(together, (behind - first + arch.chip.xcds - 1) / arch.chip.xcds);
+  Sample sample;
+  uint64_t count = 0, instructions = 0;
+  while (count < together && (count < leastCounted || instructions < countingBudget)) {
+    const uint64_t number = first + count * arch.chip.xcds;
+    group.start(number);
+    if (!group.run())
+      return executionError(group.error);
+    instructions += options.uneven ? group.instructions() : grid.kinds[rule.of(number)].instructions;
+    ++count;
+  }
+  if (count == 0 || counter.asked == 0)
+    return sample;
+  sample.hits = shareOfHits(counter.fresh, counter.asked, together);
+  // Bytes go with the work: the sample may be of heavier or lighter workgroups than the mean.
+  double total = 0;
+  for (uint64_t number = first; number != behind; ++number)
+    total += double(grid.kinds[rule.of(number)].instructions);
+  sample.bytes = 128.0 * double(counter.asked) * total / double(std::max<uint64_t>(instructions, 1));
+  return sample;
+}
+
+/// Where workgroups are not alike, neighbours share more in one place of the grid than in another: several are looked at,
+/// each for the workgroups from there up to the next.
 Status Predictor::findTraffic(const ArchInfo &arch) {
   Text &text = *program.codeObject().image().text;
   auto table = TimedTable::of(text, arch, options.parameters);
@@ -277,26 +315,19 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
   if (!setup.ok())
     return setup.error();
   Workgroup group((*setup)->context);
-  uint64_t together = uint64_t(arch.chip.computeUnitsPerXcd()) * grid.resident;
-  uint64_t onXcd = (grid.workgroups + arch.chip.xcds - 1) / arch.chip.xcds;
-  together = std::min(together, onXcd);
-  uint64_t count = 0, instructions = 0;
-  while (count < together && (count < leastCounted || instructions < countingBudget)) {
-    const uint64_t number = count * arch.chip.xcds;
-    group.start(number);
-    if (!group.run())
-      return executionError(group.error);
-    instructions += grid.kinds[rule.of(number)].instructions;
-    ++count;
+  const uint64_t places = options.uneven ? std::min<uint64_t>(placesCounted, grid.workgroups) : 1;
+  double fetched = 0;
+  for (uint64_t place = 0; place != places; ++place) {
+    const uint64_t first = place * grid.workgroups / places, behind = (place + 1) * grid.workgroups / places;
+    Result<Sample> sample = sampleTraffic(counter, group, arch, first, behind);
+    if (!sample.ok())
+      return sample.error();
+    bytesAsked += sample->bytes;
+    fetched += sample->bytes * (1 - sample->hits);
+    grid.l2Hits = sample->hits;
   }
-  if (count == 0 || counter.asked == 0)
-    return Status::success();
-  grid.l2Hits = shareOfHits(counter.fresh, counter.asked, together);
-  // Bytes go with the work: the sample may be of heavier or lighter workgroups than the mean.
-  double total = 0;
-  for (const WorkgroupKind &kind : grid.kinds)
-    total += double(kind.instructions) * double(kind.count);
-  bytesAsked = 128.0 * double(counter.asked) * total / double(std::max<uint64_t>(instructions, 1));
+  if (places > 1)
+    grid.l2Hits = bytesAsked > 0 ? 1 - fetched / bytesAsked : 0;
   return Status::success();
 }
 

@@ -99,6 +99,8 @@ Status attention::checkKnown(const ForwardProblem &problem) {
   for (const SequenceList &list : sequenceLists())
     if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
       return unknown(list.tensor);
+  if (problem.work.list == WorkLists::Given && !problem.known.lists.contains("work_list"))
+    return unknown("work_list");
   for (std::string_view table : {"block_table", "kv_indptr", "kv_page_indices", "kv_last_page_len"})
     for (const manifest::TensorSpec &spec : problem.tensors())
       if (spec.name == table && !problem.known.lists.contains(table))

@@ -44,6 +44,7 @@ private:
   Status makeRules();
   Status save();
   void verifyLists();
+  void verifyWork();
   void verify();
 
   const ForwardProblem &problem;
@@ -53,6 +54,7 @@ private:
   ForwardInputs inputs;
   BeforeAppend before; ///< of the launch; empty where nothing is appended
   std::vector<uint16_t> rotated[3]; ///< "q_rotated", by outcome
+  std::vector<int32_t> workLists[3];  ///< where they are made, by outcome
   std::map<std::string, std::vector<std::byte>> lists[3]; ///< of blocks, where they are made, by outcome
   std::shared_ptr<const ScoreRules> rules; ///< null: nothing is modified
   ForwardOutputs outputs[3]; ///< by outcome; of what `inspect` left only if it is verified
@@ -80,6 +82,11 @@ verify::Contents ForwardRunner::roomFor(Outcome outcome) {
       list.resize(spec.spanBytes());
       contents[spec.name] = list;
     }
+  if (problem.work.list == WorkLists::Made) {
+    std::vector<int32_t> &list = workLists[static_cast<size_t>(outcome)];
+    list.resize(problem.temporaries().back().elements());
+    contents["work_list"] = bytesOf(list);
+  }
   if (problem.update.turns()) {
     std::vector<uint16_t> &turned = rotated[static_cast<size_t>(outcome)];
     turned.resize(inputs.q.size());
@@ -161,6 +168,19 @@ void ForwardRunner::verifyLists() {
   }
 }
 
+/// The list that was made is one for the problem, and the host's.
+void ForwardRunner::verifyWork() {
+  const std::vector<int32_t> &made = workLists[static_cast<size_t>(Outcome::First)];
+  if (Status status = validateWorkList(problem, made); !status.ok())
+    return report.failures.push_back("the list of work that was made is wrong: " + status.error().message);
+  std::vector<int32_t> wanted = makeWorkList(problem);
+  int64_t count = (int64_t(wanted[kWorkCount]) + 1) * kWorkFields;
+  bool same = made[kWorkCount] == wanted[kWorkCount] && made[kWorkSliceCount] == wanted[kWorkSliceCount] &&
+              std::equal(wanted.begin() + kWorkFields, wanted.begin() + count, made.begin() + kWorkFields);
+  if (!same)
+    report.failures.push_back("the list of work that was made is not in the order in which the host makes it");
+}
+
 /// Q as it was given, beside what it was turned into.
 Status ForwardRunner::save() {
   const ForwardOutputs &first = outputs[static_cast<size_t>(Outcome::First)];
@@ -192,6 +212,8 @@ void ForwardRunner::verify() {
   addVerdict(report.errors.failures);
   if (problem.makesBlocks)
     verifyLists();
+  if (problem.work.list == WorkLists::Made)
+    verifyWork();
   if (problem.update.turns() && rotated[static_cast<size_t>(Outcome::First)] != inputs.q)
     report.failures.push_back("queries are not turned as their positions say");
   if (report.inspectedErrors)

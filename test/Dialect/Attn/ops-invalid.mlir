@@ -198,3 +198,28 @@ attn.mask_mod @empty_yield(%batch: i32, %head: i32, %query: i32, %key: i32) {
   // expected-error @below {{requires a single operand}}
   "attn.yield"() : () -> ()
 }
+
+// -----
+
+// expected-error @below {{has work_list, which says what workgroups work on, and group_rows; leave one of them out}}
+attn.forward @listed_groups element_type(bf16) head_dim(128) work_list group_rows
+
+// -----
+
+// expected-error @below {{has work_list, which says what workgroups work on, and block_lists; leave one of them out}}
+attn.forward @listed_blocks element_type(bf16) head_dim(128) work_list block_lists(128, 128)
+
+// -----
+
+// expected-error @below {{has queries of lengths of their own, whose slices a work_list has; write that, too}}
+attn.combine @packed element_type(bf16) head_dim(128) packed_queries
+
+// -----
+
+// expected-error @below {{has a window, whose tiles are not counted; write mask(none) or mask(causal)}}
+attn.work_list @window mask(window(3, 0))
+
+// -----
+
+// expected-error @below {{has appended_keys, which are behind those that key_lengths count; write key_lengths}}
+attn.work_list @appended appended_keys

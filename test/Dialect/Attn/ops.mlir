@@ -83,3 +83,9 @@ attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i
   %result = arith.subf %score, %penalty : f32
   attn.yield %result : f32
 }
+// CHECK: attn.forward @mixed element_type(bf16) head_dim(128) mask(causal) packed_queries key_lengths pages(16) work_list
+attn.forward @mixed element_type(bf16) head_dim(128) mask(causal) packed_queries key_lengths pages(16) work_list
+// CHECK: attn.work_list @list mask(causal) packed_queries key_lengths
+attn.work_list @list mask(causal) packed_queries key_lengths
+// CHECK: attn.combine @of_list element_type(bf16) head_dim(64) lse work_list packed_queries query_lengths
+attn.combine @of_list element_type(bf16) head_dim(64) lse work_list packed_queries query_lengths

@@ -326,7 +326,7 @@ tile.kernel @combine_wide(%p: !tile.view<?x?x?x264xf32>, %l: !tile.view<?x?x?xf3
 // -----
 
 tile.kernel @combine_lse(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xbf16>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
-  // expected-error @below {{has LSE in '!tile.view<?x?x?xbf16>', expected a (batch, head, row) view of f32}}
+  // expected-error @below {{has LSE in '!tile.view<?x?x?xbf16>', expected a (batch, head, row) view of f32, or of what is written (row, 1)}}
   tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xbf16>, !tile.view<?x?x?x64xbf16>
 }
 
@@ -335,6 +335,21 @@ tile.kernel @combine_lse(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xbf16
 tile.kernel @combine_rows(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
   // expected-error @below {{rows(8), a wave folds 4 rows of 64 elements at a time}}
   tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(8) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @combine_at_once(%p: !tile.view<?x?x?x64xf32>, %l: !tile.view<?x?x?xf32>, %o: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  // expected-error @below {{at_once(0), expected 1 to 64 slices}}
+  tile.combine %p, %l splits(%n) into %o[%n, %n, %n] rows(4) at_once(0) : !tile.view<?x?x?x64xf32>, !tile.view<?x?x?xf32>, !tile.view<?x?x?x64xbf16>
+}
+
+// -----
+
+tile.kernel @rows_along(%q: !tile.view<?x64x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
+  %some = arith.cmpi slt, %n, %n : i32
+  // expected-error @below {{expected (batch, query, head, element) or (batch, head, query) with extents '?' for batch, query and head}}
+  %rows = tile.rows_along %q[%n, %n, %n] heads(%some) size(%n) : !tile.view<?x64x?x128xbf16>
 }
 
 // -----

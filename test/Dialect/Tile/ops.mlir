@@ -187,6 +187,9 @@ tile.kernel @slices(%k: !tile.view<?x?x?x64xbf16> {tile.bind = "k"}, %n: i32) ta
   // The slice, and a ring over it, are called after the tensor.
   // CHECK: %k_slice = tile.slice_rows %k from %[[QUOTIENT]] size %{{.*}} : <?x?x?x64xbf16>
   %part = tile.slice_rows %k from %quotient size %rest : !tile.view<?x?x?x64xbf16>
+  %of_heads = arith.cmpi slt, %quotient, %rest : i32
+  // CHECK: %k_lines = tile.rows_along %k[%[[QUOTIENT]], %{{.*}}, %{{.*}}] heads(%{{.*}}) size(%{{.*}}) : <?x?x?x64xbf16>
+  %lines = tile.rows_along %k[%quotient, %rest, %rest] heads(%of_heads) size(%rest) : !tile.view<?x?x?x64xbf16>
   // CHECK: %k_ring = tile.ring %k_slice
   %ring = tile.ring %part[%n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.ring<64x64xbf16>
 }

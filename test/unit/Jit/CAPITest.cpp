@@ -200,6 +200,22 @@ TEST_F(AttentionMisuse, Caches) {
   refused("total-q is 0");
 }
 
+TEST_F(AttentionMisuse, WorkLists) {
+  auto refused = [&](const char *message) {
+    EXPECT_THAT(planError(HOCKET_INVALID_INPUT), HasSubstr(message));
+    hocket_forward_problem_init(&problem);
+  };
+  hocket_forward_problem_init(&problem);
+  problem.work_list = 3;
+  refused("work_list is 3, expected 0, 1 or 2");
+  problem.work_slices = 1;
+  refused("slices of a list of work are asked for, but no list");
+  problem.work_list = 2, problem.work_slots = 0;
+  refused("work-slots is 0, it must be 1 to 65536");
+  problem.work_list = 1, problem.num_splits = 2;
+  refused("leave num-splits out");
+}
+
 TEST_F(AttentionMisuse, Modifications) {
   auto wanted = [&](const char *message, hocket_status status = HOCKET_INVALID_INPUT) {
     EXPECT_THAT(planError(status), HasSubstr(message));

@@ -1,0 +1,32 @@
+// How a list of work is laid out (docs/WorkLists.md): what those who make one and kernels that read it agree on.
+//
+// A list is int32 [entries + 1, kWorkFields]. In front stands how many entries there are, and how many of the first ones
+// are slices of keys. Entry i is for as many workgroups as there are KV heads.
+#pragma once
+
+#include <cstdint>
+
+namespace hocket::attention {
+
+/// Columns of an entry.
+enum WorkField : int64_t {
+  kWorkSequence, ///< number of the sequence
+  /// Of one head the first of its `kWorkRows` queries; of a group of heads the first of `kWorkQueries` items: queries, or
+  /// parts of them, of 32 heads each, where a group has more.
+  kWorkRow,
+  kWorkHead,   ///< which head of the KV head's group, or -1: rows are the heads of the group
+  kWorkSlice,  ///< which slice of the keys
+  kWorkSlices, ///< of how many; with more than one, results of entry i go to place i of the workspace
+  kWorkFields
+};
+/// Columns of what stands in front.
+enum WorkHeader : int64_t { kWorkCount, kWorkSliceCount };
+
+/// Waves of the workgroups, and what they work on.
+inline constexpr int64_t kWorkWaves = 4, kWorkRows = 128, kWorkQueries = 4, kWorkHeadsOfPart = 32;
+/// Keys that work is counted in.
+inline constexpr int64_t kWorkKeys = 64;
+/// What an entry takes beside its tiles, as so many of them; and the fewest tiles of a slice.
+inline constexpr int64_t kWorkEntryTiles = 5, kWorkLeastSlice = 8;
+
+} // namespace hocket::attention

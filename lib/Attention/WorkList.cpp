@@ -1,0 +1,314 @@
+// Lists of work.
+//
+// All of it is sums over sequences of what is known in closed form, so that a kernel (MakeWorkList.cpp) can find the place
+// of each entry alone: how many entries of a sequence take more than so many tiles.
+#include "hocket/Attention/WorkList.h"
+
+#include "Attention/ProblemParts.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+using namespace hocket;
+using namespace hocket::attention;
+using manifest::saturatingAdd;
+using manifest::saturatingMultiply;
+
+static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+namespace {
+/// The entries of one sequence: `items`, each of `copies` entries (heads of a KV head's group that have rows of their own).
+struct SequenceWork {
+  int64_t items = 0, copies = 1, queries = 0, keys = 0;
+  bool grouped = false, causal = false;
+
+  /// Tiles that hold a key which some row of an item sees.
+  int64_t tiles(int64_t item) const {
+    int64_t end = keys;
+    if (causal && !grouped)
+      end = std::clamp<int64_t>(std::min(queries, (item + 1) * kWorkRows) + keys - queries, 0, keys);
+    return divideUp(end, kWorkKeys);
+  }
+  /// How many items take more than so many: the last ones.
+  int64_t itemsAbove(int64_t tiles) const {
+    if (keys <= tiles * kWorkKeys)
+      return 0;
+    if (!causal || grouped)
+      return items;
+    int64_t hidden = tiles * kWorkKeys + queries - keys;
+    return items - std::clamp<int64_t>(hidden > 0 ? hidden / kWorkRows : 0, 0, items);
+  }
+  int64_t itemsFrom(int64_t tiles) const { return tiles == 0 ? items : itemsAbove(tiles - 1); }
+  int64_t mostTiles() const { return items == 0 ? 0 : tiles(items - 1); }
+  /// What all entries take, tiles; of items in between as if it grew evenly.
+  int64_t work() const {
+    return items == 0 ? 0 : copies * items * (tiles(0) + mostTiles() + 2 * kWorkEntryTiles) / 2;
+  }
+  int64_t slices(int64_t limit) const { return divideUp(mostTiles(), limit); }
+};
+
+/// All sequences of a problem, and from how many tiles on work is cut.
+class WorkOfProblem {
+public:
+  explicit WorkOfProblem(const ForwardProblem &problem);
+  std::vector<int32_t> list() const;
+
+private:
+  void findLimit();
+  int64_t sliceEntries(int64_t limit) const;
+
+  const ForwardProblem &problem;
+  std::vector<SequenceWork> sequences;
+  int64_t limit = INT32_MAX; ///< items of more tiles are cut
+};
+} // namespace
+
+/// Items whose rows are heads, in a group of so many: queries, or parts of them.
+static int64_t groupItems(int64_t queries, int64_t group) {
+  return divideUp(queries * divideUp(group, kWorkHeadsOfPart), kWorkQueries);
+}
+
+static SequenceWork workOf(const ForwardProblem &problem, int64_t sequence) {
+  Lengths lengths = problem.lengthsOf(sequence);
+  int64_t group = problem.heads / problem.kvHeads, blocks = divideUp(lengths.q, kWorkRows);
+  SequenceWork work{blocks, group, lengths.q, lengths.kv, false, problem.visibility.laterRowsSeeMore()};
+  int64_t together = groupItems(lengths.q, group);
+  if (mayGroupHeads(problem) && together < group * blocks)
+    work.items = together, work.copies = 1, work.grouped = true;
+  return work;
+}
+
+WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    sequences.push_back(workOf(problem, sequence));
+  if (problem.work.slices)
+    findLimit();
+}
+
+int64_t WorkOfProblem::sliceEntries(int64_t limit) const {
+  int64_t entries = 0;
+  for (const SequenceWork &sequence : sequences)
+    entries += sequence.copies * sequence.itemsAbove(limit) * sequence.slices(limit);
+  return entries;
+}
+
+/// Work is cut where slots would wait for what takes longest: uneven work into pieces of a part of what each slot gets,
+/// entries that are alike and fill no whole number of rounds into more rounds.
+void WorkOfProblem::findLimit() {
+  int64_t total = 0, most = 0, entries = 0;
+  for (const SequenceWork &sequence : sequences) {
+    total += sequence.work();
+    entries += sequence.copies * sequence.items;
+    most = std::max(most, sequence.mostTiles());
+  }
+  int64_t slots = std::max<int64_t>(problem.workSlots, 1);
+  int64_t workgroups = entries * problem.kvHeads, share = total * problem.kvHeads / slots;
+  // At most one and a half times the mean.
+  bool alike = 2 * (most + kWorkEntryTiles) * entries <= 3 * total;
+  bool inOneRound = workgroups <= slots;
+  int64_t rounds = divideUp(workgroups, slots);
+  bool wasted = alike && !inOneRound ? 10 * rounds * slots > 11 * workgroups : 10 * most > 11 * share;
+  int64_t part = !alike ? share * 7 / 10 : inOneRound ? share : share / 4;
+  int64_t cut = std::max(part, kWorkLeastSlice);
+  if (wasted && most > cut && sliceEntries(cut) <= mostWorkParts(problem))
+    limit = cut;
+}
+
+namespace {
+/// Writes entries to their places.
+struct ListWriter {
+  std::vector<int32_t> numbers;
+  void set(int64_t entry, std::array<int64_t, kWorkFields> fields) {
+    for (int64_t field = 0; field != kWorkFields; ++field)
+      numbers[static_cast<size_t>((entry + 1) * kWorkFields + field)] = static_cast<int32_t>(fields[field]);
+  }
+};
+} // namespace
+
+std::vector<int32_t> WorkOfProblem::list() const {
+  ListWriter writer;
+  writer.numbers.resize(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
+  int64_t slices = sliceEntries(limit), entries = slices;
+  for (const SequenceWork &sequence : sequences)
+    entries += sequence.copies * (sequence.items - sequence.itemsAbove(limit));
+  writer.numbers[kWorkCount] = static_cast<int32_t>(entries);
+  writer.numbers[kWorkSliceCount] = static_cast<int32_t>(slices);
+  int64_t nextSlice = 0;
+  for (int64_t number = 0; number != problem.batch; ++number) {
+    const SequenceWork &own = sequences[number];
+    int64_t cutItems = own.itemsAbove(limit), pieces = own.slices(limit);
+    for (int64_t item = 0; item != own.items; ++item) {
+      int64_t row = item * (own.grouped ? kWorkQueries : kWorkRows);
+      bool isCut = item >= own.items - cutItems;
+      int64_t tiles = own.tiles(item), place = nextSlice;
+      if (!isCut) {
+        // Behind slices and all that takes more; of what takes as much, later rows first.
+        place = slices;
+        for (int64_t other = 0; other != problem.batch; ++other) {
+          const SequenceWork &that = sequences[other];
+          int64_t above = that.itemsAbove(tiles);
+          int64_t before = other < number ? that.itemsFrom(tiles) : other > number ? above : own.items - 1 - item;
+          place += that.copies * (std::max(before, above) - that.itemsAbove(limit));
+        }
+      }
+      for (int64_t copy = 0; copy != own.copies; ++copy)
+        for (int64_t piece = 0; piece != (isCut ? pieces : 1); ++piece)
+          writer.set(place++, {number, row, own.grouped ? -1 : copy, piece, isCut ? pieces : 1});
+      nextSlice = isCut ? place : nextSlice;
+    }
+  }
+  return std::move(writer.numbers);
+}
+
+bool attention::mayGroupHeads(const ForwardSemantics &semantics) {
+  return semantics.modifications.empty() && !semantics.sink && !semantics.dropout;
+}
+
+int64_t attention::mostWorkParts(const ForwardProblem &problem) {
+  if (!problem.work.slices)
+    return 0;
+  // Pieces of a quarter of what each slot gets, and some that are not full.
+  return divideUp(5 * std::max<int64_t>(problem.workSlots, 1), problem.kvHeads);
+}
+
+int64_t attention::mostWorkEntries(const ForwardProblem &problem) {
+  int64_t group = problem.heads / problem.kvHeads;
+  int64_t blocks = saturatingMultiply(problem.batch, divideUp(problem.seqQ, kWorkRows));
+  if (problem.lists.packedQ)
+    blocks = std::min(blocks, saturatingAdd(problem.batch, problem.totalQ / kWorkRows));
+  return saturatingAdd(saturatingMultiply(blocks, group), mostWorkParts(problem));
+}
+
+std::vector<int32_t> attention::makeWorkList(const ForwardProblem &problem) { return WorkOfProblem(problem).list(); }
+
+/// What each number of an entry may be.
+std::vector<manifest::NumberRange> attention::workNumbers(const ForwardProblem &problem) {
+  int64_t group = problem.heads / problem.kvHeads;
+  int64_t parts = divideUp(group, kWorkHeadsOfPart), pieces = std::max<int64_t>(mostWorkParts(problem), 1);
+  return {{0, problem.batch - 1, false, "a sequence"},
+          {0, saturatingMultiply(problem.seqQ, parts), false, "the first row of an entry"},
+          {mayGroupHeads(problem) ? -1 : 0, group - 1, false, "a head of a group, or -1 for all"},
+          {0, pieces - 1, false, "a slice of the keys"},
+          {1, pieces, false, "how many slices there are"}};
+}
+
+namespace {
+/// How often each item of each sequence is named: by number of the head (0 for all), and slice.
+class WorkCoverage {
+public:
+  explicit WorkCoverage(const ForwardProblem &problem) : problem(problem) {}
+  Status add(int64_t entry, std::span<const int32_t> fields);
+  Status check() const;
+
+private:
+  const ForwardProblem &problem;
+  std::map<std::array<int64_t, 3>, std::pair<int64_t, int64_t>> named; ///< pieces found, and wanted
+};
+} // namespace
+
+static std::string describeWorkEntry(int64_t entry) { return "'work_list' has in entry " + std::to_string(entry); }
+
+Status WorkCoverage::add(int64_t entry, std::span<const int32_t> fields) {
+  int64_t sequence = fields[kWorkSequence], row = fields[kWorkRow], head = fields[kWorkHead];
+  int64_t unit = head < 0 ? kWorkQueries : kWorkRows;
+  if (row % unit != 0)
+    return invalidInput(describeWorkEntry(entry) + " the row " + std::to_string(row) + ", expected a multiple of " +
+                        std::to_string(unit));
+  int64_t slice = fields[kWorkSlice], slices = fields[kWorkSlices];
+  auto &[found, wanted] = named[{sequence, row, head}];
+  if ((wanted != 0 && wanted != slices) || slice != found)
+    return invalidInput(describeWorkEntry(entry) + " slice " + std::to_string(slice) + " of " + std::to_string(slices) +
+                        ", expected slice " + std::to_string(found) + (wanted ? " of " + std::to_string(wanted) : "") +
+                        ": slices of the same rows follow one another");
+  ++found, wanted = slices;
+  return Status::success();
+}
+
+Status WorkCoverage::check() const {
+  int64_t group = problem.heads / problem.kvHeads;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    int64_t queries = problem.lengthsOf(sequence).q;
+    bool grouped = named.contains({sequence, 0, -1});
+    int64_t unit = grouped ? kWorkQueries : kWorkRows;
+    int64_t items = grouped ? groupItems(queries, group) : divideUp(queries, kWorkRows);
+    for (int64_t item = 0; item != items; ++item)
+      for (int64_t head = grouped ? -1 : 0; head != (grouped ? 0 : group); ++head) {
+        auto entry = named.find({sequence, item * unit, head});
+        if (entry == named.end() || entry->second.first != entry->second.second)
+          return invalidInput("'work_list' lacks rows of sequence " + std::to_string(sequence) + " from " +
+                              std::to_string(item * unit) + " on" +
+                              (entry == named.end() ? "" : ", some of whose slices it has"));
+      }
+    int64_t found = std::distance(named.lower_bound({sequence, INT64_MIN, INT64_MIN}),
+                                  named.lower_bound({sequence + 1, INT64_MIN, INT64_MIN}));
+    if (found != items * (grouped ? 1 : group))
+      return invalidInput("'work_list' has rows of sequence " + std::to_string(sequence) +
+                          " that it does not have, or twice");
+  }
+  return Status::success();
+}
+
+Status attention::validateWorkList(const ForwardProblem &problem, std::span<const int32_t> numbers) {
+  int64_t most = mostWorkEntries(problem);
+  if (static_cast<int64_t>(numbers.size()) != (most + 1) * kWorkFields)
+    return invalidInput("'work_list' has " + std::to_string(numbers.size()) + " numbers, expected " +
+                        std::to_string((most + 1) * kWorkFields) + ": " + std::to_string(kWorkFields) +
+                        " for each of " + std::to_string(most) + " entries, and in front of them");
+  int64_t entries = numbers[kWorkCount], slices = numbers[kWorkSliceCount];
+  if (entries < 0 || entries > most || slices < 0 || slices > std::min(entries, mostWorkParts(problem)))
+    return invalidInput("'work_list' says that it has " + std::to_string(entries) + " entries, " +
+                        std::to_string(slices) + " of them slices; there is room for " + std::to_string(most) + " and " +
+                        std::to_string(mostWorkParts(problem)));
+  std::vector<manifest::NumberRange> ranges = workNumbers(problem);
+  WorkCoverage coverage(problem);
+  for (int64_t entry = 0; entry != entries; ++entry) {
+    std::span<const int32_t> fields = numbers.subspan((entry + 1) * kWorkFields, kWorkFields);
+    for (int64_t field = 0; field != kWorkFields; ++field)
+      if (fields[field] < ranges[field].least || fields[field] > ranges[field].most)
+        return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[field]) + " for " +
+                            ranges[field].meaning + ", expected " + std::to_string(ranges[field].least) + " to " +
+                            std::to_string(ranges[field].most));
+    if ((fields[kWorkSlices] > 1) != (entry < slices))
+      return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[kWorkSlices]) +
+                          " slices; the first " + std::to_string(slices) + " entries are slices of several, no others");
+    if (Status status = coverage.add(entry, fields); !status.ok())
+      return status;
+  }
+  return coverage.check();
+}
+
+/// Workgroups that a grid counts, and rows of the workspace, stay within 32 bits.
+static constexpr int64_t kMostListedWorkgroups = int64_t(1) << 24, kMostWorkSlots = 1 << 16;
+
+/// Whether the host knows all lengths.
+static bool areLengthsKnown(const ForwardProblem &problem) {
+  for (const SequenceList &list : sequenceLists())
+    if (problem.lists.*list.value && !problem.known.lists.contains(list.tensor))
+      return false;
+  return !problem.lists.pageLists || (problem.known.lists.contains("kv_indptr") &&
+                                      problem.known.lists.contains("kv_last_page_len"));
+}
+
+Status attention::checkWork(const ForwardProblem &problem) {
+  if (!problem.work.any())
+    return problem.work.slices ? invalidInput("slices of a list of work are asked for, but no list; ask for that, too")
+                               : Status::success();
+  if (problem.blocks.any())
+    return invalidInput("a list of work goes with ranges of keys, block lists say others; leave one of them out");
+  if (problem.tuning.isSplit())
+    return invalidInput("num-splits cuts the keys of all sequences alike, a list of work those of long ones; leave "
+                        "num-splits out");
+  if (problem.sink && problem.work.slices)
+    return invalidInput("slices of keys do not know a sink; use a list of work without slices");
+  if (problem.workSlots < 1 || problem.workSlots > kMostWorkSlots)
+    return invalidInput("work-slots is " + std::to_string(problem.workSlots) + ", it must be 1 to " +
+                        std::to_string(kMostWorkSlots));
+  if (int64_t most = saturatingMultiply(mostWorkEntries(problem), problem.kvHeads); most > kMostListedWorkgroups)
+    return invalidInput("a list of work for " + std::to_string(most) + " workgroups is asked for, at most " +
+                        std::to_string(kMostListedWorkgroups) + " are possible; use smaller bounds of lengths (seq-q, total-q)");
+  auto known = problem.known.lists.find("work_list");
+  if (known == problem.known.lists.end() || !areLengthsKnown(problem))
+    return Status::success();
+  return validateWorkList(problem, known->second);
+}

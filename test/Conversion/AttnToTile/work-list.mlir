@@ -1,0 +1,66 @@
+// Lists of work: what a workgroup works on is an entry, whose rows are queries or heads.
+// RUN: hocket-opt %s --convert-attn-to-tile=schedule=mine --cse -split-input-file | FileCheck %s
+
+// CHECK-LABEL: tile.kernel @listed(
+// CHECK-SAME: %work_list: !tile.view<?x?xi32> {tile.bind = "work_list", tile.sizes = ["work_entries + 1", "5"], tile.strides = ["5"]}
+// CHECK-SAME: waves(4)
+// CHECK: %[[X:.*]], %{{.*}}, %{{.*}} = tile.workgroup_id ["work_entries * kv_heads"]
+// CHECK: %[[ENTRY:.*]], %[[KVHEAD:.*]] = tile.divmod %[[X]] by %kv_heads
+// Entries that there are not are not read.
+// CHECK: %[[COUNT:.*]] = tile.load %work_list[%c0_i32, %c0_i32]
+// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[ENTRY]], %[[COUNT]]
+// CHECK: %[[LINE:.*]] = arith.select %[[EXISTS]], %{{.*}}, %c-1_i32
+// CHECK: %[[SEQUENCE:.*]] = tile.load %work_list[%[[LINE]], %c0_i32]
+// CHECK: arith.cmpi ult, %[[SEQUENCE]], %batch
+// CHECK: %[[HEADS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i32
+// CHECK: tile.rows_along %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] heads(%[[HEADS]])
+// CHECK: tile.store %{{.*}}, %o_lines[%c0_i32, %c0_i32, %c0_i32]
+// CHECK: tile.store %{{.*}}, %lse_lines[%c0_i32, %c0_i32, %c0_i32] along(1)
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @listed element_type(bf16) head_dim(128) mask(causal) lse packed_queries key_lengths work_list
+
+// -----
+
+// With modifications rows are of one head; slices go to the workspace, what is whole where it belongs.
+// CHECK-LABEL: tile.kernel @sliced(
+// CHECK-SAME: tile.workspace = "4 * work_parts * kv_heads * 128 * (head_dim_v + 1)"
+// CHECK-NOT: heads(%{{[0-9]+}})
+// CHECK: scf.if
+// CHECK: tile.store %{{.*}}, %partial_lines
+// CHECK: } else {
+// CHECK: tile.store %{{.*}}, %o[
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @sliced element_type(bf16) head_dim(128) work_list split score_mod(@cap)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %cap = arith.constant 5.000000e+01 : f32
+  %limited = arith.minimumf %score, %cap : f32
+  attn.yield %limited : f32
+}
+
+// -----
+
+// Some rows of each entry that is the first of several slices.
+// CHECK-LABEL: tile.kernel @fold(
+// CHECK: tile.workgroup_id ["max(work_parts, 1) * kv_heads", "4"]
+// CHECK: scf.if
+// CHECK: scf.for
+// CHECK: tile.combine %{{.*}}, %{{.*}} splits(%{{.*}}) into %o_lines and %{{.*}}[%c0_i32, %c0_i32, %c0_i32] rows(2) at_once(4)
+// CHECK-SAME: <?x?xf32>
+attn.combine @fold element_type(bf16) head_dim(128) lse work_list packed_queries
+
+// -----
+
+// A wave for each entry that a sequence may have, and 64 sequences at a time.
+// CHECK-LABEL: tile.kernel @made(
+// CHECK: tile.workgroup_id ["ceildiv(seq_q, 128) * (heads / kv_heads)", "batch"]
+// CHECK: scf.for
+// CHECK: tile.map
+// CHECK: tile.reduce sum
+// CHECK: tile.store %{{.*}}, %work_list[
+attn.work_list @made mask(causal) packed_queries key_lengths pages(16)

@@ -1,0 +1,275 @@
+// Lists of work: made on the host and by a kernel, whole and in slices, over all kinds of sequences.
+//
+// HOCKET_RANDOM_WORK=N draws more problems than the suite does, HOCKET_TEST_SEED=N others.
+#include "../Kernels/Draw.h"
+#include "../Kernels/DrawSequences.h"
+#include "Reference/ScoreInterpreter.h"
+#include "Verify/Attention/RunForward.h"
+#include "hocket/Attention/ForwardPlan.h"
+#include "hocket/Jit/Jit.h"
+#include "hocket/Pipelines/ForwardKernel.h"
+#include "hocket/Pipelines/Modifications.h"
+#include "hocket/Simulator/RuntimeDevice.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <queue>
+
+using namespace hocket;
+using namespace hocket::attention;
+using testing::HasSubstr;
+
+static constexpr uint64_t kDefaultCount = 8, kDefaultSeed = 20261123;
+
+static ForwardProblem drawProblem(Draw &draw) {
+  ForwardProblem problem;
+  problem.dtype = draw.of({DataType::BF16, DataType::FP16});
+  problem.batch = draw.between(1, 6);
+  problem.kvHeads = draw.between(1, 3);
+  problem.heads = problem.kvHeads * draw.of<int64_t>({1, 2, 3, 5, 8, 40});
+  problem.headDim = problem.headDimV = draw.of<int64_t>({64, 128, 128});
+  problem.seqQ = draw.oneIn(2) ? draw.between(1, 6) : draw.between(1, 400);
+  problem.seqKv = draw.between(1, 900);
+  problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
+  problem.wantLse = draw.oneIn(2);
+  if (draw.oneIn(2))
+    problem.visibility = Visibility::causal();
+  if (!draw.oneIn(6))
+    addSequences(problem, draw);
+  if (problem.lists.any() && draw.oneIn(3))
+    addPages(problem, draw);
+  problem.work.slices = draw.oneIn(2);
+  if (draw.oneIn(5)) {
+    problem.sink = !problem.work.slices && draw.oneIn(2);
+    problem.numbers["soft_cap"] = 30;
+    problem.modifications.push_back(*shippedModification("soft_cap"));
+  }
+  problem.workSlots = draw.of<int64_t>({1, 3, 8, 40, 256});
+  problem.work.list = draw.of({WorkLists::Given, WorkLists::Made});
+  if (problem.work.list == WorkLists::Given)
+    problem.known.lists["work_list"] = makeWorkList(problem);
+  return problem;
+}
+
+TEST(WorkLists, AreFollowed) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_WORK", kDefaultCount);
+  uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
+  for (uint64_t seed = first; seed != first + count; ++seed) {
+    Draw draw(seed);
+    ForwardProblem problem = drawProblem(draw);
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
+    jit::PlannerOptions chip;
+    chip.architecture = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
+    auto planner = jit::makePlanner(chip);
+    ASSERT_TRUE(planner.ok()) << planner.error().message;
+    auto plan = (*planner)->plan(problem);
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    EXPECT_EQ((*plan)->launches().size(), 1u + (problem.work.list == WorkLists::Made) + problem.work.slices);
+    ForwardOptions options;
+    options.check = true;
+    options.seed = seed;
+    options.interleavings = count > kDefaultCount ? 4 : 2;
+    options.scoreRules = reference::interpretModifications;
+    auto device = sim::createDevice(nullptr, chip.architecture);
+    auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    ASSERT_TRUE(report->passed()) << toText(*report);
+  }
+}
+
+/// What a kernel of four waves computes.
+static ForwardOutputs outputsOf(const ForwardProblem &problem) {
+  CompileOptions compile;
+  compile.schedule = "double_buffer";
+  compile.waves = 4;
+  auto kernel = compileForward(problem, compile);
+  EXPECT_TRUE(kernel.ok()) << kernel.error().message;
+  ForwardOutputs outputs;
+  if (!kernel.ok())
+    return outputs;
+  ForwardOptions options;
+  options.save = [&](const ForwardInputs &, const ForwardOutputs &found) {
+    outputs = found;
+    return Status::success();
+  };
+  auto device = sim::createDevice();
+  auto report = runForward(*device, std::as_bytes(std::span(kernel->codeObject)), kernel->manifest, problem, options);
+  EXPECT_TRUE(report.ok()) << report.error().message;
+  return outputs;
+}
+
+static ForwardProblem unevenProblem() {
+  ForwardProblem problem;
+  problem.batch = 5;
+  problem.heads = 6, problem.kvHeads = 2;
+  problem.seqQ = 300, problem.seqKv = 500;
+  problem.visibility = Visibility::causal();
+  problem.wantLse = true;
+  problem.lists.packedQ = problem.lists.usedKv = true;
+  problem.totalQ = 432;
+  problem.known.lists = {{"cu_seqlens_q", {0, 300, 300, 301, 304, 432}}, {"seqused_k", {300, 40, 500, 77, 450}}};
+  problem.work.list = WorkLists::Given;
+  problem.known.lists["work_list"] = makeWorkList(problem);
+  return problem;
+}
+
+TEST(WorkLists, GiveWhatIsComputedWithoutToTheBit) {
+  ForwardProblem listed = unevenProblem(), plain = listed;
+  plain.work = {};
+  plain.known.lists.erase("work_list");
+  ForwardOutputs a = outputsOf(listed), b = outputsOf(plain);
+  ASSERT_FALSE(a.o.empty());
+  EXPECT_EQ(a.o, b.o);
+  ASSERT_EQ(a.lse.size(), b.lse.size());
+  EXPECT_EQ(0, std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)));
+}
+
+/// The longest of `slots` that take the list's entries in turn, by what each takes of so much a slot: tiles, and five.
+static double imbalance(const ForwardProblem &problem) {
+  std::vector<int32_t> list = makeWorkList(problem);
+  std::priority_queue<double, std::vector<double>, std::greater<>> slots;
+  for (int64_t i = 0; i != problem.workSlots; ++i)
+    slots.push(0);
+  double total = 0, end = 0;
+  for (int32_t entry = 0; entry != list[kWorkCount]; ++entry) {
+    const int32_t *fields = &list[(entry + 1) * kWorkFields];
+    Lengths lengths = problem.lengthsOf(fields[kWorkSequence]);
+    int64_t keys = lengths.kv;
+    if (problem.visibility.laterRowsSeeMore() && fields[kWorkHead] >= 0)
+      keys = std::clamp<int64_t>(std::min<int64_t>(fields[kWorkRow] + kWorkRows, lengths.q) + keys - lengths.q, 0, keys);
+    double takes = double((keys + 63) / 64) / fields[kWorkSlices] + 5;
+    for (int64_t head = 0; head != problem.kvHeads; ++head) {
+      double done = slots.top() + takes;
+      slots.pop();
+      slots.push(done);
+      total += takes, end = std::max(end, done);
+    }
+  }
+  return total > 0 ? end * double(problem.workSlots) / total : 1;
+}
+
+// Lengths as of a server: what is longest does not decide when all ends.
+TEST(WorkLists, KeepAllSlotsBusy) {
+  Draw draw(7);
+  double sum = 0;
+  constexpr int kBatches = 60;
+  for (int i = 0; i != kBatches; ++i) {
+    ForwardProblem problem;
+    problem.batch = draw.between(40, 90);
+    problem.heads = 64, problem.kvHeads = 8;
+    problem.seqKv = 16384;
+    problem.visibility = Visibility::causal();
+    problem.lists.packedQ = problem.lists.usedKv = true;
+    std::vector<int32_t> starts = {0}, used;
+    for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+      bool isPrefill = sequence < draw.between(0, 8);
+      auto queries = static_cast<int32_t>(isPrefill ? draw.between(512, 4096) : 1);
+      starts.push_back(starts.back() + queries);
+      used.push_back(isPrefill ? queries : static_cast<int32_t>(draw.between(1024, 16384)));
+      problem.seqQ = std::max<int64_t>(problem.seqQ, queries);
+    }
+    problem.totalQ = starts.back();
+    problem.known.lists = {{"cu_seqlens_q", starts}, {"seqused_k", used}};
+    problem.work = {WorkLists::Given, /*slices=*/true};
+    double found = imbalance(problem);
+    EXPECT_LE(found, 1.25) << problem.describe();
+    sum += found;
+  }
+  EXPECT_LE(sum / kBatches, 1.10);
+}
+
+static std::string complaint(const ForwardProblem &problem) {
+  Status status = validate(problem);
+  return status.ok() ? "" : status.error().message;
+}
+
+TEST(WorkLists, ThatAreWrongAreRefused) {
+  ForwardProblem problem = unevenProblem();
+  ASSERT_EQ(complaint(problem), "");
+  auto with = [&](int64_t entry, int64_t field, int32_t value) {
+    ForwardProblem wrong = problem;
+    wrong.known.lists["work_list"][(entry + 1) * kWorkFields + field] = value;
+    return complaint(wrong);
+  };
+  EXPECT_THAT(with(3, kWorkSequence, 5), HasSubstr("has in entry 3 5 for a sequence, expected 0 to 4"));
+  EXPECT_THAT(with(0, kWorkRow, -128), HasSubstr("for the first row of an entry"));
+  EXPECT_THAT(with(0, kWorkRow, 6), HasSubstr("has in entry 0 the row 6, expected a multiple of"));
+  EXPECT_THAT(with(1, kWorkHead, 3), HasSubstr("for a head of a group, or -1 for all, expected -1 to 2"));
+  ForwardProblem twice = problem;
+  std::vector<int32_t> &list = twice.known.lists["work_list"];
+  std::copy_n(list.begin() + kWorkFields, kWorkFields, list.begin() + 2 * kWorkFields);
+  EXPECT_THAT(complaint(twice), HasSubstr("has in entry 1 slice 0 of 1, expected slice 1 of 1"));
+  EXPECT_THAT(with(1, kWorkSlices, 2), HasSubstr("for how many slices there are"));
+  EXPECT_THAT(with(-1, kWorkCount, 1000), HasSubstr("there is room for"));
+  EXPECT_THAT(with(-1, kWorkCount, 3), HasSubstr("'work_list' lacks rows of sequence"));
+  ForwardProblem split = problem;
+  split.tuning.numSplits = 2;
+  EXPECT_THAT(complaint(split), HasSubstr("leave num-splits out"));
+  ForwardProblem sliced = problem;
+  sliced.work.slices = sliced.sink = true;
+  EXPECT_THAT(complaint(sliced), HasSubstr("slices of keys do not know a sink"));
+}
+
+/// Runs the plan's launches on zeros with this list; what checked execution finds.
+static std::string findingOf(const ForwardPlan &plan, const ForwardProblem &problem, const std::vector<int32_t> &list) {
+  auto device = sim::createDevice();
+  device->setSimulationOptions({.check = true});
+  Buffers buffers;
+  for (const BufferNeed &need : plan.buffers()) {
+    if (need.bytes == 0)
+      continue;
+    std::vector<std::byte> content(need.bytes);
+    auto known = problem.known.lists.find(need.name);
+    if (const std::vector<int32_t> *numbers = need.name == "work_list"             ? &list
+                                              : known != problem.known.lists.end() ? &known->second
+                                                                                   : nullptr)
+      std::memcpy(content.data(), numbers->data(), need.bytes);
+    auto address = device->allocate(need.bytes, 16, need.name);
+    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, content).ok());
+    buffers[need.name] = {*address, need.bytes};
+  }
+  auto reports = plan.run(*device, buffers);
+  EXPECT_TRUE(reports.ok()) << reports.error().message;
+  std::string text;
+  for (const runtime::LaunchReport &report : reports.ok() ? *reports : std::vector<runtime::LaunchReport>())
+    for (const runtime::Finding &finding : report.findings) {
+      // Entries of the same rows are a race.
+      EXPECT_TRUE(finding.kind == runtime::FindingKind::NumberOutOfRange ||
+                  finding.kind == runtime::FindingKind::GlobalRace)
+          << describeFinding(finding);
+      text += describeFinding(finding);
+    }
+  return text;
+}
+
+// What no host has seen reaches nothing outside of tensors, whatever it says, and is found.
+TEST(WorkLists, OnTheDeviceReachNothingOutside) {
+  ForwardProblem problem = unevenProblem();
+  problem.work.slices = true;
+  problem.workSlots = 64;
+  problem.known.lists["seqused_k"] = {300, 40, 500, 900, 450}; // one that is cut
+  problem.seqKv = 900;
+  problem.known.lists["work_list"] = makeWorkList(problem);
+  auto planner = jit::makePlanner({});
+  ASSERT_TRUE(planner.ok()) << planner.error().message;
+  auto plan = (*planner)->plan(problem);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  const std::vector<int32_t> right = problem.known.lists["work_list"];
+  EXPECT_GT(right[kWorkSliceCount], 0);
+  EXPECT_EQ(findingOf(**plan, problem, right), "");
+  for (int64_t field = 0; field != kWorkFields; ++field)
+    for (int32_t wrong : {-2, 1000000, INT32_MAX, INT32_MIN}) {
+      std::vector<int32_t> list = right;
+      list[kWorkFields * 2 + field] = wrong;
+      EXPECT_THAT(findingOf(**plan, problem, list), HasSubstr("'work_list'")) << field << " " << wrong;
+    }
+  for (int32_t wrong : {-1, INT32_MAX, INT32_MIN}) {
+    std::vector<int32_t> list = right;
+    list[kWorkSliceCount] = wrong;
+    findingOf(**plan, problem, list);
+    list[kWorkCount] = wrong;
+    findingOf(**plan, problem, list);
+  }
+}
