@@ -7,6 +7,10 @@
 
 namespace hocket::tile {
 
+/// The attribute of a `tile.load` in a loop over tiles, of which each element is wanted once: its lanes load whole lines
+/// and exchange, since the lines of all waves do not stay in the cache for as many loads as it would take otherwise.
+inline constexpr llvm::StringLiteral kWholeLines = "tile.whole_lines";
+
 /// A load, a store or an addition, whichever it is.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;

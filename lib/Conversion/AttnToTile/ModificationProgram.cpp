@@ -4,6 +4,7 @@
 #include "TileSides.h"
 
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/RegionOps.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -192,7 +193,10 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
   if (!along)
     along = queriesInRows() ? keys : queries;
   auto attribute = along ? builder.getI64IntegerAttr(*along) : IntegerAttr();
-  return tile::LoadOp::create(builder, type, view, indices, attribute);
+  auto load = tile::LoadOp::create(builder, type, view, indices, attribute);
+  if (span == Span::Both)
+    load->setAttr(tile::kWholeLines, builder.getUnitAttr());
+  return load;
 }
 
 Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,

@@ -174,6 +174,17 @@ SmallVector<Run> AccessEmitter::runs(Width width) {
   return result;
 }
 
+SmallVector<Type> AccessEmitter::linePieces(Width width, Type element) const {
+  if (!lines || width != Width::Wide)
+    return {};
+  const tile::AccessShape &shape = lines->shape();
+  return SmallVector<Type>(shape.origins.size(), VectorType::get({shape.registers}, element));
+}
+
+SmallVector<Value> AccessEmitter::fromLines(ValueRange pieces) const {
+  return lines->scatter(emit, kernel, pieces);
+}
+
 SmallVector<Value> AccessEmitter::piecesFor(Width width, ValueRange pieces) const {
   if (lines && width == Width::Wide)
     return lines->gather(emit, kernel, pieces);

@@ -66,6 +66,10 @@ public:
   mlir::SmallVector<mlir::Value>
   emitRuns(mlir::TypeRange results,
            llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>, Width)> emitRuns);
+  /// Vectors of `element` for the pieces that runs of `width` name, and what they are in the lanes' own order; nothing
+  /// where that is the order of runs.
+  mlir::SmallVector<mlir::Type> linePieces(Width width, mlir::Type element) const;
+  mlir::SmallVector<mlir::Value> fromLines(mlir::ValueRange pieces) const;
   /// `pieces` as runs of `width` name them.
   mlir::SmallVector<mlir::Value> piecesFor(Width width, mlir::ValueRange pieces) const;
 

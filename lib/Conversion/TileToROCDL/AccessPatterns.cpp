@@ -38,21 +38,30 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     if (access.isNumber() || tile::isOfWholeHeadRows(access))
       return failure();
     Emitter emit(op.getLoc(), rewriter);
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices());
+    // Where lanes exchange in one instruction.
+    bool inLines = op->hasAttr(tile::kWholeLines) && state.of(op).arch->features.permlaneSwap;
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+                          inLines ? Gather::Lines : Gather::No);
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
       return failure();
     Type stored = op.getView().getType().getElementType(), element = access.elementType();
-    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width) {
+    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
+      SmallVector<Type> ofLines = emitter.linePieces(width, stored);
       SmallVector<Value> pieces;
-      for (Type type : types)
+      for (Type type : ofLines.empty() ? types : ofLines)
         pieces.push_back(LLVM::PoisonOp::create(emit, type));
       SmallVector<Value> loaded;
       for (const Run &run : runs)
         loaded.push_back(
             loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
       for (auto [run, value] : llvm::zip_equal(runs, loaded))
-        putRun(emit, pieces, run, widenElements(emit, value, element));
+        putRun(emit, pieces, run, ofLines.empty() ? widenElements(emit, value, element) : value);
+      if (ofLines.empty())
+        return pieces;
+      pieces = emitter.fromLines(pieces);
+      for (Value &piece : pieces)
+        piece = widenElements(emit, piece, element);
       return pieces;
     });
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});

@@ -154,6 +154,38 @@ SmallVector<Value> LineStores::gather(Emitter &emit, const KernelValues &kernel,
   return gathered;
 }
 
+/// Each exchange undoes itself.
+SmallVector<Value> LineStores::scatter(Emitter &emit, const KernelValues &kernel,
+                                       ValueRange pieces) const {
+  if (!exchanges)
+    return llvm::to_vector(pieces);
+  size_t perWord = std::max<int64_t>(kStoreWordBytes / elementBytes, 1), count = 0;
+  for (ArrayRef<int64_t> of : sources)
+    count += of.size();
+  SmallVector<Value> scattered(count);
+  for (auto [piece, of] : llvm::zip_equal(pieces, sources)) {
+    SmallVector<Value> ordered = wordsOf(emit, piece), words(ordered.size());
+    for (auto [i, word] : llvm::enumerate(ordered))
+      words[exchanges->oldRegister(i * perWord) / perWord] = word;
+    for (LaneExchange step : llvm::reverse(exchanges->exchanges)) {
+      size_t bit = (size_t(1) << step.registerBit) / perWord;
+      for (size_t i = 0; i != words.size(); ++i)
+        if ((i & bit) == 0)
+          std::tie(words[i], words[i | bit]) =
+              exchange(emit, kernel, words[i], words[i | bit], step.laneBit);
+    }
+    size_t perPiece = words.size() / of.size();
+    Type element = cast<VectorType>(piece.getType()).getElementType();
+    auto type = VectorType::get({static_cast<int64_t>(perPiece)}, emit.getI32Type());
+    auto whole = VectorType::get({static_cast<int64_t>(perPiece * perWord)}, element);
+    for (auto [i, source] : llvm::enumerate(of)) {
+      Value vector = vector::FromElementsOp::create(emit, type, ArrayRef(words).slice(i * perPiece, perPiece));
+      scattered[source] = LLVM::BitcastOp::create(emit, whole, vector);
+    }
+  }
+  return scattered;
+}
+
 void LineStores::forEachStore(Emitter &emit, const KernelValues &kernel, ValueRange pieces,
                               function_ref<void(const Store &)> store) const {
   auto type = VectorType::get({perStore * elementBytes / kStoreWordBytes}, emit.getI32Type());

@@ -1,4 +1,4 @@
-// Fragments rearranged in registers so that their stores touch whole lines of memory.
+// Fragments rearranged in registers so that their stores, or loads, touch whole lines of memory.
 #pragma once
 
 #include "Lowering.h"
@@ -22,6 +22,10 @@ public:
   /// The values of the new pieces, of those of the old ones: vectors of the view's elements.
   llvm::SmallVector<mlir::Value> gather(Emitter &emit, const KernelValues &kernel,
                                         mlir::ValueRange pieces) const;
+
+  /// The other way: the values of the old pieces, of those of the new ones.
+  llvm::SmallVector<mlir::Value> scatter(Emitter &emit, const KernelValues &kernel,
+                                         mlir::ValueRange pieces) const;
 
   /// One instruction: dwords (one or a vector), and the row and column of the wave's first lane.
   struct Store {

@@ -13,7 +13,7 @@
 // CHECK: tile.for_tiles
 // CHECK: tile.step @start
 // CHECK-DAG: %[[COLUMNS:.*]] = tile.load %{{.*}}[%{{.*}}] along(0) : <?xf32> -> !tile.columns<64xf32, acc>
-// CHECK-DAG: %[[FRAGMENT:.*]] = tile.load %bias[%wave_row, %{{.*}}] along(0) : <?x?xbf16> -> <64x32xf32, acc>
+// CHECK-DAG: %[[FRAGMENT:.*]] = tile.load %bias[%wave_row, %{{.*}}] along(0) {tile.whole_lines} : <?x?xbf16> -> <64x32xf32, acc>
 // CHECK-DAG: %[[DISTANCE:.*]] = tile.map() at(%{{.*}} = %wave_row, %{{.*}} = %{{.*}}) -> !tile.frag<64x32xi32, acc>
 // CHECK-DAG: tile.gather %{{.*}}[%[[DISTANCE]]] : <?xf32>, !tile.frag<64x32xi32, acc> -> !tile.frag<64x32xf32, acc>
 // CHECK: %[[ADDED:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.frag<64x32xf32, acc>, %{{.*}} = %{{.*}} : f32,

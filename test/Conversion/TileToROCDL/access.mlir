@@ -15,6 +15,28 @@ tile.kernel @accumulator(%c: !tile.view<?x?xf32>, %i: i32) target("gfx950") wave
 
 // -----
 
+// In whole lines: eight lanes load 128 bytes of a row, and hand what they hold to those that want it. The chip without
+// instructions for that loads what lanes want.
+// CHECK-LABEL: llvm.func @in_lines
+// CHECK: scf.if
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.load {{.*}} : vector<4xi32>
+// CHECK: rocdl.update.dpp
+// CHECK: rocdl.permlane16.swap
+// CHECK: rocdl.permlane32.swap
+// CHECK: llvm.fpext
+// CHECK: else
+// CHECK-COUNT-32: rocdl.raw.ptr.buffer.load {{.*}} : i16
+tile.kernel @in_lines(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
+  %x = tile.load %c[%i, %i] along(0) {tile.whole_lines} : <?x?xbf16> -> <64x32xf32, acc>
+}
+// CHECK-LABEL: llvm.func @not_in_lines
+// CHECK-COUNT-8: rocdl.raw.ptr.buffer.load {{.*}} : vector<2xi32>
+tile.kernel @not_in_lines(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx942") waves(1) {
+  %x = tile.load %c[%i, %i] along(0) {tile.whole_lines} : <?x?xbf16> -> <64x32xf32, acc>
+}
+
+// -----
+
 // 16 bits at once only where everything lies at multiples of a dword, which the wave finds out.
 // CHECK-LABEL: llvm.func @operand
 // CHECK: %[[ADDRESS:.*]] = llvm.ptrtoint

@@ -108,7 +108,7 @@ TEST_P(DualWave, FitsInRegistersAndLds) {
 
 /// Vector instructions, packed f32 ones twice, and transcendental ones of one turn of `dual_wave`, of two tiles, with
 /// the shipped modification `name`, if there is a name.
-static InstructionCounts turnWith(const char *name) {
+static InstructionCounts turnWith(const char *name, int64_t waves = 8) {
   ForwardProblem problem = test::makeProblem(DataType::BF16, false, 1, 1, 1, 256, 1280, false);
   if (name) {
     Result<Modification> modification = shippedModification(name);
@@ -118,6 +118,7 @@ static InstructionCounts turnWith(const char *name) {
   problem.numbers["soft_cap"] = 30;
   CompileOptions options;
   options.schedule = "dual_wave";
+  options.waves = waves;
   Result<ForwardKernel> kernel = compileForward(problem, options);
   EXPECT_TRUE(kernel.ok()) << kernel.error().message;
   if (!kernel.ok())
@@ -152,6 +153,11 @@ TEST(DualWaveModified, SteadyStateKeepsItsBudget) {
   // Of a lane's 32 scores of a tile.
   EXPECT_LE(capped.trans, plain.trans + 2 * 32 * 2);
   EXPECT_LE(capped.valu, plain.valu + 2 * 32 * 4 + 4);
+  // With eight waves there are too few registers.
+  plain = turnWith(nullptr, 4);
+  InstructionCounts biased = turnWith("bias_bf16", 4);
+  ASSERT_GT(biased.valu, 0u);
+  EXPECT_LE(biased.valu, plain.valu + 2 * 110);
 }
 
 INSTANTIATE_TEST_SUITE_P(
