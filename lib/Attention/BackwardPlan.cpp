@@ -10,6 +10,11 @@ using namespace hocket::attention;
 static constexpr int64_t kHeadUnit = 8, kMaxHead = 256;
 /// Elements of dK and dV, together, that a wave sums at once.
 static constexpr int64_t kMaxSummed = 384;
+/// Of heads of up to so many elements, in whole blocks, two workgroups fit on a compute unit; smaller ones have eight
+/// waves there anyway.
+static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
+/// Keys of such a workgroup, and compute units: with fewer workgroups each has a unit for itself.
+static constexpr int64_t kKeysOfTwo = 128, kUnits = 256;
 
 std::string_view attention::toString(BackwardPart part) {
   constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured"};
@@ -37,24 +42,54 @@ static BackwardKernel spilling(BackwardKernel kernel) {
   return kernel;
 }
 
+/// Whether dK and dV are best computed by two workgroups on a compute unit.
+static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
+  auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
+  int64_t blocks = (problem.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
+  return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) &&
+         problem.batch * problem.kvHeads * blocks > kUnits;
+}
+
+/// What a part of a backward may follow, the best first.
+static std::vector<std::string> schedulesOf(BackwardPart part) {
+  if (part == BackwardPart::DkDv)
+    return {"two_on_a_unit", "double_buffer", "sequential"};
+  if (part == BackwardPart::Dq)
+    return {"dual_wave", "double_buffer", "sequential"};
+  return {"double_buffer", "sequential"};
+}
+
+static bool isAmong(const std::vector<std::string> &names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What a part follows of a `problem` where `asked` is what the user wants, or empty. A name that only other parts have
+/// is not for this one.
+static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardProblem &problem, std::string_view asked) {
+  std::vector<std::string> all = schedulesOf(part);
+  bool isOfAnother = isAmong(schedulesOf(BackwardPart::DkDv), asked) || isAmong(schedulesOf(BackwardPart::Dq), asked);
+  if (!asked.empty() && (isAmong(all, asked) || !isOfAnother))
+    return {std::string(asked)};
+  if (!wantsTwoOnAUnit(problem))
+    std::erase(all, "two_on_a_unit");
+  return all;
+}
+
 std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &problem,
                                                       std::string_view schedule) {
-  std::vector<std::string> schedules = {"double_buffer", "sequential"};
+  auto schedules = [&](BackwardPart part) { return schedulesFor(part, problem.forward, schedule); };
   BackwardChoices ofKeys, ofQueries;
-  if (schedule.empty())
-    ofQueries.push_back({kernelOf(BackwardPart::Dq, "dual_wave")});
-  else
-    schedules = {std::string(schedule)};
   if (problem.forward.headDim + problem.forward.headDimV <= kMaxSummed)
-    for (const std::string &name : schedules)
+    for (const std::string &name : schedules(BackwardPart::DkDv))
       ofKeys.push_back({kernelOf(BackwardPart::DkDv, name)});
-  for (const std::string &name : schedules) {
+  std::vector<std::string> apart = schedules(BackwardPart::Dk);
+  for (const std::string &name : apart)
     ofKeys.push_back({kernelOf(BackwardPart::Dk, name), kernelOf(BackwardPart::Dv, name)});
+  ofKeys.push_back({spilling(kernelOf(BackwardPart::Dk, apart.back())), spilling(kernelOf(BackwardPart::Dv, apart.back()))});
+  std::vector<std::string> ofDq = schedules(BackwardPart::Dq);
+  for (const std::string &name : ofDq)
     ofQueries.push_back({kernelOf(BackwardPart::Dq, name)});
-  }
-  const std::string &last = schedules.back();
-  ofKeys.push_back({spilling(kernelOf(BackwardPart::Dk, last)), spilling(kernelOf(BackwardPart::Dv, last))});
-  ofQueries.push_back({spilling(kernelOf(BackwardPart::Dq, last))});
+  ofQueries.push_back({spilling(kernelOf(BackwardPart::Dq, ofDq.back()))});
   std::vector<BackwardChoices> steps = {
       {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
   for (const std::string &tensor : problem.otherGradients) {

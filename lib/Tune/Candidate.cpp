@@ -24,7 +24,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   Candidate result;
   result.clusters = static_cast<int>(table.clusters.size());
   result.unroll = table.unroll, result.waveGroups = table.waveGroups;
-  result.waves = table.waves, result.kvTile = table.kvTile;
+  result.waves = table.waves, result.workgroups = table.workgroups, result.streams = table.streams, result.kvTile = table.kvTile;
   result.position.assign(graph.steps.size(), 0);
   result.rank.assign(graph.steps.size(), 0);
   std::vector<bool> multiplies(table.clusters.size());
@@ -65,6 +65,7 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
                                            : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
   result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
+  result.workgroups = shapes.workgroups, result.streams = shapes.streams;
   size_t count = graph.steps.size();
   result.position.assign(count, 0);
   result.rank.resize(count);
@@ -271,6 +272,7 @@ void Candidate::normalize(const StepGraph &graph) {
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
   result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
+  result.workgroups = workgroups, result.streams = streams;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
@@ -290,7 +292,8 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
   std::string text = "tile.schedule @" + std::string(name);
   for (auto [word, value, usual] : {std::tuple(" unroll(", table.unroll, 1),
                                     std::tuple(" wave_groups(", table.waveGroups, 1),
-                                    std::tuple(" waves(", table.waves, 0)})
+                                    std::tuple(" waves(", table.waves, 0),
+                                    std::tuple(" workgroups(", table.workgroups, 0)})
     if (value != usual)
       text += word + std::to_string(value) + ")";
   text += " {\n";
@@ -298,6 +301,8 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
     text += form.compute ? "  tile.cluster compute" : "  tile.cluster memory";
     if (form.priority >= 0)
       text += " priority(" + std::to_string(form.priority) + ")";
+    if (form.compute && table.streams)
+      text += " interleave(\"stream\")";
     text += " {";
     for (const Place &place : table.places)
       if (place.cluster == index)

@@ -38,6 +38,8 @@ private:
 /// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
 struct Shapes {
   std::vector<int64_t> waves, kvTiles;
+  bool streams = false;
+  int workgroups = 0; ///< that all have on a compute unit, 0: not said
 };
 
 class Candidate {
@@ -72,7 +74,8 @@ private:
   void removeCluster(int index);
   void normalize(const StepGraph &graph);
 
-  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, kvTile = 0;
+  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
+  bool streams = false;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster

@@ -2,6 +2,7 @@
 
 #include "Registration/Registration.h"
 #include "Target/Arch/ArchInfo.h"
+#include "Target/Arch/Occupancy.h"
 #include "Tile/IR/StepRole.h"
 #include "Tile/Transforms/StepDependences.h"
 
@@ -57,8 +58,10 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
   table.unroll = static_cast<int>(schedule.getUnroll());
   table.waveGroups = static_cast<int>(schedule.getWaveGroups());
   table.waves = static_cast<int>(schedule.getWaves().value_or(0));
+  table.workgroups = static_cast<int>(schedule.getWorkgroups().value_or(0));
   for (tile::ClusterOp cluster : schedule.getBody().getOps<tile::ClusterOp>()) {
     size_t index = table.clusters.size();
+    table.streams |= cluster.getInterleave() == "stream";
     table.clusters.push_back({cluster.getKind() == tile::ClusterKind::Compute,
                               static_cast<int>(cluster.getPriority().value_or(-1))});
     for (tile::PlaceAttr place : cluster.getPlaces().getAsRange<tile::PlaceAttr>())
@@ -142,13 +145,16 @@ static Demand readDemand(tile::ForTilesOp loop, const StepGraph &graph) {
   if (!found.ok())
     return {};
   const ArchInfo &arch = **found;
+  auto stated = kernel->getAttrOfType<IntegerAttr>(tile::kWorkgroupsAttr);
+  int64_t workgroups = stated ? stated.getInt() : 1, aside = 0;
+  kernel.walk([&](tile::StashOp stash) { aside += stash.getScratchBytes(); });
   return {readRings(loop),
           readValues(loop, graph, arch),
           /*waves=*/0,
           readAlways(loop, arch),
-          arch.lds.bytesPerWorkgroup,
+          int64_t(maxLdsFor(arch, workgroups)) - aside,
           arch.waves.simdsPerCu,
-          arch.registers.vgprsPerSimd};
+          arch.registers.vgprsPerSimd / workgroups};
 }
 
 Result<Algorithm> tune::readAlgorithm(std::string_view tileText, std::string_view name) {

@@ -47,6 +47,8 @@ struct Table {
   std::vector<ClusterForm> clusters;
   std::vector<Place> places; ///< those of a cluster in their order
   int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
+  bool streams = false;                      ///< products' clusters ask for operands as they need them
+  int workgroups = 0;                        ///< on a compute unit, 0: not said
   int kvTile = 0;                            ///< keys of a tile, 0: not said; no part of a schedule's text
 };
 

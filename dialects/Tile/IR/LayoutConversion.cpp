@@ -35,6 +35,8 @@ HeldNumbers::HeldNumbers(Type type) {
   piece = map.piece;
   count = map.count;
   registers = map.isScalar ? 1 : piece.registers;
+  if (!isRows && !map.isScalar)
+    run = piece.run();
   rows = isRows ? count * map.numbersOfPiece() : 1;
   columns = isRows ? 1 : count * map.numbersOfPiece();
   for (int64_t i = 0; i != count; ++i)

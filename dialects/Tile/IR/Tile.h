@@ -31,6 +31,9 @@
 
 namespace hocket::tile {
 
+/// The attribute of a kernel of which so many workgroups (i64) are to fit on a compute unit.
+inline constexpr llvm::StringLiteral kWorkgroupsAttr = "tile.workgroups";
+
 /// The view that `view` is some rows of, or an element of: a kernel's argument.
 mlir::Value wholeView(mlir::Value view);
 

@@ -208,6 +208,7 @@ LogicalResult StepOp::verify() {
 
 /// Copies of an iteration that a schedule may ask for: each is written out.
 static constexpr int64_t kMaxCopies = 16;
+static constexpr int64_t kMaxWorkgroups = 8;
 
 LogicalResult ScheduleOp::verifyRegions() {
   int64_t unroll = getUnroll();
@@ -216,6 +217,8 @@ LogicalResult ScheduleOp::verifyRegions() {
   int64_t groups = getWaveGroups();
   if (groups != 1 && groups != 2)
     return emitOpError() << "wave_groups(" << groups << "), expected 1 or 2";
+  if (std::optional<int64_t> workgroups = getWorkgroups(); workgroups && (*workgroups < 1 || *workgroups > kMaxWorkgroups))
+    return emitOpError() << "workgroups(" << *workgroups << "), expected 1 to " << kMaxWorkgroups;
   if (getBody().front().empty())
     return emitOpError() << "schedule '" << getSymName()
                          << "' has no cluster; add a 'tile.cluster' with steps of the loop";
@@ -244,7 +247,7 @@ static LogicalResult verifyCluster(Operation *op, std::optional<int64_t> priorit
                                    std::optional<StringRef> interleave) {
   if (priority && (*priority < 0 || *priority > 3))
     return op->emitOpError() << "has priority " << *priority << ", expected 0 to 3";
-  if (!interleave || *interleave == "none")
+  if (!interleave || *interleave == "none" || *interleave == "stream")
     return success();
   SmallVector<StringRef> slots;
   SplitString(*interleave, slots);

@@ -78,7 +78,9 @@ LogicalResult MaskDepthOp::verify() { return requireOperand(*this, getSource().g
 
 LogicalResult SliceDepthOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();
-  if (failed(requireOperand(*this, source)))
+  // The depth of packed accumulators and of what they are multiplied by is out of order within a step only.
+  bool isOfAccumulator = source.getLayout() == FragLayout::LhsAcc || source.getLayout() == FragLayout::RhsAcc;
+  if (!isOfAccumulator && failed(requireOperand(*this, source)))
     return failure();
   int64_t first = getFirst();
   if (source.getLayout() == result.getLayout() && source.getWidth() == result.getWidth() &&

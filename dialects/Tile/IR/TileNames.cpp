@@ -161,6 +161,8 @@ void ReduceWavesOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void ConvertLayoutOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), "converted");
 }
+void StashOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getStash(), "aside"); }
+void RecallOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "recalled"); }
 void RandomBytesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "bytes"); }
 void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));

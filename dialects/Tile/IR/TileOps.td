@@ -332,7 +332,8 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
   let summary = "when: a table that places the steps of an iteration in clusters";
   let description = [{
     `waves` is how many waves a workgroup should have if the kernel is expanded from an attention
-    problem that does not say: schedules that keep many tiles in registers want few.
+    problem that does not say: schedules that keep many tiles in registers want few. `workgroups` is how many of them
+    are to share a compute unit, where it is a gradient: the kernel is made to fit, or refused.
 
     Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.
@@ -345,11 +346,13 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
-      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups, OptionalAttr<I64Attr>:$waves);
+      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups, OptionalAttr<I64Attr>:$waves,
+      OptionalAttr<I64Attr>:$workgroups);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     ($sym_visibility^)? $sym_name
-    oilist(`unroll` `(` $unroll `)` | `wave_groups` `(` $wave_groups `)` | `waves` `(` $waves `)`)
+    oilist(`unroll` `(` $unroll `)` | `wave_groups` `(` $wave_groups `)` | `waves` `(` $waves `)`
+        | `workgroups` `(` $workgroups `)`)
     attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;
@@ -363,7 +366,8 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     `priority` is the wave's priority at issue (s_setprio, 0 to 3) while it is in the cluster;
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
-    contents, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from
+    contents, "stream" does so too and issues what the cluster itself reads from LDS not all in front but a few matrix
+    instructions before it is needed, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from
     LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as
     dependences allow; the rest comes behind.
 

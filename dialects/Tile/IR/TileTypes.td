@@ -157,6 +157,16 @@ def Tile_Part : Tile_Type<"Part", "part"> {
   }];
 }
 
+def Tile_Stash : Tile_Type<"Stash", "stash"> {
+  let summary = "an operand of the matrix unit that a wave has laid aside in LDS";
+  let description = [{
+    Made by `tile.stash` and read by `tile.recall`: `!tile.stash<!tile.frag<128x32xbf16, rhs>>`.
+  }];
+  let parameters = (ins "::hocket::tile::FragType":$frag);
+  let assemblyFormat = "`<` qualified($frag) `>`";
+  let genVerifyDecl = 0;
+}
+
 def Tile_Pages : Tile_Type<"Pages", "pages"> {
   let summary = "which pages the rows of a tile lie in";
   let description = [{

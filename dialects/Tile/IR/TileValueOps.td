@@ -195,6 +195,46 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
   }];
 }
 
+def Tile_StashOp : Tile_Op<"stash", [
+    NamedResults, MemoryEffects<[MemWrite]>, Tile_LdsScratchOpInterface,
+    TypesMatchWith<"the stash is of the fragment's type", "source", "stash",
+        "::hocket::tile::StashType::get($_self.getContext(), ::llvm::cast<::hocket::tile::FragType>($_self))">]> {
+  let summary = "lays an operand aside in LDS, where the wave reads it again when it needs it";
+  let description = [{
+    What a whole loop multiplies with need not fill registers all the time. Each wave has a part of LDS of its own, and
+    each lane finds there what it put: no barrier, no layout to choose, no bank conflicts. `tile.recall` reads it, or
+    a part of its depth, as often as it likes. An operand of 16 bytes a lane and step of the depth, outside of loops over
+    tiles; the place is for `tile-allocate-lds` to find, or written `at(N)`.
+
+    ```mlir
+    tile.kernel @aside(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>) target("gfx950") waves(1) {
+      %zero = arith.constant 0 : i32
+      %b = tile.load %a[%zero, %zero] : !tile.view<?x?xbf16> -> !tile.frag<64x32xbf16, rhs>
+      %aside = tile.stash %b : !tile.frag<64x32xbf16, rhs>
+      %half = tile.recall %aside from 32 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
+      tile.store %half, %c[%zero, %zero] : !tile.frag<32x32xbf16, rhs>, !tile.view<?x?xbf16>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_MatrixFrag:$source, OptionalAttr<I64Attr>:$lds_offset);
+  let results = (outs Tile_Stash:$stash);
+  let assemblyFormat = "$source (`at` `(` $lds_offset^ `)`)? attr-dict `:` type($source)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t getScratchBytes();
+  }];
+}
+
+def Tile_RecallOp : Tile_Op<"recall", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "what `tile.stash` has laid aside, or whole steps of its depth";
+  let arguments = (ins Tile_Stash:$stash, DefaultValuedAttr<I64Attr, "0">:$first);
+  let results = (outs Tile_MatrixFrag:$result);
+  let assemblyFormat = [{
+    $stash (`from` $first^)? attr-dict `:` type($stash) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_RandomBytesOp : Tile_Op<"random_bytes", [NamedResults, Pure, Tile_LdsScratchOpInterface]> {
   let summary = "the random bytes of dropout at the places of a fragment";
   let description = [{

@@ -13,6 +13,7 @@
 #include "Layout/LdsSearch.h"
 #include "Layout/LdsStaging.h"
 #include "Target/Arch/ArchInfo.h"
+#include "Target/Arch/Occupancy.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -199,11 +200,16 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
   placeScratch(kernel, end, extents);
   if (failed(verifyDisjoint(extents)))
     return failure();
-  if (end <= static_cast<int64_t>((*arch)->lds.bytesPerWorkgroup))
+  int64_t available = (*arch)->lds.bytesPerWorkgroup;
+  auto workgroups = kernel->getAttrOfType<IntegerAttr>(kWorkgroupsAttr);
+  if (workgroups)
+    available = std::min<int64_t>(available, maxLdsFor(**arch, workgroups.getInt()));
+  if (end <= available)
     return success();
-  auto diagnostic = kernel.emitOpError()
-                    << "needs " << end << " bytes of LDS, " << kernel.getTarget() << " has "
-                    << (*arch)->lds.bytesPerWorkgroup;
+  auto diagnostic = kernel.emitOpError() << "needs " << end << " bytes of LDS, " << kernel.getTarget() << " has "
+                                         << available;
+  if (workgroups)
+    diagnostic << " for each of " << workgroups.getInt() << " workgroups on a compute unit";
   for (RingOp ring : rings)
     diagnostic.attachNote(ring.getLoc())
         << "this ring takes " << *ring.getDepth() << " x " << ring.getSlotBytes()

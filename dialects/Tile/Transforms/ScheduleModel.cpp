@@ -417,7 +417,7 @@ static bool onlyAccessesRings(StepOp step) {
   for (Operation &op : step.getBody().front().without_terminator()) {
     bool accesses = isa<RingAccessOpInterface>(op);
     any |= accesses;
-    if (!accesses && !isMemoryEffectFree(&op))
+    if (!accesses && !isMemoryEffectFree(&op) && !isa<RecallOp>(op))
       return false;
   }
   return any;

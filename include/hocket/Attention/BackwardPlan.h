@@ -43,7 +43,7 @@ struct BackwardKernel {
 using BackwardChoices = std::vector<std::vector<BackwardKernel>>;
 
 /// What must be computed, in order, each in one of several ways; with `schedule` ("sequential") only those that follow
-/// schedules of that name.
+/// schedules of that name, of parts that have one.
 std::vector<BackwardChoices> backwardSteps(const BackwardProblem &problem,
                                            std::string_view schedule = {});
 

@@ -151,7 +151,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     Result<const ArchInfo *> arch = findArch(target);
     if (!arch)
       return op.emitOpError() << arch.error().message;
-    TileShape shape = backwardShape(op, **arch);
+    auto found = symbol ? SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol) : tile::ScheduleOp();
+    BackwardShape shape = backwardShape(op, **arch, found);
     if (failed(verifyShape(op, shape)) || failed(buildBackward(op, symbol, **arch, shape)))
       return failure();
     op.erase();

@@ -54,7 +54,7 @@ struct Operand {
 class BackwardLoop : BackwardScores {
 public:
   BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
-               TileShape shape);
+               BackwardShape shape);
   FailureOr<tile::KernelOp> build();
 
 private:
@@ -70,22 +70,29 @@ private:
   void loopOverQueries();
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
-  ValueRange rowSteps(Value t);
-  Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name);
+  std::pair<Value, Value> rowSteps(Value t);
+  Value partOf(Value operand, Type type, int64_t first);
+  Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
+                llvm::function_ref<Value()> start);
   Value addProduct(const Operand &tiles, Value t, Value factor, Value sum, StringRef name);
   void store(ValueRange sums);
 
   FlatSymbolRefAttr schedule;
+  bool secondInLds;
+  /// Of each product, steps of which take half of the operands where registers are few.
+  int64_t parts;
+  std::optional<int64_t> workgroups;
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
-  Value heldDelta, heldLogSum; ///< where queries are held
-  Value deltas, logSums;       ///< where they pass: views
+  Value heldMinusDelta, heldLogSum; ///< where queries are held
+  Value minusDeltas, logSums;       ///< where they pass: views
   Value firstQuery;            ///< and the first one that is visited
 };
 } // namespace
 
 BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
-                           TileShape shape)
-    : BackwardScores(op, arch, shape), schedule(schedule) {
+                           BackwardShape shape)
+    : BackwardScores(op, arch, shape), schedule(schedule), secondInLds(shape.secondInLds), parts(shape.secondInLds ? 2 : 1),
+      workgroups(shape.workgroups) {
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
   auto operand = [](StringRef name, int64_t elements) {
     return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
@@ -126,6 +133,8 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   // What gradients are written by would else take a quarter of the scalar registers of the loop.
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
+  if (workgroups)
+    kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
     operand->view = frame.argument(operand->name);
   for (ModificationProgram *program : programs())
@@ -186,6 +195,8 @@ void BackwardLoop::hold() {
     Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
     operand.value = withoutPadding(builder, loaded, operand.dim);
   }
+  if (secondInLds)
+    held[1].value = tile::StashOp::create(builder, held[1].value, IntegerAttr());
 }
 
 Value BackwardLoop::tilesUpTo(Value end) {
@@ -232,7 +243,7 @@ void BackwardLoop::loopOverKeys() {
   Value first = builder.constant(int64_t(0));
   preparePositions(row, first);
   heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
-  heldDelta = loadFrom(builder, statistic(BackwardFrame::kDelta), builder.rows(), row);
+  heldMinusDelta = loadFrom(builder, statistic(BackwardFrame::kMinusDelta), builder.rows(), row);
   visibility.prepareMasks(builder, row);
   Value count = tilesUpTo(unlessBehind(q, visibility.end(builder, blockRow)));
   Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
@@ -267,7 +278,7 @@ void BackwardLoop::loopOverQueries() {
     builder.setInsertionPointToEnd(body);
     head = arith::AddIOp::create(builder, firstHead, loop.getInductionVar());
     preparePositions(firstQuery, row);
-    logSums = statistic(BackwardFrame::kLogSum), deltas = statistic(BackwardFrame::kDelta);
+    logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
     tile::ForTilesOp tiles = loopOverTiles(count, loop.getRegionIterArgs());
     scf::YieldOp::create(builder, tiles.getResults());
   }
@@ -313,9 +324,9 @@ SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
   return cuts;
 }
 
-/// LSE and delta of the queries of tile `t`, where queries pass: each number comes to one lane, and from there to all
+/// LSE and -delta of the queries of tile `t`, where queries pass: each number comes to one lane, and from there to all
 /// that hold an element of the query, by way of LDS, which costs a fraction of loading it for each of them.
-ValueRange BackwardLoop::rowSteps(Value t) {
+std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   Type f32 = builder.getF32Type();
   tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kLanes)};
   Type narrow = tile::ColumnsType::get(op.getContext(), shape.kvTile, f32, line);
@@ -324,40 +335,77 @@ ValueRange BackwardLoop::rowSteps(Value t) {
     Value query = arith::AddIOp::create(builder, first.row, before);
     SmallVector<Value> numbers = {loadFrom(builder, logSums, narrow, query)};
     if (wantsFirst())
-      numbers.push_back(loadFrom(builder, deltas, narrow, query));
+      numbers.push_back(loadFrom(builder, minusDeltas, narrow, query));
     return numbers;
   });
-  return builder.step("spread_rows", [&] {
-    SmallVector<Value> spread;
-    for (Value numbers : loaded)
-      spread.push_back(tile::ConvertLayoutOp::create(
-          builder, tile::columnsOf(scoresType, f32), numbers, IntegerAttr(), IntegerAttr()));
-    return spread;
-  });
+  auto spread = [&](StringRef name, Value numbers) -> Value {
+    return builder.step(name, [&]() -> SmallVector<Value> {
+      Type wide = tile::columnsOf(scoresType, f32);
+      return {tile::ConvertLayoutOp::create(builder, wide, numbers, IntegerAttr(), IntegerAttr())};
+    })[0];
+  };
+  return {spread("spread_sums", loaded.front()),
+          wantsFirst() ? spread("spread_deltas", loaded.back()) : Value()};
 }
 
-/// The product of a tile, as it lies in LDS, and what is held.
-Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name) {
-  Value operand = builder.step(("read_" + tiles.name).str(), [&]() -> SmallVector<Value> {
-    Type type = builder.frag(shape.kvTile, tiles.depth, element, FragLayout::Lhs);
-    Value read = tile::ReadOp::create(builder, type, tiles.value, t, Value());
-    return {withoutPadding(builder, read, tiles.dim)};
-  })[0];
-  return builder.step(name, [&]() -> SmallVector<Value> {
-    return {tile::MmaOp::create(builder, operand, rows.value, noScores)};
-  })[0];
+/// The name of a step of part `part` of a product.
+static std::string ofPart(StringRef prefix, StringRef name, int64_t part) {
+  return (prefix + name + (part == 0 ? "" : "_rest")).str();
+}
+
+/// From `first` on, so much of the depth of an operand as `type` has; all of it is the operand.
+Value BackwardLoop::partOf(Value operand, Type type, int64_t first) {
+  if (operand.getType() == type)
+    return operand;
+  return tile::SliceDepthOp::create(builder, type, operand, first);
+}
+
+/// `start`, and the product of a tile, as it lies in LDS, and what is held, which may lie there, too. What `start` makes
+/// is made in the product's step.
+Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
+                            llvm::function_ref<Value()> start) {
+  // Whole steps of the matrix instruction, the first part not the smaller one.
+  constexpr int64_t step = tile::kFragmentShape.k;
+  int64_t all = llvm::alignTo(tiles.dim, step), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), step);
+  bool isAside = isa<tile::StashType>(rows.value.getType());
+  Value sum;
+  for (int64_t part = 0; part != parts; ++part) {
+    int64_t first = part * ofPartOne, depth = std::min(ofPartOne, all - first);
+    Type left = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
+    Type right = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
+    ValueRange operands = builder.step(ofPart("read_", tiles.name, part), [&]() -> SmallVector<Value> {
+      Type type = builder.frag(shape.kvTile, tiles.depth, element, FragLayout::Lhs);
+      Value read = tile::ReadOp::create(builder, type, tiles.value, t, Value());
+      SmallVector<Value> operands = {partOf(withoutPadding(builder, read, tiles.dim), left, first)};
+      if (isAside)
+        operands.push_back(tile::RecallOp::create(builder, right, rows.value, first));
+      return operands;
+    });
+    sum = builder.step(ofPart("", name, part), [&]() -> SmallVector<Value> {
+      Value held = isAside ? operands.back() : partOf(rows.value, right, first);
+      return {tile::MmaOp::create(builder, operands.front(), held, sum ? sum : start())};
+    })[0];
+  }
+  return sum;
 }
 
 /// `sum` and the product of the tile, transposed, and `factor`, which is packed scores.
 Value BackwardLoop::addProduct(const Operand &tiles, Value t, Value factor, Value sum,
                                StringRef name) {
-  Value operand = builder.step(("turn_" + tiles.name).str(), [&]() -> SmallVector<Value> {
-    Type type = builder.frag(tiles.depth, shape.kvTile, element, FragLayout::LhsAcc);
-    return {tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value())};
-  })[0];
-  return builder.step(name, [&]() -> SmallVector<Value> {
-    return {tile::MmaOp::create(builder, operand, factor, sum)};
-  })[0];
+  int64_t depth = shape.kvTile / parts;
+  Type left = builder.frag(tiles.depth, depth, element, FragLayout::LhsAcc);
+  Type right = builder.frag(depth, kWaveRows, element, FragLayout::RhsAcc);
+  for (int64_t part = 0; part != parts; ++part) {
+    Value operand = builder.step(ofPart("turn_", tiles.name, part), [&]() -> SmallVector<Value> {
+      Type type = builder.frag(tiles.depth, shape.kvTile, element, FragLayout::LhsAcc);
+      Value read = tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value());
+      return {partOf(read, left, part * depth)};
+    })[0];
+    sum = builder.step(ofPart("", name, part), [&]() -> SmallVector<Value> {
+      return {tile::MmaOp::create(builder, operand, partOf(factor, right, part * depth), sum)};
+    })[0];
+  }
+  return sum;
 }
 
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
@@ -369,12 +417,10 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
       tiles.back().rings.push_back(operand.turned);
   }
   fetchSteps(builder, arch, shape.waves, tiles, t);
-  Value logSum = heldLogSum, delta = heldDelta;
-  if (holdsKeys()) {
-    ValueRange loaded = rowSteps(t);
-    logSum = loaded.front(), delta = loaded.back();
-  }
-  Value raw = product(passing[0], held[0], t, "qk");
+  Value logSum = heldLogSum, minusDelta = heldMinusDelta;
+  if (holdsKeys())
+    std::tie(logSum, minusDelta) = rowSteps(t);
+  Value raw = product(passing[0], held[0], t, "qk", [&] { return noScores; });
   ValueRange masked = builder.step("mask", [&] { return exponents(raw, logSum, t); });
   Value slope = masked.size() > 1 ? masked.back() : Value();
   ValueRange weighed = builder.step("p", [&] { return weights(masked, slope, t); });
@@ -383,10 +429,17 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
     next.back() = addProduct(passing[1], t, weighed.back(), sums.back(), "dv");
   if (!wantsFirst())
     return next;
-  Value weightGradients = product(passing[1], held[1], t, "dp");
+  // Where queries pass, -delta lies as the accumulators of dP do, which then begin with it.
+  bool isIncluded = holdsKeys() && !dropout;
+  Value weightGradients = product(passing[1], held[1], t, "dp", [&]() -> Value {
+    if (!isIncluded)
+      return noScores;
+    return mapScores({minusDelta}, [](ValueRange e) -> Value { return e[0]; });
+  });
   Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
   Value packed = builder.step("ds", [&]() -> SmallVector<Value> {
-    Value ds = gradients(weightGradients, delta, weighed.front(), dropout ? slope : Value());
+    Value ds = gradients(weightGradients, isIncluded ? Value() : minusDelta, weighed.front(),
+                         dropout ? slope : Value());
     return {tile::PackOp::create(builder, packedType, ds)};
   })[0];
   next.front() = addProduct(passing[0], t, packed, sums.front(), holdsKeys() ? "dk" : "dq");
@@ -426,7 +479,7 @@ FailureOr<tile::KernelOp> BackwardLoop::build() {
 }
 
 FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolRefAttr schedule,
-                                                const ArchInfo &arch, TileShape shape) {
+                                                const ArchInfo &arch, BackwardShape shape) {
   if (op.getPart() == BackwardPart::Delta)
     return buildBackwardRows(op, arch);
   if (op.getPart() == BackwardPart::Sink)

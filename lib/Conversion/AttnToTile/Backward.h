@@ -9,14 +9,23 @@
 
 namespace hocket {
 
-/// What follows from the head where nobody says: waves of a workgroup, and rows of a tile of what is looped over.
-TileShape backwardShape(attn::BackwardOp op, const ArchInfo &arch);
+/// The shape of a loop of a backward, and what that needs.
+struct BackwardShape : TileShape {
+  /// Workgroups that are to share a compute unit, if the schedule says so.
+  std::optional<int64_t> workgroups;
+  /// Whether the second of the two held tensors lies in LDS and not in registers.
+  bool secondInLds = false;
+};
+
+/// What follows from the head, and from the schedule, if there is one, where nobody says: waves of a workgroup, rows of
+/// a tile of what is looped over, and where what is held lies.
+BackwardShape backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule);
 
 /// Writes the kernel of `op` in front of it, a loop in `shape` that follows `schedule`; `delta` has neither. Fails,
 /// with a diagnostic, where modifications contradict one another.
 mlir::FailureOr<tile::KernelOp> buildBackward(attn::BackwardOp op,
                                               mlir::FlatSymbolRefAttr schedule,
-                                              const ArchInfo &arch, TileShape shape);
+                                              const ArchInfo &arch, BackwardShape shape);
 
 /// The same of the part `captured`, which has no schedule.
 mlir::FailureOr<tile::KernelOp> buildCapturedGradient(attn::BackwardOp op, const ArchInfo &arch);

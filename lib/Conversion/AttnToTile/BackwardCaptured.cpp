@@ -60,7 +60,7 @@ private:
   SmallVector<Index, 4> indices;       ///< of its dimensions
   std::array<Value, kIndices> firsts;  ///< the workgroup's, 0 of what it sums over: of queries and keys the block
   Value queryOperand, gradientOperand; ///< Q and dO of the wave
-  Value logSum, delta;
+  Value logSum, minusDelta;
 };
 } // namespace
 
@@ -227,7 +227,7 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
   };
-  logSum = ofRows(BackwardFrame::kLogSum), delta = ofRows(BackwardFrame::kDelta);
+  logSum = ofRows(BackwardFrame::kLogSum), minusDelta = ofRows(BackwardFrame::kMinusDelta);
   queryOperand = load("q", op.getHeadDim(), row, head, FragLayout::Rhs);
   gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
   noScores = builder.fill(scoresType, 0.0f);
@@ -244,7 +244,7 @@ Value CapturedGradient::addTile(Value t, Value sum) {
   SmallVector<Value> masked = exponents(raw, logSum, t);
   Value slope = masked.size() > 1 ? masked.back() : Value();
   SmallVector<Value> weighed = weights(masked, slope, t);
-  Value ds = onlyOfRows(gradients(weightGradients, delta, weighed.front(), dropout ? slope : Value()));
+  Value ds = onlyOfRows(gradients(weightGradients, minusDelta, weighed.front(), dropout ? slope : Value()));
   return mapScores({sum, ds}, [&](ValueRange e) -> Value { return arith::AddFOp::create(builder, e[0], e[1]); });
 }
 

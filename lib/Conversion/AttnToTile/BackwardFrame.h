@@ -1,7 +1,7 @@
 // What the kernels of a backward have in common: their tensors, and where the workspace lies.
 //
 // The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q), of packed queries (heads, 2, total_q): LSE in log2 units, +inf of rows that saw
-// nothing, so that all their weights are zero, and delta = rowsum(dO * O).
+// nothing, so that all their weights are zero, and -delta, where delta = rowsum(dO * O): what a product can begin with.
 #pragma once
 
 #include "KernelFrame.h"
@@ -39,7 +39,7 @@ public:
 
   /// What they are called, and where each is along their third dimension.
   static constexpr llvm::StringLiteral kStatistics = "row_statistics";
-  static constexpr int64_t kLogSum = 0, kDelta = 1;
+  static constexpr int64_t kLogSum = 0, kMinusDelta = 1;
 
   KernelFrame &kernelFrame() { return frame; }
   const SequenceViews &sequences() const { return ofSequences; }

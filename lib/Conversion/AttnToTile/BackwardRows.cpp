@@ -1,4 +1,5 @@
-// The first kernel of a backward: two numbers for each row of queries, delta = rowsum(dO * O), and LSE in log2 units.
+// The first kernel of a backward: two numbers for each row of queries, minus delta = rowsum(dO * O), and LSE in log2
+// units.
 //
 // Nothing but memory bounds it: lanes lie along rows, 16 bytes each.
 #include "BackwardFrame.h"
@@ -85,8 +86,11 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
                                        tile::Dimension::Columns);
   if (op.getDropout())
     delta = scaled(builder, delta, frame.argument(kKept));
+  Value minusDelta = builder.map(delta.getType(), delta, [&](ValueRange elements) -> Value {
+    return arith::NegFOp::create(builder, elements[0]);
+  });
   for (auto [number, values] : {std::pair(BackwardFrame::kLogSum, inLog2(builder, lse)),
-                                std::pair(BackwardFrame::kDelta, delta)}) {
+                                std::pair(BackwardFrame::kMinusDelta, minusDelta)}) {
     SmallVector<Value> there = {block.getBatch(), block.getHead(), builder.constant(number), row};
     tile::StoreOp::create(builder, values, problem.rowStatistics(builder), there, IntegerAttr());
   }

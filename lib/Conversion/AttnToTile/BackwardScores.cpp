@@ -191,16 +191,20 @@ SmallVector<Value> BackwardScores::weights(ValueRange exponents, Value slope, Va
 }
 
 /// A weight that was dropped (and is negative) has dP = 0.
-Value BackwardScores::gradients(Value weightGradients, Value delta, Value marked, Value slope) {
-  SmallVector<Value> inputs = {weightGradients, delta, marked};
+Value BackwardScores::gradients(Value weightGradients, Value minusDelta, Value marked, Value slope) {
+  if (!minusDelta)
+    return mapScores({weightGradients, marked}, [&](ValueRange e) -> Value {
+      return arith::MulFOp::create(builder, e[0], e[1]);
+    });
+  SmallVector<Value> inputs = {weightGradients, minusDelta, marked};
   if (slope)
     inputs.push_back(slope);
   return mapScores(inputs, [&](ValueRange e) -> Value {
-    Value above = arith::SubFOp::create(builder, e[0], e[1]);
+    Value above = arith::AddFOp::create(builder, e[0], e[1]);
     Value zero = dropout ? Value(builder.constant(0.0f)) : Value();
     if (dropout) {
       Value dropped = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, e[2], zero);
-      above = arith::SelectOp::create(builder, dropped, e[1], above);
+      above = arith::SelectOp::create(builder, dropped, arith::NegFOp::create(builder, e[1]), above);
     }
     Value product = arith::MulFOp::create(builder, above, e[2]);
     if (!slope)

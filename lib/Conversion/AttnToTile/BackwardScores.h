@@ -49,8 +49,9 @@ protected:
   /// The weights of what `exponents` gave: for dS, in f32, with their dropout's sign and, without dropout, times the
   /// `slope` (null: 1); for dV, packed. Those that are wanted.
   llvm::SmallVector<mlir::Value> weights(mlir::ValueRange exponents, mlir::Value slope, mlir::Value t);
-  /// dS in f32; `slope` only with dropout, where it is not part of the weights.
-  mlir::Value gradients(mlir::Value weightGradients, mlir::Value delta, mlir::Value marked, mlir::Value slope);
+  /// dS in f32 of dP and -delta, or of their sum (`minusDelta` is null then); `slope` only with dropout, where it is not
+  /// part of the weights.
+  mlir::Value gradients(mlir::Value weightGradients, mlir::Value minusDelta, mlir::Value marked, mlir::Value slope);
   /// A function of the elements of `inputs`, for each score.
   mlir::Value mapScores(mlir::ValueRange inputs, llvm::function_ref<mlir::Value(mlir::ValueRange)> element) {
     return builder.map(scoresType, inputs, element);

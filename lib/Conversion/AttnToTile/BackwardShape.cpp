@@ -41,7 +41,19 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
          kUncountedRegisters;
 }
 
-TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
+/// For several workgroups on a compute unit: one wave of each on a SIMD, and what registers have no room for in LDS.
+static BackwardShape shapeOfSeveral(attn::BackwardOp op, const ArchInfo &arch, int64_t workgroups) {
+  BackwardShape shape;
+  shape.waves = op.getWaves().value_or(kFewWaves);
+  shape.kvTile = op.getLoopTile().value_or(kFewRows);
+  shape.workgroups = workgroups;
+  shape.secondInLds = op.getPart() == BackwardPart::DkDv;
+  return shape;
+}
+
+BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+  if (schedule && schedule.getWorkgroups())
+    return shapeOfSeveral(op, arch, *schedule.getWorkgroups());
   auto fits = [&](int64_t waves, int64_t rows) {
     int64_t perSimd = llvm::divideCeil(waves, arch.waves.simdsPerCu);
     int64_t registers = maxVgprsFor(arch, perSimd);
@@ -50,7 +62,8 @@ TileShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch) {
     return registersOf(op, rows) <= registers;
   };
   bool passesLds = arch.hasLdsDma(tile::kDmaBytes);
-  TileShape shape{kFewWaves, kFewRows};
+  BackwardShape shape;
+  shape.waves = kFewWaves, shape.kvTile = kFewRows;
   if (passesLds && fits(kManyWaves, kFewRows))
     shape.waves = kManyWaves;
   if (passesLds && fits(shape.waves, kManyRows))

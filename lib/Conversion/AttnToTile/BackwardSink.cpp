@@ -18,10 +18,10 @@ static constexpr int64_t kSinkLanes = 64, kRowsOfLane = 16, kRows = kSinkLanes *
 /// With dropout delta lacks this factor: a manifest expression.
 static constexpr llvm::StringLiteral kGradient = "d_sink";
 
-/// `sum` and the rows' share of the sink's gradient, but for its sign. Rows that do not exist have a delta of 0, whatever
+/// `sum` and the rows' share of the sink's gradient. Rows that do not exist have a delta of 0, whatever
 /// their weight.
-static Value addRows(ExpansionBuilder &builder, Value sum, Value logSums, Value deltas, Value sink) {
-  return builder.map(sum.getType(), {sum, logSums, deltas, sink}, [&](ValueRange e) -> Value {
+static Value addRows(ExpansionBuilder &builder, Value sum, Value logSums, Value minusDeltas, Value sink) {
+  return builder.map(sum.getType(), {sum, logSums, minusDeltas, sink}, [&](ValueRange e) -> Value {
     Value below = arith::NegFOp::create(builder, e[1]);
     Value log2e = builder.constant(std::numbers::log2e_v<float>);
     Value exponent = math::FmaOp::create(builder, e[3], log2e, below);
@@ -43,8 +43,8 @@ static Value addSequence(ExpansionBuilder &builder, BackwardFrame &problem, Valu
       SmallVector<Value> place = {batch, head, builder.constant(number), row};
       return tile::LoadOp::create(builder, sum.getType(), statistics, place, IntegerAttr());
     };
-    Value logSums = load(BackwardFrame::kLogSum), deltas = load(BackwardFrame::kDelta);
-    return addRows(builder, before, logSums, deltas, sink);
+    Value logSums = load(BackwardFrame::kLogSum), minusDeltas = load(BackwardFrame::kMinusDelta);
+    return addRows(builder, before, logSums, minusDeltas, sink);
   });
 }
 
@@ -74,8 +74,7 @@ tile::KernelOp hocket::buildBackwardSink(attn::BackwardOp op, const ArchInfo &ar
   Value sum = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, total, tile::Dimension::Columns);
   if (op.getDropout())
     sum = arith::MulFOp::create(builder, sum, frame.argument(kOneOfKept));
-  Value gradient = arith::NegFOp::create(builder, sum);
-  tile::StoreOp::create(builder, gradient, frame.argument(kGradient), ValueRange(head), IntegerAttr());
+  tile::StoreOp::create(builder, sum, frame.argument(kGradient), ValueRange(head), IntegerAttr());
   tile::ReturnOp::create(builder);
   return kernel;
 }

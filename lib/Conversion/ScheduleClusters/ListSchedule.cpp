@@ -22,6 +22,9 @@ static constexpr unsigned kValuLatency = 8, kTransLatency = 16;
 /// Of an LDS read whose result the cluster does not use: while so many cycles are left of it, none
 /// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
 static constexpr unsigned kReadLatency = 64, kMfmaCycles = 32;
+/// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time if
+/// two waves share the matrix unit, and waits in few registers.
+static constexpr size_t kReadAhead = 3;
 
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
@@ -100,6 +103,7 @@ public:
   }
 
   Groups derived();
+  Groups streamed();
   Groups patterned(ArrayRef<StringRef> slots);
 
 private:
@@ -129,8 +133,9 @@ private:
     if (!groups.empty() && !groups.back().empty())
       groups.emplace_back();
   }
-  void fillShadow(unsigned budget);
+  void fillShadow(unsigned budget, std::optional<unsigned> running = std::nullopt);
   void fillShare(IssueKind kind, size_t shadow, size_t shadows);
+  std::vector<std::optional<size_t>> firstUses(ArrayRef<unsigned> mfmas) const;
   void emitRest();
   unsigned remainingCost() const;
 
@@ -227,9 +232,11 @@ unsigned Scheduler::remainingCost() const {
   return cost;
 }
 
-void Scheduler::fillShadow(unsigned budget) {
+/// With vector instructions for so many cycles; with none that waits for the matrix instruction that is `running`.
+void Scheduler::fillShadow(unsigned budget, std::optional<unsigned> running) {
+  auto wanted = [&](const Node &node) { return !running || !llvm::is_contained(node.before, *running); };
   for (unsigned spent = 0; spent < budget;) {
-    std::optional<unsigned> next = best([](const Node &) { return true; });
+    std::optional<unsigned> next = best(wanted);
     if (!next)
       return;
     spent += nodes[*next].cost;
@@ -280,6 +287,48 @@ Groups Scheduler::derived() {
   return std::move(groups);
 }
 
+/// For each node, which of the matrix instructions is the first that needs it.
+std::vector<std::optional<size_t>> Scheduler::firstUses(ArrayRef<unsigned> mfmas) const {
+  std::vector<std::optional<size_t>> first(nodes.size());
+  for (auto [number, mfma] : llvm::enumerate(mfmas)) {
+    SmallVector<unsigned> needed = {mfma};
+    while (!needed.empty()) {
+      unsigned node = needed.pop_back_val();
+      if (first[node])
+        continue;
+      first[node] = number;
+      needed.append(nodes[node].operands.begin(), nodes[node].operands.end());
+    }
+  }
+  return first;
+}
+
+/// As `derived`, and what is read for a matrix instruction is issued kReadAhead of them before it.
+Groups Scheduler::streamed() {
+  SmallVector<unsigned> mfmas;
+  for (unsigned i = 0; i != nodes.size(); ++i)
+    if (nodes[i].kind == IssueKind::Mfma)
+      mfmas.push_back(i);
+  std::vector<std::optional<size_t>> uses = firstUses(mfmas);
+  auto readFor = [&](size_t last) {
+    for (unsigned i = 0; i != nodes.size(); ++i)
+      if (nodes[i].kind == IssueKind::Read && !nodes[i].done && uses[i] && *uses[i] <= last)
+        emit(i);
+  };
+  readFor(kReadAhead - 1);
+  for (auto [number, mfma] : llvm::enumerate(mfmas)) {
+    emit(mfma);
+    readFor(number + kReadAhead);
+    fillShare(IssueKind::Fetch, number, mfmas.size());
+    unsigned shadows = mfmas.size() - 1 - number;
+    if (shadows != 0)
+      fillShadow((remainingCost() + shadows - 1) / shadows, mfma);
+    closeGroup();
+  }
+  emitRest();
+  return std::move(groups);
+}
+
 Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
   auto left = [&](IssueKind kind) {
     return llvm::find_if(nodes, [&](const Node &node) { return !node.done && node.kind == kind; });
@@ -312,6 +361,8 @@ Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, String
   Scheduler scheduler(ops);
   if (pattern.empty())
     return scheduler.derived();
+  if (pattern == kStream)
+    return scheduler.streamed();
   SmallVector<StringRef> slots;
   llvm::SplitString(pattern, slots);
   return scheduler.patterned(slots);

@@ -31,12 +31,15 @@ IssueKind issueKind(mlir::Operation *op);
 /// keep their places.
 bool isSchedulable(mlir::Operation *op);
 
+/// The pattern by which what a cluster reads from LDS is issued a few matrix instructions before it is needed.
+inline constexpr llvm::StringLiteral kStream = "stream";
+
 /// Operations that stand together, in order; a fence belongs behind each group.
 using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
 
 /// Orders `ops`, which are schedulable and stand in this order in one block, without another
 /// operation that uses or makes their values between them. `pattern` is a blank-separated list of
-/// mfma, trans, valu and read that is followed cyclically, or empty: derived from the contents.
+/// mfma, trans, valu and read that is followed cyclically, or empty: derived from the contents, as with kStream.
 /// Every operation is in exactly one group, after those whose results it uses.
 Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, llvm::StringRef pattern);
 

@@ -94,9 +94,11 @@ static bool isUsedIn(const llvm::DenseSet<Operation *> &inside, Operation *op) {
 /// Schedules the stretches between operations that must keep their place.
 static void scheduleStretches(const Cluster &cluster, Operation *end) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
-  // What is read for this cluster is wanted at once, and waited for where it is used.
+  // What is read for this cluster is wanted at once, and waited for where it is used, unless it is asked for as it is
+  // needed.
+  bool streams = cluster.pattern() == kStream;
   auto isMovable = [&](Operation *op) {
-    return isSchedulable(op) && (issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
+    return isSchedulable(op) && (streams || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
   };
   SmallVector<Operation *> stretch;
   auto flush = [&](Operation *before) {

@@ -71,6 +71,9 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
     return std::optional(success());
   });
+  converter.addConversion([](tile::StashType type) -> Type {
+    return LLVM::LLVMPointerType::get(type.getContext(), kLds);
+  });
   converter.addConversion([](tile::RowsType type, SmallVectorImpl<Type> &types) {
     return std::optional(convertVector(tile::VectorMap(type), type.getElementType(), types));
   });
@@ -93,6 +96,12 @@ static LLVM::GlobalOp createLds(Emitter &emit, tile::KernelOp kernel) {
   emit.setInsertionPointToStart(body);
   LLVM::ReturnOp::create(emit, LLVM::PoisonOp::create(emit, type));
   return global;
+}
+
+/// Registers are for so many waves on a SIMD as `workgroups` of `waves` put there.
+static void limitRegisters(LLVM::LLVMFuncOp func, const ArchInfo &arch, int64_t waves, int64_t workgroups) {
+  int64_t perSimd = llvm::divideCeil(waves * workgroups, arch.waves.simdsPerCu);
+  func->setAttr("rocdl.waves_per_eu", Builder(func.getContext()).getI32IntegerAttr(perSimd));
 }
 
 static void setAttributes(Emitter &emit, LLVM::LLVMFuncOp func, int64_t waves) {
@@ -160,6 +169,9 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
                                             llvm::to_vector(signature.getConvertedTypes()));
     auto func = LLVM::LLVMFuncOp::create(emit, kernel.getSymName(), type);
     setAttributes(emit, func, kernel.getWaves());
+    const ArchInfo &arch = **findArch(kernel.getTarget().str()); // verified by the pass
+    if (auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kWorkgroupsAttr))
+      limitRegisters(func, arch, kernel.getWaves(), workgroups.getInt());
     SmallVector<unsigned> wanted;
     for (BlockArgument argument : kernel.getArguments())
       if (!isOnlyStoredTo(argument)) {
@@ -176,7 +188,7 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
       arguments.push_back(entry->getArgument(index));
     loadAtOnce(emit, arguments);
     KernelValues values = entryValues(emit, lds, kernel.getWaves());
-    values.arch = *findArch(kernel.getTarget().str()); // verified by the pass
+    values.arch = &arch;
     values.exchanges = exchanges;
     state.kernels[func] = values;
     rewriter.eraseOp(kernel);

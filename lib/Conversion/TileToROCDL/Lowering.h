@@ -120,6 +120,9 @@ void populateRandomBytesPatterns(const mlir::TypeConverter &converter,
 void populateConvertLayoutPatterns(const mlir::TypeConverter &converter,
                                    mlir::RewritePatternSet &patterns, LoweringState &state);
 
+void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                           LoweringState &state);
+
 class Emitter;
 
 /// Steps along the depth of an operand, which run fastest among its vectors.

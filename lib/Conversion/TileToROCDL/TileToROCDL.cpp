@@ -165,6 +165,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateReduceWavesPatterns(converter, patterns, state);
     populateConvertLayoutPatterns(converter, patterns, state);
     populateRandomBytesPatterns(converter, patterns, state);
+    populateStashPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,

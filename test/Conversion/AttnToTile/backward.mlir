@@ -47,6 +47,25 @@ tile.schedule @s { tile.cluster compute { fetch_q(0) } }
 
 // -----
 
+// Two workgroups share a compute unit: tiles are small, V lies in LDS, and products take half of their operands at a
+// time. Minus delta is what dP begins with.
+// CHECK-LABEL: tile.kernel @shared
+// CHECK-SAME: waves(4)
+// CHECK-SAME: tile.workgroups = 2
+// CHECK: %[[V:.*]] = tile.load %v
+// CHECK: %[[ASIDE:.*]] = tile.stash %[[V]] : <128x32xbf16, rhs>
+// CHECK: %[[DELTAS:.*]] = tile.step @spread_deltas
+// CHECK: tile.step @qk ->
+// CHECK: tile.step @qk_rest
+// CHECK: tile.step @dv_rest
+// CHECK: tile.step @read_do_rest
+// CHECK: tile.slice_depth %{{.*}} from 64 : <32x128xbf16, lhs> -> <32x64xbf16, lhs>
+// CHECK: tile.recall %[[ASIDE]] from 64 : <!tile.frag<128x32xbf16, rhs>> -> <64x32xbf16, rhs>
+attn.backward @shared part(dkdv) element_type(bf16) head_dim(128) schedule(@s)
+tile.schedule @s waves(4) workgroups(2) { tile.cluster compute { fetch_q(0) } }
+
+// -----
+
 // Queries are held, keys pass; one ring is read both ways.
 // CHECK-LABEL: tile.kernel @queries
 // CHECK: tile.block_id %q rows(256) last_rows_first

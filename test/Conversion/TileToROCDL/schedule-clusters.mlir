@@ -135,3 +135,31 @@ llvm.func @reading(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %
   rocdl.s.barrier
   llvm.return %f : f32
 }
+
+// -----
+
+// Streamed, what is read for this cluster is asked for three products ahead, the first ones in front of all.
+// CHECK-LABEL: llvm.func @streaming
+// CHECK: llvm.load
+// CHECK: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.getelementptr
+// CHECK-NEXT: %[[LAST:.*]] = llvm.load
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-COUNT-2: rocdl.mfma
+// CHECK: rocdl.mfma.f32.32x32x16.bf16 %[[LAST]]
+llvm.func @streaming(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>) -> vector<16xf32> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "stream"}
+  %b = llvm.load %lds : !llvm.ptr<3> -> vector<8xbf16>
+  %p = rocdl.mfma.f32.32x32x16.bf16 %b, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %s = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %r, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %next = llvm.getelementptr %lds[16] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
+  %d = llvm.load %next : !llvm.ptr<3> -> vector<8xbf16>
+  %t = rocdl.mfma.f32.32x32x16.bf16 %d, %a, %s, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %t : vector<16xf32>
+}

@@ -177,3 +177,23 @@ tile.kernel @distances(%shift: i32) target("gfx950") waves(1) {
     tile.yield %f : f32
   }
 }
+
+// -----
+
+// A lane finds what it has laid aside where it put it, by an address that LLVM does not know to be the same; of half the
+// depth, half.
+// CHECK-LABEL: llvm.func @aside
+// CHECK-COUNT-4: llvm.store %{{.*}} {{{.*}}alignment = 16 : i64{{.*}} : vector<8xbf16>, !llvm.ptr<3>
+// CHECK: %[[HIDDEN:.*]] = llvm.inline_asm asm_dialect = att "", "=v,0" %{{.*}} : (!llvm.ptr<3>) -> !llvm.ptr<3>
+// CHECK: arith.constant 2048 : i32
+// CHECK: llvm.getelementptr %[[HIDDEN]]
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<8xbf16>
+// CHECK: arith.constant 3072 : i32
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<8xbf16>
+// CHECK-NOT: llvm.load
+tile.kernel @aside(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  %y = tile.stash %x at(0) : !tile.frag<64x32xbf16, rhs>
+  %half = tile.recall %y from 32 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
+  tile.store %half, %q[%n, %n, %n, %n] : !tile.frag<32x32xbf16, rhs>, !tile.view<?x?x?x64xbf16>
+}

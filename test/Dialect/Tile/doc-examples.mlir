@@ -119,3 +119,12 @@ tile.kernel @square(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xf32>) target("g
   %rows = tile.convert_layout %product : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lines>
   tile.store %rows, %c[%zero, %zero] : !tile.frag<32x32xf32, lines>, !tile.view<?x?xf32>
 }
+
+// CHECK: tile.kernel @aside
+tile.kernel @aside(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %b = tile.load %a[%zero, %zero] : !tile.view<?x?xbf16> -> !tile.frag<64x32xbf16, rhs>
+  %aside = tile.stash %b : !tile.frag<64x32xbf16, rhs>
+  %half = tile.recall %aside from 32 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
+  tile.store %half, %c[%zero, %zero] : !tile.frag<32x32xbf16, rhs>, !tile.view<?x?xbf16>
+}

@@ -425,3 +425,52 @@ tile.kernel @converted_in_too_little() target("gfx950") waves(1) {
   // expected-error @below {{at(0 by 4096), expected multiples of 16, from 0 and by 4608 or more}}
   %y = tile.convert_layout %x at(0 by 4096) : !tile.frag<32x32xf32, acc> -> !tile.frag<32x32xf32, lhs>
 }
+
+// -----
+
+tile.kernel @accumulator_aside() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{lays '!tile.frag<32x32xf32, acc>' aside, expected an operand of the matrix unit; pack it first}}
+  %y = tile.stash %x : !tile.frag<32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @aside_between(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  // expected-error @below {{at(8), expected a multiple of 16 from 0}}
+  %y = tile.stash %x at(8) : !tile.frag<64x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @aside_in_a_loop(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  tile.for_tiles %t = 0 to %n schedule(@s) {
+    tile.step @aside {
+      // expected-error @below {{stands in a loop over tiles; lay aside in front of it what all tiles need}}
+      %y = tile.stash %x : !tile.frag<64x32xbf16, rhs>
+      tile.yield
+    }
+    tile.yield
+  }
+}
+tile.schedule @s { tile.cluster compute { aside(0) } }
+
+// -----
+
+tile.kernel @recalled_beyond(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  %y = tile.stash %x : !tile.frag<64x32xbf16, rhs>
+  // expected-error @below {{recalls 32 of the depth from 48 on, of 64, expected whole steps of 16 within it}}
+  %z = tile.recall %y from 48 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
+}
+
+// -----
+
+tile.kernel @recalled_as_another(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  %y = tile.stash %x : !tile.frag<64x32xbf16, rhs>
+  // expected-error @below {{recalls '!tile.frag<64x32xf16, rhs>' of '!tile.frag<64x32xbf16, rhs>', expected the same width, element type and layout}}
+  %z = tile.recall %y : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<64x32xf16, rhs>
+}

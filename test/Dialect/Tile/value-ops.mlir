@@ -42,3 +42,17 @@ tile.kernel @maps(%s: f32, %n: i32) target("gfx950") waves(1) {
     tile.yield %u : f32
   }
 }
+
+// Operands laid aside in LDS, and halves of them.
+// CHECK-LABEL: tile.kernel @aside
+tile.kernel @aside(%q: !tile.view<?x?x?x64xbf16>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.load %q[%n, %n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.frag<64x32xbf16, rhs>
+  // CHECK: %aside = tile.stash %{{.*}} : <64x32xbf16, rhs>
+  %y = tile.stash %x : !tile.frag<64x32xbf16, rhs>
+  // CHECK: tile.stash %{{.*}} at(4096) : <64x32xbf16, rhs>
+  %placed = tile.stash %x at(4096) : !tile.frag<64x32xbf16, rhs>
+  // CHECK: %recalled = tile.recall %aside : <!tile.frag<64x32xbf16, rhs>> -> <64x32xbf16, rhs>
+  %z = tile.recall %y : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<64x32xbf16, rhs>
+  // CHECK: tile.recall %aside from 32 : <!tile.frag<64x32xbf16, rhs>> -> <32x32xbf16, rhs>
+  %half = tile.recall %y from 32 : !tile.stash<!tile.frag<64x32xbf16, rhs>> -> !tile.frag<32x32xbf16, rhs>
+}

@@ -147,6 +147,11 @@ void runOne(uint64_t seed) {
                target + ", data " + std::string(toString(data)));
   ASSERT_TRUE(validate(problem).ok()) << validate(problem).error().message;
   runChecked(problem, data, seed, target);
+  // Of small problems no other workgroup shares the compute unit; the kernel for that is tried all the same.
+  bool mayShare = target == "gfx950" && std::min(forward.headDim, forward.headDimV) > 96 &&
+                  std::max(forward.headDim, forward.headDimV) <= 128;
+  if (mayShare && planFor(problem, target, "two_on_a_unit").ok())
+    runChecked(problem, data, seed, target, "two_on_a_unit");
 }
 } // namespace
 
@@ -167,6 +172,34 @@ TEST(Backward, SchedulesDoNotChangeBits) {
   problem.forward.visibility = Visibility::causal();
   uint64_t hash = runChecked(problem, DataKind::Normal, 1, "gfx950", "sequential").outputHash;
   EXPECT_EQ(runChecked(problem, DataKind::Normal, 1, "gfx950", "double_buffer").outputHash, hash);
+}
+
+/// Nor do the shape that goes with a schedule, and where what is held lies.
+TEST(Backward, TwoWorkgroupsOnAUnitHaveTheSameBits) {
+  BackwardProblem problem;
+  problem.forward.heads = 4, problem.forward.kvHeads = 2;
+  problem.forward.seqQ = 170, problem.forward.seqKv = 200;
+  problem.forward.headDim = problem.forward.headDimV = 128;
+  problem.forward.visibility = Visibility::causal();
+  uint64_t hash = runChecked(problem, DataKind::Normal, 3, "gfx950", "sequential").outputHash;
+  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950", "two_on_a_unit");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ((*plan)->launches()[1].kernel, "fmha_bwd_dkdv_two_on_a_unit");
+  EXPECT_EQ((*plan)->launches()[2].kernel, "fmha_bwd_dq_dual_wave");
+  EXPECT_EQ(runChecked(problem, DataKind::Normal, 3, "gfx950", "two_on_a_unit").outputHash, hash);
+}
+
+/// Where there are workgroups for all compute units, two share one.
+TEST(Backward, ManyWorkgroupsShareUnits) {
+  BackwardProblem problem;
+  problem.forward.heads = problem.forward.kvHeads = 8;
+  problem.forward.seqQ = problem.forward.seqKv = 4096;
+  auto first = [&] { return backwardSteps(problem)[1].front().front().name; };
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
+  problem.forward.heads = problem.forward.kvHeads = 16;
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit");
+  problem.forward.headDim = problem.forward.headDimV = 64;
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
 }
 
 /// Rows that see nothing, more queries than keys, give nothing, and neither do keys that nobody sees.
