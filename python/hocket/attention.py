@@ -260,6 +260,7 @@ def flash_attn_varlen_func(
     min_seqlen_q=0,
     seqused_q=None,
     seqused_k=None,
+    work_list=False,
     return_lse=False,
     out=None,
     lse=None,
@@ -275,7 +276,8 @@ def flash_attn_varlen_func(
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes),
         sequences=Sequences(
-            Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {"min_seqlen_q": integer(min_seqlen_q, "min_seqlen_q", 0)},
+            Sequences.longest_of(max_seqlen_q, max_seqlen_k) | {
+                "min_seqlen_q": integer(min_seqlen_q, "min_seqlen_q", 0), "work_list": bool(work_list)},
             block_table, cu_seqlens_q=cu_seqlens_q,
             cu_seqlens_k=cu_seqlens_k if block_table is None else None, seqused_q=seqused_q,
             seqused_k=lengths_in_pages(cu_seqlens_k, seqused_k, block_table),

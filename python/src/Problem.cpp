@@ -74,6 +74,8 @@ ForwardProblem python::problemOf(const py::dict &what) {
   problem.totalKv = what["total_kv"].cast<int64_t>();
   if (what.contains("min_seqlen_q"))
     problem.minSeqlenQ = what["min_seqlen_q"].cast<int64_t>();
+  if (what.contains("work_list") && what["work_list"].cast<bool>())
+    problem.work.list = attention::WorkLists::Made;
   if (!what["dropout"].is_none()) {
     const auto [probability, seed, offset] = what["dropout"].cast<std::tuple<double, int64_t, int64_t>>();
     problem.dropout = true;

@@ -84,6 +84,18 @@ class Packed(unittest.TestCase):
                 self.assertTrue((lse[:, at] == (whole_lse[:, at] if rows > least else 7)).all())
 
 
+    def test_work_lists_give_the_same(self):
+        lengths, keys = (300, 1, 0, 130, 2), (300, 700, 40, 130, 900)
+        q, k, v = tensors(lengths, keys)
+        arguments = (q, k, v, starts(lengths), starts(keys), 300, 900)
+        plain, plain_lse = flash_attn_varlen_func(*arguments, causal=True, return_lse=True)
+        listed, listed_lse = flash_attn_varlen_func(*arguments, causal=True, return_lse=True, work_list=True)
+        self.assertLess(largest_error(listed, plain), TOLERANCE["f16"])
+        seen = numpy.isfinite(plain_lse)
+        self.assertTrue((seen == numpy.isfinite(listed_lse)).all())
+        self.assertLess(numpy.abs(listed_lse[seen] - plain_lse[seen]).max(), 1e-4)
+
+
 class Refused(unittest.TestCase):
     def check(self, kind, text, **changes):
         q, k, v = tensors((4, 5), (4, 5))
