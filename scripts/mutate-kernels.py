@@ -150,6 +150,7 @@ def backward_runs():
     for mask in ("none", "causal"):
         for launch, part in ((2, "dkdv"), (3, "dq")):
             yield f"backward-{part}-d64-{mask}", f"--head-dim 64 --launch {launch}", mask, BACKWARD
+        yield f"backward-dkdv-two-on-a-unit-{mask}", "--head-dim 128 --schedule two_on_a_unit --launch 2", mask, BACKWARD
     for launch, part in ((2, "dkdv"), (3, "dq")):
         yield f"backward-{part}-dropout", f"--head-dim 64 --dropout 0.3 --dropout-seed 5,7 --launch {launch}", "none", BACKWARD
         yield f"backward-{part}-slopes", f"--head-dim 64 --soft-cap 3 --launch {launch}", "none", BACKWARD
