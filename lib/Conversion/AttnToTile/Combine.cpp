@@ -162,8 +162,13 @@ void ListedCombine::combine(Value first) {
       view = sequences.ofQueries(builder, view, along);
     return tile::RowsAlongOp::create(builder, view, sequence, query, head, isGroup, count);
   };
-  // The slices of these rows, one behind the other.
+  // An entry has fewer than its 128 rows at its sequence's end, and where groups are small.
   Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1));
+  Value out = linesOf(frame.argument("o"), std::nullopt);
+  auto branch = scf::IfOp::create(builder, below(zero, tile::DimOp::create(builder, out, 1)), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  // The slices of these rows, one behind the other.
   auto slice = [&](Value view, Value from, Value size, int64_t along) -> Value {
     return tile::SliceRowsOp::create(builder, view.getType(), view, from, size, builder.getI64IntegerAttr(along));
   };
@@ -181,7 +186,7 @@ void ListedCombine::combine(Value first) {
   // No more than the workspace has, whatever the list says.
   Value pieces = piecesOf("partial", 1, 2);
   tile::CombineOp::create(builder, pieces, piecesOf("partial_lse", 2, 1), tile::DimOp::create(builder, pieces, 0),
-                          linesOf(frame.argument("o"), std::nullopt), lse, zero, zero, zero, rows, kListedAtOnce);
+                          out, lse, zero, zero, zero, rows, kListedAtOnce);
 }
 
 void ListedCombine::write(StringRef target) {

@@ -1,4 +1,4 @@
-// A wave for each item that a sequence may have: it finds its entries' place in the list, and writes them.
+// A wave for each block of queries that a sequence may have: it finds its entries' place in the list, and writes them.
 //
 // Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
 // follows from its lengths alone: lanes have a sequence each. What is computed is said in lib/Attention/WorkList.cpp,
@@ -132,7 +132,7 @@ private:
                                    function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body);
   Value findLimit();
   void store(Value number, Value row, int64_t field);
-  void writeEntries(Value number, Value sequence);
+  void writeEntries(Value block, Value sequence);
 
   attn::WorkListOp op;
   StringRef target;
@@ -331,18 +331,18 @@ void WorkListExpansion::store(Value number, Value row, int64_t field) {
   tile::StoreOp::create(builder, number, frame.argument("work_list"), ValueRange{row, a.constant(field)}, IntegerAttr());
 }
 
-/// Those of number `number` of the sequence's, each in as many pieces as it is cut.
-void WorkListExpansion::writeEntries(Value number, Value sequence) {
+/// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows are
+/// heads, each in as many pieces as it is cut: they follow one another.
+void WorkListExpansion::writeEntries(Value block, Value sequence) {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type();
   LaneNumbers numbers = common();
   for (const Source &source : sources())
     numbers[source.key] = load(i32, source, sequence);
   LaneWork own = workOf(numbers, a.less(sequence, frame.argument("batch")));
-  auto which = tile::DivModOp::create(builder, number, own.copies);
-  Value item = which.getQuotient(), copy = which.getRemainder();
+  Value group = numbers.lookup("group"), item = a.pick(own.grouped, a.mul(block, group), block);
   // Sequences have few entries of what the longest one may have. The first workgroup says how many there are.
-  Value isFirst = a.less(a.add(number, sequence), a.constant(1)), isThere = a.less(item, own.items);
+  Value isFirst = a.less(a.add(block, sequence), a.constant(1)), isThere = a.less(item, own.items);
   auto branch = scf::IfOp::create(builder, arith::OrIOp::create(builder, isThere, isFirst), /*withElseRegion=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
@@ -374,16 +374,25 @@ void WorkListExpansion::writeEntries(Value number, Value sequence) {
   Value isCut = a.less(a.sub(firstCut, one), item);
   Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
   // Of a cut item behind those of earlier sequences and its own sequence's; else behind all slices.
-  Value cutBefore = a.add(a.mul(a.sub(item, firstCut), own.copies), copy);
+  Value cutBefore = a.mul(a.sub(item, firstCut), own.copies);
   Value ofSlices = a.add(sums[3], a.mul(cutBefore, pieces));
-  Value place = a.pick(isCut, ofSlices, a.add(a.add(slices, sums[2]), copy));
+  Value place = a.pick(isCut, ofSlices, a.add(slices, sums[2]));
+  // What is whole and takes as much as the next item of its sequence stands behind that.
+  Value isBehind = a.both(own.grouped, a.less(item, firstCut));
+  Value step = a.pick(isBehind, a.constant(-1), pieces);
   Value unit = a.pick(own.grouped, a.constant(kWorkQueries), a.constant(kWorkRows));
-  Value head = a.pick(own.grouped, a.constant(-1), copy), row = a.mul(item, unit);
+  Value left = a.pick(own.grouped, a.min(group, a.sub(own.items, item)), group);
   only(isThere, [&] {
-    auto loop = scf::ForOp::create(builder, zero, pieces, one);
+    auto entries = scf::ForOp::create(builder, zero, left, one);
     ExpansionBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(entries.getBody());
+    Value entry = entries.getInductionVar();
+    Value head = a.pick(own.grouped, a.constant(-1), entry);
+    Value row = a.mul(a.add(item, a.pick(own.grouped, entry, zero)), unit);
+    Value first = a.add(a.add(place, a.mul(entry, step)), one);
+    auto loop = scf::ForOp::create(builder, zero, pieces, one);
     builder.setInsertionPointToStart(loop.getBody());
-    Value piece = loop.getInductionVar(), line = a.add(a.add(place, piece), one);
+    Value piece = loop.getInductionVar(), line = a.add(first, piece);
     store(sequence, line, kWorkSequence);
     store(row, line, kWorkRow);
     store(head, line, kWorkHead);
@@ -396,7 +405,7 @@ LogicalResult WorkListExpansion::run() {
   if (Result<const ArchInfo *> arch = findArch(target.str()); !arch)
     return op.emitOpError() << arch.error().message;
   createKernel();
-  std::string items = "ceildiv(seq_q, " + std::to_string(kWorkRows) + ") * (heads / kv_heads)";
+  std::string items = "ceildiv(seq_q, " + std::to_string(kWorkRows) + ")";
   auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({items, "batch"}));
   writeEntries(id.getX(), id.getY());
   tile::ReturnOp::create(builder);
