@@ -6,6 +6,8 @@
 
 #include "hocket/Jit/Jit.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
@@ -37,6 +39,8 @@ Result<BackwardOptions> run::readBackwardOptions(const Options &options) {
 
 Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options &options,
                                                                   const BackwardProblem &problem) {
+  if (wantsExplanation(options))
+    return invalidInput("--explain runs nothing and has no effect here; leave it out, or use 'hocket-run fmha-bwd'");
   auto compiler = jit::Jit::create();
   if (!compiler.ok())
     return compiler.error();
@@ -48,4 +52,46 @@ Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options 
         return (*compiler)->getBackward(semantics, kernel, chip);
       },
       scheduleName(options));
+}
+
+/// "fmha_bwd_dk_double_buffer, fmha_bwd_dv_double_buffer".
+static std::string namesOf(const std::vector<BackwardKernel> &kernels) {
+  std::string names;
+  for (const BackwardKernel &kernel : kernels)
+    names += (names.empty() ? "" : ", ") + kernel.name;
+  return names;
+}
+
+/// The first line of what a compiler says; where in what it was made of follows.
+static std::string firstLine(const std::string &message) { return message.substr(0, message.find('\n')); }
+
+Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
+  if (Status status = checkBackward(problem); !status.ok())
+    return status.error();
+  auto compiler = jit::Jit::create();
+  if (!compiler.ok())
+    return compiler.error();
+  std::string text = "problem       " + problem.describe() + "\n", chip = architecture(options);
+  for (const BackwardChoices &choices : backwardSteps(problem, scheduleName(options))) {
+    Error last = internalError("a step of a backward without a kernel");
+    std::string refused;
+    bool isFound = false;
+    for (const std::vector<BackwardKernel> &kernels : choices) {
+      auto unmade = std::find_if(kernels.begin(), kernels.end(), [&](const BackwardKernel &kernel) {
+        auto made = (*compiler)->getBackward(problem.forward, kernel, chip);
+        if (!made.ok())
+          last = made.error();
+        return !made.ok();
+      });
+      isFound = unmade == kernels.end();
+      if (isFound) {
+        text += "chosen        " + namesOf(kernels) + "\n" + refused;
+        break;
+      }
+      refused += "  not         " + namesOf(kernels) + ": " + firstLine(last.message) + "\n";
+    }
+    if (!isFound)
+      return last;
+  }
+  return text;
 }

@@ -445,7 +445,7 @@ Status run::checkBackwardOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_kernel, "kernel"),
-        std::pair(OPT_bundle, "bundle"), std::pair(OPT_explain, "explain"),
+        std::pair(OPT_bundle, "bundle"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),
         std::pair(OPT_block_order, "block-order"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})

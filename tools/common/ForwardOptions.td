@@ -49,7 +49,7 @@ defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in 
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
 defm save : Value<"save", "DIR", "fmha-fwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
 defm kernel : Value<"kernel", "NAME", "Registered kernel to run ('hocket-run registry'; default: auto, the one that the registry chooses)">;
-def explain : Switch<"explain", "fmha-fwd only: say why which registered kernel would be chosen, and run nothing">;
+def explain : Switch<"explain", "fmha-fwd and fmha-bwd only: say why which kernel would be chosen, and run nothing">;
 defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;

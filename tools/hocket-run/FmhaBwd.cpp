@@ -49,6 +49,13 @@ static Result<int> runBackwardProblem(const Options &options) {
   if (!read.ok())
     return read.error();
   const BackwardProblem &problem = *read;
+  if (wantsExplanation(options)) {
+    Result<std::string> text = explainBackward(options, problem);
+    if (!text.ok())
+      return text.error();
+    llvm::outs() << *text;
+    return exitRight;
+  }
   Result<BackwardOptions> run = readBackwardOptions(options);
   if (!run.ok())
     return run.error();
