@@ -69,9 +69,13 @@ APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-
     5x64,heads=1,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
-MODIFIED = "1x1 33x70 64x700 300x300,data=rising 520x900 300x1700"
+# Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element; a scale below 0 negates Q.
+MODIFIED = """1x1 33x70 64x700 300x300,data=rising 520x900 300x1700 300x1701 129x333,data=rising
+    33x70,scale=-0.1"""
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
+    "alibi": "--alibi",
+    "bias": "--bias 1,1",
     "alibi-soft_cap": "--alibi --soft-cap 9",
     "bias-documents": "--bias 1,1 --documents",
     "dropout": "--dropout 0.3 --dropout-seed 5,7",
