@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <tuple>
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -39,7 +40,6 @@ struct SequenceWork {
     int64_t hidden = tiles * kWorkKeys + queries - keys;
     return items - std::clamp<int64_t>(hidden > 0 ? hidden / kWorkRows : 0, 0, items);
   }
-  int64_t itemsFrom(int64_t tiles) const { return tiles == 0 ? items : itemsAbove(tiles - 1); }
   int64_t mostTiles() const { return items == 0 ? 0 : tiles(items - 1); }
   /// What all entries take, tiles; of items in between as if it grew evenly.
   int64_t work() const {
@@ -55,8 +55,14 @@ public:
   std::vector<int32_t> list() const;
 
 private:
+  /// Rows of a sequence that are worked on together, for each head of a group or all of them.
+  struct Item {
+    int64_t sequence, number, tiles, slices;
+  };
+
   void findLimit();
   int64_t sliceEntries(int64_t limit) const;
+  std::vector<Item> items() const; ///< in the order of the list
 
   const ForwardProblem &problem;
   std::vector<SequenceWork> sequences;
@@ -115,50 +121,37 @@ void WorkOfProblem::findLimit() {
     limit = cut;
 }
 
-namespace {
-/// Writes entries to their places.
-struct ListWriter {
-  std::vector<int32_t> numbers;
-  void set(int64_t entry, std::array<int64_t, kWorkFields> fields) {
-    for (int64_t field = 0; field != kWorkFields; ++field)
-      numbers[static_cast<size_t>((entry + 1) * kWorkFields + field)] = static_cast<int32_t>(fields[field]);
-  }
-};
-} // namespace
-
-std::vector<int32_t> WorkOfProblem::list() const {
-  ListWriter writer;
-  writer.numbers.resize(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
-  int64_t slices = sliceEntries(limit), entries = slices;
-  for (const SequenceWork &sequence : sequences)
-    entries += sequence.copies * (sequence.items - sequence.itemsAbove(limit));
-  writer.numbers[kWorkCount] = static_cast<int32_t>(entries);
-  writer.numbers[kWorkSliceCount] = static_cast<int32_t>(slices);
-  int64_t nextSlice = 0;
+std::vector<WorkOfProblem::Item> WorkOfProblem::items() const {
+  std::vector<Item> items;
   for (int64_t number = 0; number != problem.batch; ++number) {
     const SequenceWork &own = sequences[number];
-    int64_t cutItems = own.itemsAbove(limit), pieces = own.slices(limit);
-    for (int64_t item = 0; item != own.items; ++item) {
-      int64_t row = item * (own.grouped ? kWorkQueries : kWorkRows);
-      bool isCut = item >= own.items - cutItems;
-      int64_t tiles = own.tiles(item), place = nextSlice;
-      if (!isCut) {
-        // Behind slices and all that takes more; of what takes as much, later rows first.
-        place = slices;
-        for (int64_t other = 0; other != problem.batch; ++other) {
-          const SequenceWork &that = sequences[other];
-          int64_t above = that.itemsAbove(tiles);
-          int64_t before = other < number ? that.itemsFrom(tiles) : other > number ? above : own.items - 1 - item;
-          place += that.copies * (std::max(before, above) - that.itemsAbove(limit));
-        }
-      }
-      for (int64_t copy = 0; copy != own.copies; ++copy)
-        for (int64_t piece = 0; piece != (isCut ? pieces : 1); ++piece)
-          writer.set(place++, {number, row, own.grouped ? -1 : copy, piece, isCut ? pieces : 1});
-      nextSlice = isCut ? place : nextSlice;
-    }
+    int64_t whole = own.items - own.itemsAbove(limit);
+    for (int64_t item = 0; item != own.items; ++item)
+      items.push_back({number, item, own.tiles(item), item < whole ? 1 : own.slices(limit)});
   }
-  return std::move(writer.numbers);
+  // What is cut stays in order, in front; then longest first, of what takes as much later rows of a sequence.
+  auto whole = std::stable_partition(items.begin(), items.end(), [](const Item &item) { return item.slices > 1; });
+  std::sort(whole, items.end(), [](const Item &a, const Item &b) {
+    return std::tuple(-a.tiles, a.sequence, -a.number) < std::tuple(-b.tiles, b.sequence, -b.number);
+  });
+  return items;
+}
+
+std::vector<int32_t> WorkOfProblem::list() const {
+  std::vector<int32_t> numbers(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
+  auto *entry = numbers.data() + kWorkFields;
+  for (const Item &item : items()) {
+    const SequenceWork &own = sequences[item.sequence];
+    int64_t row = item.number * (own.grouped ? kWorkQueries : kWorkRows);
+    for (int64_t copy = 0; copy != own.copies; ++copy)
+      for (int64_t slice = 0; slice != item.slices; ++slice) {
+        for (int64_t field : {item.sequence, row, own.grouped ? -1 : copy, slice, item.slices})
+          *entry++ = static_cast<int32_t>(field);
+        ++numbers[kWorkCount];
+        numbers[kWorkSliceCount] += item.slices > 1;
+      }
+  }
+  return numbers;
 }
 
 bool attention::mayGroupHeads(const ForwardSemantics &semantics) {

@@ -1,6 +1,7 @@
 // From operations in flight to the bytes they touch, and what follows from it.
 #include "MemoryCheck.h"
 
+#include "../Hex.h"
 #include "../Workgroup.h"
 #include "RegisterCheck.h"
 
@@ -18,8 +19,6 @@ using hocket::runtime::FindingSeverity;
 static constexpr size_t maxPages = 1 << 14;
 /// Reads that are listed before pages are kept.
 static constexpr size_t maxReads = 1 << 14;
-
-static std::string hex(uint64_t value) { return "0x" + llvm::utohexstr(value, /*LowerCase=*/true); }
 
 static bool isTransposed(const InstructionInfo &info) {
   return llvm::StringRef(info.hazard.name).contains("_TR_");
