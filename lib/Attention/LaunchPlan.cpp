@@ -109,30 +109,42 @@ void LaunchPlan::unload(runtime::Device &device) const {
   devices.erase(found);
 }
 
-Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
-                                                   const Buffers &buffers) const {
-  if (Status status = checkBuffers(buffers); !status.ok())
-    return status.error();
-  Result<LoadedKernels> kernels = loaded(device);
-  if (!kernels.ok())
-    return kernels.error();
+manifest::Addresses LaunchPlan::addressesOf(const Buffers &buffers) const {
   manifest::Addresses addresses;
   for (const BufferNeed &need : needs)
     if (need.bytes != 0)
       addresses[need.name] = buffers.find(need.name)->second.address;
-  manifest::Variables bound = variables;
   for (const auto &[name, place] : places)
     addresses[name] = addresses[std::string(manifest::workspaceName)] + place;
+  return addresses;
+}
+
+Result<std::vector<manifest::Binding>> LaunchPlan::bind(const Buffers &buffers) const {
+  if (Status status = checkBuffers(buffers); !status.ok())
+    return status.error();
+  manifest::Addresses addresses = addressesOf(buffers);
+  manifest::Variables bound = variables;
   addAddresses(bound, tensors, addresses);
   addAddresses(bound, temporaries, addresses);
-  Prepared prepared{*kernels, {}, numberLists(tensors, addresses)};
+  std::vector<manifest::Binding> bindings;
   for (const PlannedLaunch &step : steps) {
     Result<manifest::Binding> binding = bindLaunch(step.compiled->manifest, substitute(bound, step.instead));
     if (!binding.ok())
       return binding.error();
-    prepared.bindings.push_back(*std::move(binding));
+    bindings.push_back(*std::move(binding));
   }
-  return prepared;
+  return bindings;
+}
+
+Result<LaunchPlan::Prepared> LaunchPlan::prepare(runtime::Device &device,
+                                                   const Buffers &buffers) const {
+  Result<std::vector<manifest::Binding>> bindings = bind(buffers);
+  if (!bindings.ok())
+    return bindings.error();
+  Result<LoadedKernels> kernels = loaded(device);
+  if (!kernels.ok())
+    return kernels.error();
+  return Prepared{*kernels, *std::move(bindings), numberLists(tensors, addressesOf(buffers))};
 }
 
 Result<std::vector<runtime::LaunchReport>> LaunchPlan::run(runtime::Device &device,

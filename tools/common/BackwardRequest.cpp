@@ -2,6 +2,7 @@
 #include "BackwardRequest.h"
 
 #include "ForwardOptions.h"
+#include "KernelFinder.h"
 #include "Output.h"
 
 #include "hocket/Jit/Jit.h"
@@ -41,17 +42,16 @@ Result<std::shared_ptr<const BackwardPlan>> run::makeBackwardPlan(const Options 
                                                                   const BackwardProblem &problem) {
   if (wantsExplanation(options))
     return invalidInput("--explain runs nothing and has no effect here; leave it out, or use 'hocket-run fmha-bwd'");
-  auto compiler = jit::Jit::create();
-  if (!compiler.ok())
-    return compiler.error();
+  Result<KernelFinder> finder = KernelFinder::make({}, {architecture(options)});
+  if (!finder.ok())
+    return finder.error();
   showProgress("compiling", 0);
-  std::string chip = architecture(options);
-  return planBackward(
-      problem,
-      [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
-        return (*compiler)->getBackward(semantics, kernel, chip);
-      },
-      scheduleName(options));
+  std::string named = kernelName(options), schedule = scheduleName(options);
+  std::string choice = !named.empty() ? named : !schedule.empty() ? schedule : "auto";
+  Result<std::vector<PlannedLaunch>> launches = finder->findBackward(choice, problem);
+  if (!launches.ok())
+    return launches.error();
+  return BackwardPlan::make(problem, *std::move(launches));
 }
 
 /// "fmha_bwd_dk_double_buffer, fmha_bwd_dv_double_buffer".
@@ -66,6 +66,8 @@ static std::string namesOf(const std::vector<BackwardKernel> &kernels) {
 static std::string firstLine(const std::string &message) { return message.substr(0, message.find('\n')); }
 
 Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
+  if (!kernelName(options).empty())
+    return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
   if (Status status = checkBackward(problem); !status.ok())
     return status.error();
   auto compiler = jit::Jit::create();

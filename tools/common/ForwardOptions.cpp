@@ -444,14 +444,15 @@ Status run::checkCompareOptions(const Options &options) {
 Status run::checkBackwardOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_lse, "lse"),
-        std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_kernel, "kernel"),
-        std::pair(OPT_bundle, "bundle"),
+        std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),
         std::pair(OPT_block_order, "block-order"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})
     if (options.has(id))
       return invalidInput("--" + std::string(name) +
                           " is of forwards and has no effect on 'fmha-bwd'; leave it out");
+  if (options.has(OPT_kernel) && options.has(OPT_schedule))
+    return invalidInput("--kernel and --schedule both say which kernels run; give one of them");
   return Status::success();
 }
 
@@ -463,6 +464,8 @@ std::vector<std::string> run::gradientNames(const Options &options) {
 }
 
 std::string run::scheduleName(const Options &options) { return options.string(OPT_schedule); }
+
+std::string run::kernelName(const Options &options) { return options.string(OPT_kernel); }
 
 std::vector<std::string> run::bundles(const Options &options) {
   return options.strings(OPT_bundle);

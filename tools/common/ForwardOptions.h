@@ -35,6 +35,8 @@ std::vector<std::string> gradientNames(const Options &options);
 Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.
 std::string scheduleName(const Options &options);
+/// --kernel, empty if it is left out.
+std::string kernelName(const Options &options);
 /// --bundle.
 std::vector<std::string> bundles(const Options &options);
 /// --save; empty if it is not there.

@@ -48,7 +48,7 @@ defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (defau
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
 defm save : Value<"save", "DIR", "fmha-fwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
-defm kernel : Value<"kernel", "NAME", "Registered kernel to run ('hocket-run registry'; default: auto, the one that the registry chooses)">;
+defm kernel : Value<"kernel", "NAME|FILE,MANIFEST", "Kernel to run: a registered one ('hocket-run registry'; default: auto, the one that the registry chooses), or compiled ones, with '+' between those that are launched one after the other">;
 def explain : Switch<"explain", "fmha-fwd and fmha-bwd only: say why which kernel would be chosen, and run nothing">;
 defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;

@@ -159,12 +159,52 @@ Result<FoundKernel> KernelFinder::compile(const ForwardProblem &problem,
   return complete({*kernel, ""}, problem);
 }
 
-Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProblem &problem) {
-  if (auto [file, manifestPath] = choice.split(','); !manifestPath.empty()) {
+/// The kernels that "FILE,MANIFEST+FILE,MANIFEST" names; none if `choice` is something else.
+static Result<std::vector<PlannedLaunch>> readLaunches(llvm::StringRef choice) {
+  std::vector<PlannedLaunch> launches;
+  if (!choice.contains(','))
+    return launches;
+  llvm::SmallVector<llvm::StringRef> parts;
+  choice.split(parts, '+');
+  for (llvm::StringRef part : parts) {
+    auto [file, manifestPath] = part.split(',');
+    if (file.empty() || manifestPath.empty())
+      return invalidInput("'" + part.str() + "' in '" + choice.str() +
+                          "' does not name a code object and its manifest; write 'FILE,MANIFEST', and '+' between "
+                          "kernels that are launched one after the other");
     Result<CompiledKernel> kernel = readKernel(file.str(), manifestPath.str());
     if (!kernel.ok())
       return kernel.error();
-    return FoundKernel{std::make_shared<CompiledKernel>(*std::move(kernel)), ""};
+    launches.push_back({"", std::make_shared<CompiledKernel>(*std::move(kernel))});
+  }
+  return launches;
+}
+
+Result<std::vector<PlannedLaunch>> KernelFinder::findBackward(llvm::StringRef choice,
+                                                              const BackwardProblem &problem) {
+  Result<std::vector<PlannedLaunch>> given = readLaunches(choice);
+  if (!given.ok() || !given->empty())
+    return given;
+  auto plan = planBackward(
+      problem,
+      [&](const ForwardSemantics &semantics, const BackwardKernel &kernel) {
+        return compiler->getBackward(semantics, kernel, chip.architecture);
+      },
+      choice == "auto" ? "" : choice);
+  if (!plan.ok())
+    return plan.error();
+  return std::vector((*plan)->launches().begin(), (*plan)->launches().end());
+}
+
+Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProblem &problem) {
+  Result<std::vector<PlannedLaunch>> given = readLaunches(choice);
+  if (!given.ok())
+    return given.error();
+  if (!given->empty()) {
+    FoundKernel found{given->back().compiled, ""};
+    given->pop_back();
+    found.inFront = *std::move(given);
+    return found;
   }
   if (choice == "auto") {
     Result<SelectedKernels> selected = selectRegistered(problem, chip);

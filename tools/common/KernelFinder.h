@@ -1,6 +1,7 @@
 // Kernels as users of the tool name them, compiled through the cache.
 #pragma once
 
+#include "hocket/Attention/BackwardPlan.h"
 #include "hocket/Attention/ForwardProblem.h"
 #include "hocket/Jit/Jit.h"
 
@@ -49,10 +50,14 @@ public:
   static Result<KernelFinder> make(const std::vector<std::string> &bundles = {},
                                    ChosenChip chip = {});
 
-  /// "FILE,MANIFEST": a compiled kernel. "auto": what the registry chooses for `problem`. The name
+  /// "FILE,MANIFEST": a compiled kernel; several, joined by "+", are launched one after the other. "auto": what the registry chooses for `problem`. The name
   /// of a registered kernel: that. Anything else: a schedule to compile `problem` with. Keys are
   /// split where `problem` asks for it, and where the registry's heuristic does.
   Result<FoundKernel> find(llvm::StringRef choice, const attention::ForwardProblem &problem);
+  /// The launches of a backward. "FILE,MANIFEST+FILE,MANIFEST...": compiled kernels, all of them. "auto": what plans
+  /// choose. Anything else: the schedule that parts which are loops follow.
+  Result<std::vector<attention::PlannedLaunch>> findBackward(llvm::StringRef choice,
+                                                             const attention::BackwardProblem &problem);
   /// Compiles `problem` with `options`, the registry not asked.
   Result<FoundKernel> compile(const attention::ForwardProblem &problem,
                               const CompileOptions &options);

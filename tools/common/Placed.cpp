@@ -8,12 +8,33 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 
+/// What allocators of real devices give at least.
+static constexpr uint64_t kAlignment = 256;
+
+Status run::writeKnown(runtime::Device &device, const KnownSequences &known, const Buffers &buffers) {
+  for (const auto &[name, numbers] : known.lists)
+    if (auto found = buffers.find(name); found != buffers.end() && found->second.address != 0)
+      if (Status status = device.copyToDevice(found->second.address, std::as_bytes(std::span(numbers))); !status.ok())
+        return status;
+  return Status::success();
+}
+
+static Result<Buffers> placeBuffers(runtime::Device &device, const LaunchPlan &plan) {
+  Buffers buffers;
+  for (const BufferNeed &need : plan.buffers()) {
+    if (need.bytes == 0)
+      continue;
+    auto address = device.allocate(need.bytes, kAlignment, "tensor");
+    if (!address.ok())
+      return address.error();
+    buffers[need.name] = {*address, need.bytes};
+  }
+  return buffers;
+}
+
 static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedLaunch &launch,
-                                         const ForwardProblem &problem) {
+                                         manifest::Binding binding) {
   const manifest::Manifest &manifest = launch.compiled->manifest;
-  manifest::Variables variables = substitute(problemVariables(problem), launch.instead);
-  if (Status status = manifest::checkRequirements(manifest, variables); !status.ok())
-    return status.error();
   auto module =
       device.loadModule(std::as_bytes(std::span(launch.compiled->codeObject)), manifest.kernel);
   if (!module.ok())
@@ -23,61 +44,28 @@ static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedL
     return found.error();
   if (Status status = manifest::checkKernel(manifest, (*found)->info()); !status.ok())
     return status.error();
-  return Placed::Launch{launch.compiled, launch.instead, *module, *found, {}, launch.decides};
+  return Placed::Launch{launch.compiled, *module, *found, std::move(binding), launch.decides};
 }
 
-Status run::writeKnown(runtime::Device &device, const ForwardProblem &problem, const manifest::Addresses &addresses) {
-  for (const auto &[name, numbers] : problem.known.lists)
-    if (auto found = addresses.find(name); found != addresses.end())
-      if (Status status = device.copyToDevice(found->second, std::as_bytes(std::span(numbers))); !status.ok())
-        return status;
-  return Status::success();
-}
-
-Result<Placed> Placed::make(const std::vector<PlannedLaunch> &launches,
-                            const ForwardProblem &problem) {
+Result<Placed> Placed::make(const LaunchPlan &plan, const KnownSequences &known) {
   Placed placed;
-  const std::string &chip = launches.front().compiled->manifest.target;
+  const std::string &chip = plan.launches().front().compiled->manifest.target;
   placed.device = sim::createDevice(nullptr, chip);
   if (!placed.device)
     return unsupported("there is no simulator of '" + chip + "'");
-  uint64_t workspace = 0;
-  for (const PlannedLaunch &planned : launches) {
-    Result<Launch> launch = loadLaunch(*placed.device, planned, problem);
+  Result<Buffers> buffers = placeBuffers(*placed.device, plan);
+  if (!buffers.ok())
+    return buffers.error();
+  if (Status status = writeKnown(*placed.device, known, *buffers); !status.ok())
+    return status.error();
+  Result<std::vector<manifest::Binding>> bindings = plan.bind(*buffers);
+  if (!bindings.ok())
+    return bindings.error();
+  for (size_t i = 0; i < bindings->size(); ++i) {
+    Result<Launch> launch = loadLaunch(*placed.device, plan.launches()[i], std::move((*bindings)[i]));
     if (!launch.ok())
       return launch.error();
-    Result<uint64_t> bytes =
-        manifest::workspaceBytes(planned.compiled->manifest, problemVariables(problem));
-    if (!bytes.ok())
-      return bytes.error();
-    workspace = std::max(workspace, *bytes);
     placed.launches.push_back(*std::move(launch));
-  }
-  std::vector<std::pair<std::string, uint64_t>> needs;
-  std::vector<manifest::TensorSpec> tensors = problem.tensors();
-  for (const manifest::TensorSpec &tensor : problem.temporaries())
-    tensors.push_back(tensor);
-  for (const manifest::TensorSpec &tensor : tensors)
-    needs.emplace_back(tensor.name, tensor.bufferBytes());
-  needs.emplace_back(manifest::workspaceName, workspace);
-  manifest::Addresses addresses;
-  for (const auto &[name, bytes] : needs) {
-    if (bytes == 0)
-      continue;
-    auto address = placed.device->allocate(bytes, 256, "tensor");
-    if (!address.ok())
-      return address.error();
-    addresses[name] = *address;
-  }
-  if (Status status = writeKnown(*placed.device, problem, addresses); !status.ok())
-    return status.error();
-  for (Launch &launch : placed.launches) {
-    auto bound =
-        manifest::bindLaunch(launch.compiled->manifest,
-                             substitute(problemVariables(problem, &addresses), launch.instead));
-    if (!bound.ok())
-      return bound.error();
-    launch.binding = *std::move(bound);
   }
   return std::move(placed);
 }

@@ -1,8 +1,8 @@
-// The kernels of a forward with their tensors on a simulator of its own, ready to be timed but not
-// verified.
+// The launches of a plan with their tensors on a simulator of its own, ready to be timed but not verified.
 #pragma once
 
-#include "hocket/Attention/KernelSource.h"
+#include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Runtime/Device.h"
 #include "Simulator/GridTime.h"
 
@@ -11,18 +11,15 @@
 
 namespace hocket::run {
 
-/// Writes what is known of the lists of `problem` to where they are.
-Status writeKnown(runtime::Device &device, const attention::ForwardProblem &problem,
-                  const manifest::Addresses &addresses);
+/// Writes what is known of lists to where they are.
+Status writeKnown(runtime::Device &device, const attention::KnownSequences &known, const attention::Buffers &buffers);
 
-/// The tensors hold zeros, but for lists whose content is known, and take no host memory until the kernel touches them.
+/// The tensors hold zeros, but for lists whose content is known, and take no host memory until a kernel touches them.
 struct Placed {
-  static Result<Placed> make(const std::vector<attention::PlannedLaunch> &launches,
-                             const attention::ForwardProblem &problem);
+  static Result<Placed> make(const attention::LaunchPlan &plan, const attention::KnownSequences &known);
 
   struct Launch {
     std::shared_ptr<const attention::CompiledKernel> compiled;
-    manifest::Substitutes instead;
     std::shared_ptr<runtime::Module> module;
     std::shared_ptr<runtime::Kernel> kernel;
     manifest::Binding binding;

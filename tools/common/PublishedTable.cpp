@@ -1,5 +1,6 @@
 #include "PublishedTable.h"
 
+#include "BackwardRequest.h"
 #include "ForwardOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -17,8 +18,10 @@ using llvm::StringRef;
 
 using Fields = llvm::SmallVector<StringRef, 16>;
 
-/// The column that has a problem as options of `hocket-run fmha-fwd`.
-static constexpr StringRef kOptions = "options";
+/// The column that has a problem as options of `hocket-run fmha-fwd` or `fmha-bwd`, and the one that says which.
+static constexpr StringRef kOptions = "options", kPass = "pass";
+/// What it may say, and how columns of figures end: microseconds, and the speed where no time is published.
+static constexpr StringRef kForward = "forward", kBackward = "backward", kTime = "_us", kSpeed = "_tflops";
 
 static Error badLine(StringRef name, size_t line, const std::string &what) {
   return invalidInput(name.str() + ":" + std::to_string(line) + ": " + what);
@@ -46,62 +49,126 @@ static Result<Fields> splitLine(StringRef line) {
   }
 }
 
-/// The problem that options describe.
-static Result<attention::ForwardProblem> problemOf(StringRef text) {
+/// The problem that options describe, of a forward or a backward.
+static Result<ListedProblem> problemOf(StringRef text, bool isBackward) {
   llvm::BumpPtrAllocator memory;
   llvm::StringSaver saver(memory);
   llvm::SmallVector<const char *> words;
   llvm::cl::TokenizeGNUCommandLine(text, saver, words);
-  Result<std::optional<Options>> options = parseForwardOptions("fmha-fwd", "", words);
+  Result<std::optional<Options>> options =
+      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words,
+                          isBackward ? ExtraOptions::OfBackward : ExtraOptions::None);
   if (!options.ok())
     return options.error();
   if (!*options)
     return invalidInput("'--help' is no problem");
-  return readProblem(**options);
+  if (isBackward) {
+    Result<attention::BackwardProblem> backward = readBackwardProblem(**options);
+    return backward.ok() ? Result<ListedProblem>(*std::move(backward)) : backward.error();
+  }
+  Result<attention::ForwardProblem> forward = readProblem(**options);
+  return forward.ok() ? Result<ListedProblem>(*std::move(forward)) : forward.error();
 }
 
-static Status readField(StringRef column, StringRef text, PublishedRow &row) {
-  attention::ForwardProblem &problem = row.problem;
-  const std::pair<const char *, int64_t *> extents[] = {
-      {"batch", &problem.batch},     {"seq_len", &problem.seqQ}, {"seq_q", &problem.seqQ},
-      {"seq_kv", &problem.seqKv},    {"heads", &problem.heads},  {"kv_heads", &problem.kvHeads},
+namespace {
+/// A data line: fields by column.
+using Line = std::map<StringRef, StringRef>;
+} // namespace
+
+static StringRef fieldOf(const Line &line, StringRef column) {
+  auto found = line.find(column);
+  return found == line.end() ? StringRef() : found->second;
+}
+
+/// The forward that columns describe; what stands in none has its default.
+static Result<attention::ForwardProblem> readColumns(const Line &line) {
+  attention::ForwardProblem problem;
+  const std::pair<StringRef, int64_t *> extents[] = {
+      {"batch", &problem.batch},      {"seq_len", &problem.seqQ},    {"seq_q", &problem.seqQ},
+      {"seq_kv", &problem.seqKv},     {"heads", &problem.heads},     {"kv_heads", &problem.kvHeads},
       {"head_dim", &problem.headDim}, {"head_dim_v", &problem.headDimV}};
   for (auto [name, value] : extents)
-    if (column == name && text.getAsInteger(10, *value))
-      return invalidInput("'" + text.str() + "' in column '" + name + "' is not an integer");
-  if (column == kOptions) {
-    Result<attention::ForwardProblem> described = problemOf(text);
-    if (!described.ok())
-      return described.error();
-    problem = *std::move(described);
-  }
-  if (column == "dtype") {
-    Result<DataType> dtype = parseDataType(text);
+    if (auto field = line.find(name); field != line.end() && field->second.getAsInteger(10, *value))
+      return invalidInput("'" + field->second.str() + "' in column '" + name.str() + "' is not an integer");
+  for (auto [name, value, fallback] : {std::tuple(StringRef("seq_kv"), &problem.seqKv, problem.seqQ),
+                                       std::tuple(StringRef("kv_heads"), &problem.kvHeads, problem.heads),
+                                       std::tuple(StringRef("head_dim_v"), &problem.headDimV, problem.headDim)})
+    if (line.count(name) == 0)
+      *value = fallback;
+  if (auto field = line.find("dtype"); field != line.end()) {
+    Result<DataType> dtype = parseDataType(field->second);
     if (!dtype.ok())
       return dtype.error();
     problem.dtype = *dtype;
   }
-  if (column == "mask") {
-    Result<attention::Visibility> mask = attention::Visibility::parse(text);
+  if (auto field = line.find("mask"); field != line.end()) {
+    Result<attention::Visibility> mask = attention::Visibility::parse(field->second);
     if (!mask.ok())
       return mask.error();
     problem.visibility = *mask;
   }
-  if (!column.ends_with("_us") || text.empty())
-    return Status::success();
+  return problem;
+}
+
+static Result<ListedProblem> readListed(const Line &line) {
+  StringRef pass = fieldOf(line, kPass);
+  if (line.count(kPass) != 0 && pass != kForward && pass != kBackward)
+    return invalidInput("'" + pass.str() + "' in column 'pass' is neither 'forward' nor 'backward'");
+  if (line.count(kOptions) != 0)
+    return problemOf(fieldOf(line, kOptions), pass == kBackward);
+  Result<attention::ForwardProblem> forward = readColumns(line);
+  if (!forward.ok())
+    return forward.error();
+  if (pass == kBackward)
+    return ListedProblem(attention::BackwardProblem{*std::move(forward)});
+  return ListedProblem(*std::move(forward));
+}
+
+/// The number in a column of figures; nothing where the field is empty.
+static Result<std::optional<double>> readFigure(const Line &line, const std::string &column) {
+  StringRef text = fieldOf(line, column);
+  if (text.empty())
+    return std::optional<double>();
   double value = 0;
   if (text.getAsDouble(value) || !(value > 0))
-    return invalidInput("'" + text.str() + "' in column '" + column.str() + "' is not a time");
-  row.microseconds[column.drop_back(3).str()] = value;
-  return Status::success();
+    return invalidInput("'" + text.str() + "' in column '" + column + "' is not a time");
+  return std::optional(value);
+}
+
+static Result<PublishedRow> readRow(const Line &line, unsigned number, const std::vector<std::string> &kernels) {
+  Result<ListedProblem> problem = readListed(line);
+  if (!problem.ok())
+    return problem.error();
+  PublishedRow row{number, *std::move(problem), {}};
+  if (Status status = validate(row.problem); !status.ok())
+    return status.error();
+  for (const std::string &kernel : kernels) {
+    bool isSpeed = line.count(kernel + kTime.str()) == 0;
+    Result<std::optional<double>> figure = readFigure(line, kernel + (isSpeed ? kSpeed : kTime).str());
+    if (!figure.ok())
+      return figure.error();
+    if (*figure)
+      row.microseconds[kernel] = isSpeed ? creditedFlops(row.problem) / (**figure * 1e6) : **figure;
+  }
+  return row;
+}
+
+/// The kernels that a list has figures of, by its columns in order.
+static std::vector<std::string> kernelsOf(const Fields &columns) {
+  std::vector<std::string> kernels;
+  for (StringRef column : columns)
+    for (StringRef ending : {kTime, kSpeed})
+      if (StringRef name = column; name.consume_back(ending) && !llvm::is_contained(kernels, name))
+        kernels.push_back(name.str());
+  return kernels;
 }
 
 /// A file of another kind, or a column that a slip of the pen would leave at its default.
 static Status checkColumns(const Fields &columns) {
   static constexpr StringRef known[] = {"batch",    "seq_len",  "seq_q",      "seq_kv", "heads",
-                                        "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask", kOptions};
+                                        "kv_heads", "head_dim", "head_dim_v", "dtype",  "mask", kOptions, kPass};
   for (StringRef column : columns) {
-    if (llvm::is_contained(known, column) || column.ends_with("_us"))
+    if (llvm::is_contained(known, column) || column.ends_with(kTime) || column.ends_with(kSpeed))
       continue;
     auto distance = [&](StringRef name) { return column.edit_distance(name); };
     StringRef nearest = *std::ranges::min_element(known, {}, distance);
@@ -110,7 +177,9 @@ static Status checkColumns(const Fields &columns) {
                           nearest.str() + "'?");
   }
   if (llvm::is_contained(columns, kOptions)) {
-    auto other = llvm::find_if(columns, [&](StringRef column) { return column != kOptions && llvm::is_contained(known, column); });
+    auto other = llvm::find_if(columns, [&](StringRef column) {
+      return column != kOptions && column != kPass && llvm::is_contained(known, column);
+    });
     if (other != columns.end())
       return invalidInput("the columns '" + kOptions.str() + "' and '" + other->str() +
                           "' both say what is computed; leave one of them out");
@@ -140,30 +209,20 @@ Result<PublishedTable> run::parsePublished(StringRef text, StringRef name) {
       columns = fields;
       if (Status status = checkColumns(columns); !status.ok())
         return badLine(name, i + 1, status.error().message);
-      for (StringRef column : columns)
-        if (column.ends_with("_us"))
-          table.kernels.push_back(column.drop_back(3).str());
+      table.kernels = kernelsOf(columns);
       continue;
     }
     if (fields.size() != columns.size())
       return badLine(name, i + 1,
                      "found " + std::to_string(fields.size()) + " fields, the header has " +
                          std::to_string(columns.size()));
-    PublishedRow row;
-    row.number = static_cast<unsigned>(table.rows.size() + 1);
-    for (size_t c = 0; c < columns.size(); ++c)
-      if (Status status = readField(columns[c], fields[c], row); !status.ok())
-        return badLine(name, i + 1, status.error().message);
-    bool hasOptions = llvm::is_contained(columns, kOptions);
-    if (!hasOptions && !llvm::is_contained(columns, "seq_kv"))
-      row.problem.seqKv = row.problem.seqQ;
-    if (!hasOptions && !llvm::is_contained(columns, "kv_heads"))
-      row.problem.kvHeads = row.problem.heads;
-    if (!hasOptions && !llvm::is_contained(columns, "head_dim_v"))
-      row.problem.headDimV = row.problem.headDim;
-    if (Status status = attention::validate(row.problem); !status.ok())
-      return badLine(name, i + 1, status.error().message);
-    table.rows.push_back(std::move(row));
+    Line named;
+    for (auto [column, field] : llvm::zip_equal(columns, fields))
+      named[column] = field;
+    Result<PublishedRow> row = readRow(named, static_cast<unsigned>(table.rows.size() + 1), table.kernels);
+    if (!row.ok())
+      return badLine(name, i + 1, row.error().message);
+    table.rows.push_back(*std::move(row));
   }
   if (table.rows.empty())
     return invalidInput(name.str() + ": no measurements found; expected a header and data lines");

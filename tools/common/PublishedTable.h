@@ -1,12 +1,13 @@
 // Published measurements of attention kernels, read from CSV.
 //
 // Lines that start with # are comments. The first other line names the columns: batch, seq_len (or
-// seq_q and seq_kv), heads, kv_heads, head_dim, head_dim_v, dtype, mask (causal or none), and for
-// each kernel NAME_us; others are passed over. An empty field means: not measured. Instead of all that
-// describes a problem a column may have the options of `hocket-run fmha-fwd`; fields in quotes may have commas.
+// seq_q and seq_kv), heads, kv_heads, head_dim, head_dim_v, dtype, mask (causal or none), pass (forward or backward),
+// and for each kernel NAME_us, or NAME_tflops where there is no time; others are passed over. An empty field means: not
+// measured. Instead of all that describes a problem a column `options` may have the options of `hocket-run fmha-fwd`, of
+// a backward those of `fmha-bwd`; fields in quotes may have commas.
 #pragma once
 
-#include "hocket/Attention/ForwardProblem.h"
+#include "ListedProblem.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -18,12 +19,12 @@ namespace hocket::run {
 
 struct PublishedRow {
   unsigned number = 0; ///< of the data lines, from 1
-  attention::ForwardProblem problem;
+  ListedProblem problem;
   std::map<std::string, double> microseconds; ///< by kernel, measured ones only
 };
 
 struct PublishedTable {
-  std::vector<std::string> kernels; ///< that have a NAME_us column
+  std::vector<std::string> kernels; ///< that have a NAME_us or NAME_tflops column
   std::vector<PublishedRow> rows;
 };
 

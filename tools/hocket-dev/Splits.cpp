@@ -78,7 +78,10 @@ static Result<std::optional<double>> predict(KernelFinder &finder, ForwardProble
     return found.error().kind == ErrorKind::Unsupported
                ? Result<std::optional<double>>(std::nullopt)
                : found.error();
-  Result<Placed> placed = Placed::make(found->launches(), problem);
+  auto plan = ForwardPlan::make(problem, found->launches());
+  if (!plan.ok())
+    return plan.error();
+  Result<Placed> placed = Placed::make(**plan, problem.known);
   if (!placed.ok())
     return placed.error();
   Result<sim::GridTime> grid = predictLaunches(*placed, {}, caches);
@@ -203,7 +206,7 @@ static Result<int> runSplits(const Options &options) {
       continue;
     showProgress("line " + std::to_string(row.number),
                  double(row.number) / double(table->rows.size()));
-    Result<Line> line = runLine(*finder, *chip, row.problem, *numbers, caches);
+    Result<Line> line = runLine(*finder, *chip, forwardOf(row.problem), *numbers, caches);
     if (!line.ok())
       return line.error();
     lines.push_back(*std::move(line));

@@ -12,6 +12,7 @@
 #include "Subcommands.h"
 
 #include "Manifest/Json.h"
+#include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Runtime/File.h"
 
@@ -21,6 +22,7 @@
 
 using namespace hocket;
 using namespace hocket::run;
+using namespace hocket::attention;
 using llvm::StringRef;
 namespace json = llvm::json;
 
@@ -192,9 +194,41 @@ static Result<attention::ForwardProblem> fitProblem(const attention::CompiledKer
   return status.error();
 }
 
-Status Bench::predict(BenchKernel &kernel, const std::vector<attention::PlannedLaunch> &launches,
-                      const attention::ForwardProblem &problem, BenchCell &cell) {
-  Result<Placed> placed = Placed::make(launches, problem);
+Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, ForwardProblem asked,
+                                                        BenchCell &cell) {
+  asked.tuning.numSplits = kernel.splits;
+  Result<FoundKernel> found = finder->find(kernel.choice, asked);
+  if (!found.ok())
+    return found.error();
+  Result<ForwardProblem> problem = fitProblem(*found->kernel, found->adapt(asked));
+  if (!problem.ok())
+    return problem.error();
+  cell.registered = found->registered;
+  cell.splits = std::max<int64_t>(problem->tuning.numSplits, 1);
+  auto plan = ForwardPlan::make(*problem, found->launches());
+  if (!plan.ok())
+    return plan.error();
+  return std::shared_ptr<const LaunchPlan>(*plan);
+}
+
+Result<std::shared_ptr<const LaunchPlan>> Bench::planOf(const BenchKernel &kernel, const ListedProblem &asked,
+                                                        BenchCell &cell) {
+  const auto *backward = std::get_if<BackwardProblem>(&asked);
+  if (!backward)
+    return planOf(kernel, forwardOf(asked), cell);
+  if (kernel.splits > 1)
+    return unsupported("a backward does not split keys; leave out the number of slices");
+  Result<std::vector<PlannedLaunch>> launches = finder->findBackward(kernel.choice, *backward);
+  if (!launches.ok())
+    return launches.error();
+  auto plan = BackwardPlan::make(*backward, *std::move(launches));
+  if (!plan.ok())
+    return plan.error();
+  return std::shared_ptr<const LaunchPlan>(*plan);
+}
+
+Status Bench::predict(BenchKernel &kernel, const LaunchPlan &plan, const ForwardProblem &problem, BenchCell &cell) {
+  Result<Placed> placed = Placed::make(plan, problem.known);
   if (!placed.ok())
     return placed.error();
   sim::TimingOptions options = timing;
@@ -208,26 +242,19 @@ Status Bench::predict(BenchKernel &kernel, const std::vector<attention::PlannedL
 
 Result<BenchCell> Bench::runOne(BenchKernel &kernel, const PublishedRow &row) {
   BenchCell cell;
-  attention::ForwardProblem asked = row.problem;
-  asked.tuning.numSplits = kernel.splits;
-  Result<FoundKernel> found = finder->find(kernel.choice, asked);
-  if (!found.ok() && found.error().kind != ErrorKind::Unsupported)
-    return found.error();
-  Result<attention::ForwardProblem> problem =
-      found.ok() ? fitProblem(*found->kernel, found->adapt(asked)) : found.error();
-  if (!problem.ok()) {
-    if (problem.error().kind != ErrorKind::Unsupported)
-      return problem.error();
-    cell.refusal = problem.error().message;
+  const ForwardProblem &problem = forwardOf(row.problem);
+  Result<std::shared_ptr<const LaunchPlan>> plan = planOf(kernel, row.problem, cell);
+  if (!plan.ok()) {
+    if (plan.error().kind != ErrorKind::Unsupported)
+      return plan.error();
+    cell.refusal = plan.error().message;
     return std::move(cell);
   }
-  cell.registered = found->registered;
-  cell.splits = std::max<int64_t>(problem->tuning.numSplits, 1);
   if (!device) {
-    if (Status status = predict(kernel, found->launches(), *problem, cell); !status.ok())
+    if (Status status = predict(kernel, **plan, problem, cell); !status.ok())
       return status.error();
   } else {
-    Result<Measurement> measured = measureKernel(*device, found->launches(), *problem, measuring);
+    Result<Measurement> measured = measurePlan(*device, **plan, problem.known, measuring);
     if (!measured.ok())
       return measured.error();
     cell.measured = *measured;

@@ -63,8 +63,13 @@ private:
   Status readMeasuring(const Options &options);
   Status readBaseline(const Options &options);
   Result<BenchCell> runOne(BenchKernel &kernel, const PublishedRow &row);
-  Status predict(BenchKernel &kernel, const std::vector<attention::PlannedLaunch> &launches,
-                 const attention::ForwardProblem &problem, BenchCell &cell);
+  /// The plan of `kernel` for what is asked for, and in `cell` what it is.
+  Result<std::shared_ptr<const attention::LaunchPlan>> planOf(const BenchKernel &kernel, const ListedProblem &asked,
+                                                              BenchCell &cell);
+  Result<std::shared_ptr<const attention::LaunchPlan>>
+  planOf(const BenchKernel &kernel, attention::ForwardProblem asked, BenchCell &cell);
+  Status predict(BenchKernel &kernel, const attention::LaunchPlan &plan, const attention::ForwardProblem &problem,
+                 BenchCell &cell);
   /// The prediction after calibration, or the median.
   double microseconds(const BenchCell &cell) const {
     return cell.measured ? cell.measured->median : calibration.apply(cell.grid.executeMicroseconds);
@@ -98,11 +103,5 @@ private:
   Baseline baseline;
   double maxSlowdown = -1; ///< per cent; below 0: anything goes
 };
-
-/// Two products of two operations each for every pair of query and key, in TFLOP/s; a causal mask
-/// counts as half of them, as published figures do.
-double tflops(const attention::ForwardProblem &problem, double microseconds);
-/// Queries of all sequences, each of one layer, for each second.
-double tokensPerSecond(const attention::ForwardProblem &problem, double microseconds);
 
 } // namespace hocket::run

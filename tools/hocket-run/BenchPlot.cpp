@@ -48,8 +48,8 @@ static constexpr const char *kColours[] = {"#c0392b", "#2471a3", "#229954", "#7d
                                            "#b9770e", "#5d6d7e", "#117a65", "#a04000"};
 
 /// A problem without its lengths.
-static std::string titleOf(const attention::ForwardProblem &problem) {
-  std::string described = problem.describe();
+static std::string titleOf(const ListedProblem &problem) {
+  std::string described = describe(problem);
   llvm::SmallVector<StringRef> words;
   StringRef(described).split(words, ' ');
   llvm::erase_if(words, [](StringRef word) {
@@ -217,7 +217,7 @@ Result<std::string> Bench::toPlot() const {
       for (size_t other = row; other < table.rows.size(); ++other)
         if (titleOf(table.rows[other].problem) == title)
           if (std::optional<double> value = speed(other, index)) {
-            line.points.push_back({table.rows[other].problem.seqKv, *value});
+            line.points.push_back({forwardOf(table.rows[other].problem).seqKv, *value});
             lengths.insert(line.points.back().length);
           }
       llvm::stable_sort(line.points,

@@ -85,7 +85,7 @@ void Bench::printRatios(llvm::raw_ostream &out, size_t kernel) const {
   for (auto [row, columns] : llvm::zip_equal(table.rows, lines)) {
     std::string label;
     llvm::raw_string_ostream(label)
-        << format("%4u  ", row.number) << row.problem.describe();
+        << format("%4u  ", row.number) << describe(row.problem);
     printLine(out, label, columns);
   }
   printLine(out, "geometric mean", mean);

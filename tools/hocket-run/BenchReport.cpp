@@ -29,29 +29,12 @@ struct Errors {
 /// Launch overhead decides lines below this; they are judged apart.
 static constexpr double kLongRow = 100; // us
 
-double run::tflops(const attention::ForwardProblem &problem, double microseconds) {
-  double pairs = problem.lists.any() ? 0 : double(problem.batch) * double(problem.seqQ) * double(problem.seqKv);
-  for (int64_t sequence = 0; problem.lists.any() && sequence != problem.batch; ++sequence) {
-    attention::Lengths lengths = problem.lengthsOf(sequence);
-    pairs += double(lengths.q) * double(lengths.kv);
-  }
-  pairs *= double(problem.heads) * problem.visibility.kind().creditedShare;
-  return 2 * pairs * double(problem.headDim + problem.headDimV) / microseconds / 1e6;
-}
-
-double run::tokensPerSecond(const attention::ForwardProblem &problem, double microseconds) {
-  double tokens = 0;
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
-    tokens += double(problem.lengthsOf(sequence).q);
-  return tokens / microseconds * 1e6;
-}
-
 double Bench::tflops(const PublishedRow &row, const BenchCell &cell) const {
   return run::tflops(row.problem, microseconds(cell));
 }
 
 std::optional<double> Bench::before(size_t row, size_t kernel) const {
-  auto found = baseline.find({table.rows[row].problem.describe(), kernels[kernel].name});
+  auto found = baseline.find({describe(table.rows[row].problem), kernels[kernel].name});
   return found == baseline.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -80,7 +63,7 @@ std::string Bench::fieldText(size_t row, size_t kernel) const {
                   100 * (time / table.rows[row].microseconds.at(kernels[kernel].name) - 1));
   else
     out << format("predicted %.1f", time);
-  if (table.rows[row].problem.lists.any())
+  if (forwardOf(table.rows[row].problem).lists.any())
     out << format(" %.3g tokens/s", tokensPerSecond(table.rows[row].problem, time));
   if (!kernels[kernel].published)
     for (size_t other = 0; other < kernels.size(); ++other)
@@ -116,7 +99,7 @@ void Bench::print(llvm::raw_ostream &out) const {
   for (size_t r = 0; r < table.rows.size(); ++r) {
     const PublishedRow &row = table.rows[r];
     out << format("%4u%s", row.number, fits(row) ? "* " : "  ")
-        << llvm::left_justify(row.problem.describe(), 44);
+        << llvm::left_justify(describe(row.problem), 44);
     for (size_t k = 0; k < kernels.size(); ++k)
       out << ' ' << llvm::left_justify(fieldText(r, k), 29);
     out << '\n';
@@ -186,7 +169,7 @@ std::string Bench::toJson() const {
       for (size_t r = 0; r < table.rows.size(); ++r)
         out.object([&] {
           out.attribute("row", table.rows[r].number);
-          out.attribute("problem", table.rows[r].problem.describe());
+          out.attribute("problem", describe(table.rows[r].problem));
           out.attribute("calibration", fits(table.rows[r]));
           out.attributeObject("kernels", [&] {
             for (size_t k = 0; k < kernels.size(); ++k)
@@ -232,7 +215,7 @@ std::string Bench::toCsv() const {
       const BenchCell &cell = cells[r][k];
       if (!cell.done)
         continue;
-      out << table.rows[r].number << ",\"" << table.rows[r].problem.describe() << "\","
+      out << table.rows[r].number << ",\"" << describe(table.rows[r].problem) << "\","
           << kernels[k].name << ',' << cell.registered << ','
           << (cell.measured ? "measured" : "predicted") << format(",%.3f,", microseconds(cell));
       if (cell.measured)

@@ -1,6 +1,7 @@
 // hocket-run fmha-bwd: the gradients of an attention forward, compiled in process, run and verified.
 #include "BackwardRequest.h"
 #include "ForwardOptions.h"
+#include "ListedProblem.h"
 #include "Output.h"
 #include "SaveForward.h"
 #include "Subcommands.h"
@@ -13,17 +14,6 @@ using namespace hocket;
 using namespace hocket::run;
 using namespace hocket::attention;
 namespace json = llvm::json;
-
-/// Products of a backward: scores, and the gradients of weights, K, V and Q, whatever is computed again.
-static double creditedTflops(const ForwardProblem &problem, double microseconds) {
-  double pairs = 0;
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
-    Lengths lengths = problem.lengthsOf(sequence);
-    pairs += double(problem.heads) * double(lengths.q) * double(lengths.kv);
-  }
-  double flops = 2 * pairs * (3 * double(problem.headDim) + 2 * double(problem.headDimV));
-  return flops * problem.visibility.kind().creditedShare / (microseconds * 1e6);
-}
 
 /// Q, K, V, O and LSE as 'fmha-fwd' saves them, and the gradients.
 static Status saveBackward(const std::string &directory, const BackwardProblem &problem,
@@ -92,7 +82,7 @@ static Result<int> runBackwardProblem(const Options &options) {
   out << time->text();
   if (time->microseconds() > 0)
     out << llvm::format("  predicted     %.1f TFLOP/s for all launches, of five products%s\n",
-                        creditedTflops(problem.forward, time->microseconds()),
+                        tflops(problem, time->microseconds()),
                         problem.forward.visibility == Visibility::causal() ? " (causal counts as half)"
                                                                     : "");
   std::string json = toJson(*report, [&](json::OStream &members) {

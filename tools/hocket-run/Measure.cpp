@@ -2,8 +2,6 @@
 
 #include "Placed.h"
 
-#include "hocket/Attention/ForwardPlan.h"
-
 #include <algorithm>
 
 using namespace hocket;
@@ -47,27 +45,18 @@ private:
 };
 } // namespace
 
-Result<Measurement> run::measureKernel(runtime::Device &device,
-                                       const std::vector<PlannedLaunch> &launches,
-                                       const ForwardProblem &problem,
-                                       const MeasureOptions &options) {
-  auto plan = ForwardPlan::make(problem, launches);
-  if (!plan.ok())
-    return plan.error();
+Result<Measurement> run::measurePlan(runtime::Device &device, const LaunchPlan &plan,
+                                     const KnownSequences &known, const MeasureOptions &options) {
   Memory memory(device);
   Buffers buffers;
-  for (const BufferNeed &need : (*plan)->buffers())
+  for (const BufferNeed &need : plan.buffers())
     if (Status status = memory.place(buffers[need.name], need.bytes); !status.ok())
       return status.error();
-  manifest::Addresses addresses;
-  for (const auto &[name, buffer] : buffers)
-    if (buffer.address != 0)
-      addresses[name] = buffer.address;
-  if (Status status = writeKnown(device, problem, addresses); !status.ok())
+  if (Status status = writeKnown(device, known, buffers); !status.ok())
     return status.error();
   std::vector<double> times;
   for (unsigned i = 0; i < options.warmup + options.repetitions; ++i) {
-    auto reports = (*plan)->run(device, buffers);
+    auto reports = plan.run(device, buffers);
     if (!reports.ok())
       return reports.error();
     double seconds = 0;

@@ -1,7 +1,8 @@
 // Launches timed by the device: warm-up, repetitions, median and spread.
 #pragma once
 
-#include "hocket/Attention/KernelSource.h"
+#include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Attention/LaunchPlan.h"
 #include "hocket/Runtime/Device.h"
 
 namespace hocket::run {
@@ -20,11 +21,9 @@ struct Measurement {
 /// The order statistics of `times`, which must not be empty.
 Measurement summarize(std::vector<double> times);
 
-/// Launches `launches` on `problem` with tensors of zeros. Device time on HIP; host time elsewhere,
+/// Runs `plan` with tensors of zeros, but for lists whose content is known. Device time on HIP; host time elsewhere,
 /// which says nothing about a GPU.
-Result<Measurement> measureKernel(runtime::Device &device,
-                                  const std::vector<attention::PlannedLaunch> &launches,
-                                  const attention::ForwardProblem &problem,
-                                  const MeasureOptions &options);
+Result<Measurement> measurePlan(runtime::Device &device, const attention::LaunchPlan &plan,
+                                const attention::KnownSequences &known, const MeasureOptions &options);
 
 } // namespace hocket::run

@@ -43,6 +43,10 @@ public:
   std::span<const BufferNeed> buffers() const { return needs; }
   uint64_t workspaceBytes() const { return needs.back().bytes; }
 
+  /// What each launch gets where memory is at `buffers`, in order: for who launches or times them himself. Errors:
+  /// those of `run` that name a buffer.
+  Result<std::vector<manifest::Binding>> bind(const Buffers &buffers) const;
+
   /// Launches everything and waits. Loads the kernels first where `device` has not seen them; they
   /// stay loaded, and the device alive, until `unload` or the plan's end.
   ///
@@ -84,6 +88,7 @@ private:
     std::vector<runtime::NumberList> lists;
   };
   Result<Prepared> prepare(runtime::Device &device, const Buffers &buffers) const;
+  manifest::Addresses addressesOf(const Buffers &buffers) const;
   Status checkBuffers(const Buffers &buffers) const;
   Result<LoadedKernels> loaded(runtime::Device &device) const;
 
