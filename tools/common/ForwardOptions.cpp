@@ -506,7 +506,7 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     return finder->compile(problem, **compile);
   std::string kernel = options.string(OPT_kernel, "auto");
   if (const Result<KernelRegistry> &registry = KernelRegistry::shipped();
-      kernel != "auto" && registry.ok())
+      kernel != "auto" && !StringRef(kernel).contains(',') && registry.ok())
     if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
       return entry.error();
   return finder->find(kernel, problem);

@@ -52,6 +52,14 @@ static std::vector<LifePart> partsOf(const WaveEvents &events, const std::vector
   return parts;
 }
 
+/// The loop that a wave spends its time in: `common` where it comes by it, else one of its own. Kernels may have a copy
+/// of their loop for each group of waves.
+static std::optional<HotLoop> loopOf(const TimedRun &run, const WaveEvents &events, const std::optional<HotLoop> &common) {
+  if (common && !visitsOf(events, common->header).empty())
+    return common;
+  return findHotLoop(run, events);
+}
+
 /// Adds the parts of one wave; the result is when its last instruction issued.
 static uint64_t addWave(LifeBudget &budget, const TimedRun &run, const WaveEvents &events,
                         const std::optional<HotLoop> &hot) {
@@ -101,7 +109,7 @@ std::optional<LifeBudget> sim::budgetOf(const TimedRun &run, const TimingSummary
   const std::optional<HotLoop> hot = findHotLoop(run, waves.front());
   double count = 0, ends = 0;
   for (size_t w = 0; w < waves.size() && run.waves[w].group == 0; ++w, ++count)
-    ends += double(addWave(budget, run, waves[w], hot));
+    ends += double(addWave(budget, run, waves[w], loopOf(run, waves[w], hot)));
   divide(budget, count);
   budget.drain = double(group.end) - ends / count;
   budget.outside = outsideOf(budget, summary);

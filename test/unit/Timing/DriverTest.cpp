@@ -174,6 +174,26 @@ TEST_F(Driver, BudgetsTellThePartsOfALifeApart) {
   EXPECT_FALSE(life(options));
 }
 
+/// Hand-written kernels have a copy of the loop for each group of waves: four turns of the first wave, eight of the other.
+TEST_F(Driver, BudgetsKnowTheLoopOfEachGroupOfWaves) {
+  test::KernelFile copies;
+  copies.source = "v_readfirstlane_b32 s6, v0\ns_mov_b32 s4, 0\ns_cmp_ge_u32 s6, 64\ns_cbranch_scc1 6\n"
+                  "v_mov_b32 v1, 0\nv_mov_b32 v1, 0\ns_add_u32 s4, s4, 1\ns_cmp_lt_u32 s4, 4\n"
+                  "s_cbranch_scc1 65531\ns_endpgm\n"
+                  "v_mov_b32 v1, 0\nv_mov_b32 v1, 0\ns_add_u32 s4, s4, 1\ns_cmp_lt_u32 s4, 8\n"
+                  "s_cbranch_scc1 65531\ns_endpgm\n";
+  load(copies);
+  auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(run.ok());
+  auto budget = budgetOf(*run, summarize(*run));
+  ASSERT_TRUE(budget);
+  auto instructions = [&](LifePart part) { return budget->parts[unsigned(part)].instructions; };
+  EXPECT_EQ(instructions(LifePart::Before), 4);
+  EXPECT_EQ(instructions(LifePart::Loop), (4 + 8) * 5 / 2.0);
+  EXPECT_EQ(instructions(LifePart::Between), 0);
+  EXPECT_EQ(instructions(LifePart::Behind), 1);
+}
+
 TEST_F(Driver, BudgetsCountWhatIsMoved) {
   auto run = timeWorkgroups(*device, *kernel, shape, arguments, options);
   ASSERT_TRUE(run.ok());
