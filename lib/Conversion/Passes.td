@@ -66,4 +66,18 @@ def ScheduleClustersPass : Pass<"schedule-clusters", "::mlir::LLVM::LLVMFuncOp">
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::ROCDL::ROCDLDialect"];
 }
 
+def WeighBranchesPass : Pass<"weigh-branches", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Say which branches are rarely taken";
+  let description = [{
+    *What.* Every `llvm.cond_br` on a condition of `llvm.intr.expect` gets branch weights, so that LLVM lays out
+    what is rare apart from the loop, and the loop passes it by without a jump. (LLVM's own pass weighs the
+    first branch on each condition only.)
+
+    *Requires.* Branches in the `llvm` dialect.
+
+    *Guarantees.* No `llvm.intr.expect` is left.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // HOCKET_CONVERSION_PASSES_TD

@@ -35,6 +35,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
 #include <chrono>
 
@@ -167,6 +168,9 @@ private:
   Status toRocdl();
   Status toLlvm();
   Status toAsm();
+  /// Makes `emitted` and `codeObject` of `from`, which is changed by it.
+  Status emit(llvm::Module &from);
+  Result<bool> hasSpills() const; ///< of `codeObject`
   Status toHsaco();
   Status checkCodeObject();
   Status runPasses(function_ref<void(PassManager &)> addPasses);
@@ -394,6 +398,7 @@ Status Compiler::toRocdl() {
     if (options.from == Stage::Clusters)
       manager.addPass(tile::createVerifyClustersPass());
     manager.addPass(createConvertTileToROCDLPass());
+    manager.addPass(createCSEPass()); // branches on one condition become one branch
     manager.addPass(createCanonicalizerPass());
     manager.addPass(createCSEPass());
     manager.addNestedPass<LLVM::LLVMFuncOp>(createScheduleClustersPass());
@@ -407,6 +412,7 @@ Status Compiler::toLlvm() {
     manager.addPass(createArithToLLVMConversionPass());
     manager.addPass(createConvertControlFlowToLLVMPass());
     manager.addPass(createReconcileUnrealizedCastsPass());
+    manager.addNestedPass<LLVM::LLVMFuncOp>(createWeighBranchesPass());
   });
   if (!status)
     return status;
@@ -416,10 +422,8 @@ Status Compiler::toLlvm() {
   return Status::success();
 }
 
-Status Compiler::toAsm() {
-  if (Status status = verifyBeforeCodeGen(*llvmModule, name); !status)
-    return status;
-  Result<hsaco::Emitted> result = hsaco::optimizeAndEmit(*llvmModule, {.cpu = options.target});
+Status Compiler::emit(llvm::Module &from) {
+  Result<hsaco::Emitted> result = hsaco::optimizeAndEmit(from, {.cpu = options.target});
   if (!result)
     return result.error();
   emitted = *std::move(result);
@@ -428,6 +432,38 @@ Status Compiler::toAsm() {
     return linked.error();
   codeObject = *std::move(linked);
   return Status::success();
+}
+
+Result<bool> Compiler::hasSpills() const {
+  Result<hsaco::ResourceReport> report = hsaco::readReport(StringRef(codeObject.data(), codeObject.size()), name);
+  if (!report)
+    return report.error();
+  return llvm::any_of(report->kernels, [](const hsaco::KernelReport &kernel) { return kernel.vgprSpills + kernel.sgprSpills != 0; });
+}
+
+/// Forgets the weights of branches; returns whether there were any.
+static bool dropWeights(llvm::Module &module) {
+  bool hasWeights = false;
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      if (llvm::Instruction *end = block.getTerminator(); end && end->getMetadata(llvm::LLVMContext::MD_prof)) {
+        end->setMetadata(llvm::LLVMContext::MD_prof, nullptr);
+        hasWeights = true;
+      }
+  return hasWeights;
+}
+
+Status Compiler::toAsm() {
+  if (Status status = verifyBeforeCodeGen(*llvmModule, name); !status)
+    return status;
+  std::unique_ptr<llvm::Module> unweighed = llvm::CloneModule(*llvmModule);
+  if (Status status = emit(*llvmModule); !status)
+    return status;
+  // LLVM keeps values of rare code out of the way of the rest, and where registers are scarce it spills for that.
+  Result<bool> spills = hasSpills();
+  if (!spills)
+    return spills.error();
+  return *spills && dropWeights(*unweighed) ? emit(*unweighed) : Status::success();
 }
 
 Status Compiler::toHsaco() {

@@ -30,6 +30,13 @@ Value Emitter::f32(float value) { return arith::ConstantOp::create(*this, getF32
 Value Emitter::add(Value a, Value b) { return arith::AddIOp::create(*this, a, b); }
 Value Emitter::mul(Value a, Value b) { return arith::MulIOp::create(*this, a, b); }
 
+Value Emitter::rare(Value condition) {
+  if (condition.getDefiningOp<LLVM::ExpectOp>())
+    return condition;
+  Value no = arith::ConstantOp::create(*this, getBoolAttr(false));
+  return LLVM::ExpectOp::create(*this, condition, no);
+}
+
 Value Emitter::toI64(Value value) {
   if (value.getType().isInteger(64))
     return value;

@@ -172,6 +172,8 @@ public:
   mlir::Value f32(float value);
   mlir::Value add(mlir::Value a, mlir::Value b);
   mlir::Value mul(mlir::Value a, mlir::Value b);
+  /// `condition`, which is rarely true: what happens then is laid out apart, and code passes by without a jump.
+  mlir::Value rare(mlir::Value condition);
   mlir::Value toI64(mlir::Value value); ///< sign-extends
   mlir::Value toI32(mlir::Value value); ///< truncates
   /// `value`, known to be the same in all lanes, in a scalar register.

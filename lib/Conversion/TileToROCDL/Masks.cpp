@@ -100,6 +100,9 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
     }
 
     ValueRange scores = adaptor.getScores();
+    // The last key cuts one tile, a diagonal as many as there are rows.
+    if (!op.getDiagonal())
+      cuts = emit.rare(cuts);
     auto branch = scf::IfOp::create(emit, scores.getTypes(), cuts, /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);
@@ -137,7 +140,7 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
     Value cuts =
         arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, left, emit.i32(frag.getDepth()));
     ValueRange source = adaptor.getSource();
-    auto branch = scf::IfOp::create(emit, source.getTypes(), cuts, /*withElse=*/true);
+    auto branch = scf::IfOp::create(emit, source.getTypes(), emit.rare(cuts), /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);
       emit.setInsertionPointToStart(branch.thenBlock());

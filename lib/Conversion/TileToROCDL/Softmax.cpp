@@ -49,7 +49,7 @@ static SmallVector<ValueRange> combineWhen(Emitter &emit, Value moved, Value amo
   for (ValueRange range : ranges)
     values.append(range.begin(), range.end());
   auto branch =
-      scf::IfOp::create(emit, ValueRange(values).getTypes(), moved, /*withElseRegion=*/true);
+      scf::IfOp::create(emit, ValueRange(values).getTypes(), emit.rare(moved), /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(branch.thenBlock());
@@ -158,7 +158,7 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Emitter emit(op.getLoc(), rewriter);
     Value max = adaptor.getMax(), reference = adaptor.getReference(), bound = adaptor.getBound();
     Type f32 = emit.getF32Type();
-    Value moved = anyLane(emit, max, bound);
+    Value moved = emit.rare(anyLane(emit, max, bound));
     auto branch = scf::IfOp::create(emit, TypeRange{f32, f32, f32}, moved, /*withElse=*/true);
     {
       OpBuilder::InsertionGuard guard(emit);

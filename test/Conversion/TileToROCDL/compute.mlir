@@ -52,7 +52,8 @@ tile.kernel @exp2(%scale: f32) target("gfx950") waves(1) {
 // A tile that no boundary cuts skips the compares: the mask is one uniform branch.
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi sgt
-// CHECK: scf.if %[[CUTS]]
+// CHECK: %[[RARE:.*]] = llvm.intr.expect %[[CUTS]], %false
+// CHECK: scf.if %[[RARE]]
 // CHECK-NEXT: rocdl.s.nop 11
 // CHECK-COUNT-32: llvm.inline_asm has_side_effects asm_dialect = att "v_cmp_le_i32_e64 $1, {{[0-9]+}}, $2\0As_nop 1\0Av_cndmask_b32_e64 $0, $3, $4, $1", "=v,=&s,v,v,v"
 // CHECK: } else {
@@ -69,12 +70,13 @@ tile.kernel @mask(%t: i32, %n: i32) target("gfx950") waves(1) {
 // CHECK-LABEL: llvm.func @settle
 // CHECK: rocdl.ballot
 // CHECK: %[[MOVED:.*]] = arith.cmpi ne
-// CHECK: scf.if %[[MOVED]]
+// CHECK: %[[RARE:.*]] = llvm.intr.expect %[[MOVED]], %false
+// CHECK: scf.if %[[RARE]]
 // CHECK: rocdl.permlane32.swap
 // CHECK: llvm.intr.ceil
 // CHECK: llvm.intr.ldexp
 // CHECK: } else {
-// CHECK: scf.if %[[MOVED]]
+// CHECK: scf.if %[[RARE]]
 // CHECK: arith.mulf
 // CHECK: } else {
 tile.kernel @settle(%scale: f32) target("gfx950") waves(1) {

@@ -36,7 +36,8 @@ tile.kernel @fetch(%a: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) 
 // Only a tile that the end cuts is masked: every operand that is used, here two steps of two blocks.
 // CHECK-LABEL: llvm.func @mask
 // CHECK: %[[CUTS:.*]] = arith.cmpi slt
-// CHECK: scf.if %[[CUTS]]
+// CHECK: %[[RARE:.*]] = llvm.intr.expect %[[CUTS]], %false
+// CHECK: scf.if %[[RARE]]
 // CHECK-COUNT-4: arith.andi %{{.*}}, %{{.*}} : vector<4xi32>
 // CHECK-NOT: arith.andi {{.*}} : vector<4xi32>
 // CHECK: } else {
