@@ -18,6 +18,8 @@ using namespace hocket::attention;
 using verify::kernelColumns;
 using verify::multiplyAccumulate;
 
+static double square(double value) { return value * value; }
+
 namespace {
 constexpr int64_t kBlock = 64;
 /// What 2^-22, an error of a slope, is a tolerance of (CompareBackward.cpp).
@@ -260,10 +262,14 @@ void HeadWorker::backward(std::vector<double> &dq, RowBounds &dqBounds, std::vec
           double steepness = scale * (rules ? slope(raw[at], row, column) : 1);
           double difference = std::abs(gradient) * share + outputSizes[row];
           double size = (std::abs(steepness) + lostSlope) * weight * difference;
+          double parts = steepness * weight * (std::abs(gradient) * share + std::abs(delta[row]));
           if (captured)
             addCaptured(row, column, {raw[at], weight, difference, weight * (gradient * share - delta[row])});
           gradient = steepness * weight * (gradient * share - delta[row]);
           weight *= share;
+          dqBounds.squares[row] += square(parts * keySizes[column]);
+          dkBounds.squares[column] += square(parts * querySizes[row]);
+          dvBounds.squares[column] += square(weight * gradientSizes[row]);
           dqBounds.sizes[row] += size * keySizes[column];
           dkBounds.sizes[column] += size * querySizes[row];
           dvBounds.sizes[column] += weight * gradientSizes[row];
@@ -320,7 +326,7 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
     worker.backward(dq, bounds, dk, result.dkBounds, dv, result.dvBounds);
     append(result.dq, dq, queries, dim);
     append(result.o, worker.o, queries, dimV);
-    for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+    for (auto sums : RowBounds::kSums)
       (result.dqBounds.*sums)
           .insert((result.dqBounds.*sums).end(), (bounds.*sums).begin(), (bounds.*sums).end());
     result.lse.insert(result.lse.end(), worker.lse.begin(), worker.lse.end());
@@ -417,7 +423,7 @@ static GroupTensors tensorsOf(const ForwardProblem &forward, const RowNumbers &n
 static void addUp(SummedGradient &sum, const SummedGradient &part, size_t first) {
   for (size_t i = 0; i != part.values.size(); ++i) {
     sum.values[first + i] += part.values[i];
-    for (auto sums : {&RowBounds::sizes, &RowBounds::factors, &RowBounds::weightFactors})
+    for (auto sums : RowBounds::kSums)
       (sum.bounds.*sums)[first + i] += (part.bounds.*sums)[i];
   }
 }

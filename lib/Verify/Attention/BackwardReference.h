@@ -27,12 +27,15 @@ struct GroupTensors {
 
 /// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up; of what
 /// a number of 16 bits, a weight or a gradient of a score, is multiplied by; and of what a weight in f32 is. The last two
-/// meet what is lost below the smallest numbers.
+/// meet what is lost below the smallest numbers. `squares` are those of what is added up, before the two parts of a
+/// gradient of a score cancel: a row whose own square is far below has lost most of its digits.
 struct RowBounds {
-  std::vector<double> sizes, factors, weightFactors;
+  std::vector<double> sizes, factors, weightFactors, squares;
+  static constexpr std::vector<double> RowBounds::*kSums[] = {&RowBounds::sizes, &RowBounds::factors,
+                                                              &RowBounds::weightFactors, &RowBounds::squares};
   void resize(int64_t rows) {
-    for (std::vector<double> *sums : {&sizes, &factors, &weightFactors})
-      sums->resize(rows);
+    for (auto sums : kSums)
+      (this->*sums).resize(rows);
   }
 };
 
@@ -104,14 +107,14 @@ struct GradientErrors {
   double worstRowRatio = 0;     ///< a row's L2 error over what is allowed for it
   int64_t worstRow = -1;        ///< its number; of other gradients an element's
   bool isChecked = true;        ///< others are not, where not all groups are
+  /// Whether `tensorRelative` is: of ordinary data, where not most of what is added up cancels. Rows are always.
+  bool isJudged = false;
   int64_t nanElements = 0, unwrittenElements = 0; ///< everywhere
 };
 
 struct BackwardErrors {
   int64_t groupsTotal = 0, groupsChecked = 0;
   double tolerance = 0; ///< 4e-3 for bf16, 6e-4 for fp16
-  /// Whether `tensorRelative` is judged: for ordinary data; where gradients cancel, only rows are.
-  bool judgesTensors = false;
   std::vector<GradientErrors> gradients;
   std::vector<std::string> failures;
 

@@ -181,17 +181,15 @@ static void writeErrorLines(llvm::raw_ostream &out, const BackwardReport &report
       std::to_string(errors.groupsChecked) + " of " + std::to_string(errors.groupsTotal);
   line(out, "heads checked",
        errors.groupsChecked == errors.groupsTotal ? groups : groups + " (a seeded sample)");
-  std::string allowed = errors.judgesTensors ? " (at most " + decimal("%.1e", errors.tolerance) + ")"
-                                             : std::string(" (not judged)");
+  std::string allowed = " (at most " + decimal("%.1e", errors.tolerance) + ")";
   for (const GradientErrors &gradient : errors.gradients) {
     std::string label = gradient.name + (gradient.name.size() < 8 ? " error" : " ");
     if (!gradient.isChecked) {
       line(out, label, "not checked: not all heads are");
       continue;
     }
-    bool isJudged = !gradient.name.starts_with("d_");
     line(out, label,
-         decimal("%.3e", gradient.tensorRelative) + " relative L2" + (isJudged ? allowed : " (not judged)") +
+         decimal("%.3e", gradient.tensorRelative) + " relative L2" + (gradient.isJudged ? allowed : " (not judged)") +
              ", worst row " + decimal("%.2f", gradient.worstRowRatio) + " of what is allowed");
   }
 }
