@@ -21,7 +21,8 @@ static std::string appendName(const ForwardSemantics &semantics) {
     name += "x" + std::to_string(semantics.headDimV);
   name += "_" + std::string(toString(semantics.dtype));
   if (semantics.lists.inPages())
-    name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize);
+    name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize) +
+            (semantics.lists.vectorPages ? "_vectors" : "");
   if (semantics.update.turns())
     name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
             (semantics.isMasked() ? "_advancing" : "");
@@ -29,20 +30,48 @@ static std::string appendName(const ForwardSemantics &semantics) {
 }
 
 namespace {
-/// How heads of `dim` elements lie in the fragments of a wave.
+/// How heads of `dim` elements lie in the fragments of a wave: a head is a row, or, in vectors, one head has a row for each
+/// of them.
 struct HeadTile {
-  explicit HeadTile(int64_t dim)
-      : dim(dim), width(std::max<int64_t>(kLeastWidth, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(dim))))),
-        lanes(std::min(kLanes, width / kRun)), heads(kLanes / lanes) {}
+  HeadTile(int64_t dim, bool inVectors)
+      : dim(dim),
+        width(inVectors ? kRun
+                        : std::max<int64_t>(kLeastWidth, static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(dim))))),
+        lanes(std::min(kLanes, width / kRun)),
+        rowsOfWave(inVectors ? (dim / kRun + kLanes - 1) / kLanes * kLanes : kLanes / lanes), heads(inVectors ? 1 : rowsOfWave),
+        inVectors(inVectors) {}
   std::string layout() const { return formatv("lines({0}x{1})", kRun, lanes); }
-  std::string elements() const { return formatv("!tile.frag<{0}x{1}xf32, {2}>", heads, width, layout()); }
-  std::string rows() const { return formatv("!tile.rows<{0}xi32, {1}>", heads, layout()); }
+  std::string elements(llvm::StringRef type = "f32") const {
+    return formatv("!tile.frag<{0}x{1}x{2}, {3}>", rowsOfWave, width, type, layout());
+  }
+  /// A head's elements as numbers of rows: no more than there are.
+  std::string inRows() const {
+    return formatv("!tile.rows<{0}xf32, lines({1}x{2})>", dim, kRun, kLanes / std::min(kLanes, dim & -dim));
+  }
+  /// The heads of elements: numbers of rows, or one number.
+  std::string headsType() const {
+    return inVectors ? "i32" : formatv("!tile.rows<{0}xi32, {1}>", rowsOfWave, layout()).str();
+  }
+  /// What depends on an element's place in its head alone.
   std::string columns(llvm::StringRef type) const {
-    return formatv("!tile.columns<{0}x{1}, {2}>", width, type, layout());
+    return inVectors ? elements(type) : formatv("!tile.columns<{0}x{1}, {2}>", width, type, layout()).str();
   }
   int64_t ofWorkgroup() const { return kWaves * heads; }
-  int64_t dim, width, lanes, heads;
+  int64_t dim, width, lanes, rowsOfWave, heads;
+  bool inVectors;
 };
+
+/// Where an element is: the names of its row and column, and what makes `%c`, its place in the head.
+static std::string elementPlace(const HeadTile &tile) { return tile.inVectors ? "at(%r, %w)" : "at(%r, %c)"; }
+static std::string columnOfElement(const HeadTile &tile) {
+  if (!tile.inVectors)
+    return "";
+  return formatv(R"(
+      %of_vector = arith.constant {0} : i32
+      %in_front = arith.muli %r, %of_vector : i32
+      %c = arith.addi %in_front, %w : i32)",
+                 kRun);
+}
 
 /// A part of the kernel: rows of `source` go to `target`.
 struct Part {
@@ -59,11 +88,16 @@ public:
 private:
   std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes) const;
   std::string arguments() const;
-  std::string place() const;
+  std::string newRow() const;
   std::string pairs() const;
   std::string rotation(const Part &part) const;
   std::string body(const Part &part, size_t number) const;
   std::string view(int64_t dim) const { return formatv("?x?x?x{0}x{1}", dim, element); }
+  std::string vectorArgument(const Part &part) const;
+  int64_t keyColumns() const { return semantics.lists.pageSize * kRun; }
+  std::string rowTransfer(const Part &part) const;
+  std::string keyTransfer(const Part &part) const;
+  std::string valueTransfer(const Part &part) const;
 
   const ForwardSemantics &semantics;
   const CacheUpdate &update;
@@ -75,16 +109,27 @@ private:
 Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
     : semantics(semantics), update(semantics.update), architecture(architecture),
       element(irName(semantics.dtype)) {
-  HeadTile ofKeys(semantics.headDim), ofValues(semantics.headDimV);
+  HeadTile ofQueries(semantics.headDim, false), ofKeys(semantics.headDim, semantics.lists.vectorPages),
+      ofValues(semantics.headDimV, semantics.lists.vectorPages);
   parts = {{"k_new", "k", ofKeys, update.turns(), false}, {"v_new", "v", ofValues, false, false}};
   if (update.turns())
-    parts.push_back({"q", "q_rotated", ofKeys, true, true});
+    parts.push_back({"q", "q_rotated", ofQueries, true, true});
 }
 
 std::string Writer::rows(const std::string &name, int64_t dim, llvm::StringRef sizes) const {
   return formatv("    %{0}: !tile.view<{1}> {{tile.bind = \"{0}\", tile.sizes = [{2}], "
                  "tile.strides = [\"{0}_stride_b\", \"{0}_stride_s\", \"{0}_stride_h\"]},\n",
                  name, view(dim), sizes);
+}
+
+/// K or V in vectors of 16 bytes: a head of K has a row for each vector of a key, one of V a row for each vector.
+std::string Writer::vectorArgument(const Part &part) const {
+  bool ofKeys = part.target == "k";
+  std::string vectors = ofKeys ? formatv("head_dim / {0}", kRun).str() : formatv("page_size / {0} * head_dim_v", kRun).str();
+  int64_t columns = ofKeys ? keyColumns() : kRun;
+  return formatv("    %{0}: !tile.view<?x?x?x{1}x{2}> {{tile.bind = \"{0}\", tile.sizes = [\"num_pages\", \"kv_heads\", "
+                 "\"{3}\"], tile.strides = [\"{0}_stride_b\", \"{0}_stride_h\", \"{1}\"]},\n",
+                 part.target, columns, element, vectors);
 }
 
 std::string Writer::arguments() const {
@@ -94,7 +139,7 @@ std::string Writer::arguments() const {
   for (const Part &part : parts) {
     llvm::StringRef given = part.isQuery ? "\"batch\", \"seq_q\", \"heads\"" : "\"batch\", \"new_rows\", \"kv_heads\"";
     text += rows(part.source, part.tile.dim, given);
-    text += rows(part.target, part.tile.dim, part.isQuery ? given : cache);
+    text += part.tile.inVectors ? vectorArgument(part) : rows(part.target, part.tile.dim, part.isQuery ? given : cache);
   }
   auto list = [&](llvm::StringRef name, llvm::StringRef size) {
     text += formatv("    %{0}: !tile.view<?xi32> {{tile.bind = \"{0}\", tile.sizes = [\"{1}\"]},\n", name, size);
@@ -118,8 +163,9 @@ std::string Writer::arguments() const {
 }
 
 /// Where the new row `%row` of the sequence goes: `%page` and `%slot`, and whether that exists.
-std::string Writer::place() const {
-  std::string pool = view(semantics.headDim);
+std::string Writer::newRow() const {
+  bool inVectors = semantics.lists.vectorPages;
+  std::string added = view(semantics.headDim), pool = inVectors ? view(keyColumns()) : added;
   if (!semantics.lists.inPages())
     return formatv(R"(
   %before = tile.load %seqused_k[%batch] : <?xi32> -> i32
@@ -129,7 +175,11 @@ std::string Writer::place() const {
   %page = arith.addi %batch, %zero : i32
   %slot = arith.addi %position, %zero : i32)",
                    pool);
-  std::string text = formatv("\n  %page_rows = arith.constant {0} : i32", semantics.lists.pageSize);
+  std::string text = formatv(R"(
+  %page_rows = arith.constant {0} : i32
+  %new_rows = tile.dim %k_new, 1 : <{1}>
+  %is_new = arith.cmpi slt, %row, %new_rows : i32)",
+                             semantics.lists.pageSize, added);
   if (semantics.lists.pageLists)
     text += R"(
   %one = arith.constant 1 : i32
@@ -141,8 +191,6 @@ std::string Writer::place() const {
   %whole = arith.subi %entries, %one : i32
   %of_whole = arith.muli %whole, %page_rows : i32
   %after = arith.addi %of_whole, %last : i32
-  %new_rows = tile.dim %k_new, 1 : <)" +
-            pool + R"(>
   %before = arith.subi %after, %new_rows : i32
   %position = arith.addi %before, %row : i32)";
   else
@@ -155,7 +203,8 @@ std::string Writer::place() const {
   %slot = arith.remsi %position, %page_rows : i32
   %not_before = arith.cmpi sge, %position, %zero : i32
   %not_behind = arith.cmpi slt, %entry, %entries : i32
-  %has_entry = arith.andi %not_before, %not_behind : i1
+  %in_table = arith.andi %not_before, %not_behind : i1
+  %has_entry = arith.andi %in_table, %is_new : i1
   %known = arith.select %has_entry, %entry, %zero : i32)";
   text += semantics.lists.pageLists ? R"(
   %at = arith.addi %begin, %known : i32
@@ -193,7 +242,7 @@ std::string Writer::rotation(const Part &part) const {
   std::string i32 = tile.columns("i32"), f32 = tile.columns("f32");
   std::string angles = formatv("!tile.view<?x{0}x{1}>", update.rotaryDim / 2, element);
   std::string text = formatv(R"(
-    %place:2 = tile.map() at(%r, %c) -> ({0}, {0}) {{
+    %place:2 = tile.map() {4} -> ({0}, {0}) {{{5}
       %none = arith.constant -1 : i32
       %half = arith.constant {1} : i32
       %limit = arith.constant {2} : i32{3}
@@ -201,20 +250,17 @@ std::string Writer::rotation(const Part &part) const {
       %p = arith.select %turns, %other, %none : i32
       %a = arith.select %turns, %number, %none : i32
       tile.yield %p, %a : i32, i32
-    }
-    %heads_of_wave = tile.map(%h = %head : i32) at(%r, %c) -> {4} {{
-      %n = arith.addi %r, %h : i32
-      tile.yield %n : i32
     })",
-                             i32, update.rotaryDim / 2, update.rotaryDim, pairs(), tile.rows());
+                             i32, update.rotaryDim / 2, update.rotaryDim, pairs(), elementPlace(tile), columnOfElement(tile));
   text += formatv(R"(
-    %y = tile.gather %from[%heads_of_wave, %place#0] : !tile.view<?x{0}x{1}>, {2}, {3} -> {4}
+    %y = tile.gather %from[{7}, %place#0] : !tile.view<?x{0}x{1}>, {2}, {3} -> {4}
     %cosine = tile.gather %rotary_cos[%angle_row, %place#1] : {5}, i32, {3} -> {6}
     %sine = tile.gather %rotary_sin[%angle_row, %place#1] : {5}, i32, {3} -> {6})",
-                  tile.dim, element, tile.rows(), i32, tile.elements(), angles, f32);
+                  tile.dim, element, tile.headsType(), i32, tile.elements(), angles, f32,
+                  tile.inVectors ? "%head" : "%heads_of_wave");
   return text + formatv(R"(
     %result = tile.map(%ex = %x : {0}, %ey = %y : {0}, %ec = %cosine : {1}, %es = %sine : {1},
-        %ep = %place#0 : {2}) at(%r, %c) -> {0} {{
+        %ep = %place#0 : {2}) {3} -> {0} {{{4}
       %none = arith.constant -1 : i32
       %turns = arith.cmpi ne, %ep, %none : i32
       %first = arith.cmpi sgt, %ep, %c : i32
@@ -226,8 +272,65 @@ std::string Writer::rotation(const Part &part) const {
       %e = arith.select %turns, %turned, %ex : f32
       tile.yield %e : f32
     })",
-                        tile.elements(), f32, i32)
+                        tile.elements(), f32, i32, elementPlace(tile), columnOfElement(tile))
                     .str();
+}
+
+/// Rows of heads at their place.
+std::string Writer::rowTransfer(const Part &part) const {
+  const HeadTile &tile = part.tile;
+  std::string pool = view(tile.dim), matrix = formatv("?x{0}x{1}", tile.dim, element);
+  std::string text = formatv(R"(
+    %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
+    %x = tile.load %from[%head, %zero] : <{3}> -> {4})",
+                             part.target, part.isQuery ? "%batch, %row" : "%page, %slot", pool, matrix, tile.elements());
+  if (part.turned)
+    text += formatv(R"(
+    %heads_of_wave = tile.map(%h = %head : i32) at(%r, %c) -> {0} {{
+      %n = arith.addi %r, %h : i32
+      tile.yield %n : i32
+    })",
+                    tile.headsType())
+                .str() +
+            rotation(part);
+  return text + formatv("\n    tile.store {0}, %to[%head, %zero] : {1}, <{2}>", part.turned ? "%result" : "%x",
+                        tile.elements(), matrix)
+                    .str();
+}
+
+/// A head of K in vectors of columns: fragment rows are its vectors.
+std::string Writer::keyTransfer(const Part &part) const {
+  const HeadTile &tile = part.tile;
+  std::string numbers = tile.elements("i32"), of = formatv("?x{0}x{1}", keyColumns(), element);
+  std::string text = formatv(R"(
+    %of_vectors = arith.constant {7} : i32
+    %first_column = arith.muli %slot, %of_vectors : i32
+    %to = tile.select %k[%page, %head] : <?x?x{0}> -> <{0}>
+    %columns = tile.map() {1} -> {2} {{{3}
+      tile.yield %c : i32
+    }
+    %x = tile.gather %from[%head, %columns] : !tile.view<?x{4}x{5}>, i32, {2} -> {6})",
+                             of, elementPlace(tile), numbers, columnOfElement(tile), tile.dim, element, tile.elements(), kRun);
+  if (part.turned)
+    text += rotation(part);
+  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] : {1}, <{2}>",
+                        part.turned ? "%result" : "%x", tile.elements(), of)
+                    .str();
+}
+
+/// A head of V in vectors of rows: its elements are vectors apart.
+std::string Writer::valueTransfer(const Part &part) const {
+  const HeadTile &tile = part.tile;
+  return formatv(R"(
+    %of_vector = arith.constant {0} : i32
+    %vector = arith.divui %slot, %of_vector : i32
+    %within = arith.remui %slot, %of_vector : i32
+    %elements = arith.constant {2} : i32
+    %first_row = arith.muli %vector, %elements : i32
+    %to = tile.select %v[%page, %head] : <?x?x?x{0}x{1}> -> <?x{0}x{1}>
+    %x = tile.load %from[%head, %zero] : <?x{2}x{1}> -> {3}
+    tile.store %x, %to[%first_row, %within] along(0) : {3}, <?x{0}x{1}>)",
+                 kRun, element, tile.dim, tile.inRows());
 }
 
 std::string Writer::body(const Part &part, size_t number) const {
@@ -250,17 +353,12 @@ std::string Writer::body(const Part &part, size_t number) const {
     %of_workgroup = arith.constant {1} : i32
     %first_head = arith.muli %block, %of_workgroup : i32
     %head = tile.wave_row %first_head rows({2})
-    %from = tile.select %{3}[%batch, %row] : <{4}> -> <{5}>
-    %to = tile.select %{6}[{7}] : <{4}> -> <{5}>
-    %x = tile.load %from[%head, %zero] : <{5}> -> {8})",
-                  condition, part.tile.ofWorkgroup(), part.tile.heads, part.source, pool, matrix, part.target,
-                  part.isQuery ? "%batch, %row" : "%page, %slot", part.tile.elements());
+    %from = tile.select %{3}[%batch, %row] : <{4}> -> <{5}>)",
+                  condition, part.tile.ofWorkgroup(), part.tile.heads, part.source, pool, matrix);
   if (part.turned)
-    text += formatv("\n    %angle_row = arith.addi %before, {0} : i32", ownPosition ? "%row" : "%zero").str() +
-            rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%head, %zero] : {1}, <{2}>\n  }",
-                        part.turned ? "%result" : "%x", part.tile.elements(), matrix)
-                    .str();
+    text += formatv("\n    %angle_row = arith.addi %before, {0} : i32", ownPosition ? "%row" : "%zero").str();
+  text += !part.tile.inVectors ? rowTransfer(part) : part.target == "k" ? keyTransfer(part) : valueTransfer(part);
+  return text + "\n  }";
 }
 
 std::string Writer::text() const {
@@ -275,7 +373,7 @@ std::string Writer::text() const {
   %block = arith.divui %group, %parts : i32
   %part = arith.remui %group, %parts : i32)text",
                              appendName(semantics), arguments(), architecture, kWaves, kMaxGrid, parts.size(), least);
-  text += place();
+  text += newRow();
   for (auto [number, part] : llvm::enumerate(parts))
     text += body(part, number);
   return text + "\n}\n";

@@ -101,7 +101,7 @@ Result<std::shared_ptr<const ForwardPlan>> Planner::makePlan(const ForwardProble
   if (!selected.ok())
     return selected.error();
   std::vector<PlannedLaunch> launches;
-  for (const DescribedKernel &described : kernelsInFront(problem, architecture)) {
+  for (const DescribedKernel &described : kernelsInFront(problem.semantics(), architecture)) {
     auto kernel = find(described);
     if (!kernel.ok())
       return kernel.error();

@@ -46,7 +46,8 @@ std::string ForwardSemantics::kernelSuffix() const {
     if (lists.*list.value)
       text += "_" + std::string(list.clause);
   if (lists.inPages())
-    text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize) + (lists.farPages ? "_far" : "");
+    text += (lists.pageLists ? "_page_lists" : "_pages") + std::to_string(lists.pageSize) + (lists.farPages ? "_far" : "") +
+            (lists.vectorPages ? "_vectors" : "");
   if (update.appends && !lists.pageLists)
     text += "_appended_keys";
   if (work.any())
@@ -72,15 +73,15 @@ Result<Layout> attention::parseLayout(std::string_view text) {
   return invalidInput("layout '" + std::string(text) + "' is not known; use bshd or bhsd");
 }
 
-std::string_view attention::toString(PageLayout layout) {
-  return layout == PageLayout::NHD ? "nhd" : "hnd";
-}
+static constexpr std::string_view kPageLayouts[] = {"nhd", "hnd", "vectorised"};
+
+std::string_view attention::toString(PageLayout layout) { return kPageLayouts[static_cast<size_t>(layout)]; }
 
 Result<PageLayout> attention::parsePageLayout(std::string_view text) {
-  for (PageLayout layout : {PageLayout::NHD, PageLayout::HND})
+  for (PageLayout layout : {PageLayout::NHD, PageLayout::HND, PageLayout::Vectorised})
     if (text == toString(layout))
       return layout;
-  return invalidInput("page layout '" + std::string(text) + "' is not known; use nhd or hnd");
+  return invalidInput("page layout '" + std::string(text) + "' is not known; use nhd, hnd or vectorised");
 }
 
 static constexpr std::string_view kRotaries[] = {"none", "interleaved", "half"};
@@ -227,6 +228,7 @@ std::vector<TensorSpec> ForwardProblem::tensors() const {
 
 ForwardSemantics ForwardProblem::semantics() const {
   ForwardSemantics result = *this;
+  result.lists.vectorPages |= lists.inPages() && pageLayout == PageLayout::Vectorised;
   for (std::string_view pool : {"k", "v"})
     result.lists.farPages |= lists.inPages() && tensor(pool).spanBytes() >= kNearPoolBytes;
   return result;
@@ -478,6 +480,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   if (problem.lists.inPages()) {
     variables.emplace("num_pages", Value::integer(problem.numPages));
     variables.emplace("page_size", Value::integer(problem.lists.pageSize));
+    variables.emplace("vector_pages", Value::integer(problem.pageLayout == PageLayout::Vectorised));
     variables.emplace(problem.lists.pageLists ? "total_pages" : "max_pages", Value::integer(problem.tablePages));
   }
   if (problem.update.appends)

@@ -149,6 +149,7 @@ static Status readSequences(const hocket_forward_problem &given, ForwardProblem 
                    .pageLists = given.page_lists != 0};
   problem.totalQ = given.total_q;
   problem.totalKv = given.total_kv;
+  problem.minSeqlenQ = given.min_seqlen_q;
   problem.numPages = given.num_pages;
   problem.tablePages = given.table_pages;
   if (given.page_layout) {

@@ -12,14 +12,7 @@ using namespace hocket;
 
 namespace {
 
-/// An address bit: of the row, or of the byte within the row.
-struct AddressBit {
-  std::string_view dim;
-  unsigned bit;
-  bool operator==(const AddressBit &) const = default;
-};
-
-using Arrangement = std::vector<AddressBit>; ///< by position, from the piece upwards
+using Arrangement = std::vector<TileBit>; ///< by position, from the piece upwards
 
 /// Position `position` (above the piece) also gets the address bit carried at position `source`.
 struct Swizzle {
@@ -34,6 +27,8 @@ struct Space {
                        unsigned padding) const;
 
   unsigned rows, rowBytes, panelBytes, chunkBytes, pieceLog;
+  TileVectors vectors;
+  std::vector<TileBit> piece;         ///< in order: what lies together in memory and in LDS
   unsigned bankPositions;             ///< positions above the piece that select a bank
   std::vector<Arrangement> inOrder;   ///< lines lie in order: consecutive lanes fetch them
   std::vector<Arrangement> scattered; ///< pieces of a line lie apart
@@ -43,13 +38,13 @@ struct Space {
 } // namespace
 
 /// All ways to choose `count` of `items`, each in the order of `items`; the first ones first.
-static std::vector<std::vector<AddressBit>> choices(const std::vector<AddressBit> &items,
+static std::vector<std::vector<TileBit>> choices(const std::vector<TileBit> &items,
                                                     unsigned count) {
-  std::vector<std::vector<AddressBit>> result;
+  std::vector<std::vector<TileBit>> result;
   for (uint32_t mask = 0; mask < 1u << items.size(); ++mask) {
     if (static_cast<unsigned>(std::popcount(mask)) != count)
       continue;
-    std::vector<AddressBit> chosen;
+    std::vector<TileBit> chosen;
     for (unsigned i = 0; i < items.size(); ++i)
       if (mask >> i & 1)
         chosen.push_back(items[i]);
@@ -58,32 +53,32 @@ static std::vector<std::vector<AddressBit>> choices(const std::vector<AddressBit
   return result;
 }
 
-static std::vector<AddressBit> without(std::vector<AddressBit> items,
-                                       const std::vector<AddressBit> &taken) {
-  std::erase_if(items, [&](const AddressBit &bit) { return std::ranges::count(taken, bit); });
+static std::vector<TileBit> without(std::vector<TileBit> items,
+                                       const std::vector<TileBit> &taken) {
+  std::erase_if(items, [&](const TileBit &bit) { return std::ranges::count(taken, bit); });
   return items;
 }
 
-static Arrangement join(Arrangement a, const std::vector<AddressBit> &b) {
+static Arrangement join(Arrangement a, const std::vector<TileBit> &b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;
 }
 
 /// Arrangements for the LDS DMA: a chunk of 64 pieces holds the pieces of a line and some rows; any
 /// of its bits may select banks; then come the other rows and pieces.
-static void addChunked(Space &space, const std::vector<AddressBit> &pieces,
-                       const std::vector<AddressBit> &rows, unsigned lineLog) {
+static void addChunked(Space &space, const std::vector<TileBit> &pieces,
+                       const std::vector<TileBit> &rows, unsigned lineLog) {
   size_t lineSize = std::min({size_t(lineLog), pieces.size(), size_t(6)});
   unsigned rowsInChunk = std::min<unsigned>(6 - lineSize, rows.size());
   // Few rows: the chunk is filled up with further pieces of the row.
   lineSize = std::min<size_t>(6 - rowsInChunk, pieces.size());
-  std::vector<AddressBit> line(pieces.begin(), pieces.begin() + lineSize);
-  for (const std::vector<AddressBit> &chunkRows : choices(rows, rowsInChunk)) {
-    std::vector<AddressBit> inChunk = join(line, chunkRows);
-    std::vector<AddressBit> otherRows = without(rows, chunkRows);
-    std::vector<AddressBit> otherPieces = without(pieces, line);
+  std::vector<TileBit> line(pieces.begin(), pieces.begin() + lineSize);
+  for (const std::vector<TileBit> &chunkRows : choices(rows, rowsInChunk)) {
+    std::vector<TileBit> inChunk = join(line, chunkRows);
+    std::vector<TileBit> otherRows = without(rows, chunkRows);
+    std::vector<TileBit> otherPieces = without(pieces, line);
     unsigned selecting = std::min<unsigned>(space.bankPositions, inChunk.size());
-    for (const std::vector<AddressBit> &banks : choices(inChunk, selecting)) {
+    for (const std::vector<TileBit> &banks : choices(inChunk, selecting)) {
       Arrangement chunk = join(banks, without(inChunk, banks));
       bool ordered = std::equal(line.begin(), line.end(), chunk.begin());
       std::vector<Arrangement> &list = ordered ? space.inOrder : space.scattered;
@@ -100,23 +95,30 @@ Space::Space(const LdsTileRequest &request)
   unsigned widest = 0, banks = 64;
   for (const LdsUse &use : request.uses)
     widest = std::max(widest, std::bit_ceil(bytesPerLane(use.instruction)));
-  unsigned piece = std::min(dma ? request.dmaBytesPerLane : widest, panelBytes);
-  pieceLog = log2(piece);
+  unsigned pieceBytes = dma ? request.dmaBytesPerLane : widest;
+  if (request.vectors == TileVectors::None)
+    pieceBytes = std::min(pieceBytes, panelBytes);
+  pieceLog = log2(pieceBytes);
   bankPositions = log2(banks * 4) > pieceLog ? log2(banks * 4) - pieceLog : 0;
   chunkBytes = dma ? 64 * request.dmaBytesPerLane : panelBytes;
 
-  std::vector<AddressBit> pieceBits, rowBits;
-  for (unsigned bit = pieceLog; bit < log2(panelBytes); ++bit)
+  vectors = request.vectors;
+  piece = memoryBits(vectors, rows, panelBytes, pieceBytes);
+  std::vector<TileBit> line = without(memoryBits(vectors, rows, panelBytes, request.lineBytes), piece);
+  std::vector<TileBit> pieceBits, rowBits;
+  for (unsigned bit = 0; bit < log2(panelBytes); ++bit)
     pieceBits.push_back({dims::Byte, bit});
   for (unsigned bit = 0; bit < log2(rows); ++bit)
     rowBits.push_back({dims::Row, bit});
-  unsigned lineLog = log2(std::max(request.lineBytes, piece)) - pieceLog;
-  if (dma)
-    addChunked(*this, pieceBits, rowBits, lineLog);
-  else
+  pieceBits = without(pieceBits, piece), rowBits = without(rowBits, piece);
+  if (!dma)
     inOrder = {join(pieceBits, rowBits)};
+  else if (vectors == TileVectors::None)
+    addChunked(*this, pieceBits, rowBits, line.size());
+  else
+    addChunked(*this, line, without(join(pieceBits, rowBits), line), line.size());
   // Padding keeps the alignment of the widest access.
-  for (unsigned padding = std::max(widest, piece); padding <= request.maxPadding; padding *= 2)
+  for (unsigned padding = std::max(widest, pieceBytes); padding <= request.maxPadding; padding *= 2)
     paddings.push_back(padding);
 }
 
@@ -125,14 +127,15 @@ LdsTileLayout Space::layout(const Arrangement &arrangement, const std::vector<Sw
   // Images of the byte's and the row's bits, bit by bit.
   InputBases byte{std::string(dims::Byte), std::vector<Coordinates>(log2(panelBytes))};
   InputBases row{std::string(dims::Row), std::vector<Coordinates>(log2(rows))};
-  for (unsigned bit = 0; bit < pieceLog; ++bit)
-    byte.bases[bit] = {{std::string(dims::Offset), uint64_t(1) << bit}};
+  for (unsigned position = 0; position < piece.size(); ++position)
+    (piece[position].dim == dims::Row ? row : byte).bases[piece[position].bit] = {
+        {std::string(dims::Offset), uint64_t(1) << position}};
   for (unsigned position = 0; position < arrangement.size(); ++position) {
     uint64_t image = uint64_t(1) << (position + pieceLog);
     for (const Swizzle &swizzle : swizzles)
       if (swizzle.source == position)
         image ^= uint64_t(1) << (swizzle.position + pieceLog);
-    const AddressBit &carried = arrangement[position];
+    const TileBit &carried = arrangement[position];
     (carried.dim == dims::Row ? row : byte).bases[carried.bit] = {
         {std::string(dims::Offset), image}};
   }
@@ -140,7 +143,7 @@ LdsTileLayout Space::layout(const Arrangement &arrangement, const std::vector<Sw
   Result<LinearLayout> linear =
       LinearLayout::fromBases({byte, row}, {{std::string(dims::Offset), offsetBits}});
   return {rows,       rowBytes, panelBytes, linear ? *std::move(linear) : LinearLayout(),
-          chunkBytes, padding};
+          chunkBytes, padding, vectors};
 }
 
 /// Calls `visit` for every set of `count` swizzles with different positions; true if it stopped.

@@ -33,8 +33,9 @@ static Status checkWritable(const LdsTileLayout &tile, unsigned waves, unsigned 
     return unsupported("LDS tile has chunks of " + std::to_string(tile.chunkBytes) +
                        " bytes, a wave writes " + std::to_string(64 * bytesPerLane) +
                        " with one LDS DMA instruction; make the tile at least that large");
+  std::vector<TileBit> piece = memoryBits(tile.vectors, tile.rows, tile.panelBytes, bytesPerLane);
   for (unsigned i = 0; i < log2(bytesPerLane); ++i)
-    if (tile.linear.basis(dims::Byte, i, dims::Offset) != uint64_t(1) << i)
+    if (i >= piece.size() || tile.linear.basis(piece[i].dim, piece[i].bit, dims::Offset) != uint64_t(1) << i)
       return unsupported("LDS tile splits pieces of " + std::to_string(bytesPerLane) +
                          " bytes, which the LDS DMA cannot write");
   return Status::success();

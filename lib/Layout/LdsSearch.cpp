@@ -83,11 +83,12 @@ Result<LdsCost> hocket::ldsUseCost(const LdsTileLayout &layout, const LdsUse &us
   return worst;
 }
 
-/// Bytes of a row that lie in order, from offset 0 on.
+/// Bytes of a line of memory that lie in order, from offset 0 on.
 static unsigned fetchRun(const LdsTileLayout &layout) {
+  std::vector<TileBit> bits =
+      memoryBits(layout.vectors, layout.rows, layout.panelBytes, layout.rows * layout.panelBytes);
   unsigned bit = 0;
-  while (bit < layout.linear.inputBits(dims::Byte) &&
-         layout.linear.basis(dims::Byte, bit, dims::Offset) == uint64_t(1) << bit)
+  while (bit < bits.size() && layout.linear.basis(bits[bit].dim, bits[bit].bit, dims::Offset) == uint64_t(1) << bit)
     ++bit;
   return 1u << bit;
 }

@@ -44,8 +44,9 @@ struct LdsTileRequest {
   /// `uses`.
   unsigned dmaWaves = 0;
   unsigned dmaBytesPerLane = 16;
-  unsigned lineBytes = 128;  ///< of a row that one DMA instruction must fetch together
+  unsigned lineBytes = 128;  ///< of memory that one DMA instruction must fetch together
   unsigned maxPadding = 256; ///< bytes after a chunk (DMA) or row (stores); 0: none
+  TileVectors vectors = TileVectors::None; ///< of the memory that the tile comes from
 };
 
 struct LdsTileChoice {
@@ -54,7 +55,7 @@ struct LdsTileChoice {
   std::vector<LdsReadPlan> reads; ///< one for each use
   std::vector<LdsCost> costs;     ///< one for each use: all its instructions of one wave
   unsigned swizzledBits = 0;      ///< position bits with an XOR
-  unsigned runBytes = 0;          ///< of a row that consecutive lanes fetch in order
+  unsigned runBytes = 0;          ///< of memory that consecutive lanes fetch in order
   unsigned candidates = 0;        ///< layouts that were tried
 
   /// Cycles lost to conflicts in all uses together.

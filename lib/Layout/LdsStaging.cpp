@@ -14,12 +14,7 @@ static constexpr unsigned kElementLog = 1, kWidestLog = 4, kLineLog = 7;
 static constexpr unsigned kLaneBits = 6;
 
 namespace {
-/// An address bit: of the row, or of the byte within the row.
-struct DealtBit {
-  std::string_view dim;
-  unsigned bit;
-};
-using DealtBits = std::vector<DealtBit>;
+using DealtBits = std::vector<TileBit>;
 
 /// Who takes which address bits.
 struct Deal {
@@ -29,13 +24,13 @@ struct Deal {
 };
 } // namespace
 
-static Coordinates image(const DealtBit &bit) {
+static Coordinates image(const TileBit &bit) {
   return {{std::string(bit.dim), uint64_t(1) << bit.bit}};
 }
 
 static InputBases input(std::string_view name, const DealtBits &bits) {
   InputBases bases{std::string(name), {}};
-  for (const DealtBit &bit : bits)
+  for (const TileBit &bit : bits)
     bases.bases.push_back(image(bit));
   return bases;
 }
@@ -55,11 +50,11 @@ static DealtBits gatheredRows(const LdsTileLayout &tile) {
   return rows;
 }
 
-/// Log2 of the bytes of a row that lie together, 16 at most.
+/// Log2 of the bytes of memory that lie together, 16 at most.
 static unsigned runLog(const LdsTileLayout &tile) {
+  DealtBits bits = memoryBits(tile.vectors, tile.rows, tile.panelBytes, 1u << kWidestLog);
   unsigned bit = 0;
-  while (bit < std::min(kWidestLog, tile.linear.inputBits(dims::Byte)) &&
-         tile.linear.basis(dims::Byte, bit, dims::Offset) == uint64_t(1) << bit)
+  while (bit < bits.size() && tile.linear.basis(bits[bit].dim, bits[bit].bit, dims::Offset) == uint64_t(1) << bit)
     ++bit;
   return bit;
 }
@@ -75,7 +70,8 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   unsigned byteBits = tile.linear.inputBits(dims::Byte);
   unsigned rowBits = tile.linear.inputBits(dims::Row);
   unsigned shared = kLaneBits + log2(waves);
-  DealtBits gatherable = gatheredRows(tile);
+  // Memory that holds rows side by side has gathered them.
+  DealtBits gatherable = tile.vectors == TileVectors::Rows ? DealtBits() : gatheredRows(tile);
   unsigned least = gatherable.empty() ? 2 : 3;
   if (rowBits + byteBits < shared + least)
     return tooSmall(tile, waves, 1u << least);
@@ -92,19 +88,17 @@ static Result<Deal> deal(const LdsTileLayout &tile, unsigned waves) {
   if (result.loadLog < 2)
     return unsupported("LDS tile keeps no four bytes of a row together, which is the least that "
                        "passes through registers");
-  DealtBits rest;
-  auto isIn = [](const DealtBits &bits, unsigned row) {
-    return std::ranges::any_of(bits, [&](const DealtBit &bit) { return bit.bit == row; });
-  };
-  for (unsigned bit = result.loadLog; bit < std::min(byteBits, kLineLog); ++bit)
-    rest.push_back({dims::Byte, bit});
+  DealtBits line = memoryBits(tile.vectors, tile.rows, tile.panelBytes, 1u << kLineLog);
+  DealtBits rest(line.begin() + std::min<size_t>(result.loadLog, line.size()), line.end());
   // Rows that are neighbours in LDS next: in other banks without any swizzle.
   rest.insert(rest.end(), gatherable.begin(), gatherable.end());
-  for (unsigned bit = 0; bit < rowBits; ++bit)
-    if (!isIn(result.gathered, bit) && !isIn(gatherable, bit))
-      rest.push_back({dims::Row, bit});
-  for (unsigned bit = std::max(kLineLog, result.loadLog); bit < byteBits; ++bit)
-    rest.push_back({dims::Byte, bit});
+  auto isDealt = [&](const TileBit &bit) {
+    return std::ranges::count(line, bit) || std::ranges::count(rest, bit) || std::ranges::count(result.gathered, bit);
+  };
+  for (auto [dim, count] : {std::pair(dims::Row, rowBits), std::pair(dims::Byte, byteBits)})
+    for (unsigned bit = 0; bit < count; ++bit)
+      if (TileBit next{dim, bit}; !isDealt(next))
+        rest.push_back(next);
   auto lanesEnd = rest.begin() + kLaneBits, wavesEnd = rest.begin() + shared;
   result.lanes.assign(rest.begin(), lanesEnd);
   result.waves.assign(lanesEnd, wavesEnd);

@@ -21,12 +21,8 @@ static constexpr unsigned kStagedElementLog = 1;
 static constexpr unsigned kMostSwizzles = 3;
 
 namespace {
-struct StagedBit {
-  std::string_view dim;
-  unsigned bit;
-};
 /// By position, from the lowest.
-using StagedArrangement = std::vector<StagedBit>;
+using StagedArrangement = std::vector<TileBit>;
 
 struct StagedSwizzle {
   unsigned position, source; ///< positions
@@ -64,14 +60,20 @@ private:
 std::vector<StagedArrangement> StagedSearch::arrangements() const {
   const std::vector<unsigned> &gathered = request.uses.front().gatheredRows;
   StagedArrangement piece, bytes, rows;
-  unsigned pieceBytes = gathered.empty() ? kPieceLog : kStagedElementLog;
+  if (request.vectors == TileVectors::Rows) {
+    piece = memoryBits(request.vectors, request.rows, panelBytes, 1u << kPieceLog);
+  } else {
+    for (unsigned bit = 0; bit < std::min(log2(panelBytes), gathered.empty() ? kPieceLog : kStagedElementLog); ++bit)
+      piece.push_back({dims::Byte, bit});
+    for (unsigned row : gathered)
+      piece.push_back({dims::Row, row});
+  }
   for (unsigned bit = 0; bit < log2(panelBytes); ++bit)
-    (bit < pieceBytes ? piece : bytes).push_back({dims::Byte, bit});
-  for (unsigned row : gathered)
-    piece.push_back({dims::Row, row});
+    if (TileBit next{dims::Byte, bit}; !std::ranges::count(piece, next))
+      bytes.push_back(next);
   for (unsigned bit = 0; bit < log2(request.rows); ++bit)
-    if (!std::ranges::count(gathered, bit))
-      rows.push_back({dims::Row, bit});
+    if (TileBit next{dims::Row, bit}; !std::ranges::count(piece, next))
+      rows.push_back(next);
   auto join = [](StagedArrangement a, const StagedArrangement &b, const StagedArrangement &c) {
     a.insert(a.end(), b.begin(), b.end());
     a.insert(a.end(), c.begin(), c.end());
@@ -89,7 +91,7 @@ LinearLayout StagedSearch::linear(const StagedArrangement &arrangement,
     for (const StagedSwizzle &swizzle : swizzles)
       if (swizzle.source == position)
         image ^= uint64_t(1) << swizzle.position;
-    const StagedBit &bit = arrangement[position];
+    const TileBit &bit = arrangement[position];
     (bit.dim == dims::Row ? row : byte).bases[bit.bit] = {{std::string(dims::Offset), image}};
   }
   Result<LinearLayout> layout = LinearLayout::fromBases(
@@ -152,7 +154,7 @@ void StagedSearch::tryArrangement(const StagedArrangement &arrangement, unsigned
   std::vector<StagedSwizzle> chosen;
   forEachSwizzles(arrangement, swizzles, chosen, [&] {
     LdsTileLayout layout{
-        request.rows, request.rowBytes, panelBytes, linear(arrangement, chosen), 1u << total, 0};
+        request.rows, request.rowBytes, panelBytes, linear(arrangement, chosen), 1u << total, 0, request.vectors};
     consider(layout, swizzles);
     for (unsigned chunkLog = kPieceLog + 1; chunkLog < total; ++chunkLog)
       for (unsigned padding = 1u << kPieceLog; padding <= request.maxPadding && !done();

@@ -20,6 +20,21 @@ uint32_t LdsTileLayout::address(unsigned row, unsigned byte) const {
 
 unsigned hocket::panelBytesFor(unsigned rowBytes) { return rowBytes & -rowBytes; }
 
+std::vector<TileBit> hocket::memoryBits(TileVectors vectors, unsigned rows, unsigned panelBytes, unsigned lineBytes) {
+  constexpr unsigned elementBits = 1, vectorBits = 4;
+  std::vector<TileBit> bits;
+  unsigned row = 0, byte = 0;
+  for (unsigned position = 0; position < log2(lineBytes); ++position) {
+    bool ofRow = (vectors == TileVectors::Columns && position >= vectorBits) ||
+                 (vectors == TileVectors::Rows && position >= elementBits && position < vectorBits);
+    unsigned &next = ofRow ? row : byte;
+    if (next == log2(ofRow ? rows : panelBytes))
+      break;
+    bits.push_back({ofRow ? dims::Row : dims::Byte, next++});
+  }
+  return bits;
+}
+
 Result<LdsTileLayout> hocket::rowMajorLdsTile(unsigned rows, unsigned rowBytes) {
   if (!std::has_single_bit(rows) || rowBytes == 0)
     return invalidInput("LDS tile has " + std::to_string(rows) + " rows of " +

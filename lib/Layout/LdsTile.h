@@ -21,8 +21,25 @@
 #include "Layout/LinearLayout.h"
 
 #include <optional>
+#include <string_view>
+#include <vector>
 
 namespace hocket {
+
+/// A bit of the place in a tile: of the row, or of the byte within the row.
+struct TileBit {
+  std::string_view dim;
+  unsigned bit;
+  bool operator==(const TileBit &) const = default;
+};
+
+/// Which 16 bytes of a tile lie together in global memory, and which of those are neighbours there. Elements have two
+/// bytes.
+enum class TileVectors {
+  None,    ///< a part of a row; then comes the next part of the row
+  Columns, ///< a part of a row; then comes the same part of the next row
+  Rows,    ///< one column of 8 rows; then comes the next column of these rows
+};
 
 struct LdsTileLayout {
   unsigned rows = 0;
@@ -31,6 +48,7 @@ struct LdsTileLayout {
   LinearLayout linear;     ///< (row, byte) -> offset of one panel, bijective
   unsigned chunkBytes = 0; ///< a power of two
   unsigned padding = 0;    ///< bytes after each chunk
+  TileVectors vectors = TileVectors::None;
 
   unsigned panels() const { return rowBytes / panelBytes; }
   /// Bytes from one panel to the next.
@@ -45,6 +63,10 @@ struct LdsTileLayout {
 
 /// The largest power of two that divides `rowBytes`.
 unsigned panelBytesFor(unsigned rowBytes);
+
+/// What the lowest bits of an address in global memory count, of what lies there together: up to `lineBytes` bytes of a
+/// panel of `rows` rows of `panelBytes` bytes, all powers of two.
+std::vector<TileBit> memoryBits(TileVectors vectors, unsigned rows, unsigned panelBytes, unsigned lineBytes);
 
 /// A row-major tile without padding. Errors: rows no power of two, sizes 0.
 Result<LdsTileLayout> rowMajorLdsTile(unsigned rows, unsigned rowBytes);

@@ -47,7 +47,8 @@ std::string hocket::describeForward(const ForwardSemantics &semantics, bool spli
     text += " appended_keys";
   if (semantics.lists.inPages())
     text += " pages(" + std::to_string(semantics.lists.pageSize) + ")" +
-            (semantics.lists.pageLists ? " page_lists" : "") + (semantics.lists.farPages ? " far_pages" : "");
+            (semantics.lists.pageLists ? " page_lists" : "") + (semantics.lists.farPages ? " far_pages" : "") +
+            (semantics.lists.vectorPages ? " vector_pages" : "");
   if (semantics.work.any())
     text += semantics.work.slices ? " work_list split" : " work_list";
   if (semantics.dropout)

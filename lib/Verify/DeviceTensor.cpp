@@ -16,9 +16,10 @@ static std::byte guardByte(uint64_t index) {
 
 DeviceTensor::DeviceTensor(runtime::Device &device, std::string label,
                            std::vector<uint64_t> rowOffsets, uint64_t rowBytes,
-                           uint64_t guardBehind)
+                           uint64_t guardBehind, RowPieces pieces)
     : device(device), label(std::move(label)), rowOffsets(std::move(rowOffsets)),
-      rowBytes(rowBytes), guardBehind(guardBehind) {
+      rowBytes(rowBytes), guardBehind(guardBehind),
+      pieces(pieces.bytes == 0 ? RowPieces{std::max<uint64_t>(rowBytes, 1), rowBytes} : pieces) {
   makeSegments();
 }
 
@@ -34,8 +35,8 @@ void DeviceTensor::makeSegments() {
     return rowOffsets[a] != rowOffsets[b] ? rowOffsets[a] < rowOffsets[b] : a < b;
   });
   for (size_t i = 0; i != order.size(); ++i) {
-    uint64_t begin = guardBytes + rowOffsets[order[i]], end = begin + rowBytes;
-    span = std::max(span, rowOffsets[order[i]] + rowBytes);
+    uint64_t begin = guardBytes + rowOffsets[order[i]], end = begin + rowSpan();
+    span = std::max(span, rowOffsets[order[i]] + rowSpan());
     if (!segments.empty() && begin <= segments.back().end + 2 * holeGuardBytes) {
       segments.back().end = std::max(segments.back().end, end);
       segments.back().endRow = i + 1;
@@ -57,9 +58,9 @@ void DeviceTensor::makeSegments() {
 
 Result<std::unique_ptr<DeviceTensor>>
 DeviceTensor::create(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-                     uint64_t rowBytes, uint64_t alignment, uint64_t guardBehind) {
+                     uint64_t rowBytes, uint64_t alignment, uint64_t guardBehind, RowPieces pieces) {
   std::unique_ptr<DeviceTensor> tensor(
-      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guardBehind));
+      new DeviceTensor(device, std::move(label), std::move(rowOffsets), rowBytes, guardBehind, pieces));
   Result<runtime::DeviceAddress> address =
       device.allocate(guardBytes + tensor->span + tensor->guardBehind, alignment, tensor->label);
   if (!address.ok())
@@ -76,20 +77,22 @@ std::vector<std::byte> DeviceTensor::guardImage(const Segment &segment) const {
   return image;
 }
 
-std::span<std::byte> DeviceTensor::rowIn(std::vector<std::byte> &image, const Segment &segment,
-                                         size_t row) const {
-  return std::span(image).subspan(guardBytes + rowOffsets[row] - segment.begin, rowBytes);
+void DeviceTensor::takeRows(std::vector<std::byte> &image, const Segment &segment,
+                            std::span<std::byte> dense) const {
+  for (size_t i = segment.firstRow; i != segment.endRow; ++i)
+    forEachPiece(image, segment, order[i], [&](std::span<std::byte> piece, uint64_t byte) {
+      std::memcpy(dense.data() + order[i] * rowBytes + byte, piece.data(), piece.size());
+    });
 }
 
 Status DeviceTensor::upload(std::span<std::byte> dense) {
   for (const Segment &segment : segments) {
     std::vector<std::byte> image = guardImage(segment);
     for (size_t i = segment.firstRow; i != segment.endRow; ++i)
-      std::memcpy(rowIn(image, segment, order[i]).data(), dense.data() + order[i] * rowBytes,
-                  rowBytes);
-    for (size_t i = segment.firstRow; i != segment.endRow; ++i)
-      std::memcpy(dense.data() + order[i] * rowBytes, rowIn(image, segment, order[i]).data(),
-                  rowBytes);
+      forEachPiece(image, segment, order[i], [&](std::span<std::byte> piece, uint64_t byte) {
+        std::memcpy(piece.data(), dense.data() + order[i] * rowBytes + byte, piece.size());
+      });
+    takeRows(image, segment, dense);
     if (Status status = device.copyToDevice(allocation + segment.begin, image); !status.ok())
       return status;
   }
@@ -108,10 +111,11 @@ Status DeviceTensor::uploadGuards() {
 uint64_t DeviceTensor::findChanges(std::vector<std::byte> &image, const Segment &segment,
                                    std::string &where) const {
   for (size_t i = segment.firstRow; i != segment.endRow; ++i) {
-    std::span<std::byte> row = rowIn(image, segment, order[i]);
-    uint64_t base = guardBytes + rowOffsets[order[i]];
-    for (uint64_t byte = 0; byte != row.size(); ++byte)
-      row[byte] = guardByte(base + byte);
+    forEachPiece(image, segment, order[i], [&](std::span<std::byte> piece, uint64_t) {
+      uint64_t base = segment.begin + static_cast<uint64_t>(piece.data() - image.data());
+      for (uint64_t byte = 0; byte != piece.size(); ++byte)
+        piece[byte] = guardByte(base + byte);
+    });
   }
   uint64_t changes = 0;
   for (uint64_t i = 0; i != image.size(); ++i) {
@@ -134,9 +138,7 @@ Result<uint64_t> DeviceTensor::download(std::span<std::byte> dense, std::string 
     std::vector<std::byte> image(segment.end - segment.begin);
     if (Status status = device.copyFromDevice(image, allocation + segment.begin); !status.ok())
       return status.error();
-    for (size_t i = segment.firstRow; i != segment.endRow; ++i)
-      std::memcpy(dense.data() + order[i] * rowBytes, rowIn(image, segment, order[i]).data(),
-                  rowBytes);
+    takeRows(image, segment, dense);
     changes += findChanges(image, segment, where);
   }
   return changes;

@@ -25,6 +25,11 @@ inline constexpr uint64_t guardBytes = 65536;
 /// Bytes around each row that are watched inside of a tensor's holes.
 inline constexpr uint64_t holeGuardBytes = 512;
 
+/// Rows that do not lie in one piece: their pieces of `bytes` bytes lie `stride` bytes apart. Of 0 bytes: in one piece.
+struct RowPieces {
+  uint64_t bytes = 0, stride = 0;
+};
+
 class DeviceTensor {
 public:
   /// Allocates the tensor `label` of rows of `rowBytes` bytes; row i of the dense array stands at
@@ -34,7 +39,7 @@ public:
   static Result<std::unique_ptr<DeviceTensor>> create(runtime::Device &device, std::string label,
                                                       std::vector<uint64_t> rowOffsets,
                                                       uint64_t rowBytes, uint64_t alignment,
-                                                      uint64_t guardBehind = guardBytes);
+                                                      uint64_t guardBehind = guardBytes, RowPieces pieces = {});
   ~DeviceTensor();
   DeviceTensor(const DeviceTensor &) = delete;
   DeviceTensor &operator=(const DeviceTensor &) = delete;
@@ -59,11 +64,22 @@ private:
     size_t firstRow, endRow; ///< into `order`
   };
   DeviceTensor(runtime::Device &device, std::string label, std::vector<uint64_t> rowOffsets,
-               uint64_t rowBytes, uint64_t guardBehind);
+               uint64_t rowBytes, uint64_t guardBehind, RowPieces pieces);
   void makeSegments();
+  /// Bytes from a row's first to behind its last.
+  uint64_t rowSpan() const {
+    return rowBytes == 0 ? 0 : (rowBytes / pieces.bytes - 1) * pieces.stride + pieces.bytes;
+  }
   std::vector<std::byte> guardImage(const Segment &segment) const;
-  std::span<std::byte> rowIn(std::vector<std::byte> &image, const Segment &segment,
-                             size_t row) const;
+  /// Calls `visit` with each piece of a row in `image`, and the byte of the row that it begins with.
+  template <typename Visit>
+  void forEachPiece(std::vector<std::byte> &image, const Segment &segment, size_t row, Visit visit) const {
+    for (uint64_t byte = 0, at = guardBytes + rowOffsets[row] - segment.begin; byte != rowBytes;
+         byte += pieces.bytes, at += pieces.stride)
+      visit(std::span(image).subspan(at, pieces.bytes), byte);
+  }
+  /// Copies a segment's rows into `dense`.
+  void takeRows(std::vector<std::byte> &image, const Segment &segment, std::span<std::byte> dense) const;
   uint64_t findChanges(std::vector<std::byte> &image, const Segment &segment,
                        std::string &where) const;
 
@@ -71,6 +87,7 @@ private:
   std::string label;
   std::vector<uint64_t> rowOffsets;
   uint64_t rowBytes, guardBehind;
+  RowPieces pieces;
   uint64_t span = 0;           ///< bytes from the first to behind the last row
   std::vector<uint64_t> order; ///< rows by ascending offset
   std::vector<Segment> segments;

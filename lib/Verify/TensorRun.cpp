@@ -22,7 +22,7 @@ Status TensorRun::place(Contents contents, uint64_t guardBehind) {
       continue;
     Result<std::unique_ptr<DeviceTensor>> tensor = DeviceTensor::create(
         device, spec.name, rowOffsets(spec), static_cast<uint64_t>(spec.rowBytes()),
-        options.alignment, guardBehind);
+        options.alignment, guardBehind, rowPieces(spec));
     if (!tensor.ok())
       return tensor.error();
     tensors[spec.name] = *std::move(tensor);

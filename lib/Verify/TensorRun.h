@@ -3,6 +3,7 @@
 // is the business of the kind of problem.
 #pragma once
 
+#include "Verify/DeviceTensor.h"
 #include "Verify/KernelRun.h"
 #include "hocket/Manifest/Tensors.h"
 
@@ -31,6 +32,8 @@ protected:
   virtual std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const {
     return spec.rowOffsets();
   }
+  /// In how many pieces.
+  virtual RowPieces rowPieces(const manifest::TensorSpec &) const { return {}; }
 
   /// Allocates the tensors, with `guardBehind` bytes of guard behind each, and uploads `inputs`;
   /// where rows overlap, they then hold what is really there.

@@ -1,6 +1,6 @@
 """New keys and values for caches, and rotary embedding, as the arguments of one call say."""
 from . import _tensors
-from ._call import check_rows, check_tensor
+from ._call import check_rows, check_tensor, join_vectors
 from ._errors import InvalidInput
 
 
@@ -31,8 +31,10 @@ class Appended:
 
     def _read_rows(self, first, stream):
         views = {}
-        for name, tensor, cache in zip("kv", self._fresh, self._caches):
-            view, pool = self._view(tensor, name, first, stream), self._view(cache, f"{name}_cache", first, stream)
+        pools = [self._view(cache, f"{name}_cache", first, stream) for name, cache in zip("kv", self._caches)]
+        join_vectors(*pools)
+        for name, tensor, pool in zip("kv", self._fresh, pools):
+            view = self._view(tensor, name, first, stream)
             check_rows(view, "bshd")
             check_rows(pool, "pages")
             wanted = (first.shape[0], views["k_new"].shape[1] if views else view.shape[1], pool.shape[2], pool.shape[3])

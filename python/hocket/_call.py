@@ -26,6 +26,16 @@ class Names:
         return tuple(zip("qkv", (self.q, self.k, self.v), tensors))
 
 
+def join_vectors(k, v):
+    """Whether pools of pages have vectors of 16 bytes, five dimensions, which then become four."""
+    tensors = (k, v)
+    if not any(len(tensor.shape) == 5 for tensor in tensors):
+        return False
+    for tensor, of_keys in zip(tensors, (True, False)):
+        tensor.join_vectors(of_keys)
+    return True
+
+
 def check_tensor(tensor, dtype, device, what):
     if tensor.dtype != dtype:
         raise InvalidInput(
@@ -180,6 +190,7 @@ class Call:
         self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
         self.others = others
         self._paged = sequences is not None and sequences.table is not None
+        self._in_vectors = False
         self.problem, self._beside, self.captured = None, {}, []
 
     def _describe(self, q, k, v):
@@ -193,6 +204,8 @@ class Call:
                 f"argument '{self.names.q}' has elements of {first.dtype}, wanted bf16 or f16"
                 + ("; for the bits of bf16 say dtype='bf16'" if first.dtype in ("u16", "i16") else "")
             )
+        if self._paged:
+            self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
             check_rows(tensor, "pages" if self._paged and key != "q" else self.layout)
             check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
@@ -203,7 +216,7 @@ class Call:
     def _know(self, views):
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
         problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
-        problem["dropout"] = self._dropout
+        problem["dropout"], problem["in_vectors"] = self._dropout, self._in_vectors
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
         problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()

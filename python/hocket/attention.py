@@ -319,12 +319,13 @@ def flash_attn_with_kvcache(
     if cache_batch_idx is not None and block_table is not None:
         raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")
     for name, tensor in (("q", q), ("k_cache", k_cache)):
-        if len(getattr(tensor, "shape", ())) != 4:
+        dimensions = len(getattr(tensor, "shape", ()))
+        if dimensions != 4 and not (dimensions == 5 and name == "k_cache" and block_table is not None):
             layout = "bshd" if name == "q" else "pages" if block_table is not None else "bshd"
             raise InvalidInput(
-                f"argument '{name}' has {len(getattr(tensor, 'shape', ()))} dimensions, wanted 4: {LAYOUTS[layout]}"
+                f"argument '{name}' has {dimensions} dimensions, wanted 4: {LAYOUTS[layout]}"
             )
-    batch, rows = q.shape[0], k_cache.shape[1]
+    batch, rows = q.shape[0], k_cache.shape[1 if len(k_cache.shape) == 4 else 3]
     # A cache is a pool of pages that hold all of a sequence.
     table, arguments = block_table, {"seqused_k": "cache_seqlens"}
     if cache_batch_idx is not None:

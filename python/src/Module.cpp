@@ -35,6 +35,7 @@ static void addTensor(py::module_ &module) {
       .def_property_readonly("strides", [](const Tensor &t) { return tupleOf(t.strides); })
       .def_property_readonly(
           "dtype", [](const Tensor &t) { return std::string(manifest::toString(t.dtype)); })
+      .def("join_vectors", &Tensor::joinVectors, py::arg("of_keys"))
       .def_property_readonly("device", &Tensor::deviceName)
       .def_property_readonly("address", &Tensor::address)
       .def_property_readonly("span_bytes", &Tensor::spanBytes)

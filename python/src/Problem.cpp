@@ -62,6 +62,8 @@ ForwardProblem python::problemOf(const py::dict &what) {
   if (!what["pages"].is_none()) {
     std::tie(problem.lists.pageSize, problem.numPages) = what["pages"].cast<std::pair<int64_t, int64_t>>();
     problem.tablePages = what["table_pages"].cast<int64_t>();
+    if (what["in_vectors"].cast<bool>())
+      problem.pageLayout = attention::PageLayout::Vectorised;
   }
   if (!what["update"].is_none()) {
     const auto [rows, rotary, rotaryDim, positions] =

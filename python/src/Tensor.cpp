@@ -217,6 +217,23 @@ uint64_t Tensor::spanBytes() const {
   return (last + 1) * manifest::sizeInBytes(dtype);
 }
 
+void Tensor::joinVectors(bool ofKeys) {
+  int64_t elements = 16 / static_cast<int64_t>(manifest::sizeInBytes(dtype));
+  std::string wanted = ofKeys ? "[pages, heads, head_dim / x, rows of a page, x]" : "[pages, heads, rows of a page / x, head_dim, x]";
+  if (shape.size() != 5 || shape[4] != elements)
+    refuse("has " + (shape.size() != 5 ? std::to_string(shape.size()) + " dimensions"
+                                       : std::to_string(shape[4]) + " elements in its last dimension") +
+           ", wanted " + wanted + ", with x = " + std::to_string(elements));
+  const int64_t strideOf[] = {shape[3] * elements, elements, 1};
+  for (size_t i = 0; i != 3; ++i)
+    if (shape[i + 2] > 1 && strides[i + 2] != strideOf[i])
+      refuse("has a stride of " + std::to_string(strides[i + 2]) + " elements in dimension " + std::to_string(i + 2) +
+             ", wanted " + std::to_string(strideOf[i]) + ": a head's part of a page is contiguous; give a copy");
+  int64_t rows = ofKeys ? shape[3] : shape[2] * elements, dim = ofKeys ? shape[2] * elements : shape[3];
+  shape = {shape[0], rows, shape[1], dim};
+  strides = {strides[0], dim, strides[1], 1};
+}
+
 bool Tensor::isContiguous() const {
   int64_t wanted = 1;
   for (size_t i = shape.size(); i-- > 0;) {

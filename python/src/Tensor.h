@@ -48,6 +48,10 @@ public:
   std::span<std::byte> span() const { return {data, spanBytes()}; }
   /// "cpu" or "rocm:0".
   std::string deviceName() const;
+  /// Of pages whose elements lie in vectors of 16 bytes, x of them, [pages, heads, dim / x, rows, x] of keys or [pages,
+  /// heads, rows / x, dim, x] of values: makes it [pages, rows, heads, dim], of which the strides of pages and heads
+  /// mean something. Throws InvalidInput where a head's part of a page is not that.
+  void joinVectors(bool ofKeys);
   /// Whether its elements lie in C order without gaps.
   bool isContiguous() const;
 

@@ -36,6 +36,15 @@ def paged(tensors, page, seed=0):
     return (*pools, table)
 
 
+def in_vectors(pools):
+    """Pages as vectors of 16 bytes: [pages, heads, dim / x, rows, x] of K, [pages, heads, rows / x, dim, x] of V."""
+    k, v = (pool.transpose(0, 2, 1, 3) for pool in pools)
+    pages, heads, rows, dim = k.shape
+    k = k.reshape(pages, heads, rows, dim // 8, 8).transpose(0, 1, 3, 2, 4)
+    v = v.reshape(pages, heads, rows // 8, 8, dim).transpose(0, 1, 2, 4, 3)
+    return numpy.ascontiguousarray(k), numpy.ascontiguousarray(v)
+
+
 def queries(rows=3, seed=7):
     return random_tensor(numpy.random.default_rng(seed), (4, rows, HEADS, DIM), "f16")
 
@@ -62,6 +71,14 @@ class Caches(unittest.TestCase):
             k, v, table = paged(tensors, page)
             out, lse = flash_attn_with_kvcache(q, k, v, cache_seqlens=LENGTHS, block_table=table, causal=True, arch=arch,
                                                return_softmax_lse=True)
+            self.assert_right(q, tensors, out, lse, True)
+
+    def test_pages_of_vectors(self):
+        q, tensors = queries(), cache()
+        for page, arch in ((8, "gfx950"), (16, "gfx942"), (48, "gfx950")):
+            *pools, table = paged(tensors, page)
+            out, lse = flash_attn_with_kvcache(q, *in_vectors(pools), cache_seqlens=LENGTHS, block_table=table, causal=True,
+                                               arch=arch, return_softmax_lse=True)
             self.assert_right(q, tensors, out, lse, True)
 
     def test_other_rows_of_the_cache(self):
@@ -173,6 +190,22 @@ class Appended(unittest.TestCase):
         again = flash_attn_with_kvcache(q, *pools, cache_seqlens=self.LENGTHS + 5, causal=True, block_table=table)
         self.assertLess(numpy.abs(again.astype(float) - out).max(), 2e-3)
 
+    def test_pages_of_vectors(self):
+        """What is written to rows is written to vectors, and attended to alike."""
+        _, _, cos, sin = self.wanted(DIM, False, True)
+        table = numpy.random.default_rng(5).permutation(3 * 14 + 2)[: 3 * 14].reshape(3, 14).astype(numpy.int32)
+        pools = [numpy.full((44, 8, KV_HEADS, DIM), numpy.nan, numpy.float16) for _ in range(2)]
+        for pool, cached in zip(pools, self.caches):
+            for sequence, length in enumerate(self.LENGTHS):
+                for row in range(length):
+                    pool[table[sequence, row // 8], row % 8] = cached[sequence, row]
+        vectors = in_vectors(pools)
+        outs = [flash_attn_with_kvcache(self.q, *caches, *self.fresh, cos, sin, self.LENGTHS, causal=True, block_table=table,
+                                        rotary_interleaved=False) for caches in (pools, vectors)]
+        self.assertLess(numpy.abs(outs[0].astype(float) - outs[1]).max(), 2e-3)
+        for found, wanted in zip(vectors, in_vectors(pools)):
+            self.assertTrue((found.view(numpy.uint16) == wanted.view(numpy.uint16)).all())
+
     def test_without_rotation_two_calls_give_the_same_bits(self):
         caches = [tensor.copy() for tensor in self.caches]
         out = flash_attn_with_kvcache(self.q, *caches, *self.fresh, cache_seqlens=self.LENGTHS, causal=True)
@@ -225,6 +258,20 @@ class Refused(unittest.TestCase):
                    block_table=numpy.int32([[0], [1], [2], [-1]]), cache_seqlens=numpy.int32([1, 0, 5, 7]))
         self.check(InvalidInput, "argument 'cache_batch_idx' is given with 'block_table'", block_table=LENGTHS[:, None],
                    cache_batch_idx=LENGTHS)
+
+    def test_pages_of_vectors(self):
+        *pools, table = paged(cache(), 16)
+        k, v = in_vectors(pools)
+        self.check(InvalidInput, "argument 'v_cache' has 4 dimensions, wanted [pages, heads, rows of a page / x, head_dim, x]",
+                   k_cache=k, v_cache=pools[1], block_table=table)
+        self.check(InvalidInput, "argument 'k_cache' has a stride of 256 elements in dimension 2, wanted 128",
+                   k_cache=numpy.repeat(k, 2, 4)[..., ::2], v_cache=v, block_table=table)
+        self.check(InvalidInput, "argument 'k_cache' has 5 dimensions, wanted 4", k_cache=k, v_cache=v)
+        *pools, table = paged(cache(), 12)
+        k = numpy.zeros((*pools[0].shape[:1], KV_HEADS, DIM // 8, 12, 8), numpy.float16)
+        v = numpy.zeros((*pools[0].shape[:1], KV_HEADS, 1, DIM, 8), numpy.float16)
+        self.check(InvalidInput, "argument 'v_cache' has 8 rows of a page, 'k_cache' has 12", k_cache=k, v_cache=v,
+                   block_table=table)
 
     def test_tensors(self):
         self.check(InvalidInput, "argument 'q' has 3 dimensions, wanted 4: [batch, seq, heads, head_dim]", q=queries()[0])

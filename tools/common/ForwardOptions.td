@@ -11,7 +11,7 @@ defm seqlens_kv : Value<"seqlens-kv", "LIST|random:N:MOST|file:PATH", "Lengths o
 defm used_q : Value<"used-q", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-q each sequence of the batch uses">;
 defm used_kv : Value<"used-kv", "LIST|random:N:MOST|file:PATH", "How many rows of --seq-kv each sequence of the batch uses">;
 defm page_size : Value<"page-size", "P", "Keys lie in pages of P rows, anywhere in a pool (docs/Caches.md); with --used-kv or --seqlens-kv for lengths">;
-defm page_layout : Value<"page-layout", "nhd|hnd", "Order of dimensions in --page-size's pages (default: nhd)">;
+defm page_layout : Value<"page-layout", "nhd|hnd|vectorised", "Order of dimensions in --page-size's pages (default: nhd)">;
 defm page_table : Value<"page-table", "vllm|csr", "Where pages are: a table with a row for each sequence, or lists one behind the other (default: vllm)">;
 defm append : Value<"append", "N", "Write N new keys of each sequence behind those that --used-kv says (default: --seq-kv less N) and attend to them, too">;
 defm rotary : Value<"rotary", "interleaved|half", "Turn queries and --append's keys by their positions, pairs being neighbours or of two halves">;

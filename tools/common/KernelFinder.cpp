@@ -122,7 +122,7 @@ Result<FoundKernel> KernelFinder::registered(const KernelEntry &entry,
 }
 
 Result<FoundKernel> KernelFinder::complete(FoundKernel found, const ForwardProblem &problem) {
-  for (const DescribedKernel &described : kernelsInFront(problem, chip.architecture)) {
+  for (const DescribedKernel &described : kernelsInFront(problem.semantics(), chip.architecture)) {
     auto kernel = compiler->getDescribed(described, chip.architecture);
     if (!kernel.ok())
       return kernel.error();

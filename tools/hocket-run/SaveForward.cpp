@@ -34,8 +34,9 @@ static ElementType elementTypeOf(DataType type) {
 }
 
 /// Rows in the order of `RowNumbers` at their places in a tensor that is dense; what no sequence uses is zero.
-static std::vector<std::byte> atTheirPlaces(const ForwardProblem &problem, const manifest::TensorSpec &dense,
+static std::vector<std::byte> atTheirPlaces(ForwardProblem problem, const manifest::TensorSpec &dense,
                                             std::span<const std::byte> rows) {
+  problem.pageLayout = PageLayout::NHD;
   auto rowBytes = static_cast<size_t>(dense.rowElements * bytesOf(dense.type));
   std::vector<std::byte> data(static_cast<size_t>(dense.elements()) * bytesOf(dense.type));
   bool isNew = dense.name == "k_new" || dense.name == "v_new"; // of which sequences have as many rows

@@ -163,7 +163,8 @@ LogicalResult WorkListOp::verify() {
 }
 
 LogicalResult ForwardOp::verify() {
-  constexpr int64_t mostRows = 1 << 16;
+  // Elements of 16 bits in a vector of 16 bytes.
+  constexpr int64_t mostRows = 1 << 16, kVectorElements = 8;
   if (getWorkList() && (getGroupRows() || getKeyBlock()))
     return emitOpError() << "has work_list, which says what workgroups work on, and "
                          << (getGroupRows() ? "group_rows" : "block_lists") << "; leave one of them out";
@@ -174,11 +175,16 @@ LogicalResult ForwardOp::verify() {
     return emitOpError("has page_lists, but no pages; write pages(p)");
   if (getFarPages() && !getPageSize())
     return emitOpError("has far_pages, but no pages; write pages(p)");
+  if (getVectorPages() && !getPageSize())
+    return emitOpError("has vector_pages, but no pages; write pages(p)");
   if (!getPageSize())
     return verifyProblem(*this);
   auto rows = static_cast<int64_t>(*getPageSize());
   if (rows < 1 || rows > mostRows)
     return emitOpError() << "pages(" << rows << "), expected 1 to " << mostRows << " rows";
+  if (getVectorPages() && rows % kVectorElements != 0)
+    return emitOpError() << "has vector_pages of " << rows << " rows, expected a multiple of " << kVectorElements
+                         << ", as many as a vector has";
   if (getPackedKeys())
     return emitOpError("has keys in pages and packed; leave packed_keys out");
   if (getKeyBlock())

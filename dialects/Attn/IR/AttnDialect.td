@@ -95,7 +95,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     `page_lists`, `kv_page_indices` (i32, (total_pages)) has them from number `kv_indptr[b]` (i32, (batch + 1)) on, and
     `kv_last_page_len[b]` (i32, (batch)) the rows of the last one. What tables say behind a sequence's end is not read.
     Pages may be shared. No kernel depends on page numbers. A pool is smaller than 2 GiB, or has any size with
-    `far_pages`.
+    `far_pages`. With `vector_pages` elements lie in vectors of 16 bytes, x of them: a head's part of a page of K is
+    (head dimension / x, p, x), of V (p / x, head dimension, x).
 
     ```mlir
     attn.forward @decode element_type(bf16) head_dim(128) key_lengths pages(16)
@@ -138,7 +139,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
-      UnitAttr:$far_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
+      UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
       OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -147,7 +148,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `far_pages` $far_pages | `group_rows` $group_rows
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `far_pages` $far_pages
+      | `vector_pages` $vector_pages | `group_rows` $group_rows
       | `work_list` $work_list
       | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)

@@ -73,22 +73,28 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
   return LdsUse{LdsInstruction::ReadB128, *all};
 }
 
-Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch) {
+Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors) {
   Result<LinearLayout> layout =
       accumulatorOrderedOperand(panelColumns(frag.getRows()), frag.getColumns());
   if (!layout)
     return layout.error();
-  if (!arch.hasTransposedRead(kElementBits)) {
+  bool inVectors = vectors == TileVectors::Rows;
+  if (inVectors || !arch.hasTransposedRead(kElementBits)) {
     Result<GatheredReads> reads =
-        gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, kReadBytes);
+        gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, inVectors ? kReadBytes / 2 : kReadBytes);
     if (!reads)
       return reads.error();
-    return LdsUse{LdsInstruction::ReadB128, reads->access, reads->rows};
+    return LdsUse{inVectors ? LdsInstruction::ReadB64 : LdsInstruction::ReadB128, reads->access, reads->rows};
   }
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);
   if (!access)
     return access.error();
   return LdsUse{LdsInstruction::ReadTransposed, *access};
+}
+
+TileVectors hocket::tile::vectorsOf(mlir::Value ring) {
+  auto op = ring.getDefiningOp<RingOp>();
+  return op ? op.getTileVectors() : TileVectors::None;
 }
 
 Result<std::optional<LdsUse>> ReadOp::getLdsUse(const ArchInfo &) {
@@ -99,7 +105,7 @@ Result<std::optional<LdsUse>> ReadOp::getLdsUse(const ArchInfo &) {
 }
 
 Result<std::optional<LdsUse>> ReadTransposedOp::getLdsUse(const ArchInfo &arch) {
-  Result<LdsUse> use = transposedOperandReads(getResult().getType(), arch);
+  Result<LdsUse> use = transposedOperandReads(getResult().getType(), arch, vectorsOf(getRing()));
   if (!use)
     return use.error();
   return std::optional(*use);

@@ -37,8 +37,11 @@ Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 /// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
 /// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
 /// else plain ones of 16 bytes, for which the ring's layout must gather rows
-/// (lib/Layout/LdsStaging.h).
-Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch);
+/// (lib/Layout/LdsStaging.h). Of tiles that come in vectors of rows, plain ones of 8 bytes.
+Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors = TileVectors::None);
+
+/// What lies together in the memory that tiles of `ring` come from.
+TileVectors vectorsOf(mlir::Value ring);
 
 /// Bytes that one lane moves in the LDS DMA that rings are filled by.
 inline constexpr unsigned kDmaBytes = 16;

@@ -55,6 +55,13 @@ Result<LdsTileLayout> hocket::tile::toLdsTileLayout(LdsLayoutAttr attr, RingType
   return layout;
 }
 
+Result<LdsTileLayout> hocket::tile::toLdsTileLayout(RingOp ring) {
+  Result<LdsTileLayout> layout = toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
+  if (layout)
+    layout->vectors = ring.getTileVectors();
+  return layout;
+}
+
 bool hocket::tile::passesRegisters(RingOp ring) {
   return llvm::any_of(ring.getRing().getUsers(), [](Operation *user) {
     auto access = dyn_cast<RingAccessOpInterface>(user);

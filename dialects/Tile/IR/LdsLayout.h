@@ -10,6 +10,9 @@ namespace hocket::tile {
 /// the layout is not a bijection of the tile's bytes.
 Result<LdsTileLayout> toLdsTileLayout(LdsLayoutAttr attr, RingType ring);
 
+/// The same of a ring, which has a layout.
+Result<LdsTileLayout> toLdsTileLayout(RingOp ring);
+
 /// Whether the ring's tiles pass through registers: something is put into it.
 bool passesRegisters(RingOp ring);
 

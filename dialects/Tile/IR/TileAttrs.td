@@ -29,6 +29,12 @@ def Tile_ClusterKind : I32EnumAttr<"ClusterKind", "what a cluster mostly does", 
   let cppNamespace = "::hocket::tile";
 }
 
+def Tile_VectorsAlong : I32EnumAttr<"VectorsAlong", "what 16 bytes of memory that lie together are of a tile", [
+    I32EnumAttrCase<"Columns", 0, "columns">,
+    I32EnumAttrCase<"Rows", 1, "rows">]> {
+  let cppNamespace = "::hocket::tile";
+}
+
 class Tile_Attr<string name, string attrMnemonic> : AttrDef<TileDialect, name> {
   let mnemonic = attrMnemonic;
 }

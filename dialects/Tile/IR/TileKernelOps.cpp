@@ -210,6 +210,8 @@ static constexpr StringLiteral kColumnsHint =
 static constexpr int64_t kMaxSlots = 1024, kMaxLdsBytes = 1 << 20;
 /// What two numbers of 16 bits can be told apart by, and more than anyone uses.
 static constexpr int64_t kMaxPageRows = 1 << 16;
+/// Elements of a vector in pages.
+static constexpr int64_t kVectorElements = 8;
 
 /// What a ring's tiles are taken from, or what takes the place of that.
 static LogicalResult verifySource(RingOp op) {
@@ -249,6 +251,12 @@ LogicalResult RingOp::verify() {
   if (getPageRows() && (static_cast<int64_t>(*getPageRows()) < 1 || static_cast<int64_t>(*getPageRows()) > kMaxPageRows))
     return emitOpError() << "has pages of " << static_cast<int64_t>(*getPageRows()) << " rows, expected 1 to "
                          << kMaxPageRows;
+  if (getVectors() && !getPageRows())
+    return emitOpError("has vectors without pages; make it with 'pages(..)'");
+  if (getTileVectors() == TileVectors::Rows && *getPageRows() % kVectorElements != 0)
+    return emitOpError() << "has vectors of " << kVectorElements << " rows in pages of "
+                         << static_cast<int64_t>(*getPageRows()) << "; use pages of a multiple of " << kVectorElements
+                         << " rows";
   if (getFar() && !getPageRows())
     return emitOpError("is far without pages; make it with 'pages(..)'");
   if (getFar() && ring.getShape()[1] != getSourceType().getShape().back())
@@ -295,7 +303,13 @@ std::string RingOp::getBindingName() {
 }
 
 int64_t RingOp::getSlotBytes() {
-  return toLdsTileLayout(*getLayout(), getRing().getType())->bytes();
+  return toLdsTileLayout(*this)->bytes();
+}
+
+TileVectors RingOp::getTileVectors() {
+  if (!getVectors())
+    return TileVectors::None;
+  return *getVectors() == VectorsAlong::Rows ? TileVectors::Rows : TileVectors::Columns;
 }
 
 // Loads and stores

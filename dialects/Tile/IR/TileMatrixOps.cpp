@@ -54,6 +54,8 @@ LogicalResult ReadOp::verify() {
   if (frag.getLayout() != FragLayout::Lhs && frag.getLayout() != FragLayout::Rhs)
     return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
                          << ", expected lhs or rhs";
+  if (vectorsOf(getRing()) == TileVectors::Rows)
+    return emitOpError("reads along the columns of a ring that comes in vectors of rows; use 'tile.read_transposed'");
   if (failed(requireWavePart(*this, getPart())))
     return failure();
   int64_t parts = wavePartOf(getPart()).count;
@@ -74,7 +76,10 @@ static LogicalResult requireOperand(Operation *op, FragType frag) {
                            << ", expected lhs or rhs";
 }
 
-LogicalResult MaskDepthOp::verify() { return requireOperand(*this, getSource().getType()); }
+LogicalResult MaskDepthOp::verify() {
+  FragType source = getSource().getType();
+  return source.getLayout() == FragLayout::LhsAcc ? success() : requireOperand(*this, source);
+}
 
 LogicalResult SliceDepthOp::verify() {
   FragType source = getSource().getType(), result = getResult().getType();

@@ -213,6 +213,12 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     they lie anywhere, the view's columns fill the tile's panels, and what arrives for rows from number n on is row n - 1.
     Page numbers that the view does not have give nothing from outside of it.
 
+    In pages elements may lie in vectors of 16 bytes, x of them. With `vectors(columns)` these are x columns of a row, and
+    a head's part of a page is (columns / x, P, x); with `vectors(rows)` they are one column of x rows, and it is
+    (P / x, columns, x). The view's stride from row to row is not used. Of vectors of rows those behind row n - 1 arrive as
+    they are where they share one with it (`tile.mask_depth` makes them zero), and tiles lie in LDS as they do in
+    memory: `tile.read_transposed` needs no transposing reads.
+
     A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
     computed.
 
@@ -222,20 +228,20 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     ```
   }];
   let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
-      Optional<I32>:$row_count, UnitAttr:$far, OptionalAttr<StrAttr>:$name,
+      Optional<I32>:$row_count, OptionalAttr<Tile_VectorsAlong>:$vectors, UnitAttr:$far, OptionalAttr<StrAttr>:$name,
       OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`vectors` `(` $vectors^ `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), /*far=*/false,
-          ::mlir::StringAttr(), depth, offset, layout);
+    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(),
+          ::hocket::tile::VectorsAlongAttr(), /*far=*/false, ::mlir::StringAttr(), depth, offset, layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -243,6 +249,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     std::string getBindingName();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
+    /// `vectors`, or none.
+    TileVectors getTileVectors();
 
     // TileSourceOpInterface
     ViewType getSourceType() { return getView() ? getView().getType() : ViewType(); }

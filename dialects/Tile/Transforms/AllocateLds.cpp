@@ -91,6 +91,7 @@ static Result<LdsTileChoice> chooseLayout(RingOp ring, int64_t waves, const Arch
   bool computed = isComputed(ring) && !gathers;
   request.uses = *uses;
   request.dmaWaves = computed ? 0 : waves;
+  request.vectors = ring.getTileVectors();
   if (ring.getUnpadded())
     request.maxPadding = 0;
   if (computed)

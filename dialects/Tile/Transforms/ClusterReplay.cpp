@@ -356,7 +356,7 @@ FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
                        "'tile-allocate-lds' before 'tile-verify-clusters'");
       return WalkResult::interrupt();
     }
-    Result<LdsTileLayout> layout = toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
+    Result<LdsTileLayout> layout = toLdsTileLayout(ring);
     bool staged = passesRegisters(ring);
     Result<LdsDmaPlan> plan = staged   ? LdsDmaPlan()
                               : layout ? planLdsDma(*layout, kernel.getWaves())

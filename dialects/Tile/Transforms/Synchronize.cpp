@@ -25,7 +25,7 @@ static FailureOr<int64_t> fetchInstructions(Operation *op, Value ring, int64_t w
   auto ringOp = ring.getDefiningOp<RingOp>();
   if (!ringOp || !ringOp.getLayout())
     return op->emitOpError("needs a ring with a layout; run 'tile-allocate-lds' first");
-  Result<LdsTileLayout> layout = toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
+  Result<LdsTileLayout> layout = toLdsTileLayout(ringOp);
   if (!layout)
     return op->emitOpError() << layout.error().message;
   Result<LdsDmaPlan> plan = planLdsDma(*layout, waves);

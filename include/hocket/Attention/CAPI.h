@@ -113,7 +113,7 @@ typedef struct hocket_forward_problem {
    * seqused_k; or with page_lists "kv_indptr" [batch + 1], "kv_page_indices" [table_pages], "kv_last_page_len" [batch]. */
   int64_t page_size;
   int page_lists;                 /* 0 or 1 [0] */
-  const char *page_layout;        /* by name: "nhd", "hnd"; NULL: nhd [NULL] */
+  const char *page_layout;        /* by name: "nhd", "hnd", "vectorised"; NULL: nhd [NULL] */
   int64_t num_pages, table_pages; /* [1] */
   /* New rows of each sequence, "k_new" and "v_new" [batch, append_rows, kv_heads, head dimension], are written to K and V
    * behind the keys that seqused_k says (which page_lists say there are afterwards), and attended to; 0: none [0]. */
@@ -131,6 +131,7 @@ typedef struct hocket_forward_problem {
    * cut long sequences into slices [0]; for how many workgroups that run at a time [256]. */
   int work_list, work_slices;
   int64_t work_slots;
+  int64_t min_seqlen_q; /* packed sequences of at most so many queries are skipped [0] */
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */

@@ -45,6 +45,8 @@ struct SequenceLists {
   bool pageLists = false;
   /// The pools may have any size, and not less than 2 GiB each: slower. Follows from sizes (`ForwardProblem::semantics`).
   bool farPages = false;
+  /// A head's part of a page has elements in vectors of 16 bytes. Follows from `Geometry::pageLayout`.
+  bool vectorPages = false;
 
   bool inPages() const { return pageSize != 0; }
   bool any() const { return packedQ || packedKv || usedQ || usedKv || inPages(); }
@@ -126,13 +128,16 @@ enum class Layout { BSHD, BHSD };
 std::string_view toString(Layout layout);
 Result<Layout> parseLayout(std::string_view text);
 
-/// The order of dimensions of pages: page, row, head, dim or page, head, row, dim.
-enum class PageLayout { NHD, HND };
+/// The order of dimensions of pages: page, row, head, dim or page, head, row, dim; or, x being the elements of 16 bytes,
+/// page, head, dim / x, row, dim % x for K and page, head, row / x, dim, row % x for V.
+enum class PageLayout { NHD, HND, Vectorised };
+/// Elements of 16 bits in a vector.
+inline constexpr int64_t kVectorElements = 8;
 std::string_view toString(PageLayout layout);
 Result<PageLayout> parsePageLayout(std::string_view text);
 
 /// Strides of one tensor in elements; the head dimension is contiguous. Of pages, `batch` is from page to page and
-/// `sequence` from row to row of one.
+/// `sequence` from row to row of one; with vectors, of which a head's part of a page is contiguous, it is the dimension.
 struct TensorStrides {
   int64_t batch = 0, sequence = 0, head = 0;
   bool operator==(const TensorStrides &) const = default;
@@ -209,7 +214,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
   std::map<std::string, std::vector<int64_t>, std::less<>> capturedExtents;
   ForwardTuning tuning;
 
-  /// What a kernel for it is compiled for: with `farPages` where a pool has 2 GiB and more.
+  /// What a kernel for it is compiled for: with `farPages` where a pool has 2 GiB and more, and
+  /// `vectorPages` where the layout of pages asks for them.
   ForwardSemantics semantics() const;
   double effectiveScale() const;
   /// "q", "k", "v", "o", "lse", in this order, each with dimensions batch (unless it is packed), head and

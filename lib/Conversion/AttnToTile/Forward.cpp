@@ -279,7 +279,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::createFrame() {
 Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
   Type type = tile::RingType::get(op.getContext(), {shape.kvTile, columns}, element);
   if (PagedKeys *pages = sequences.pages())
-    return pages->ring(builder, type, view, indices.back());
+    return pages->ring(builder, type, view, indices.back(), /*ofKeys=*/view == k);
   return tile::RingOp::create(builder, type, view, indices, IntegerAttr(), IntegerAttr(), nullptr);
 }
 
@@ -619,7 +619,11 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   })[0];
   Value valueTile = builder.step("read_v", [&]() -> SmallVector<Value> {
     Type type = builder.frag(depthV, shape.kvTile, element, FragLayout::LhsAcc);
-    return {tile::ReadTransposedOp::create(builder, type, values, t, Value())};
+    Value read = tile::ReadTransposedOp::create(builder, type, values, t, Value());
+    // Vectors have keys behind the last one, whose weights are zero and whose values may be anything.
+    if (PagedKeys *pages = sequences.pages(); pages && pages->isInVectors())
+      read = tile::MaskDepthOp::create(builder, read, number(), visibility.keyCount());
+    return {read};
   })[0];
   Value next = builder.step("pv", [&]() -> SmallVector<Value> {
     return {tile::MmaOp::create(builder, valueTile, weights.packed, rescaled)};

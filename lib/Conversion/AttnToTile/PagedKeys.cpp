@@ -31,6 +31,11 @@ void PagedKeys::addArguments(KernelFrame &frame) const {
     frame.addTensor(list(2), {"block_table", {"block_table_stride_b"}, {"batch", "max_pages"}});
   }
   frame.require("page_size == " + Twine(pageRows), "the kernel's pages have " + Twine(pageRows) + " rows");
+  if (inVectors)
+    frame.require("k_stride_s == head_dim && v_stride_s == head_dim_v",
+                  "a head's part of a page must be contiguous in the vectorised layout");
+  frame.require("vector_pages == " + Twine(int(inVectors)),
+                inVectors ? "the kernel's pages have the vectorised layout" : "the kernel's pages have rows, not vectors");
   StringRef entries = isLists ? "total_pages" : "max_pages";
   frame.require(entries + " * page_size <= " + Twine(kMostRows),
                 "the pages of a table may have " + Twine(kMostRows) + " rows in all; use shorter tables");
@@ -88,10 +93,12 @@ Value PagedKeys::left(ExpansionBuilder &builder, int64_t kvTile) const {
   return arith::MaxSIOp::create(builder, left, builder.constant(int64_t(0)));
 }
 
-Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kvHead) const {
+Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kvHead, bool ofKeys) const {
+  auto vectors = tile::VectorsAlongAttr::get(builder.getContext(),
+                                             ofKeys ? tile::VectorsAlong::Columns : tile::VectorsAlong::Rows);
   Value indices[] = {builder.constant(int64_t(0)), kvHead};
   return tile::RingOp::create(builder, type, view, indices, builder.getI64IntegerAttr(pageRows),
-                              keys, far, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
+                              keys, inVectors ? vectors : tile::VectorsAlongAttr(), far, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
 }
 
 Value PagedKeys::number(ExpansionBuilder &builder, Value t) const {

@@ -13,11 +13,14 @@ public:
   /// Nothing is looked up without pages.
   PagedKeys() = default;
   explicit PagedKeys(attn::ForwardOp op)
-      : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()), far(op.getFarPages()) {}
+      : pageRows(op.getPageSize().value_or(0)), isLists(op.getPageLists()), far(op.getFarPages()),
+        inVectors(op.getVectorPages()) {}
 
   bool isThere() const { return pageRows != 0; }
   /// Whether pools may be of any size.
   bool isFar() const { return far; }
+  /// Whether elements of K lie in vectors of columns, and those of V in vectors of rows.
+  bool isInVectors() const { return inVectors; }
   /// How many tiles ahead of the fetch pages are looked up: as many as rings hold, so that waiting for the numbers waits
   /// for no tile that is still on its way.
   static constexpr int64_t kAhead = 2;
@@ -37,8 +40,8 @@ public:
   /// How many keys are left behind `moveTo`.
   mlir::Value left(ExpansionBuilder &builder, int64_t kvTile) const;
 
-  /// A ring of tiles of `view`, of `kvHead`.
-  mlir::Value ring(ExpansionBuilder &builder, mlir::Type type, mlir::Value view, mlir::Value kvHead) const;
+  /// A ring of tiles of `view`, which is K (`ofKeys`) or V, of `kvHead`.
+  mlir::Value ring(ExpansionBuilder &builder, mlir::Type type, mlir::Value view, mlir::Value kvHead, bool ofKeys) const;
   /// The number of tile `t` in the sequence.
   mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const;
   /// Where tile `t` of `ring` is.
@@ -48,7 +51,7 @@ public:
 
 private:
   int64_t pageRows = 0;
-  bool isLists = false, far = false;
+  bool isLists = false, far = false, inVectors = false;
   mlir::Value table, keys, firstTile;
 };
 

@@ -37,7 +37,7 @@ struct DmaRing {
 } // namespace
 
 static FailureOr<DmaRing> dmaRing(Operation *op, tile::RingOp ring, const KernelValues &kernel) {
-  Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
+  Result<LdsTileLayout> layout = tile::toLdsTileLayout(ring);
   if (!layout)
     return layoutError(op, layout.error());
   Result<LdsDmaPlan> plan = planLdsDma(*layout, kernel.waves, kDmaBytes);
@@ -50,8 +50,10 @@ static FailureOr<DmaRing> dmaRing(Operation *op, tile::RingOp ring, const Kernel
 }
 
 /// For each instruction of a panel, the byte offset of a lane's piece (rows are the same in all panels).
-static SmallVector<Value> placesOf(Emitter &emit, const KernelValues &kernel, const DmaRing &ring, PagedTile &tile) {
-  Value row = ring.firstPiece(emit, kernel, dims::Row), byte = ring.firstPiece(emit, kernel, dims::Byte);
+static SmallVector<Value> placesOf(Emitter &emit, const KernelValues &kernel, tile::RingOp ringOp, const DmaRing &ring,
+                                   PagedTile &tile) {
+  Value row = ring.firstPiece(emit, kernel, dims::Row);
+  Value byte = PagePlaces(ringOp).ofByte(emit, ring.firstPiece(emit, kernel, dims::Byte));
   SmallVector<Value> places;
   for (unsigned i = 0; i != ring.plan.instructions; ++i) {
     Value place = tile.offset(emit, row, ring.step(i, dims::Row));
@@ -75,7 +77,7 @@ struct LocatePattern : TilePattern<tile::LocateOp> {
                               << op.getPlaces().getType().getRegisters();
     Emitter emit(op.getLoc(), rewriter);
     PagedTile tile(emit, kernel, ringOp, RingValues(adaptor.getRing()), adaptor.getTile().front(), adaptor.getPages());
-    SmallVector<Value> places = placesOf(emit, kernel, *ring, tile);
+    SmallVector<Value> places = placesOf(emit, kernel, ringOp, *ring, tile);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{places});
     return success();
   }
@@ -107,14 +109,15 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     Value slot = emit.mul(adaptor.getSlot().front(), emit.i32(layout.bytes()));
     Value waveLds = emit.offset(values.lds, emit.add(slot, emit.mul(waveChunk, emit.i32(chunkStride))));
 
+    PagePlaces inPage(ringOp);
     for (unsigned panel = 0; panel != layout.panels(); ++panel) {
       for (unsigned i = 0; i != plan.instructions; ++i) {
-        int64_t byte = ring->step(i, dims::Byte) + panel * layout.panelBytes;
+        int64_t byte = ring->step(i, dims::Byte) + panel * layout.panelBytes, place = inPage.ofByte(byte);
         Value rowStep = places.empty() ? emit.mul(stride, emit.i32(ring->step(i, dims::Row))) : emit.i32(0);
         int64_t chunk = plan.chunk.apply({{std::string(dims::Register), i}}, "chunk");
         Value lds = emit.offset(waveLds, emit.i32(chunk * chunkStride + panel * layout.panelStride()));
         if (ringOp.getFar()) {
-          Value piece = emit.offset(values.pointer, emit.add(places[i], emit.i64(byte)));
+          Value piece = emit.offset(values.pointer, emit.add(places[i], emit.i64(place)));
           IntegerAttr zero = emit.getI32IntegerAttr(0);
           ROCDL::GlobalLoadLDSOp::create(emit, piece, lds, emit.getI32IntegerAttr(kDmaBytes), /*offset=*/zero,
                                          /*aux=*/zero, state.dmaScope, ArrayAttr(), ArrayAttr());
@@ -124,7 +127,7 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
         Value offset =
             bounds.within(emit, places.empty() ? laneOffset : places[i], laneByte, ring->reach(), byte);
         ROCDL::RawPtrBufferLoadLdsOp::create(emit, resource, lds, emit.i32(kDmaBytes), offset,
-                                             emit.add(rowStep, emit.i32(byte)), emit.i32(0), emit.i32(0),
+                                             emit.add(rowStep, emit.i32(place)), emit.i32(0), emit.i32(0),
                                              state.dmaScope, ArrayAttr(), ArrayAttr());
       }
     }
@@ -139,9 +142,9 @@ struct FetchPattern : TilePattern<tile::FetchOp> {
     if (isa<tile::PlacesType>(op.getPages().getType()))
       return llvm::to_vector(adaptor.getPages());
     const KernelValues &kernel = state.of(op);
-    PagedTile tile(emit, kernel, op.getRing().getDefiningOp<tile::RingOp>(), RingValues(adaptor.getRing()),
-                   tileNumberOf(adaptor), adaptor.getPages());
-    return placesOf(emit, kernel, ring, tile);
+    auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
+    PagedTile tile(emit, kernel, ringOp, RingValues(adaptor.getRing()), tileNumberOf(adaptor), adaptor.getPages());
+    return placesOf(emit, kernel, ringOp, ring, tile);
   }
 };
 } // namespace

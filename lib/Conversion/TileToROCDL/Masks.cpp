@@ -132,9 +132,15 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getSource().getType();
-    Result<LinearLayout> operand = mfmaOperandA(kShape);
+    // In accumulator order a lane's elements lie in runs with others' between them.
+    Result<LinearLayout> operand = frag.getLayout() == tile::FragLayout::LhsAcc
+                                       ? tile::accumulatorOrderedOperand(kBlock, kBlock)
+                                       : mfmaOperandA(kShape);
     if (!operand)
       return layoutError(op, operand.error());
+    int64_t depths[kOperandElements];
+    for (int64_t element = 0; element != kOperandElements; ++element)
+      depths[element] = operand->apply({{std::string(dims::Register), element}}, dims::K);
     Value first = emit.mul(adaptor.getTile().front(), emit.i32(frag.getDepth()));
     Value left = arith::SubIOp::create(emit, adaptor.getBelow().front(), first);
     Value cuts =
@@ -149,7 +155,7 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
       SmallVector<Value> masks, masked;
       for (int64_t step = 0; step != depthSteps(frag); ++step)
         masks.push_back(
-            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k))));
+            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k)), depths));
       for (auto [index, vector] : llvm::enumerate(source)) {
         Value mask = masks[index % masks.size()];
         Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
@@ -164,10 +170,10 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
     return success();
   }
 
-  /// The bits of a lane's operand of which the first `count` elements, any number, are kept.
-  static Value maskOf(Emitter &emit, Value count) {
+  /// The bits of a lane's operand of which the elements at `depths` less than `count`, any number, are kept.
+  static Value maskOf(Emitter &emit, Value count, ArrayRef<int64_t> depths) {
     auto keeps = [&](int64_t element, Value bits, Value otherwise) {
-      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(element));
+      Value kept = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, count, emit.i32(depths[element]));
       return arith::SelectOp::create(emit, kept, bits, otherwise).getResult();
     };
     SmallVector<Value> words;

@@ -228,7 +228,7 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
                                Value slot, const KernelValues &kernel,
                                const LinearLayout &access) {
   Result<LdsTileLayout> layout =
-      tile::toLdsTileLayout(*ringOp.getLayout(), ringOp.getRing().getType());
+      tile::toLdsTileLayout(ringOp);
   if (!layout)
     return layoutError(op, layout.error());
   Result<LdsReadPlan> plan = planLdsReads(*layout, access);
@@ -252,15 +252,19 @@ FailureOr<TileReads> planReads(Emitter &emit, Operation *op, tile::RingOp ringOp
   return reads;
 }
 
-/// One operand of 16 bytes a lane.
-Value readOperand(Emitter &emit, const LoweringState &state, tile::FragType frag,
-                  const TileReads &reads, uint32_t immediate) {
-  auto type = VectorType::get({kOperandElements}, frag.getElementType());
-  auto load =
-      LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)), kReadBytes);
+/// An operand, or a part of one.
+Value readPart(Emitter &emit, const LoweringState &state, VectorType type, const TileReads &reads, uint32_t immediate) {
+  auto load = LLVM::LoadOp::create(emit, type, emit.offset(reads.base, emit.i32(immediate)),
+                                   static_cast<unsigned>(type.getNumElements() * kElementBytes));
   load.setAliasScopesAttr(state.readScope);
   load.setNoaliasScopesAttr(state.dmaScope);
   return load;
+}
+
+/// One operand of 16 bytes a lane.
+Value readOperand(Emitter &emit, const LoweringState &state, tile::FragType frag,
+                  const TileReads &reads, uint32_t immediate) {
+  return readPart(emit, state, VectorType::get({kOperandElements}, frag.getElementType()), reads, immediate);
 }
 
 struct ReadPattern : TilePattern<tile::ReadOp> {
@@ -295,7 +299,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
     const ArchInfo &arch = *state.of(op).arch;
-    Result<LdsUse> use = tile::transposedOperandReads(frag, arch);
+    Result<LdsUse> use = tile::transposedOperandReads(frag, arch, tile::vectorsOf(op.getRing()));
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
@@ -315,10 +319,15 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     }
     auto type = VectorType::get({kOperandElements / 2}, frag.getElementType());
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
-      for (uint32_t immediate : immediates)
+      for (uint32_t immediate : immediates) {
+        if (use->instruction == LdsInstruction::ReadB64) {
+          halves.push_back(readPart(emit, state, type, *reads, immediate));
+          continue;
+        }
         halves.push_back(ROCDL::ds_read_tr16_b64::create(
             emit, type, emit.offset(reads->base, emit.i32(immediate)), state.readScope,
             state.dmaScope, ArrayAttr()));
+      }
     for (size_t i = 0; i + 1 < halves.size(); i += 2)
       results.push_back(vector::ShuffleOp::create(emit, halves[i], halves[i + 1],
                                                   ArrayRef<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));

@@ -12,6 +12,49 @@ using namespace hocket;
 using namespace hocket::lowering;
 
 static constexpr int64_t kLanes = 64, kPageNumberBytes = 4;
+static constexpr int64_t kVectorBytes = 16, kVectorRows = kVectorBytes / kElementBytes;
+
+PagePlaces::PagePlaces(tile::RingOp ring)
+    : vectors(ring.getTileVectors()), pageRows(ring.getPageRows().value_or(0)),
+      rowBytes(RowBounds(ring.getSourceType()).rowBytes) {}
+
+Value PagePlaces::ofRow(Emitter &emit, Value slot, Value stride) const {
+  if (vectors == TileVectors::None)
+    return emit.mul(slot, stride);
+  if (vectors == TileVectors::Columns)
+    return emit.mul(slot, emit.i32(kVectorBytes));
+  Value before = arith::DivUIOp::create(emit, slot, emit.i32(kVectorRows));
+  Value within = arith::AndIOp::create(emit, slot, emit.i32(kVectorRows - 1));
+  return emit.add(emit.mul(before, emit.i32(rowBytes * kVectorRows)), emit.mul(within, emit.i32(kElementBytes)));
+}
+
+int64_t PagePlaces::ofByte(int64_t byte) const {
+  if (vectors == TileVectors::None)
+    return byte;
+  if (vectors == TileVectors::Columns)
+    return byte / kVectorBytes * pageRows * kVectorBytes + byte % kVectorBytes;
+  return byte / kElementBytes * kVectorBytes;
+}
+
+Value PagePlaces::ofByte(Emitter &emit, Value byte) const {
+  if (vectors == TileVectors::None)
+    return byte;
+  if (vectors == TileVectors::Rows)
+    return emit.mul(byte, emit.i32(kVectorRows));
+  Value before = arith::DivUIOp::create(emit, byte, emit.i32(kVectorBytes));
+  Value within = arith::AndIOp::create(emit, byte, emit.i32(kVectorBytes - 1));
+  return emit.add(emit.mul(before, emit.i32(pageRows * kVectorBytes)), within);
+}
+
+Value PagePlaces::bytes(Emitter &emit, Value stride) const {
+  if (vectors != TileVectors::None)
+    return emit.i32(pageRows * rowBytes);
+  return emit.add(emit.mul(stride, emit.i32(pageRows - 1)), emit.i32(rowBytes));
+}
+
+Value PagePlaces::vectorOf(Emitter &emit, Value row) const {
+  return vectors == TileVectors::Rows ? Value(arith::AndIOp::create(emit, row, emit.i32(-kVectorRows))) : row;
+}
 
 /// The row of the sequence that a lane looks after, of 64 rows of `tile` from row `first` on.
 static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, int64_t tileRows,
@@ -24,11 +67,9 @@ static Value rowOfLane(Emitter &emit, const KernelValues &kernel, Value tile, in
 }
 
 Value hocket::lowering::poolResource(Emitter &emit, tile::RingOp ring, const RingValues &values) {
-  RowBounds bounds(ring.getSourceType());
   // The last page's last row ends it: below 2 GiB, which the launcher sees to.
   Value before = emit.mul(arith::SubIOp::create(emit, values.pageCount, emit.i32(1)), values.pageStride);
-  Value lastRow = emit.mul(emit.toI32(values.rowStride), emit.i32(*ring.getPageRows() - 1));
-  Value bytes = emit.add(before, emit.add(lastRow, emit.i32(bounds.rowBytes)));
+  Value bytes = emit.add(before, PagePlaces(ring).bytes(emit, emit.toI32(values.rowStride)));
   Value any = compare(emit, arith::CmpIPredicate::sgt, values.pageCount, emit.i32(0));
   bytes = arith::SelectOp::create(emit, any, bytes, emit.i32(0));
   return emit.bufferResource(values.pointer, zeroExtended(emit, bytes));
@@ -43,22 +84,24 @@ static Value existingRow(Emitter &emit, Value row, Value rows) {
 PagedTile::PagedTile(Emitter &emit, const KernelValues &kernel, tile::RingOp ring,
                      const RingValues &values, Value tile, ValueRange pages) {
   int64_t tileRows = ring.getTileStep();
+  PagePlaces places(ring);
   Value pageRows = emit.i32(*ring.getPageRows());
   Value stride = emit.toI32(values.rowStride), nowhere = emit.i32(static_cast<int32_t>(kOutOfBounds));
   for (auto [number, page] : llvm::enumerate(pages)) {
     Value row = rowOfLane(emit, kernel, tile, tileRows, static_cast<int64_t>(number) * kLanes);
     if (ring.getFar()) {
       // No descriptor ends these: what is read must exist.
-      Value slot = arith::RemUIOp::create(emit, existingRow(emit, row, values.rows), pageRows);
+      Value existing = places.vectorOf(emit, existingRow(emit, row, values.rows));
+      Value slot = arith::RemUIOp::create(emit, existing, pageRows);
       Value isPage = compare(emit, arith::CmpIPredicate::ult, page, values.pageCount);
       Value known = arith::SelectOp::create(emit, isPage, page, emit.i32(0));
       Value first = emit.mul(zeroExtended(emit, known), zeroExtended(emit, values.pageStride));
-      rows.push_back(emit.add(first, zeroExtended(emit, emit.mul(slot, stride))));
+      rows.push_back(emit.add(first, zeroExtended(emit, places.ofRow(emit, slot, stride))));
       continue;
     }
     Value slot = arith::RemUIOp::create(emit, row, pageRows);
     // Of a number that names no page the pool's descriptor sees to it that nothing outside is read.
-    Value offset = emit.add(emit.mul(page, values.pageStride), emit.mul(slot, stride));
+    Value offset = emit.add(emit.mul(page, values.pageStride), places.ofRow(emit, slot, stride));
     // As signed numbers rows in front of the first are none either.
     Value exists = compare(emit, arith::CmpIPredicate::slt, row, values.rows);
     rows.push_back(arith::SelectOp::create(emit, exists, offset, nowhere));

@@ -5,6 +5,26 @@
 
 namespace hocket::lowering {
 
+/// Where things lie in a head's part of a page: rows of elements one behind the other, or vectors (TileVectors).
+class PagePlaces {
+public:
+  explicit PagePlaces(tile::RingOp ring);
+
+  /// Row `slot` (i32); `stride` (i32, bytes) is from row to row where there are no vectors.
+  mlir::Value ofRow(Emitter &emit, mlir::Value slot, mlir::Value stride) const;
+  /// Byte `byte` of a row, from the row's place on; of sums without carries the sum.
+  int64_t ofByte(int64_t byte) const;
+  mlir::Value ofByte(Emitter &emit, mlir::Value byte) const;
+  /// Bytes of it in all.
+  mlir::Value bytes(Emitter &emit, mlir::Value stride) const;
+  /// The first row of a vector with `row` in it.
+  mlir::Value vectorOf(Emitter &emit, mlir::Value row) const;
+
+private:
+  TileVectors vectors = TileVectors::None;
+  int64_t pageRows = 0, rowBytes = 0;
+};
+
 /// The pool of pages of a ring: begins with the head's first row of page 0, ends with its last one of the last page.
 mlir::Value poolResource(Emitter &emit, tile::RingOp ring, const RingValues &values);
 

@@ -74,7 +74,7 @@ struct PutFragmentPattern : TilePattern<tile::PutOp> {
       return failure();
     auto ringOp = op.getRing().getDefiningOp<tile::RingOp>();
     Result<LdsTileLayout> layout =
-        tile::toLdsTileLayout(*ringOp.getLayout(), op.getRing().getType());
+        tile::toLdsTileLayout(ringOp);
     if (!layout)
       return layoutError(op, layout.error());
     Result<tile::FragmentStores> stores = tile::fragmentStores(op, /*byElement=*/false);

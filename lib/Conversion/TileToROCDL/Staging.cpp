@@ -27,7 +27,7 @@ struct StagedRing {
 
 static FailureOr<StagedRing> stagedRing(Operation *op, tile::RingOp ring,
                                         const KernelValues &kernel) {
-  Result<LdsTileLayout> layout = tile::toLdsTileLayout(*ring.getLayout(), ring.getRing().getType());
+  Result<LdsTileLayout> layout = tile::toLdsTileLayout(ring);
   if (!layout)
     return layoutError(op, layout.error());
   Result<LdsStagingPlan> plan = planLdsStaging(*layout, kernel.waves, kernel.arch->lds.access);
@@ -79,16 +79,17 @@ struct LoadPartPattern : TilePattern<tile::LoadPartOp> {
     uint64_t reach =
         plan.source.reach(dims::Lane, dims::Byte) | plan.source.reach(dims::Wave, dims::Byte);
 
+    PagePlaces inPage(ringOp);
     SmallVector<Value> registers;
     for (unsigned panel = 0; panel != staged->layout.panels(); ++panel)
       for (unsigned i = 0; i != plan.loads; ++i) {
         Coordinates step = plan.source.apply({{std::string(dims::Register), i}});
-        int64_t byte = coordinate(step, dims::Byte) + panel * staged->layout.panelBytes;
+        int64_t byte = coordinate(step, dims::Byte) + panel * staged->layout.panelBytes, place = inPage.ofByte(byte);
         Value rowStep = paged ? emit.i32(0) : emit.mul(stride, emit.i32(coordinate(step, dims::Row)));
         if (paged)
-          laneOffset = emit.add(rowOffsets[i], laneByte);
+          laneOffset = emit.add(rowOffsets[i], inPage.ofByte(emit, laneByte));
         Value offset = bounds.within(emit, laneOffset, laneByte, reach, byte);
-        load(emit, plan.loadBytes, resource, emit.add(offset, emit.i32(byte)), rowStep, registers);
+        load(emit, plan.loadBytes, resource, emit.add(offset, emit.i32(place)), rowStep, registers);
       }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{registers});
     return success();

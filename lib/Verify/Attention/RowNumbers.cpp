@@ -7,7 +7,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 RowNumbers::RowNumbers(const ForwardProblem &problem)
-    : lists(problem.lists), common(problem.lengths()), batch(problem.batch), heads(problem.heads),
+    : lists(problem.lists), pageLayout(problem.pageLayout), common(problem.lengths()), batch(problem.batch), heads(problem.heads),
       kvHeads(problem.kvHeads), firstQueries{0}, firstKeys{0} {
   if (isDense())
     return;
@@ -57,6 +57,23 @@ std::vector<manifest::TensorSpec> RowNumbers::rowByRow(const ForwardProblem &pro
   return tensors;
 }
 
+int64_t RowNumbers::placeInPage(const manifest::TensorSpec &tensor, int64_t slot, int64_t stride) const {
+  if (pageLayout != PageLayout::Vectorised)
+    return slot * stride;
+  if (tensor.name == "k")
+    return slot * kVectorElements;
+  return slot / kVectorElements * kVectorElements * tensor.rowElements + slot % kVectorElements;
+}
+
+verify::RowPieces RowNumbers::pieces(const manifest::TensorSpec &tensor) const {
+  if (!lists.inPages() || pageLayout != PageLayout::Vectorised || !isOneOf(kOfKeys, tensor.name))
+    return {};
+  uint64_t element = bytesOf(tensor.type), vector = kVectorElements * element;
+  if (tensor.name == "k")
+    return {vector, vector * static_cast<uint64_t>(lists.pageSize)};
+  return {element, vector};
+}
+
 std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) const {
   if (isDense() || !hasRowsOf(tensor.name))
     return tensor.rowOffsets();
@@ -78,7 +95,7 @@ std::vector<uint64_t> RowNumbers::offsets(const manifest::TensorSpec &tensor) co
       for (int64_t h = 0; h != kvHeads; ++h)
         for (int64_t position = 0; position != count; ++position)
           result.push_back(static_cast<uint64_t>(pages[sequence][position / lists.pageSize] * ofBatch + h * head +
-                                                 position % lists.pageSize * row) *
+                                                 placeInPage(tensor, position % lists.pageSize, row)) *
                            bytesOf(tensor.type));
       continue;
     }

@@ -4,6 +4,7 @@
 // For dense tensors the numbers are those of [batch, head, sequence] arrays.
 #pragma once
 
+#include "Verify/DeviceTensor.h"
 #include "hocket/Attention/ForwardProblem.h"
 
 #include <cstdint>
@@ -42,6 +43,8 @@ public:
                                                     std::vector<manifest::TensorSpec> tensors);
   /// Byte offsets of the rows of a tensor of `rowByRow`, in the order of their numbers.
   std::vector<uint64_t> offsets(const manifest::TensorSpec &tensor) const;
+  /// In which pieces they lie.
+  verify::RowPieces pieces(const manifest::TensorSpec &tensor) const;
 
 private:
   bool isDense() const { return !lists.any(); }
@@ -53,7 +56,11 @@ private:
     return isDense() ? sequence * kvHeads * common.kv : firstKeys[sequence];
   }
 
+  /// Where a row of a head's part of a page lies, in elements.
+  int64_t placeInPage(const manifest::TensorSpec &tensor, int64_t slot, int64_t stride) const;
+
   SequenceLists lists;
+  PageLayout pageLayout;
   Lengths common; ///< of dense tensors, which need no table
   int64_t batch, heads, kvHeads;
   std::vector<Lengths> lengths, firstRows; ///< of each sequence; in packed tensors

@@ -41,6 +41,7 @@ private:
   std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
     return numbers.offsets(spec);
   }
+  verify::RowPieces rowPieces(const manifest::TensorSpec &spec) const override { return numbers.pieces(spec); }
   Status makeRules();
   Status save();
   void verifyLists();

@@ -32,3 +32,13 @@ attn.forward @appended element_type(bf16) head_dim(128) appended_keys
 
 // expected-error @below {{has far_pages, but no pages; write pages(p)}}
 attn.forward @far element_type(bf16) head_dim(128) far_pages
+
+// -----
+
+// expected-error @below {{has vector_pages, but no pages; write pages(p)}}
+attn.forward @vectors element_type(bf16) head_dim(128) vector_pages
+
+// -----
+
+// expected-error @below {{has vector_pages of 12 rows, expected a multiple of 8, as many as a vector has}}
+attn.forward @vectors element_type(bf16) head_dim(128) key_lengths pages(12) vector_pages

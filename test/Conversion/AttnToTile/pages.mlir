@@ -91,3 +91,18 @@ tile.schedule @mine {
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
 attn.forward @far element_type(bf16) head_dim(128) key_lengths pages(16) far_pages group_rows
+
+// -----
+
+// Vectors of V hold keys behind the last one: what those are multiplied with is zero, and so must they be.
+// CHECK-LABEL: tile.kernel @vectors(
+// CHECK-SAME: "k_stride_s == head_dim && v_stride_s == head_dim_v"
+// CHECK: %[[K:.*]] = tile.ring %k[%{{.*}}, %{{.*}}] pages(16 rows %{{.*}}) vectors(columns)
+// CHECK: %[[V:.*]] = tile.ring %v[%{{.*}}, %{{.*}}] pages(16 rows %{{.*}}) vectors(rows)
+// CHECK: %[[READ:.*]] = tile.read_transposed %[[V]]
+// CHECK: tile.mask_depth %[[READ]] tile(%{{.*}}) below(%{{.*}})
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @vectors element_type(bf16) head_dim(128) key_lengths pages(16) vector_pages

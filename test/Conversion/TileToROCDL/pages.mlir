@@ -87,3 +87,26 @@ tile.kernel @far(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %n: 
   tile.fetch %ring[%t] pages(%pages : !tile.pages<64>) slot(%zero) : <64x128xbf16>
   %x = tile.read %ring[%zero] slot(%zero) : <64x128xbf16> -> <64x128xbf16, lhs>
 }
+
+// -----
+
+// Vectors of rows come as they lie, 16 bytes a column and 2 KiB from 8 rows to the next 8, and
+// are read by plain reads of 8 bytes. What lies behind the end of the depth is masked in the accumulator's order.
+// CHECK-LABEL: llvm.func @vectors
+// CHECK: %[[GROUP:.*]] = arith.divui %{{.*}}, %c8_i32
+// CHECK: arith.muli %[[GROUP]], %c2048_i32
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.load.lds
+// CHECK: llvm.load %{{.*}} {{.*}} -> vector<4xbf16>
+// CHECK-NOT: rocdl.ds.read.tr
+// CHECK: scf.if
+tile.kernel @vectors(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>, %out: !tile.view<?x?xbf16>, %n: i32, %t: i32)
+    target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %ring = tile.ring %k[%zero, %zero] pages(16 rows %n) vectors(rows) depth(1) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %pages = tile.look_up %table for %ring[%t] : <?xi32>, <64x128xbf16>
+  tile.fetch %ring[%t] pages(%pages : !tile.pages<64>) slot(%zero) : <64x128xbf16>
+  %x = tile.read_transposed %ring[%zero] slot(%zero) : <64x128xbf16> -> <128x64xbf16, lhs_acc>
+  %y = tile.mask_depth %x tile(%t) below(%n) : !tile.frag<128x64xbf16, lhs_acc>
+  %z = tile.convert_layout %y : !tile.frag<128x64xbf16, lhs_acc> -> !tile.frag<64x128xbf16, lines>
+  tile.store %z, %out[%zero, %zero] : !tile.frag<64x128xbf16, lines>, !tile.view<?x?xbf16>
+}

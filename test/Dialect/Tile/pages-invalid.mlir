@@ -33,6 +33,28 @@ tile.kernel @no_rows(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") w
 
 // -----
 
+tile.kernel @vectors_of_nothing(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{has vectors without pages; make it with 'pages(..)'}}
+  %ring = tile.ring %k[%n, %n] vectors(rows) : <?x?x?x128xbf16> -> <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @cut_vectors(%v: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  // expected-error @below {{has vectors of 8 rows in pages of 12; use pages of a multiple of 8 rows}}
+  %ring = tile.ring %v[%n, %n] pages(12 rows %n) vectors(rows) : <?x?x?x128xbf16> -> <64x128xbf16>
+}
+
+// -----
+
+tile.kernel @along_columns(%v: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  %ring = tile.ring %v[%n, %n] pages(16 rows %n) vectors(rows) : <?x?x?x128xbf16> -> <64x128xbf16>
+  // expected-error @below {{reads along the columns of a ring that comes in vectors of rows; use 'tile.read_transposed'}}
+  %x = tile.read %ring[%n] : <64x128xbf16> -> <64x128xbf16, lhs>
+}
+
+// -----
+
 tile.kernel @columns(%k: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(4) {
   // expected-error @below {{has pages, which rings of a view's rows alone can}}
   %ring = tile.ring %k[%n] pages(16 rows %n) by_columns : <?x?xbf16> -> <64x64xbf16>

@@ -24,6 +24,14 @@ tile.kernel @gathered(%k: !tile.view<?x?x?x128xbf16>, %table: !tile.view<?xi32>,
   tile.retain %places : !tile.places<64x128xbf16, 4>
 }
 
+// CHECK-LABEL: tile.kernel @vectors(
+// CHECK: tile.ring %k[%n, %n] pages(16 rows %n) vectors(columns) : <?x?x?x128xbf16> -> <64x128xbf16>
+// CHECK: tile.ring %k[%n, %n] pages(16 rows %n) vectors(rows) far : <?x?x?x128xbf16> -> <64x128xbf16>
+tile.kernel @vectors(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(4) {
+  %k_ring = tile.ring %k[%n, %n] pages(16 rows %n) vectors(columns) : <?x?x?x128xbf16> -> <64x128xbf16>
+  %v_ring = tile.ring %k[%n, %n] pages(16 rows %n) vectors(rows) far : <?x?x?x128xbf16> -> <64x128xbf16>
+}
+
 // CHECK-LABEL: tile.kernel @staged(
 // CHECK: tile.load_part %{{.*}}[%t] pages(%{{.*}} : !tile.pages<32>) : <32x64xbf16> -> <32x64xbf16, 4>
 tile.kernel @staged(%k: !tile.view<?x?x?x64xbf16>, %table: !tile.view<?xi32>, %n: i32, %t: i32)

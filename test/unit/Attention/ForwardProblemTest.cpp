@@ -214,6 +214,19 @@ TEST(ForwardProblem, HasTensorsOfPages) {
   EXPECT_EQ(problem.tensor("block_table").spanBytes(), 4u * 2 * 19);
   EXPECT_EQ(problem.kernelSuffix(), "d128_bf16_none_key_lengths_pages16");
   EXPECT_EQ(problem.describe(), "bf16 B2 H8/2 Sq100 Skv300 D128 bshd used-kv pages16x7 hnd table19");
+  EXPECT_FALSE(problem.semantics().lists.vectorPages);
+  problem.pageLayout = PageLayout::Vectorised;
+  EXPECT_TRUE(validate(problem).ok());
+  EXPECT_EQ(stridesOf(problem.tensor("k")), (TensorStrides{16 * 2 * 128, 128, 16 * 128}));
+  EXPECT_EQ(problem.semantics().kernelSuffix(), "d128_bf16_none_key_lengths_pages16_vectors");
+  problem.strides["v"] = {16 * 2 * 128 + 4, 128, 16 * 128};
+  EXPECT_EQ(validate(problem).error().message,
+            "the strides of 'v' are 4100,128,2048, pages in the vectorised layout have a head's part in one piece, a "
+            "sequence stride of 128, and the others multiples of 8");
+  problem.lists.pageSize = 20;
+  EXPECT_EQ(validate(problem).error().message,
+            "page-size is 20, pages in the vectorised layout want a multiple of 8, as many elements as 16 bytes have; use "
+            "such pages, or the layouts nhd or hnd");
 }
 
 TEST(ForwardProblem, HasTensorsOfPackedSequences) {

@@ -183,7 +183,7 @@ TEST_F(AttentionMisuse, Caches) {
   problem.page_size = -1;
   refused("page-size is -1, it must be 1 to 65536");
   problem.page_size = 16, problem.seqused_k = 1, problem.page_layout = "dhn";
-  refused("page layout 'dhn' is not known; use nhd or hnd");
+  refused("page layout 'dhn' is not known; use nhd, hnd or vectorised");
   problem.page_lists = 1;
   refused("page-lists need pages");
   problem.append_rows = -3, problem.seqused_k = 1;
@@ -198,6 +198,10 @@ TEST_F(AttentionMisuse, Caches) {
   refused("rotary turns new keys; append some");
   problem.cu_seqlens_q = 1, problem.total_q = 0;
   refused("total-q is 0");
+  problem.min_seqlen_q = 3;
+  refused("min-seqlen-q is 3, expected 0 or, where queries are packed,");
+  problem.page_size = 12, problem.seqused_k = 1, problem.page_layout = "vectorised";
+  refused("page-size is 12, pages in the vectorised layout want a multiple of 8");
 }
 
 TEST_F(AttentionMisuse, WorkLists) {

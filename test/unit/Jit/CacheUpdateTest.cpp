@@ -20,8 +20,9 @@ static constexpr uint64_t kDefaultCount = 12, kDefaultSeed = 20261123;
 
 /// Pages at random for sequences that have `lengths` keys in the end.
 static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int32_t> &lengths) {
-  problem.lists.pageSize = draw.of<int64_t>({1, 16, 48, 64, 200});
-  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
+  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND, PageLayout::Vectorised});
+  problem.lists.pageSize = problem.pageLayout == PageLayout::Vectorised ? draw.of<int64_t>({8, 16, 24, 64, 200})
+                                                                        : draw.of<int64_t>({1, 16, 48, 64, 200});
   int64_t size = problem.lists.pageSize, perSequence = (problem.seqKv + size - 1) / size;
   problem.numPages = problem.batch * perSequence + 3;
   std::vector<int32_t> order(static_cast<size_t>(problem.numPages));

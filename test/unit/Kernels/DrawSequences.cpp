@@ -42,9 +42,12 @@ void hocket::addSequences(ForwardProblem &problem, Draw &draw) {
 void hocket::addPages(ForwardProblem &problem, Draw &draw) {
   problem.lists.packedKv = false;
   problem.known.lists.erase("cu_seqlens_k");
-  int64_t size = problem.lists.pageSize = draw.of<int64_t>({1, 7, 16, 32, 48, 64, 100, 128, 1056});
+  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND, PageLayout::Vectorised});
+  int64_t size = problem.pageLayout == PageLayout::Vectorised
+                     ? draw.of<int64_t>({8, 16, 24, 40, 64, 104, 128, 1056})
+                     : draw.of<int64_t>({1, 7, 16, 32, 48, 64, 100, 128, 1056});
+  problem.lists.pageSize = size;
   problem.lists.pageLists = draw.oneIn(2);
-  problem.pageLayout = draw.of({PageLayout::NHD, PageLayout::HND});
   DrawnRows rows(draw, problem.batch, problem.seqKv, false);
   auto pagesOf = [&](int64_t length) { return (length + size - 1) / size; };
   int64_t needed = 0;

@@ -93,7 +93,7 @@ static CompileOptions optionsFor(const std::string &target) {
 /// Both kernels: rows that are queries, and rows that are heads. Of the schedule, or where registers forbid that, with
 /// small tiles.
 static std::vector<ForwardKernel> compileBoth(const ForwardProblem &problem, CompileOptions options) {
-  for (int attempt = 0; attempt != 2; ++attempt) {
+  for (int attempt = 0; attempt != 3; ++attempt) {
     std::vector<ForwardKernel> kernels;
     for (bool groupRows : {false, true}) {
       options.groupRows = groupRows;
@@ -104,6 +104,9 @@ static std::vector<ForwardKernel> compileBoth(const ForwardProblem &problem, Com
       return kernels;
     options.schedule = "sequential";
     options.kvTile = 32;
+    // Modifications may want more scalar registers than there are: as the registry's last resort has it.
+    options.scalarsInLanes = attempt == 1;
+    options.waves = attempt == 1 ? 2 : 4;
   }
   return {};
 }
