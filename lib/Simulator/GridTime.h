@@ -16,12 +16,20 @@
 namespace hocket::sim {
 
 /// What one kind of workgroup does.
+/// What a workgroup does, as far as it tells how long it takes.
+struct WorkDone {
+  uint64_t instructions = 0; ///< wave-instructions
+  uint64_t idleLanes = 0;    ///< lanes of vector memory accesses that have nothing there: ragged edges move less
+  auto operator<=>(const WorkDone &) const = default;
+};
+
 struct WorkgroupKind {
   uint64_t instructions = 0; ///< wave-instructions: what tells kinds apart
   uint64_t count = 0;        ///< workgroups of the kind
   double firstCycles = 0;    ///< of the first on its compute unit, which fetches the code
   double cycles = 0;         ///< of later ones
   bool timed = false;        ///< by the cycle model; else interpolated
+  WorkDone work = {};        ///< of the workgroup that is timed
 };
 
 struct GridTime {
@@ -39,8 +47,8 @@ struct GridTime {
 };
 
 /// Remembers cycles of kinds of workgroups (first and later ones) between predictions of one
-/// kernel, by instructions and residents.
-using KindCache = std::map<std::pair<uint64_t, unsigned>, std::pair<double, double>>;
+/// kernel, by what they do and residents.
+using KindCache = std::map<std::pair<WorkDone, unsigned>, std::pair<double, double>>;
 
 /// Predicts a launch on `device`, which must be the simulator's. Executes samples of the
 /// workgroups: memory is written as by them. `options.workgroups` is not used.

@@ -51,6 +51,7 @@ void hocket::sim::landOldest(Wave &wave, PendingQueue &queue) {
 }
 
 void hocket::sim::issueVectorMemory(Wave &wave, PendingOp &op) {
+  wave.idleLanes += waveSize - static_cast<unsigned>(__builtin_popcountll(op.mask));
   PendingQueue &queue = wave.pending.vectorMemory;
   if (queue.count == maxVectorMemory)
     landOldest(wave, queue);

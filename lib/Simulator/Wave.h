@@ -75,6 +75,7 @@ struct Wave {
   Workgroup *group = nullptr;
   Observer *observer = nullptr; ///< the workgroup's, or null
   uint64_t instructions = 0;    ///< executed so far
+  uint64_t idleLanes = 0; ///< of its vector memory accesses: lanes that took no part or were out of range
   uint64_t clock = 0;           ///< what s_memtime gave last
   PendingQueues pending;
   /// The allocation that the last access hit.

@@ -20,6 +20,7 @@ void Workgroup::startWave(unsigned index) {
   wave.scc = 0;
   wave.stop = Stop::None;
   wave.instructions = 0;
+  wave.idleLanes = 0;
   wave.clock = 0;
   wave.gprIndexing = 0;
   wave.cachedAllocation = nullptr;

@@ -244,6 +244,13 @@ uint64_t Workgroup::instructions() const {
   return sum;
 }
 
+uint64_t Workgroup::idleLanes() const {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < waveCount; ++i)
+    sum += waves[i].idleLanes;
+  return sum;
+}
+
 void Workgroup::start(uint64_t number) {
   if (!error.empty())
     return; // without memory; `run` says so

@@ -62,6 +62,8 @@ struct Workgroup {
   bool releaseBarrier();
   /// Wave-instructions executed by it.
   uint64_t instructions() const;
+  /// `Wave::idleLanes` of all its waves.
+  uint64_t idleLanes() const;
 
   const LaunchContext &context;
   uint32_t id[3] = {0, 0, 0};

@@ -89,6 +89,7 @@ bool resolveBuffer(Wave &wave, const Instruction &in, PendingOp &op, unsigned by
   if ((whole & op.mask) == op.mask)
     return resolveGlobal(wave, in, op, addresses, bytes, what);
   op.partial = true;
+  wave.idleLanes += static_cast<unsigned>(__builtin_popcountll(op.mask & ~some));
   for (u64 left = op.mask & some; left; left &= left - 1) {
     unsigned lane = __builtin_ctzll(left);
     if (!resolveGlobalLane(wave, in, op, lane, addresses.lane[lane], op.inRange[lane] * unit, what))

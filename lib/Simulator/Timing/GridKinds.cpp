@@ -16,20 +16,25 @@ static constexpr unsigned pairsPerRule = 10;
 static constexpr uint64_t mostKinds = 512, stretches = 64;
 
 Result<uint64_t> WorkgroupSampler::instructions(uint64_t number) {
+  Result<WorkDone> work = workOf(number);
+  return work.ok() ? Result<uint64_t>(work->instructions) : work.error();
+}
+
+Result<WorkDone> WorkgroupSampler::workOf(uint64_t number) {
   auto found = known.find(number);
   if (found != known.end())
     return found->second;
   group.start(number);
   if (!group.run())
     return executionError(group.error);
-  return known[number] = group.instructions();
+  return known[number] = {group.instructions(), group.idleLanes()};
 }
 
 void WorkgroupSampler::executeAhead(const std::vector<uint64_t> &numbers, unsigned threads) {
-  std::vector<std::pair<uint64_t, uint64_t>> fresh; // number and instructions
+  std::vector<std::pair<uint64_t, WorkDone>> fresh; // by number
   for (uint64_t number : numbers)
     if (!known.count(number))
-      fresh.emplace_back(number, 0);
+      fresh.emplace_back(number, WorkDone());
   std::atomic<size_t> next = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
   for (size_t i = 0; i < std::min<size_t>(pool.getMaxConcurrency(), fresh.size()); ++i)
@@ -39,13 +44,13 @@ void WorkgroupSampler::executeAhead(const std::vector<uint64_t> &numbers, unsign
         own.start(fresh[at].first);
         if (!own.run())
           return;
-        fresh[at].second = own.instructions();
+        fresh[at].second = {own.instructions(), own.idleLanes()};
       }
     });
   pool.wait();
-  for (auto [number, instructions] : fresh)
-    if (instructions)
-      known[number] = instructions;
+  for (auto [number, work] : fresh)
+    if (work.instructions)
+      known[number] = work;
 }
 
 /// The number is ((z * Y) + y) * X + x; a rule takes (number / divide) % modulus.

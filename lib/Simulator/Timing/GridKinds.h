@@ -2,6 +2,7 @@
 #pragma once
 
 #include "../LaunchSetup.h"
+#include "Simulator/GridTime.h"
 
 #include <functional>
 #include <map>
@@ -14,7 +15,9 @@ namespace hocket::sim {
 class WorkgroupSampler {
 public:
   explicit WorkgroupSampler(const LaunchContext &context) : context(context), group(context) {}
-  /// Wave-instructions that workgroup `number` executes.
+  /// What workgroup `number` does.
+  Result<WorkDone> workOf(uint64_t number);
+  /// Wave-instructions that it executes.
   Result<uint64_t> instructions(uint64_t number);
   /// Executes those of `numbers` that have not been, on several threads. One that fails does so
   /// again, with its error, when it is asked for.
@@ -23,7 +26,7 @@ public:
 private:
   const LaunchContext &context;
   Workgroup group;
-  std::map<uint64_t, uint64_t> known;
+  std::map<uint64_t, WorkDone> known;
 };
 
 /// How the kind of a workgroup follows from its number.

@@ -150,10 +150,10 @@ Status Predictor::findKinds(const ArchInfo &arch) {
   if (threads > 1)
     sampler.executeAhead(examples, threads);
   for (uint64_t kind = 0; kind < rule.kinds; ++kind) {
-    Result<uint64_t> count = sampler.instructions(examples[kind]);
-    if (!count.ok())
-      return count.error();
-    grid.kinds.push_back({*count, 0, 0, 0, false});
+    Result<WorkDone> work = sampler.workOf(examples[kind]);
+    if (!work.ok())
+      return work.error();
+    grid.kinds.push_back({work->instructions, 0, 0, 0, false, *work});
   }
   for (uint64_t i = 0; i < grid.workgroups; ++i)
     ++grid.kinds[rule.of(i)].count;
@@ -180,7 +180,7 @@ std::pair<double, double> Predictor::meanCycles(const TimedRun &run) const {
 }
 
 Result<std::pair<double, double>> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example) {
-  auto key = std::pair(kind.instructions, grid.resident);
+  auto key = std::pair(kind.work, grid.resident);
   if (auto found = cache.find(key); found != cache.end())
     return found->second;
   Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example));
@@ -193,13 +193,13 @@ Result<std::pair<double, double>> Predictor::timeOne(const WorkgroupKind &kind, 
 /// its error, when its turn comes.
 void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   struct Job {
-    std::pair<uint64_t, unsigned> key;
+    std::pair<WorkDone, unsigned> key;
     std::unique_ptr<PreparedRun> prepared;
     std::optional<std::pair<double, double>> cycles;
   };
   std::vector<Job> jobs;
   for (size_t at : kinds) {
-    auto key = std::pair(grid.kinds[at].instructions, grid.resident);
+    auto key = std::pair(grid.kinds[at].work, grid.resident);
     bool known = cache.count(key) || llvm::any_of(jobs, [&](Job &job) { return job.key == key; });
     if (known)
       continue;
