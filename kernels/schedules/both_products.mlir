@@ -3,7 +3,7 @@
 // While one workgroup is there, or waits, or begins and ends, the other multiplies. Two barriers for a tile.
 //
 // Found by hocketc --tune (scripts/tune-schedules.py); docs/notes/2026-11-23-two-on-a-unit.md says why it is ahead.
-tile.schedule @both_products unroll(3) waves(4) {
+tile.schedule @both_products unroll(3) waves(4) workgroups(2) {
   tile.cluster compute { mask(-1) settle(-1) head(-1) rescale(-1) }
   tile.cluster compute priority(1) { fetch_k(+3) fetch_v(+2) read_k(+1) tail(-1) qk(0) read_v(0) pv(-1) }
 }

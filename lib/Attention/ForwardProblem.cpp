@@ -434,6 +434,13 @@ static int64_t mostKeysOfRow(const ForwardProblem &problem) {
   return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
 }
 
+/// Whether scores and weights are those of the plain formula, some of them hidden by masks that capture numbers alone.
+static bool hasPlainScores(const ForwardProblem &problem) {
+  return !problem.dropout && !problem.blocks.any() &&
+         std::all_of(problem.modifications.begin(), problem.modifications.end(),
+                     [](const Modification &of) { return of.isMask && of.tensors.empty(); });
+}
+
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
@@ -447,6 +454,8 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"mask_left", Value::integer(problem.visibility.kind().left)},
       {"mask_right", Value::integer(problem.visibility.kind().right)},
       {"row_keys", Value::integer(mostKeysOfRow(problem))},
+      {"plain_scores", Value::integer(hasPlainScores(problem))},
+      {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},

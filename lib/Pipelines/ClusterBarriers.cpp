@@ -30,7 +30,8 @@ static std::optional<std::vector<uint32_t>> barriersBefore(Operation *first, Ker
 /// The number of the schedule's cluster that `enter` begins: that of the first step in it.
 static std::optional<uint32_t> clusterOf(EnterOp enter, ScheduleOp schedule) {
   for (Operation *op = enter->getNextNode(); op && !isa<BarrierOp>(op); op = op->getNextNode()) {
-    auto step = dyn_cast<StepOp>(op);
+    auto where = dyn_cast<WhereOp>(op);
+    auto step = dyn_cast<StepOp>(where ? where.getBody().front().front() : *op);
     if (!step)
       continue;
     uint32_t number = 0;

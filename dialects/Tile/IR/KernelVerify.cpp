@@ -40,7 +40,7 @@ LogicalResult hocket::tile::verifyUpstreamOps(KernelOp kernel) {
   WalkResult walk = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa_and_nonnull<TileDialect>(op->getDialect())) {
       // Other regions of the dialect say themselves what may stand in them.
-      return op->getNumRegions() == 0 || isa<ForTilesOp, StepOp>(op) ? WalkResult::advance()
+      return op->getNumRegions() == 0 || isa<ForTilesOp, StepOp, WhereOp>(op) ? WalkResult::advance()
                                                                     : WalkResult::skip();
     }
     if (isa_and_nonnull<arith::ArithDialect>(op->getDialect()))

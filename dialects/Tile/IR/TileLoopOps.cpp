@@ -41,7 +41,7 @@ static void printCuts(OpAsmPrinter &printer, StringRef keyword, OperandRange bou
 }
 
 void ForTilesOp::build(OpBuilder &builder, OperationState &state, Value count, ValueRange inits,
-                       ArrayRef<TileCut> cuts, FlatSymbolRefAttr schedule) {
+                       ArrayRef<TileCut> cuts, FlatSymbolRefAttr schedule, ValueRange seen) {
   SmallVector<Value> bounds[2];
   SmallVector<int64_t> within[2];
   for (const TileCut &cut : cuts) {
@@ -49,7 +49,7 @@ void ForTilesOp::build(OpBuilder &builder, OperationState &state, Value count, V
     bounds[right].push_back(cut.bound.value);
     within[right].push_back(cut.within);
   }
-  build(builder, state, inits.getTypes(), count, inits, bounds[0], bounds[1],
+  build(builder, state, inits.getTypes(), count, inits, bounds[0], bounds[1], seen,
         builder.getDenseI64ArrayAttr(within[0]), builder.getDenseI64ArrayAttr(within[1]), schedule);
 }
 
@@ -93,6 +93,11 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
   ParsedCuts left, right;
   if (parseCuts(parser, "cut_left", left) || parseCuts(parser, "cut_right", right))
     return failure();
+  SmallVector<OpAsmParser::UnresolvedOperand, 2> seen;
+  if (succeeded(parser.parseOptionalKeyword("seen")) &&
+      (parser.parseLParen() || parser.parseOperand(seen.emplace_back()) || parser.parseKeyword("to") ||
+       parser.parseOperand(seen.emplace_back()) || parser.parseRParen()))
+    return failure();
   SmallVector<OpAsmParser::UnresolvedOperand> inits;
   SMLoc initLoc = parser.getCurrentLocation();
   if (succeeded(parser.parseOptionalKeyword("init"))) {
@@ -111,6 +116,7 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
   if (parser.resolveOperands(inits, result.types, initLoc, result.operands) ||
       parser.resolveOperands(left.bounds, i32, result.operands) ||
       parser.resolveOperands(right.bounds, i32, result.operands) ||
+      parser.resolveOperands(seen, i32, result.operands) ||
       parser.parseKeyword("schedule") || parser.parseLParen() ||
       parser.parseAttribute(schedule, getScheduleAttrName(result.name), result.attributes) ||
       parser.parseRParen() || parser.parseOptionalAttrDictWithKeyword(result.attributes))
@@ -121,7 +127,8 @@ ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {
                       builder.getDenseI64ArrayAttr(right.within));
   llvm::copy(ArrayRef<int32_t>({1, static_cast<int32_t>(inits.size()),
                                 static_cast<int32_t>(left.bounds.size()),
-                                static_cast<int32_t>(right.bounds.size())}),
+                                static_cast<int32_t>(right.bounds.size()),
+                                static_cast<int32_t>(seen.size())}),
              result.getOrAddProperties<Properties>().operandSegmentSizes.begin());
   Region *body = result.addRegion();
   if (parser.parseRegion(*body, arguments))
@@ -134,6 +141,8 @@ void ForTilesOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getTile() << " = 0 to " << getCount();
   printCuts(printer, "cut_left", getLeftBounds(), getLeftWithin());
   printCuts(printer, "cut_right", getRightBounds(), getRightWithin());
+  if (!getSeen().empty())
+    printer << " seen(" << getSeen().front() << " to " << getSeen().back() << ")";
   if (!getInits().empty()) {
     printer << " init(";
     llvm::interleaveComma(llvm::zip_equal(getCarried(), getInits()), printer, [&](auto pair) {
@@ -157,6 +166,9 @@ LogicalResult ForTilesOp::verify() {
   if (getLeftBounds().size() != getLeftWithin().size() ||
       getRightBounds().size() != getRightWithin().size())
     return emitOpError("has bounds that cut its tiles without saying within what, or the reverse");
+  if (!getSeen().empty() && getSeen().size() != 2)
+    return emitOpError() << "says with " << getSeen().size() << " numbers which tiles the wave sees, expected 'seen(%first "
+                         << "to %end)' or nothing";
   SmallVector<TileBound> seen;
   for (const TileCut &cut : getCuts()) {
     StringRef clause = cut.bound.side == TileSide::Left ? "cut_left" : "cut_right";
@@ -201,6 +213,49 @@ LogicalResult StepOp::verify() {
   if (getBody().front().getTerminator()->getOperandTypes() != getResultTypes())
     return emitOpError() << "step '" << getSymName()
                          << "' yields other types than it declares as results";
+  return success();
+}
+
+// WhereOp
+
+/// `%condition else(%a, %b : f32, i32) { ... }`
+ParseResult WhereOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand condition;
+  SmallVector<OpAsmParser::UnresolvedOperand> otherwise;
+  SMLoc location;
+  if (parser.parseOperand(condition) ||
+      parser.resolveOperand(condition, parser.getBuilder().getI1Type(), result.operands))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("else")) &&
+      (parser.parseLParen() || parser.getCurrentLocation(&location) || parser.parseOperandList(otherwise) ||
+       parser.parseColonTypeList(result.types) || parser.parseRParen() ||
+       parser.resolveOperands(otherwise, result.types, location, result.operands)))
+    return failure();
+  Region *body = result.addRegion();
+  if (parser.parseOptionalAttrDictWithKeyword(result.attributes) || parser.parseRegion(*body))
+    return failure();
+  ensureTerminator(*body, parser.getBuilder(), result.location);
+  return success();
+}
+
+void WhereOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getCondition();
+  if (!getOtherwise().empty())
+    printer << " else(" << getOtherwise() << " : " << getOtherwise().getTypes() << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false, !getOtherwise().empty());
+}
+
+LogicalResult WhereOp::verify() {
+  if (getBody().front().getTerminator()->getOperandTypes() != getResultTypes() ||
+      getOtherwise().getTypes() != getResultTypes())
+    return emitOpError("must have results of the types that it yields and of what stands behind 'else'");
+  WalkResult walk = getBody().walk([&](Operation *op) {
+    return isa<BarrierOp, AwaitOp, WaitOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return emitOpError("holds a wait or a barrier, which all waves must come to; move it out");
   return success();
 }
 

@@ -280,6 +280,11 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     masks by it stay in all tiles. The promise does not depend on the size of a tile: `within 0` says that tiles
     are counted up to the bound, `within 255` that the loop goes on for 255 keys behind it at most.
 
+    *Which tiles concern the wave.* `seen(%first to %end)` promises that the steps for a tile before `%first`, or from
+    `%end` on, change no carried value for this wave: it sees nothing of them. Where a schedule keeps all of a
+    tile's steps but those that bring tiles in one cluster, one behind the other, the wave leaves them out
+    (`tile.where`), and meets the others at the cluster's end.
+
     ```mlir
     %acc = tile.for_tiles %t = 0 to %n init(%o = %zero : !tile.frag<128x32xf32, acc>) schedule(@sequential) {
       tile.step @fetch_k { tile.fetch %K[%t] : !tile.ring<64x128xbf16> }
@@ -289,13 +294,14 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     ```
   }];
   let arguments = (ins I32:$count, Variadic<AnyType>:$inits, Variadic<I32>:$left_bounds,
-      Variadic<I32>:$right_bounds, DenseI64ArrayAttr:$left_within, DenseI64ArrayAttr:$right_within,
-      FlatSymbolRefAttr:$schedule);
+      Variadic<I32>:$right_bounds, Variadic<I32>:$seen, DenseI64ArrayAttr:$left_within,
+      DenseI64ArrayAttr:$right_within, FlatSymbolRefAttr:$schedule);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let builders = [
     OpBuilder<(ins "::mlir::Value":$count, "::mlir::ValueRange":$inits,
-        "::llvm::ArrayRef<TileCut>":$cuts, "::mlir::FlatSymbolRefAttr":$schedule)>,
+        "::llvm::ArrayRef<TileCut>":$cuts, "::mlir::FlatSymbolRefAttr":$schedule,
+        CArg<"::mlir::ValueRange", "{}">:$seen)>,
   ];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -327,8 +333,30 @@ def Tile_StepOp : Tile_Op<"step", [NamedResults,
   let hasVerifier = 1;
 }
 
+def Tile_WhereOp : Tile_Op<"where", [
+    SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects, NoRegionArguments]> {
+  let summary = "steps that a wave leaves out where it sees nothing of their tile";
+  let description = [{
+    The results are what the body yields, or, where `condition`, which may differ from wave to wave, is 0, `otherwise`.
+    Nothing in it waits or meets other waves: for them it makes no difference. `tile-pipeline` writes it where the loop
+    says which tiles the wave sees.
+
+    ```mlir
+    %next = tile.where %seen else(%old : f32) {
+      tile.step @add -> f32 { ... }
+      tile.yield %sum : f32
+    }
+    ```
+  }];
+  let arguments = (ins I1:$condition, Variadic<AnyType>:$otherwise);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Tile_YieldOp : Tile_Op<"yield", [
-    Pure, Terminator, ReturnLike, ParentOneOf<["ForTilesOp", "StepOp", "MapOp"]>]> {
+    Pure, Terminator, ReturnLike, ParentOneOf<["ForTilesOp", "StepOp", "MapOp", "WhereOp"]>]> {
   let summary = "the values that a step, an iteration or a map hands on";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -341,7 +369,7 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
   let description = [{
     `waves` is how many waves a workgroup should have if the kernel is expanded from an attention
     problem that does not say: schedules that keep many tiles in registers want few. `workgroups` is how many of them
-    are to share a compute unit, where it is a gradient: the kernel is made to fit, or refused.
+    are to share a compute unit: the kernel is made to fit, or refused.
 
     Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.

@@ -51,8 +51,8 @@ static SmallVector<Value> sourcesOf(Value value) {
     return {loop.getUpperBound(), loop.getInitArgs()[index], loop.getYieldedValues()[index]};
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return {loop.getConditionOp().getCondition(), loop.getConditionOp().getArgs()[index]};
-  if (auto step = dyn_cast<StepOp>(op))
-    return {step.getBody().front().getTerminator()->getOperand(index)};
+  if (isa<StepOp, WhereOp>(op))
+    return {op->getRegion(0).front().getTerminator()->getOperand(index)};
   // What a part holds is the tile that it was loaded from.
   if (auto load = dyn_cast<RingAccessOpInterface>(op); load && load.getStagedPart() == value)
     return {load.getTile()};
@@ -354,10 +354,12 @@ LogicalResult Interpreter::visit(Operation &op) {
       fold(op);
     return success();
   }
-  if (auto step = dyn_cast<StepOp>(op)) {
-    if (failed(run(step.getBody().front())))
+  // A wave that leaves its accesses out breaks no rule that it kept with them.
+  if (isa<StepOp, WhereOp>(op)) {
+    Block &body = op.getRegion(0).front();
+    if (failed(run(body)))
       return failure();
-    assign(step.getResults(), step.getBody().front().getTerminator()->getOperands());
+    assign(op.getResults(), body.getTerminator()->getOperands());
     return success();
   }
   return llvm::TypeSwitch<Operation *, LogicalResult>(&op)

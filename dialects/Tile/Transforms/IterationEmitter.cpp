@@ -166,6 +166,60 @@ void IterationEmitter::emitStep(ImplicitLocOpBuilder &builder, const PlacedStep 
   }
 }
 
+/// How many of the first of `steps` are all steps of one tile but those that bring tiles, where a wave that sees nothing
+/// of it may leave them out; 0 if they are not, or nothing is known of that.
+int64_t IterationEmitter::stepsOfTile(ArrayRef<PlacedStep> steps) {
+  if (loop.getSeen().empty())
+    return 0;
+  int64_t count = 0, offset = steps.front().offset;
+  auto stays = [](StepOp step) { return hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); }); };
+  while (count != static_cast<int64_t>(steps.size()) && steps[count].offset == offset && !stays(steps[count].op))
+    ++count;
+  int64_t all = llvm::count_if(loop.getBody().getOps<StepOp>(), [&](StepOp step) { return !stays(step); });
+  return count == all ? count : 0;
+}
+
+void IterationEmitter::emitSteps(ImplicitLocOpBuilder &builder, ArrayRef<PlacedStep> steps, const IterationCopy &copy,
+                                 bool inOrder) {
+  for (const PlacedStep &step : steps) {
+    if (inOrder && &step != &steps.front())
+      FenceOp::create(builder);
+    emitStep(builder, step, copy);
+  }
+}
+
+/// `steps`, which are all of their tile, where the wave sees something of it; else what is carried stays as it is.
+void IterationEmitter::emitWhereSeen(ImplicitLocOpBuilder &builder, ArrayRef<PlacedStep> steps,
+                                     const IterationCopy &copy, bool inOrder) {
+  int64_t offset = steps.front().offset;
+  Value tile = copy.tile(builder, offset), first = loop.getSeen().front(), end = loop.getSeen().back();
+  Value begun = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, tile, first);
+  Value open = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, tile, end);
+  SmallVector<Version> made;
+  SmallVector<Value> before;
+  for (auto [carried, yielded] : llvm::zip_equal(loop.getCarried(), yield.getValues()))
+    if (llvm::any_of(steps, [&, value = yielded](PlacedStep step) { return value.getDefiningOp() == step.op; })) {
+      made.push_back({carried, offset + 1});
+      before.push_back(versions.find({carried, offset})->second);
+    }
+  auto where = WhereOp::create(builder, ValueRange(before).getTypes(), arith::AndIOp::create(builder, begun, open), before);
+  builder.createBlock(&where.getBody());
+  emitSteps(builder, steps, copy, inOrder);
+  SmallVector<Value> results;
+  for (const Version &version : made)
+    results.push_back(versions.find(version)->second);
+  YieldOp::create(builder, results);
+  builder.setInsertionPointAfter(where);
+  // Nothing else of the tile is used outside.
+  for (const PlacedStep &step : steps)
+    for (Value result : StepOp(step.op).getResults())
+      versions.erase({result, offset});
+  for (auto [version, result] : llvm::zip_equal(made, where.getResults())) {
+    versions[version] = result;
+    versions[{yield.getValues()[cast<BlockArgument>(version.first).getArgNumber() - 1], offset}] = result;
+  }
+}
+
 void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const IterationCopy &copy) {
   // Waves that share no tile need not meet.
@@ -209,14 +263,18 @@ void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clust
       emitClusterBegin(builder, cluster);
     // Steps of memory clusters issue as written: reads that take long first, say.
     bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
-    bool first = true;
-    for (const PlacedStep &step : clusters[cluster]) {
-      if (!copy.valid(step.offset))
-        continue;
-      if (inOrder && !first)
+    SmallVector<PlacedStep> steps = llvm::to_vector(llvm::make_filter_range(
+        clusters[cluster], [&](const PlacedStep &step) { return copy.valid(step.offset); }));
+    ArrayRef<PlacedStep> left = steps;
+    while (!left.empty()) {
+      int64_t count = stepsOfTile(left);
+      if (inOrder && left.size() != steps.size())
         FenceOp::create(builder);
-      emitStep(builder, step, copy);
-      first = false;
+      if (count != 0)
+        emitWhereSeen(builder, left.take_front(count), copy, inOrder);
+      else
+        emitStep(builder, left.front(), copy);
+      left = left.drop_front(std::max<int64_t>(count, 1));
     }
     emitClusterEnd(builder, clusters, cluster, copy);
   }

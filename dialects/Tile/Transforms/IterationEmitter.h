@@ -85,6 +85,10 @@ private:
   void dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after);
   void assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, const PlacedStep &step,
                    const IterationCopy &copy);
+  int64_t stepsOfTile(llvm::ArrayRef<PlacedStep> steps);
+  void emitSteps(ImplicitLocOpBuilder &builder, llvm::ArrayRef<PlacedStep> steps, const IterationCopy &copy, bool inOrder);
+  void emitWhereSeen(ImplicitLocOpBuilder &builder, llvm::ArrayRef<PlacedStep> steps, const IterationCopy &copy,
+                     bool inOrder);
   void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
                       const IterationCopy &copy);

@@ -136,6 +136,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
       kernel = *buildForward(op, symbol, **arch, settled);
     }
     noteShape(kernel, symbol, settled, shapeFor(op, **arch, constraintsOf(op, {})));
+    if (found && found.getWorkgroups())
+      kernel->setAttr(tile::kWorkgroupsAttr, found.getWorkgroupsAttr());
     op.erase();
     return success();
   }

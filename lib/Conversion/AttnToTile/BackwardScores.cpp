@@ -160,7 +160,8 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
   }
   // Where queries pass, what would tell the tiles that are cut takes scalar registers that the loop does not have.
   for (auto [program, bounds] : llvm::zip_equal(masks, maskBounds))
-    scaled = program->hide(builder, scaled, holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
+    scaled = program->hide(builder, scaled, program->yielded(),
+                           holdsKeys() ? Value() : bounds.isCut(builder, here.key, last), here);
   return results();
 }
 

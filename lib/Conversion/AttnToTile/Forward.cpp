@@ -68,7 +68,7 @@ private:
   Value prepare(WorkPartition &work);
   Value endOfKeys(const WorkPartition &work);
   void moveTo(const WorkPartition::Slice &slice);
-  SmallVector<KeyBounds> visibleKeys(const WorkPartition &work);
+  SmallVector<KeyBounds> visibleKeys(const WorkPartition &work, QueryRange rows);
   Value visitModified(WorkPartition &work);
   QueryRange rowsFrom(Value first, int64_t count);
   void prepareCuts(QueryRange rows);
@@ -123,6 +123,7 @@ private:
   Value lastQuery, lastKey;
   QueryRange waveRows; ///< of the wave
   VisitedTiles visited;
+  SmallVector<Value> seen; ///< of them, the first that the wave sees, and behind the last; none: not known
   /// How many of the loop's values say where the next tiles are.
   size_t aheadCount = 0;
 };
@@ -317,7 +318,7 @@ void ForwardExpansion::moveTo(const WorkPartition::Slice &slice) {
 }
 
 /// The keys that a row of the workgroup may see, as ranges.
-SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work) {
+SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work, QueryRange rows) {
   SmallVector<MaskBounds *> masks = llvm::map_to_vector(maskBounds, [](MaskBounds &bounds) { return &bounds; });
   std::optional<MaskBounds> ofCausal;
   if (causal) {
@@ -326,8 +327,7 @@ SmallVector<KeyBounds> ForwardExpansion::visibleKeys(const WorkPartition &work) 
     ofCausal->prepare(place);
     masks.push_back(&*ofCausal);
   }
-  SmallVector<KeyBounds> ranges =
-      MaskBounds::visible(builder, masks, rowsFrom(work.blockRow, work.blockRows()));
+  SmallVector<KeyBounds> ranges = MaskBounds::visible(builder, masks, rows);
   Value end = endOfKeys(work);
   for (KeyBounds &range : ranges)
     range.hi = range.hi ? arith::MinSIOp::create(builder, range.hi, end).getResult() : end;
@@ -358,12 +358,24 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   prepareCuts(waveRows);
   if (lists)
     return lists->prepare(builder, work.batch, work.head, work.blockRow);
-  visited = visitTiles(builder, visibleKeys(work), keyCount, shape.kvTile, isSplit());
-  if (isSplit()) {
+  SmallVector<KeyBounds> ranges = visibleKeys(work, rowsFrom(work.blockRow, work.blockRows()));
+  visited = visitTiles(builder, ranges, keyCount, shape.kvTile);
+  if (isSplit() && !visited.jumps.empty()) {
+    // A slice has some of the tiles that are visited, wherever they lie.
+    WorkPartition::Slice slice = work.sliceOf(builder, Value(), visited.count);
+    visited.skip(builder, slice.firstTile);
+    visited.count = slice.tiles;
+  } else if (isSplit()) {
     WorkPartition::Slice slice = work.sliceOf(builder, visited.first, visited.count);
     place.key = slice.firstKey;
     moveTo(slice);
     return work.tilesUpTo(builder, visibility.keyCount());
+  }
+  // Where the block's range is one, so is the wave's.
+  if (visited.jumps.empty() && !maskMods.empty()) {
+    VisitedTiles ofWave = visitTiles(builder, visibleKeys(work, waveRows), keyCount, shape.kvTile);
+    Value first = arith::SubIOp::create(builder, ofWave.first, visited.first);
+    seen = {first, arith::AddIOp::create(builder, first, ofWave.count)};
   }
   place.key =
       arith::MulIOp::create(builder, visited.first, builder.constant(shape.kvTile));
@@ -575,15 +587,11 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
     return scores;
   if (lists) {
     Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
-    scores = ownMask->hide(builder, scores, ownBounds->isCut(builder, here.key, last), here);
+    scores = ownBounds->hide(builder, scores, here, last, Value());
   }
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
-  for (auto [program, bounds] : llvm::zip_equal(maskMods, maskBounds)) {
-    Value isCut = bounds.isCut(builder, here.key, extent.lastKey);
-    if (isPartial)
-      isCut = arith::AndIOp::create(builder, isPartial, isCut);
-    scores = program->hide(builder, scores, isCut, here);
-  }
+  for (const MaskBounds &bounds : maskBounds)
+    scores = bounds.hide(builder, scores, here, extent.lastKey, isPartial);
   return scores;
 }
 
@@ -646,7 +654,7 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   // Where tiles are left out, those of the loop are not counted from one key.
   SmallVector<tile::TileCut> cuts =
       !visited.jumps.empty() || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
-  auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
+  auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule, seen);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
   for (Value init : inits)

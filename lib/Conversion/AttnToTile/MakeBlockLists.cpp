@@ -130,7 +130,7 @@ Value Expansion::isShown(Value seen, bool all) {
 Pair Expansion::lookAtTile(const ScorePlace &place, Pair sofar) {
   Value seen = builder.fill(scores, 0.0f);
   for (const auto &mask : masks)
-    seen = mask->hide(builder, seen, Value(), place);
+    seen = mask->hide(builder, seen, mask->yielded(), Value(), place);
   Pair ends = inside(seen, place);
   Value any = isShown(ends.first, /*all=*/false), all = isShown(ends.second, /*all=*/true);
   return {arith::OrIOp::create(builder, sofar.first, any), arith::AndIOp::create(builder, sofar.second, all)};

@@ -3,6 +3,8 @@
 
 #include "FoldedArithmetic.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
 #include <limits>
 #include <numeric>
 
@@ -228,18 +230,71 @@ static SmallVector<KeyBounds> joined(ExpansionBuilder &builder, ArrayRef<KeyBoun
   return result;
 }
 
+/// Of a mask with more parts than these, all are evaluated together.
+static constexpr size_t kMaxParts = 3;
+
+/// The predicates that must all hold for `predicate` to.
+static SmallVector<Value> conjuncts(Value predicate) {
+  auto both = predicate.getDefiningOp<arith::AndIOp>();
+  if (!both)
+    return {predicate};
+  SmallVector<Value> result = conjuncts(both.getLhs());
+  llvm::append_range(result, conjuncts(both.getRhs()));
+  return result;
+}
+
 void MaskBounds::prepareCuts(ExpansionBuilder &builder, QueryRange rows) {
   MaskBounds *self = this;
   Elimination elimination(builder, self, rows);
-  SmallVector<KeyBounds> ranges;
-  for (const MaskTerm &term : termsOf(program, /*isNegated=*/true))
-    ranges.push_back(elimination.keysOf(term));
-  hidden = joined(builder, ranges);
+  auto add = [&](Value predicate) {
+    SmallVector<KeyBounds> ranges;
+    for (const MaskTerm &term : termsOf(program, predicate, /*isNegated=*/true))
+      ranges.push_back(elimination.keysOf(term));
+    parts.push_back({predicate, joined(builder, ranges)});
+    return llvm::all_of(parts.back().hidden, [](const KeyBounds &range) { return range.lo || range.hi; });
+  };
+  parts.clear();
+  SmallVector<Value> predicates = conjuncts(program.yielded());
+  if (predicates.size() <= kMaxParts && llvm::all_of(predicates, add))
+    return;
+  // Of what hides no one knows where, nothing is gained by taking it apart.
+  parts.clear();
+  add(program.yielded());
 }
 
 Value MaskBounds::isCut(ExpansionBuilder &builder, Value first, Value last) const {
   Value cut = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
-  for (const KeyBounds &range : hidden) {
+  for (const Part &part : parts)
+    cut = make<arith::OrIOp>(builder, isCut(builder, part, first, last), cut);
+  return cut;
+}
+
+Value MaskBounds::hide(ExpansionBuilder &builder, Value scores, const ScorePlace &here, Value last,
+                       Value counts) const {
+  auto where = [&](Value cut) { return counts ? arith::AndIOp::create(builder, counts, cut).getResult() : cut; };
+  if (parts.size() == 1)
+    return program.hide(builder, scores, parts.front().predicate, where(isCut(builder, here.key, last)), here);
+  // Most tiles are whole, and of those that are cut most are by one of the parts: a branch around branches.
+  SmallVector<Value> cuts;
+  Value any = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  for (const Part &part : parts) {
+    cuts.push_back(isCut(builder, part, here.key, last));
+    any = make<arith::OrIOp>(builder, cuts.back(), any);
+  }
+  auto branch = scf::IfOp::create(builder, scores.getType(), where(any), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(builder, scores);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  for (auto [part, cut] : llvm::zip_equal(parts, cuts))
+    scores = program.hide(builder, scores, part.predicate, cut, here);
+  scf::YieldOp::create(builder, scores);
+  return branch.getResult(0);
+}
+
+Value MaskBounds::isCut(ExpansionBuilder &builder, const Part &part, Value first, Value last) const {
+  Value cut = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  for (const KeyBounds &range : part.hidden) {
     Value meets = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
     if (range.lo)
       meets = make<arith::AndIOp>(builder, compare(builder, CmpIPredicate::sle, range.lo, last), meets);
@@ -253,7 +308,7 @@ Value MaskBounds::isCut(ExpansionBuilder &builder, Value first, Value last) cons
 SmallVector<KeyBounds> MaskBounds::visible(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks, QueryRange rows) {
   SmallVector<MaskTerm> terms = {MaskTerm()};
   for (MaskBounds *mask : masks)
-    terms = bothOf(terms, termsOf(mask->program, /*isNegated=*/false));
+    terms = bothOf(terms, termsOf(mask->program, mask->program.yielded(), /*isNegated=*/false));
   Elimination elimination(builder, masks, rows);
   SmallVector<KeyBounds> ranges;
   for (const MaskTerm &term : terms)

@@ -32,10 +32,14 @@ public:
 
   /// Where the numbers of the predicate stand, for all tiles.
   void prepare(const ScorePlace &here) { place = here; }
-  /// Emits what `isCut` needs of the wave's rows, in front of the loop.
+  /// Emits what `isCut` and `hide` need of the wave's rows, in front of the loop.
   void prepareCuts(ExpansionBuilder &builder, QueryRange rows);
   /// Whether (i1) a pair of the wave's rows and the keys `first` to `last` is hidden. Needs `prepareCuts`.
   mlir::Value isCut(ExpansionBuilder &builder, mlir::Value first, mlir::Value last) const;
+  /// The scores `here` of the keys up to `last`, -inf where they are hidden; `counts` (i1, null: always) where the mask
+  /// counts at all. Needs `prepareCuts`.
+  mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, const ScorePlace &here, mlir::Value last,
+                   mlir::Value counts) const;
 
   /// Ranges outside of which no query of `rows` sees a key, of all of `masks` together; at most kMaxKeyRanges.
   static llvm::SmallVector<KeyBounds> visible(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
@@ -43,9 +47,16 @@ public:
 
 private:
   class Elimination;
+  /// One of the predicates of which all must hold, and what it hides from the wave's rows.
+  struct Part {
+    mlir::Value predicate;
+    llvm::SmallVector<KeyBounds> hidden;
+  };
+  mlir::Value isCut(ExpansionBuilder &builder, const Part &part, mlir::Value first, mlir::Value last) const;
+
   ModificationProgram &program;
   ScorePlace place;
-  llvm::SmallVector<KeyBounds> hidden; ///< to the wave's rows
+  llvm::SmallVector<Part> parts;
 };
 
 } // namespace hocket

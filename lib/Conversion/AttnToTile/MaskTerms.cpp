@@ -230,7 +230,7 @@ static Value negated(Operation *op) {
   return {};
 }
 
-static Terms termsOf(const ModificationProgram &program, Value value, bool isNegated) {
+SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, Value value, bool isNegated) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> constant = constantOf(value))
     return (*constant != 0) != isNegated ? Terms{MaskTerm()} : Terms();
@@ -249,10 +249,6 @@ static Terms termsOf(const ModificationProgram &program, Value value, bool isNeg
     return either(bothOf(chosen, operand(1, false)), bothOf(other, operand(2, false)));
   }
   return {MaskTerm()};
-}
-
-SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, bool isNegated) {
-  return ::termsOf(program, program.yielded(), isNegated);
 }
 
 std::optional<Inequality> hocket::sumOf(const ModificationProgram &program, Value value) {

@@ -34,8 +34,9 @@ int64_t divisorOf(mlir::Operation *op);
 /// function, or might wrap.
 std::optional<Inequality> sumOf(const ModificationProgram &program, mlir::Value value);
 
-/// Terms of which at least one holds wherever the predicate, or its opposite, does.
-llvm::SmallVector<MaskTerm> termsOf(const ModificationProgram &program, bool isNegated);
+/// Terms of which at least one holds wherever `predicate`, which the program yields or makes on the way there, or its
+/// opposite does.
+llvm::SmallVector<MaskTerm> termsOf(const ModificationProgram &program, mlir::Value predicate, bool isNegated);
 
 /// Terms for both: at least one of them holds where one of `a` and one of `b` do.
 llvm::SmallVector<MaskTerm> bothOf(llvm::ArrayRef<MaskTerm> a, llvm::ArrayRef<MaskTerm> b);

@@ -1,6 +1,7 @@
 // Modifications as code on tiles.
 #include "ModificationProgram.h"
 
+#include "MaskTerms.h"
 #include "TileSides.h"
 
 #include "Tile/IR/FragmentMap.h"
@@ -294,6 +295,7 @@ private:
   Value times(Value value) { return raw ? value : arith::MulFOp::create(builder, value, factor).getResult(); }
   Value product(Value a, Value b, bool isAddend = false);
   Value addend(Operation *op);
+  Value difference(Operation *op);
 
   ExpansionBuilder &builder;
   IRMapping &mapping;
@@ -331,7 +333,34 @@ Value RegionCopy::addend(Operation *op) {
   return {};
 }
 
+/// A comparison of sums that cannot wrap as one of their difference with 0: `tile.map` compares what is linear in the
+/// coordinates in one instruction. Null for any other op.
+Value RegionCopy::difference(Operation *op) {
+  auto comparison = dyn_cast<arith::CmpIOp>(op);
+  if (!comparison)
+    return {};
+  std::optional<NumberRange> left = rangeOf(program, comparison.getLhs()), right = rangeOf(program, comparison.getRhs());
+  constexpr int64_t largest = int64_t(1) << 30;
+  auto isSmall = [&](const std::optional<NumberRange> &range) {
+    return range && range->min >= -largest && range->max < largest;
+  };
+  if (!isSmall(left) || !isSmall(right))
+    return {};
+  using Predicate = arith::CmpIPredicate;
+  Predicate predicate = comparison.getPredicate();
+  bool swaps = predicate == Predicate::sle || predicate == Predicate::sgt;
+  bool isAtLeast = predicate == Predicate::sge || predicate == Predicate::sle;
+  if (!swaps && predicate != Predicate::sge && predicate != Predicate::slt)
+    return {};
+  Value a = mapping.lookup(comparison.getLhs()), b = mapping.lookup(comparison.getRhs());
+  auto without = arith::SubIOp::create(builder, swaps ? b : a, swaps ? a : b, arith::IntegerOverflowFlags::nsw);
+  return arith::CmpIOp::create(builder, isAtLeast ? Predicate::sge : Predicate::slt, without,
+                               builder.constant(int64_t(0)));
+}
+
 void RegionCopy::copy(Operation *op) {
+  if (Value compared = difference(op))
+    return mapping.map(op->getResult(0), compared);
   Value result;
   if (Value sign = signs.lookup(op)) {
     Value of = mapping.lookup(op->getOperand(0));
@@ -500,11 +529,11 @@ Value ModificationProgram::addTo(ExpansionBuilder &builder, Value sums, bool fir
   return onBothSides(builder, options, place, &extent);
 }
 
-Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value condition,
+Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value predicate, Value condition,
                                 const ScorePlace &place) {
   MapOptions options;
   options.scores = scoreValue, options.condition = condition, options.hides = true;
-  return map(builder, scores, yielded(), place, options);
+  return map(builder, scores, predicate, place, options);
 }
 
 /// A mask that captures one number, the value of `expression`; `body` makes of its arguments whether the key is seen.

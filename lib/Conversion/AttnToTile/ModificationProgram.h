@@ -67,9 +67,9 @@ public:
   /// `sums` and, times the number `factor`, what the region adds to a score; `sums` are zero where they are the `first`.
   mlir::Value addTo(ExpansionBuilder &builder, mlir::Value sums, bool first, mlir::Value factor, const ScorePlace &place,
                     const TileExtent &extent);
-  /// The scores, -inf where the region says that the key is not seen. Left alone where `condition`
-  /// is 0.
-  mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value condition,
+  /// The scores, -inf where the region's `predicate`, what it yields or a part of it, says that the key is not seen.
+  /// Left alone where `condition` is 0.
+  mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value predicate, mlir::Value condition,
                    const ScorePlace &place);
 
   // What the analysis of masks asks.

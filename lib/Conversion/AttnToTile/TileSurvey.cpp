@@ -66,7 +66,7 @@ void TileSurvey::emit(Location loc) {
   for (MaskBounds &mask : bounds)
     masks.push_back(&mask);
   tiles = visitTiles(builder, MaskBounds::visible(builder, masks, rowsFrom(frame.argument(kRow), shape.rows)), keys,
-                     shape.kvTile, /*isSingle=*/false);
+                     shape.kvTile);
   Value first = frame.argument(kWaveRow);
   ofWave = builder.constant(int64_t(0)).getDefiningOp();
   for (MaskBounds &mask : bounds)

@@ -40,8 +40,7 @@ static void sortByBegin(ExpansionBuilder &builder, MutableArrayRef<TileRange> ra
     }
 }
 
-VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> ranges, Value keys,
-                                int64_t kvTile, bool isSingle) {
+VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> ranges, Value keys, int64_t kvTile) {
   SmallVector<TileRange> tiles;
   for (const KeyBounds &range : ranges)
     tiles.push_back(tilesOf(builder, range, keys, kvTile));
@@ -54,10 +53,8 @@ VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> r
     Value gap = make<arith::MaxSIOp>(builder, make<arith::SubIOp>(builder, next.begin, end), zero);
     gap = choose(builder, isThere, gap, zero);
     Value before = make<arith::SubIOp>(builder, make<arith::SubIOp>(builder, end, begin), left);
-    if (!isSingle) {
-      visited.jumps.push_back({before, gap});
-      left = make<arith::AddIOp>(builder, left, gap);
-    }
+    visited.jumps.push_back({before, gap});
+    left = make<arith::AddIOp>(builder, left, gap);
     end = make<arith::MaxSIOp>(builder, end, next.end);
   }
   visited.first = choose(builder, compare(builder, CmpIPredicate::slt, begin, behind), begin, zero);
@@ -66,7 +63,11 @@ VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> r
   return visited;
 }
 
+void VisitedTiles::skip(ExpansionBuilder &builder, Value tiles) { skipped = tiles; }
+
 Value VisitedTiles::numberOf(ExpansionBuilder &builder, Value t) const {
+  if (skipped)
+    t = make<arith::AddIOp>(builder, t, skipped);
   Value number = t;
   for (const Jump &jump : jumps) {
     Value isBehind = compare(builder, CmpIPredicate::sge, t, jump.after);

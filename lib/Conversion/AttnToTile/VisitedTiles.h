@@ -14,12 +14,16 @@ struct VisitedTiles {
   mlir::Value count; ///< of all that are visited
   llvm::SmallVector<Jump> jumps;
 
+  /// Leaves out the first `tiles` of them; `first` stays, from which `numberOf` counts, and `count`.
+  void skip(ExpansionBuilder &builder, mlir::Value tiles);
   /// How many tiles lie between the first one and that which is visited as number `t`.
   mlir::Value numberOf(ExpansionBuilder &builder, mlir::Value t) const;
+
+private:
+  mlir::Value skipped; ///< null: none
 };
 
-/// The tiles of `kvTile` keys that hold one of the `keys` keys of `ranges`. `isSingle`: and all between them.
-VisitedTiles visitTiles(ExpansionBuilder &builder, llvm::ArrayRef<KeyBounds> ranges,
-                        mlir::Value keys, int64_t kvTile, bool isSingle);
+/// The tiles of `kvTile` keys that hold one of the `keys` keys of `ranges`.
+VisitedTiles visitTiles(ExpansionBuilder &builder, llvm::ArrayRef<KeyBounds> ranges, mlir::Value keys, int64_t kvTile);
 
 } // namespace hocket

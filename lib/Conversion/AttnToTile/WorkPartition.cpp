@@ -257,5 +257,5 @@ WorkPartition::Slice WorkPartition::sliceOf(ExpansionBuilder &builder, Value fir
   Value tileKeys = builder.constant(options.kvTile);
   Value firstKey = arith::MulIOp::create(builder, firstTile, tileKeys);
   Value size = arith::MulIOp::create(builder, own, builder.constant(options.kvTile));
-  return {firstTile, firstKey, size};
+  return {firstTile, firstKey, size, own};
 }

@@ -66,9 +66,9 @@ public:
   /// The same of a slice of listed work, of which `o` has the rows.
   void storeSlice(ExpansionBuilder &builder, mlir::Value output, mlir::Value lse, mlir::Value o, mlir::Value partial,
                   mlir::Value partialLse) const;
-  /// Some of the keys: the first tile and key of them, and how many keys there may be.
+  /// Some of the keys: the first tile and key of them, and how many keys and tiles there may be.
   struct Slice {
-    mlir::Value firstTile, firstKey, size;
+    mlir::Value firstTile, firstKey, size, tiles = {};
   };
   /// What this workgroup works on: of the `tiles` that hold a key which some row sees, from number `first` on (null:
   /// from 0), a slice's share; none has more than one tile more than another.

@@ -202,6 +202,22 @@ void LineStores::forEachStore(Emitter &emit, const KernelValues &kernel, ValueRa
   }
 }
 
+SmallVector<Value> LineStores::loadPieces(Emitter &emit, Type element,
+                                          function_ref<Value(tile::RowAndColumn)> load) const {
+  auto type = VectorType::get({lines.registers}, element);
+  SmallVector<Value> pieces;
+  for (const tile::RowAndColumn &origin : lines.origins) {
+    Value piece = LLVM::PoisonOp::create(emit, type);
+    for (int64_t first = 0; first != lines.registers; first += perStore) {
+      auto of = [&](std::string_view dim) { return static_cast<int64_t>(lines.ofRegister(first, dim)); };
+      Value part = load({origin.row + of(dims::Row), origin.column + of(dims::Col)});
+      piece = vector::InsertStridedSliceOp::create(emit, part, piece, first, /*strides=*/1);
+    }
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
 /// The lane's number, computed anew from here on: LLVM would hold what follows from it in registers
 /// from the kernel's first use of it to the last, across the loop.
 static Value laneFromHere(Emitter &emit, Value lane) {
@@ -214,7 +230,10 @@ static Value laneFromHere(Emitter &emit, Value lane) {
 
 LineStores::LanePlace LineStores::lanePlace(Emitter &emit, const KernelValues &kernel,
                                             Value rowStride) const {
-  Value lane = laneFromHere(emit, kernel.lane);
+  return placeOf(emit, laneFromHere(emit, kernel.lane), rowStride);
+}
+
+LineStores::LanePlace LineStores::placeOf(Emitter &emit, Value lane, Value rowStride) const {
   Value row = emit.linear(lines.map, dims::Lane, dims::Row, lane);
   Value column = emit.linear(lines.map, dims::Lane, dims::Col, lane);
   Value byte = emit.mul(column, emit.i32(elementBytes));

@@ -19,6 +19,8 @@ public:
   const tile::AccessShape &shape() const { return lines; }
   /// Elements of one store.
   int64_t run() const { return perStore; }
+  /// Whether lanes exchange anything.
+  bool rearranges() const { return exchanges.has_value(); }
   /// The values of the new pieces, of those of the old ones: vectors of the view's elements.
   llvm::SmallVector<mlir::Value> gather(Emitter &emit, const KernelValues &kernel,
                                         mlir::ValueRange pieces) const;
@@ -35,11 +37,17 @@ public:
   /// Each piece's stores stand behind its exchanges, so that it need not wait for the others'.
   void forEachStore(Emitter &emit, const KernelValues &kernel, mlir::ValueRange pieces,
                     llvm::function_ref<void(const Store &)> store) const;
+  /// The values of the new pieces, loaded: `load` gives the elements of one instruction, at the row and column of the
+  /// wave's first lane.
+  llvm::SmallVector<mlir::Value> loadPieces(Emitter &emit, mlir::Type element,
+                                            llvm::function_ref<mlir::Value(tile::RowAndColumn)> load) const;
   /// What a lane adds to the offset of a store, and to where it is in its row, in bytes (i32).
   struct LanePlace {
     mlir::Value offset, byte;
   };
   LanePlace lanePlace(Emitter &emit, const KernelValues &kernel, mlir::Value rowStride) const;
+  /// The same of `lane`, the lane's number.
+  LanePlace placeOf(Emitter &emit, mlir::Value lane, mlir::Value rowStride) const;
 
 private:
   void plan(const tile::AccessShape &shape);

@@ -10,6 +10,7 @@
 #include "Tile/IR/RegionOps.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/MapVector.h"
 
 #include <numeric>
@@ -75,13 +76,14 @@ struct PlaceProduct {
 
 /// Numbers in f32 that are linear in the coordinates: conversions of sums of them, those times numbers, plus numbers. A
 /// lane computes each once for a piece; what its elements add are constants (exactly, up to 2^24), or the factor times
-/// constants, the same ones in all pieces: they take scalar registers.
+/// constants, the same ones in all pieces: they take scalar registers. And comparisons with 0 of differences that do not
+/// wrap (`nsw`): of the piece's largest with constants, an instruction for each element.
 class LinearNumbers {
 public:
   /// `numbers`: what the region's arguments are that all elements of a lane share, i32 or f32.
   LinearNumbers(Emitter &emit, tile::MapOp op, const Coordinate &row, const Coordinate &column,
-                const llvm::DenseMap<Value, Value> &numbers)
-      : emit(emit), row(row), column(column) {
+                const llvm::DenseMap<Value, Value> &numbers, int64_t registers)
+      : emit(emit), row(row), column(column), registers(registers) {
     sums[op.getRowArgument()] = {row.ofLane(), 1, 0};
     sums[op.getColumnArgument()] = {column.ofLane(), 0, 1};
     for (auto [argument, value] : numbers)
@@ -103,6 +105,10 @@ public:
         value = plusSteps(value, product, emit.f32(origin), product.factor);
       ofPiece.push_back(value);
     }
+    largestOfPiece.clear();
+    for (const auto &[result, comparison] : comparisons)
+      largestOfPiece.push_back(
+          emit.add(comparison.sum.ofLane, emit.i32(static_cast<int32_t>(largestStep(comparison.sum, index)))));
   }
 
   /// Binds them for the `size` elements from `start` on of piece `index`, which was entered.
@@ -119,9 +125,54 @@ public:
       Value factor = product.factor ? emit.splat(product.factor, type) : Value();
       region.bind(entry.first, plusSteps(emit.splat(shared, type), product, constants, factor));
     }
+    for (const auto &[entry, largest] : llvm::zip_equal(comparisons, largestOfPiece))
+      region.bind(entry.first, compare(entry.second, largest, index, start, size));
   }
 
 private:
+  /// sum >= 0, or sum < 0.
+  struct Comparison {
+    PlaceSum sum;
+    bool isAtLeast;
+  };
+
+  int64_t stepOf(const PlaceSum &sum, int64_t index, int64_t reg) const {
+    return sum.rows * row.step(index, reg) + sum.columns * column.step(index, reg);
+  }
+
+  int64_t largestStep(const PlaceSum &sum, int64_t index) const {
+    int64_t largest = stepOf(sum, index, 0);
+    for (int64_t reg = 1; reg < registers; ++reg)
+      largest = std::max(largest, stepOf(sum, index, reg));
+    return largest;
+  }
+
+  /// The element of the piece that is `largest` is some constant more than each: none of the sums wraps, so none of
+  /// these comparisons is of anything that does.
+  Value compare(const Comparison &comparison, Value largest, int64_t index, int64_t start, int64_t size) const {
+    auto type = VectorType::get({size}, emit.getI32Type());
+    int64_t most = largestStep(comparison.sum, index);
+    SmallVector<int32_t> less;
+    for (int64_t reg = start; reg != start + size; ++reg)
+      less.push_back(static_cast<int32_t>(most - stepOf(comparison.sum, index, reg)));
+    Value constants = arith::ConstantOp::create(emit, DenseElementsAttr::get(type, ArrayRef<int32_t>(less)));
+    auto predicate = comparison.isAtLeast ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt;
+    return arith::CmpIOp::create(emit, predicate, emit.splat(largest, type), constants);
+  }
+
+  /// Of a difference that does not wrap with 0.
+  void noteComparison(arith::CmpIOp op) {
+    auto difference = op.getLhs().getDefiningOp<arith::SubIOp>();
+    auto found = sums.find(op.getLhs());
+    bool isAtLeast = op.getPredicate() == arith::CmpIPredicate::sge;
+    if (!difference || found == sums.end() || !matchPattern(op.getRhs(), m_Zero()) ||
+        !bitEnumContainsAll(difference.getOverflowFlags(), arith::IntegerOverflowFlags::nsw))
+      return;
+    const PlaceSum &sum = found->second;
+    if (sum.ofLane && (sum.rows != 0 || sum.columns != 0) && (isAtLeast || op.getPredicate() == arith::CmpIPredicate::slt))
+      comparisons[op.getResult()] = {sum, isAtLeast};
+  }
+
   /// `value` + `steps` x `factor`.
   Value plusSteps(Value value, const PlaceProduct &product, Value steps, Value factor) const {
     if (!product.factor)
@@ -146,6 +197,8 @@ private:
     }
     if (isa<arith::AddIOp, arith::SubIOp>(op) && result.getType().isInteger(32))
       return add(op, isa<arith::AddIOp>(op) ? 1 : -1);
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op))
+      return noteComparison(comparison);
     if (!result.getType().isF32())
       return;
     if (isa<arith::SIToFPOp>(op))
@@ -238,6 +291,9 @@ private:
   llvm::DenseMap<Value, Value> ofLanes; ///< f32, the same for all elements of a lane
   llvm::MapVector<Value, PlaceProduct> products;
   SmallVector<Value> ofPiece; ///< of each of them
+  int64_t registers;          ///< of a piece
+  llvm::MapVector<Value, Comparison> comparisons;
+  SmallVector<Value> largestOfPiece; ///< of the sum of each of them
 };
 
 /// Elements that are computed at once.
@@ -290,7 +346,7 @@ struct MapPattern : TilePattern<tile::MapOp> {
            llvm::zip_equal(op.getElements(), op.getInputs(), adaptor.getInputs()))
         if (isOfLane(input.getType(), values))
           numbers[element] = values.front();
-      linear.emplace(emit, op, *row, *column, numbers);
+      linear.emplace(emit, op, *row, *column, numbers, places.piece.registers);
     }
     SmallVector<SmallVector<Value>> results(op.getNumResults());
     int64_t size = std::gcd(places.piece.registers, kGroup);
@@ -335,7 +391,6 @@ struct MapPattern : TilePattern<tile::MapOp> {
     emit.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(emit, kept);
     emit.setInsertionPointToStart(branch.thenBlock());
-    waitForMatrixResults(emit, *state.of(op).arch);
     SmallVector<Value> computed;
     for (ArrayRef<Value> values : compute(emit, op, adaptor))
       llvm::append_range(computed, values);

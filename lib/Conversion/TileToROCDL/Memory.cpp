@@ -12,6 +12,7 @@
 // Who fetches or reads which bytes is computed by the layout library: every address is a part that
 // depends on the lane, once, plus a constant for each instruction.
 #include "Access.h"
+#include "LineStores.h"
 #include "TileSource.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -108,6 +109,10 @@ struct RowAccess {
 
 struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
+
+  /// Wider rows take all registers that there are where schedules hold both operands: no swaps fit beside them.
+  static constexpr int64_t kMostInLines = 128;
+
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     if (!tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)))
@@ -137,6 +142,14 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     Value resource = emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes);
 
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
+    LineStores lines(tile::shapeOf(frag), kElementBytes);
+    if (lines.rearranges() && depth <= kMostInLines && state.of(op).arch->features.permlaneSwap) {
+      SmallVector<Value> loaded = loadLines(emit, op, lines, resource, stride);
+      // Who waits for what was loaded does so as late as can be: fetches may stand between.
+      setInsertionPointToFirstUse(emit, op);
+      rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{lines.scatter(emit, state.of(op), loaded)});
+      return success();
+    }
     auto words = VectorType::get({4}, emit.getI32Type());
     SmallVector<SmallVector<Value>> panels =
         access.offsets(emit, state.of(op).lane, stride, depth / panel, panel * kElementBytes);
@@ -149,6 +162,35 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
       }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{joinPanels(panels, rows / kBlock)});
     return success();
+  }
+
+private:
+  /// The rows in whole lines, not yet where the matrix unit wants them.
+  SmallVector<Value> loadLines(Emitter &emit, tile::LoadOp op, const LineStores &lines, Value resource,
+                               Value stride) const {
+    RowBounds bounds(op.getView().getType());
+    Type element = op.getView().getType().getElementType();
+    Value rowStride = emit.toI32(stride);
+    LineStores::LanePlace lane = lines.placeOf(emit, state.of(op).lane, rowStride);
+    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * kElementBytes;
+    return lines.loadPieces(emit, element, [&](tile::RowAndColumn at) {
+      int64_t byte = at.column * kElementBytes;
+      Value offset = bounds.within(emit, emit.add(lane.offset, emit.i32(byte)), lane.byte, reach, byte);
+      return loadElements(emit, element, lines.run(), resource, offset, emit.mul(rowStride, emit.i32(at.row)));
+    });
+  }
+
+  /// In front of what uses `op` first, where that stands in its block.
+  static void setInsertionPointToFirstUse(Emitter &emit, tile::LoadOp op) {
+    Operation *first = nullptr;
+    for (Operation *user : op.getResult().getUsers()) {
+      Operation *inBlock = op->getBlock()->findAncestorOpInBlock(*user);
+      if (!inBlock)
+        return;
+      first = first && first->isBeforeInBlock(inBlock) ? first : inBlock;
+    }
+    if (first)
+      emit.setInsertionPoint(first);
   }
 };
 

@@ -32,6 +32,25 @@ static void inlineStep(tile::StepOp step) {
   step.erase();
 }
 
+static void makeBranch(tile::WhereOp where) {
+  OpBuilder builder(where);
+  Location loc = where.getLoc();
+  Block &body = where.getBody().front();
+  auto yield = cast<tile::YieldOp>(body.getTerminator());
+  auto branch = scf::IfOp::create(builder, loc, where.getResultTypes(), where.getCondition(), /*withElse=*/true);
+  for (auto [block, values] : {std::pair(branch.thenBlock(), ValueRange(yield.getValues())),
+                               std::pair(branch.elseBlock(), ValueRange(where.getOtherwise()))}) {
+    if (!block->empty())
+      block->back().erase();
+    builder.setInsertionPointToEnd(block);
+    scf::YieldOp::create(builder, loc, values);
+  }
+  where.replaceAllUsesWith(branch.getResults());
+  yield.erase();
+  branch.thenBlock()->getOperations().splice(branch.thenBlock()->begin(), body.getOperations());
+  where.erase();
+}
+
 /// An access to a ring: of this kernel, with a slot, which must be one of the ring's if it is a
 /// constant.
 static LogicalResult verifyAccess(tile::RingAccessOpInterface access) {
@@ -136,6 +155,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     SmallVector<tile::StepOp> steps;
     module.walk([&](tile::StepOp step) { steps.push_back(step); });
     llvm::for_each(steps, inlineStep);
+    SmallVector<tile::WhereOp> wheres;
+    module.walk([&](tile::WhereOp where) { wheres.push_back(where); });
+    llvm::for_each(wheres, makeBranch);
     module.walk([&](tile::ScheduleOp schedule) { schedule.erase(); });
 
     TypeConverter converter;

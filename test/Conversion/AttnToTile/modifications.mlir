@@ -46,19 +46,24 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// A window is one range of tiles: K and V begin with its first, and tiles are masked unless they are known to be whole.
+// A window is one range of tiles: K and V begin with its first, and tiles are masked unless they are known to be whole,
+// by one side alone where the other one leaves them whole. The loop says which of them the wave sees.
 // CHECK-LABEL: tile.kernel @window
 // CHECK: "mask_left == 100 && mask_right == 20"
 // CHECK: tile.slice_rows %k from
 // CHECK-NOT: from(
-// CHECK: tile.for_tiles
+// CHECK: tile.for_tiles {{.*}} seen(%{{.*}} to %{{.*}}) init
 // CHECK: tile.step @mask
 // CHECK: tile.mask
 // CHECK: %[[BEHIND:.*]] = arith.cmpi sgt, %[[END:.*]], %[[FIRST:.*]] : i32
 // CHECK: %[[BEFORE:.*]] = arith.cmpi sle, %{{.*}}, %{{.*}} : i32
 // CHECK: %[[CUT:.*]] = arith.ori %[[BEFORE]], %[[BEHIND]]
-// CHECK: tile.map({{.*}}) at({{.*}}) when(%[[CUT]]) -> !tile.frag<64x32xf32, acc>
+// CHECK: scf.if %[[CUT]] -> (!tile.frag<64x32xf32, acc>) {
+// CHECK: %[[LEFT:.*]] = tile.map({{.*}}) at({{.*}}) when(%[[BEHIND]]) -> !tile.frag<64x32xf32, acc>
+// CHECK: %[[DIFFERENCE:.*]] = arith.subi %{{.*}}, %{{.*}} overflow<nsw> : i32
+// CHECK: arith.cmpi sge, %[[DIFFERENCE]], %{{.*}} : i32
 // CHECK: arith.select %{{.*}}, %{{.*}}, %{{.*}} : f32
+// CHECK: tile.map(%{{.*}} = %[[LEFT]] : {{.*}}) at({{.*}}) when(%[[BEFORE]]) -> !tile.frag<64x32xf32, acc>
 attn.forward @window element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) mask(window(100, 20))
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
 

@@ -113,3 +113,45 @@ tile.kernel @panels(%k: !tile.view<?x?x?x80xbf16>, %n: i32) target("gfx950") wav
   %s = tile.mma %x, %q, %acc : !tile.frag<64x96xbf16, lhs>, !tile.frag<96x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
   %max = tile.row_max %s : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
 }
+
+// -----
+
+// Rows of 128 elements are loaded in whole lines, eight lanes side by side, and lanes that differ in bits 4 and 3 exchange
+// registers in front of what uses them first: fetches in between wait for nothing.
+// CHECK-LABEL: llvm.func @rows_in_lines
+// CHECK-COUNT-8: rocdl.raw.ptr.buffer.load %{{.*}} : vector<4xi32>
+// CHECK: rocdl.raw.ptr.buffer.load.lds
+// CHECK: rocdl.permlane16.swap
+// CHECK: rocdl.update.dpp
+// CHECK: rocdl.mfma
+tile.kernel @rows_in_lines(%k: !tile.view<?x?x?x128xbf16>, %o: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %slot = arith.constant 0 : i32
+  %ring = tile.ring %k[%n, %n] depth(1) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %q = tile.load %k[%n, %n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.frag<128x32xbf16, rhs>
+  tile.fetch %ring[%n] slot(%slot) : !tile.ring<64x128xbf16>
+  %x = tile.read %ring[%n] slot(%slot) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+  %acc = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %s = tile.mma %x, %q, %acc : !tile.frag<64x128xbf16, lhs>, !tile.frag<128x32xbf16, rhs>, !tile.frag<64x32xf32, acc>
+  %max = tile.row_max %s : !tile.frag<64x32xf32, acc> -> !tile.rows<32xf32>
+}
+
+// -----
+
+// A step that a wave leaves out is a branch.
+// CHECK-LABEL: llvm.func @left_out
+// CHECK: scf.if %{{.*}} -> (f32) {
+// CHECK: } else {
+// CHECK-NEXT: scf.yield
+tile.kernel @left_out(%o: !tile.view<?xf32>, %n: i32, %x: f32) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %sees = arith.cmpi slt, %zero, %n : i32
+  %y = tile.where %sees else(%x : f32) {
+    %z = tile.step @add -> f32 {
+      %sum = arith.addf %x, %x : f32
+      tile.yield %sum : f32
+    }
+    tile.yield %z : f32
+  }
+  %rows = tile.fill 0.0 : !tile.rows<32xf32>
+  tile.store %y, %o[%n] : f32, !tile.view<?xf32>
+}

@@ -108,10 +108,9 @@ tile.kernel @waves(%n: i32) target("gfx950") waves(4) {
 
 // -----
 
-// A condition is a branch that computes nothing where it is 0; behind it wait states for what matrix instructions wrote.
+// A condition is a branch that computes nothing where it is 0.
 // CHECK-LABEL: llvm.func @where
 // CHECK: %{{.*}}:2 = scf.if %{{.*}} -> (vector<16xf32>, vector<16xf32>) {
-// CHECK: rocdl.s.nop
 // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<2xf32>
 // CHECK: } else {
 // CHECK-NEXT: scf.yield

@@ -52,7 +52,7 @@ tile.kernel @cut_without_distance(%n: i32) target("gfx950") waves(1) {
 // In the generic form the two lists can disagree.
 tile.kernel @lists(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{has bounds that cut its tiles without saying within what, or the reverse}}
-  "tile.for_tiles"(%n, %n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 1>, right_within = array<i64: 1, 2>, schedule = @s}> ({
+  "tile.for_tiles"(%n, %n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 1, 0>, right_within = array<i64: 1, 2>, schedule = @s}> ({
   ^bb0(%t: i32):
     "tile.yield"() : () -> ()
   }) : (i32, i32) -> ()
@@ -89,7 +89,7 @@ tile.kernel @yielded(%n: i32) target("gfx950") waves(1) {
 
 tile.kernel @arguments(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{body must take the tile (i32) and the carried values}}
-  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
+  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
   ^bb0(%t: i64):
     "tile.yield"() : () -> ()
   }) : (i32) -> ()
@@ -99,7 +99,7 @@ tile.kernel @arguments(%n: i32) target("gfx950") waves(1) {
 
 tile.kernel @no_arguments(%n: i32) target("gfx950") waves(1) {
   // expected-error @below {{body must take the tile (i32) and the carried values}}
-  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
+  "tile.for_tiles"(%n) <{left_within = array<i64>, operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>, right_within = array<i64>, schedule = @s}> ({
     "tile.yield"() : () -> ()
   }) : (i32) -> ()
 }
@@ -225,5 +225,25 @@ tile.kernel @nameless(%n: i32) target("gfx950") waves(1) {
     "tile.step"() ({
       "tile.yield"() : () -> ()
     }) : () -> ()
+  }
+}
+
+// -----
+
+tile.kernel @where_types(%n: i32, %x: f32) target("gfx950") waves(1) {
+  %sees = arith.cmpi slt, %n, %n : i32
+  // expected-error @below {{must have results of the types that it yields and of what stands behind 'else'}}
+  %y = tile.where %sees else(%x : f32) {
+    tile.yield %n : i32
+  }
+}
+
+// -----
+
+tile.kernel @where_waits(%n: i32) target("gfx950") waves(1) {
+  %sees = arith.cmpi slt, %n, %n : i32
+  // expected-error @below {{holds a wait or a barrier, which all waves must come to; move it out}}
+  tile.where %sees {
+    tile.barrier
   }
 }

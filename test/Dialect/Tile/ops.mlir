@@ -210,3 +210,21 @@ tile.kernel @combine(%partial: !tile.view<?x?x?x64xf32>, %partial_lse: !tile.vie
 tile.schedule @clauses waves(4) wave_groups(2) unroll(2) {
   tile.cluster compute { a(0) }
 }
+
+// What a loop says of the tiles that a wave sees, and what it leaves out of the others.
+// CHECK-LABEL: tile.kernel @seen
+tile.kernel @seen(%n: i32, %from: i32, %to: i32) target("gfx950") waves(1) {
+  // CHECK: tile.for_tiles %{{.*}} = 0 to %{{.*}} cut_right(%{{.*}} within 0) seen(%{{.*}} to %{{.*}}) init(
+  %r = tile.for_tiles %t = 0 to %n cut_right(%n within 0) seen(%from to %to) init(%c = %n : i32) schedule(@clauses) {
+    %a = tile.step @a -> i32 { tile.yield %t : i32 }
+    tile.yield %a : i32
+  }
+  %sees = arith.cmpi slt, %from, %to : i32
+  // CHECK: tile.where %{{.*}} else(%{{.*}}, %{{.*}} : i32, i32) {
+  %x:2 = tile.where %sees else(%n, %to : i32, i32) {
+    tile.yield %to, %n : i32, i32
+  }
+  // CHECK: tile.where %{{[a-z0-9_]+}} {
+  tile.where %sees {
+  }
+}

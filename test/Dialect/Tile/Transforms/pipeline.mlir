@@ -240,3 +240,57 @@ tile.kernel @two_loops(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target(
     }
   }
 }
+
+// -----
+
+// Of a tile of which a wave sees nothing it leaves out all steps but those that bring tiles, where the schedule has them in
+// one cluster: what is carried stays, and the wave comes to the barrier. Fetches ahead are for the others, too.
+tile.schedule @together { tile.cluster compute { fetch(+1) read(0) add(0) } }
+// CHECK-LABEL: tile.kernel @seen
+// CHECK: scf.while
+// CHECK: tile.step @fetch
+// CHECK: %[[BEGUN:.*]] = arith.cmpi sge, %[[TILE:.*]], %from : i32
+// CHECK: %[[OPEN:.*]] = arith.cmpi slt, %[[TILE]], %to : i32
+// CHECK: %[[SEES:.*]] = arith.andi %[[BEGUN]], %[[OPEN]] : i1
+// CHECK: tile.where %[[SEES]] else(%{{.*}} : i32) {
+// CHECK: tile.step @read
+// CHECK: %[[SUM:.*]] = tile.step @add
+// CHECK: tile.yield %[[SUM]] : i32
+// CHECK: }
+// CHECK: tile.await
+// CHECK: tile.barrier
+tile.kernel @seen(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %from: i32, %to: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %r = tile.for_tiles %t = 0 to %n seen(%from to %to) init(%c = %n : i32) schedule(@together) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+    %a = tile.step @add -> i32 {
+      %sum = arith.addi %c, %t : i32
+      tile.yield %sum : i32
+    }
+    tile.yield %a : i32
+  }
+}
+
+// -----
+
+// Does not fire: steps of one tile in two clusters, where another tile's stand beside them.
+tile.schedule @apart { tile.cluster compute { fetch(+1) read(0) } tile.cluster compute { add(0) } }
+// CHECK-LABEL: tile.kernel @seen_apart
+// CHECK-NOT: tile.where
+tile.kernel @seen_apart(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %from: i32, %to: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %r = tile.for_tiles %t = 0 to %n seen(%from to %to) init(%c = %n : i32) schedule(@apart) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+    %a = tile.step @add -> i32 {
+      %sum = arith.addi %c, %t : i32
+      tile.yield %sum : i32
+    }
+    tile.yield %a : i32
+  }
+}
