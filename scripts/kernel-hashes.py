@@ -24,7 +24,7 @@ CHIPS = ("gfx950", "gfx942")
 ATTENTION = ROOT / "kernels" / "attn" / "fmha_fwd_d128_bf16_causal.mlir"
 GEMM = ROOT / "kernels" / "tile" / "gemm_bf16.mlir"
 # For LDS transfers that gfx950 alone has, respectively gfx942's way round them.
-CHIP_OF_SCHEDULE = {"register_pipeline": "gfx942"}
+CHIP_OF_SCHEDULE = {"register_pipeline": "gfx942", "register_pipeline_deep": "gfx942"}
 
 
 def run(*command):

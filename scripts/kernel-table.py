@@ -21,7 +21,7 @@ TYPES = {"bf16": "bf16", "fp16": "f16"}
 HEADS = {"gfx950": ["32", "64", "72", "96", "128", "160", "192", "192/128", "224", "256"],
          "gfx942": ["32", "64", "72", "96", "128", "192", "192/128", "256"]}
 SCHEDULES = {"gfx950": ["sequential", "double_buffer", "preload_1", "dual_wave", "read_ahead"],
-             "gfx942": ["sequential", "double_buffer", "register_pipeline"]}
+             "gfx942": ["sequential", "double_buffer", "register_pipeline", "register_pipeline_deep"]}
 RESOURCES = ["VGPRs", "AGPRs", "SGPRs", "spills", "LDS bytes", "waves a SIMD"]
 SHIPPED_TITLES = ["kernel", "chip", "head", "type", "mask", "waves", "keys a tile"] + RESOURCES
 HEADS_TITLES = ["head", "schedule", "waves", "keys a tile"] + RESOURCES + ["workgroups a unit", "matrix unit busy"]

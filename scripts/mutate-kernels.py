@@ -120,6 +120,8 @@ def forward_runs():
     pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"
     yield "register_pipeline-d128-none", pipeline, "none", REGISTER_PIPELINE
     yield "register_pipeline-d128-causal", pipeline, "causal", REGISTER_PIPELINE_CAUSAL
+    deep = "--arch gfx942 --kernel fmha_fwd_register_pipeline_deep"
+    yield "register_pipeline_deep-d128-causal", deep, "causal", REGISTER_PIPELINE_CAUSAL
     split = "--head-dim 64 --num-splits"
     yield "split-dual_wave-d64-causal", f"--kernel fmha_split {split} 2", "causal", SPLIT_DUAL_WAVE_64
     yield "split-double_buffer-d64-causal", f"--kernel fmha_split_w4 {split} 3", "causal", SPLIT_W4

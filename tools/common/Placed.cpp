@@ -47,8 +47,18 @@ static Result<Placed::Launch> loadLaunch(runtime::Device &device, const PlannedL
   return Placed::Launch{launch.compiled, *module, *found, std::move(binding), launch.decides};
 }
 
+/// The strides of rows, as text.
+static std::string rowsOf(const manifest::Variables &variables) {
+  std::string text;
+  for (const auto &[name, value] : variables)
+    if (std::string_view(name).ends_with("_stride_s"))
+      text += name + "=" + std::to_string(value.asInteger()) + " ";
+  return text;
+}
+
 Result<Placed> Placed::make(const LaunchPlan &plan, const KnownSequences &known) {
   Placed placed;
+  placed.rows = rowsOf(plan.knownVariables());
   const std::string &chip = plan.launches().front().compiled->manifest.target;
   placed.device = sim::createDevice(nullptr, chip);
   if (!placed.device)
@@ -76,7 +86,7 @@ Result<sim::GridTime> run::predictLaunches(Placed &placed, const sim::TimingOpti
   for (Placed::Launch &launch : placed.launches) {
     Result<sim::GridTime> grid =
         sim::predictGrid(*placed.device, *launch.kernel, launch.binding.shape,
-                         launch.binding.kernarg, timing, &caches[launch.compiled->codeObject]);
+                         launch.binding.kernarg, timing, &caches[placed.rows + launch.compiled->codeObject]);
     if (!grid.ok())
       return grid.error();
     // Samples have written some of what later launches go by.

@@ -27,9 +27,10 @@ struct Placed {
   };
   std::shared_ptr<runtime::Device> device;
   std::vector<Launch> launches;
+  std::string rows; ///< how far apart rows lie, by which memory answers more or less quickly
 };
 
-/// Cycles of the kinds of workgroups seen, by the code that they are of.
+/// Cycles of the kinds of workgroups seen, by the code that they are of and `Placed::rows`.
 using KindCaches = std::map<std::string, sim::KindCache>;
 
 /// Predicts the launches one after the other: the first one's report, with the times of all.

@@ -42,6 +42,8 @@ public:
   /// whose content need not be kept; 0 bytes if they need none.
   std::span<const BufferNeed> buffers() const { return needs; }
   uint64_t workspaceBytes() const { return needs.back().bytes; }
+  /// What the problem says, but for addresses (docs/Manifest.md).
+  const manifest::Variables &knownVariables() const { return variables; }
 
   /// What each launch gets where memory is at `buffers`, in order: for who launches or times them himself. Errors:
   /// those of `run` that name a buffer.

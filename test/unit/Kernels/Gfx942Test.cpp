@@ -32,7 +32,7 @@ void runAndVerify(const Case &item, const std::vector<std::string> &schedules) {
   }
 }
 
-const std::vector<std::string> pipelined = {"register_pipeline"};
+const std::vector<std::string> pipelined = {"register_pipeline", "register_pipeline_deep"};
 } // namespace
 
 TEST(Gfx942, HeadSizes) {
@@ -40,7 +40,7 @@ TEST(Gfx942, HeadSizes) {
     int64_t dim, dimV;
     std::vector<std::string> schedules;
   };
-  const std::vector<std::string> all = {"sequential", "double_buffer", "register_pipeline"};
+  const std::vector<std::string> all = {"sequential", "double_buffer", "register_pipeline", "register_pipeline_deep"};
   const Heads sizes[] = {{8, 8, pipelined},     {40, 136, pipelined},  {64, 64, all},
                          {72, 72, pipelined},   {128, 128, pipelined}, {192, 128, pipelined},
                          {224, 224, pipelined}, {256, 256, pipelined}};
@@ -72,5 +72,5 @@ TEST(Gfx942, TileBorders) {
   for (int64_t keys : {1, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 129})
     runAndVerify(
         on942({"borders", makeProblem(DataType::BF16, keys % 2 == 1, 1, 1, 1, 40, keys)}, true),
-        {"sequential", "double_buffer", "register_pipeline", "preload_1"});
+        {"sequential", "double_buffer", "register_pipeline", "register_pipeline_deep", "preload_1"});
 }
