@@ -74,6 +74,7 @@ MODIFIED = """1x1 33x70 64x700 300x300,data=rising 520x900 300x1700 300x1701 129
     33x70,scale=-0.1"""
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
+    "window": "--window 90,20",
     "alibi": "--alibi",
     "bias": "--bias 1,1",
     "alibi-soft_cap": "--alibi --soft-cap 9",
