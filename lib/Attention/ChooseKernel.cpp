@@ -122,6 +122,10 @@ KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &pr
     if (&entry != &chosen && entry.role == chosen.role &&
         brokenRules(entry, problem, architecture).empty())
       others.push_back(&entry);
+  // One whose rows are heads does not stand in for one whose rows are queries, of which there may be thousands.
+  std::stable_partition(others.begin(), others.end(), [&](const KernelEntry *entry) {
+    return entry->tuning.groupRows == chosen.tuning.groupRows;
+  });
   return others;
 }
 

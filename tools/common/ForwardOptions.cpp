@@ -432,7 +432,7 @@ Status run::checkCompareOptions(const Options &options) {
       return invalidInput("--" + std::string(name) +
                           " has no effect on 'compare', whose two kernels are named in front of "
                           "its options; leave it out");
-  for (auto [id, name] : {std::pair(OPT_explain, "explain"), std::pair(OPT_save, "save"), std::pair(OPT_trace, "trace"),
+  for (auto [id, name] : {std::pair(OPT_explain, "explain"), std::pair(OPT_texts, "texts"), std::pair(OPT_save, "save"), std::pair(OPT_trace, "trace"),
                           std::pair(OPT_picture, "picture")})
     if (options.has(id))
       return invalidInput("--" + std::string(name) +
@@ -513,6 +513,7 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
 }
 
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }
+std::string run::textDirectory(const Options &options) { return options.string(OPT_texts); }
 
 bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
 

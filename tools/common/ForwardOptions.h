@@ -41,6 +41,8 @@ std::string kernelName(const Options &options);
 std::vector<std::string> bundles(const Options &options);
 /// --save; empty if it is not there.
 std::string saveDirectory(const Options &options);
+/// Where the texts of kernels are wanted, or "".
+std::string textDirectory(const Options &options);
 /// --explain.
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.

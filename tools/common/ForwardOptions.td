@@ -50,6 +50,7 @@ defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros
 defm save : Value<"save", "DIR", "fmha-fwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
 defm kernel : Value<"kernel", "NAME|FILE,MANIFEST", "Kernel to run: a registered one ('hocket-run registry'; default: auto, the one that the registry chooses), or compiled ones, with '+' between those that are launched one after the other">;
 def explain : Switch<"explain", "fmha-fwd and fmha-bwd only: say why which kernel would be chosen, and run nothing">;
+defm texts : Value<"texts", "DIR", "fmha-fwd only: write what kernels of all launches are compiled from to DIR, as hocketc takes it, and run nothing">;
 defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by 'hocketc --all' if they are there; may be repeated">;
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;

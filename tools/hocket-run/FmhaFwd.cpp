@@ -8,8 +8,12 @@
 #include "Subcommands.h"
 
 #include "Verify/ReportParts.h"
+#include "hocket/Attention/LaunchesInFront.h"
+#include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Pipelines/TileCount.h"
+#include "hocket/Runtime/File.h"
 
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -155,6 +159,29 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   return selected.ok() ? Result<int>(exitRight) : selected.error();
 }
 
+/// --texts: a file for each launch.
+static Result<int> writeTexts(const std::string &directory, const ForwardProblem &problem,
+                              const std::string &architecture) {
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  ForwardSemantics semantics = problem.semantics();
+  std::vector<DescribedKernel> kernels = kernelsInFront(semantics, architecture);
+  kernels.push_back({"fmha_fwd_" + semantics.kernelSuffix(), describeForward(problem)});
+  if (problem.tuning.isSplit())
+    kernels.push_back({"fmha_combine", describeCombine(semantics)});
+  for (DescribedKernel &kernel : kernelsBehind(semantics))
+    kernels.push_back(std::move(kernel));
+  if (std::error_code error = llvm::sys::fs::create_directories(directory))
+    return hostError("cannot make the directory '" + directory + "': " + error.message());
+  for (const DescribedKernel &kernel : kernels) {
+    std::string path = directory + "/" + kernel.name + ".mlir";
+    if (Status status = runtime::writeFile(path, std::as_bytes(std::span(kernel.text))); !status.ok())
+      return status.error();
+    llvm::outs() << "written       " << path << '\n';
+  }
+  return exitRight;
+}
+
 /// Where the kernel came from.
 static void writeChoice(json::OStream &out, const FoundKernel &found) {
   out.attribute("registered", found.registered);
@@ -170,6 +197,8 @@ static Result<int> runForwardProblem(const Options &options) {
     return problem.error();
   if (wantsExplanation(options))
     return explain(options, *problem);
+  if (std::string directory = textDirectory(options); !directory.empty())
+    return writeTexts(directory, *problem, architecture(options));
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();

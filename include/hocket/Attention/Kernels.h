@@ -174,7 +174,8 @@ public:
                                      std::string_view architecture) const;
 
   /// What can be tried if `chosen`, which was selected for `problem`, turns out not to compile (its modifications may
-  /// need more registers than its schedule leaves): the other kernels that take it, in order of priority.
+  /// need more registers than its schedule leaves): the other kernels that take it, in order of priority, those first whose
+  /// rows are of the same kind, queries or heads.
   std::vector<const KernelEntry *> alternatives(const KernelEntry &chosen,
                                                 const ForwardProblem &problem,
                                                 std::string_view architecture) const;

@@ -99,6 +99,26 @@ TEST(Kernels, WhatIsWrittenReadsBackAsTheSameChoices) {
   }
 }
 
+// Of thousands of queries a kernel whose rows are heads would fetch all keys for four at a time.
+TEST(Kernels, WhoStandsInHasRowsOfTheSameKind) {
+  ForwardProblem problem;
+  problem.headDim = problem.headDimV = 128;
+  problem.heads = 64, problem.kvHeads = 8;
+  problem.seqQ = problem.seqKv = 4096;
+  problem.lists = {.usedKv = true, .pageSize = 64};
+  problem.numPages = problem.tablePages = 64;
+  Result<KernelChoice> choice = KernelRegistry::shipped()->choose(problem, "gfx950");
+  ASSERT_TRUE(choice.ok() && choice->kernel);
+  ASSERT_FALSE(choice->kernel->tuning.groupRows);
+  auto others = KernelRegistry::shipped()->alternatives(*choice->kernel, problem, "gfx950");
+  bool grouped = false;
+  for (const KernelEntry *entry : others) {
+    EXPECT_TRUE(!grouped || entry->tuning.groupRows) << entry->name;
+    grouped |= entry->tuning.groupRows;
+  }
+  EXPECT_TRUE(grouped);
+}
+
 TEST(Kernels, TheHighestPriorityThatPaysIsChosen) {
   KernelRegistry registry = two();
   ForwardProblem problem;
