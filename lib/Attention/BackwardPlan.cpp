@@ -17,17 +17,27 @@ static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
 static constexpr int64_t kKeysOfTwo = 128, kUnits = 256;
 
 std::string_view attention::toString(BackwardPart part) {
-  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured"};
+  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert"};
   return names[static_cast<size_t>(part)];
 }
 
 /// Whether a part computes scores, and so looks at masks and modifications; and whether it follows a schedule.
 static bool hasScores(BackwardPart part) {
-  return part != BackwardPart::Delta && part != BackwardPart::Sink;
+  return part != BackwardPart::Delta && part != BackwardPart::Sink && part != BackwardPart::Convert;
 }
 static bool isLoop(BackwardPart part) { return hasScores(part) && part != BackwardPart::Captured; }
 
-static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {}) {
+static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {});
+
+/// The kernel of a part of those that add dQ up.
+static BackwardKernel addingKernel(BackwardPart part, Accumulation accumulate, const std::string &schedule = {}) {
+  BackwardKernel kernel = kernelOf(part, schedule);
+  kernel.accumulate = accumulate;
+  kernel.name += "_" + std::string(toString(accumulate));
+  return kernel;
+}
+
+static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule) {
   std::string name = "fmha_bwd_" + std::string(toString(part));
   if (!isLoop(part))
     return {part, {}, name};
@@ -56,6 +66,8 @@ static std::vector<std::string> schedulesOf(BackwardPart part) {
     return {"two_on_a_unit", "double_buffer", "sequential"};
   if (part == BackwardPart::Dq)
     return {"dual_wave", "double_buffer", "sequential"};
+  if (part == BackwardPart::Fused)
+    return {"in_turns", "sequential"};
   return {"double_buffer", "sequential"};
 }
 
@@ -67,12 +79,26 @@ static bool isAmong(const std::vector<std::string> &names, std::string_view name
 /// is not for this one.
 static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardProblem &problem, std::string_view asked) {
   std::vector<std::string> all = schedulesOf(part);
-  bool isOfAnother = isAmong(schedulesOf(BackwardPart::DkDv), asked) || isAmong(schedulesOf(BackwardPart::Dq), asked);
+  bool isOfAnother = false;
+  for (BackwardPart other : {BackwardPart::DkDv, BackwardPart::Dq, BackwardPart::Fused})
+    isOfAnother |= isAmong(schedulesOf(other), asked);
   if (!asked.empty() && (isAmong(all, asked) || !isOfAnother))
     return {std::string(asked)};
   if (!wantsTwoOnAUnit(problem))
     std::erase(all, "two_on_a_unit");
   return all;
+}
+
+/// One loop, which follows one of `schedules`, instead of two.
+static std::vector<BackwardChoices> addingSteps(const BackwardProblem &problem, const std::vector<std::string> &schedules) {
+  BackwardChoices loops;
+  for (const std::string &name : schedules)
+    loops.push_back({addingKernel(BackwardPart::Fused, problem.accumulate, name)});
+  for (const std::string &name : schedules)
+    loops.push_back({spilling(addingKernel(BackwardPart::Fused, problem.accumulate, name))});
+  return {{{addingKernel(BackwardPart::Delta, problem.accumulate)}},
+          std::move(loops),
+          {{addingKernel(BackwardPart::Convert, problem.accumulate)}}};
 }
 
 std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &problem,
@@ -92,6 +118,8 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
   ofQueries.push_back({spilling(kernelOf(BackwardPart::Dq, ofDq.back()))});
   std::vector<BackwardChoices> steps = {
       {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
+  if (problem.accumulate != Accumulation::None)
+    steps = addingSteps(problem, schedules(BackwardPart::Fused));
   for (const std::string &tensor : problem.otherGradients) {
     if (tensor == "sink") {
       steps.push_back({{kernelOf(BackwardPart::Sink)}});
@@ -107,6 +135,9 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
 std::string attention::describeBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel) {
   std::string name(toString(kernel.part));
   std::string whose = kernel.tensor.empty() ? name : name + "_" + kernel.tensor;
+  bool adds = kernel.accumulate != Accumulation::None;
+  if (adds)
+    whose += "_" + std::string(toString(kernel.accumulate));
   std::string text = "attn.backward @fmha_bwd_" + whose + "_" + semantics.kernelSuffix() + " part(" +
                      name + ") element_type(" + std::string(irName(semantics.dtype)) +
                      ") head_dim(" + std::to_string(semantics.headDim) + ")";
@@ -117,6 +148,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
   for (const SequenceList &list : sequenceLists())
     if (semantics.lists.*list.value)
       text += " " + std::string(list.clause);
+  if (adds)
+    text += " accumulate(" + std::string(toString(kernel.accumulate)) + ")";
   // Rows have their two numbers whatever they see.
   if (!hasScores(kernel.part))
     return text + "\n";

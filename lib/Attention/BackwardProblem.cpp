@@ -8,6 +8,19 @@ using namespace hocket::attention;
 using manifest::TensorRole;
 using manifest::TensorSpec;
 
+static constexpr std::string_view kAccumulations[] = {"none", "f32", "packed"};
+
+std::string_view attention::toString(Accumulation accumulation) {
+  return kAccumulations[static_cast<size_t>(accumulation)];
+}
+
+std::optional<Accumulation> attention::accumulationOf(std::string_view name) {
+  auto found = std::find(std::begin(kAccumulations), std::end(kAccumulations), name);
+  if (found == std::end(kAccumulations))
+    return std::nullopt;
+  return static_cast<Accumulation>(found - std::begin(kAccumulations));
+}
+
 /// "do" for "o": the tensor of which another is the gradient, as text.
 static std::string gradientName(const TensorSpec &tensor) { return "d" + tensor.name; }
 
@@ -76,6 +89,10 @@ std::string BackwardProblem::describe() const {
             std::to_string(strides.sequence) + "," + std::to_string(strides.head);
   for (const std::string &name : otherGradients)
     text += " d_" + name;
+  if (accumulate != Accumulation::None)
+    text += " accumulate " + std::string(toString(accumulate));
+  if (deterministic)
+    text += " deterministic";
   return text;
 }
 
@@ -113,6 +130,12 @@ Status attention::validate(const BackwardProblem &problem) {
   for (const std::string &name : problem.otherGradients)
     if (Status status = checkOther(forward, name); !status.ok())
       return status;
+  if (problem.deterministic && problem.accumulate != Accumulation::None)
+    return invalidInput("'deterministic' is asked for, and 'accumulate' " + std::string(toString(problem.accumulate)) +
+                        ", which adds dQ up in whatever order workgroups come to it; leave one of them out");
+  if (problem.accumulate != Accumulation::None && forward.lists.any())
+    return unsupported("'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
+                       "out");
   if (forward.blocks.any())
     return unsupported("the backward of block lists is not there yet; say the mask as a modification");
   std::vector<TensorSpec> tensors = problem.tensors();

@@ -254,5 +254,11 @@ Result<BackwardProblem> capi::readGradients(const hocket_forward_problem &from,
       return status.error();
     problem.otherGradients.insert(given->gradients[i]);
   }
+  constexpr int last = static_cast<int>(Accumulation::Packed);
+  if (given->accumulate < 0 || given->accumulate > last)
+    return invalidInput("accumulate is " + std::to_string(given->accumulate) + ", expected 0 (none) to " +
+                        std::to_string(last) + " (packed)");
+  problem.accumulate = static_cast<Accumulation>(given->accumulate);
+  problem.deterministic = given->deterministic != 0;
   return problem;
 }

@@ -42,6 +42,7 @@ struct GridTime {
   double clock = 0;               ///< mean effective, GHz
   double executeMicroseconds = 0; ///< without launch overhead
   double memoryMicroseconds = 0;  ///< what memory alone would take
+  double atomicMicroseconds = 0;  ///< what atomics alone would take, at the rate of the whole chip
   double l2Hits = 0;              ///< share of the bytes asked of L2 that neighbours have fetched
   double microseconds = 0;        ///< predicted, all in all
 };

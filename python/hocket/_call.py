@@ -69,6 +69,15 @@ def check_rows(tensor, layout):
         )
 
 
+def _accumulation(accumulate):
+    """The name of a way to add up dQ."""
+    if accumulate is None:
+        return "none"
+    if text(accumulate, "accumulate", "a name such as 'f32'") not in ("none", "f32", "packed"):
+        raise InvalidInput(f"argument 'accumulate' is '{accumulate}', wanted None, 'none', 'f32' or 'packed'")
+    return accumulate
+
+
 def _check_shape(tensor, shape):
     if tensor.shape != tuple(shape):
         raise InvalidInput(
@@ -176,12 +185,13 @@ class Call:
 
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
     problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
-    whose gradients the backward gives, by the problem's names.
+    whose gradients the backward gives, by the problem's names. `accumulate` and `deterministic` are of backwards: how dQ is
+    added up.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None, update=None, others=(),
+        dropout=None, sequences=None, update=None, others=(), accumulate=None, deterministic=False,
     ):
         if dtype is not None:
             text(dtype, "dtype", "a name such as 'bf16'")
@@ -189,6 +199,7 @@ class Call:
         self._options = {"mask": mask, "scale": scale, "num_splits": num_splits}
         self._modify, self._dropout, self._sequences, self._update = modify, dropout, sequences, update
         self.others = others
+        self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
         self._paged = sequences is not None and sequences.table is not None
         self._in_vectors = False
         self.problem, self._beside, self.captured = None, {}, []
@@ -217,6 +228,7 @@ class Call:
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
         problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
         problem["dropout"], problem["in_vectors"] = self._dropout, self._in_vectors
+        problem.update(self._adding)
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})
         problem.update(known)
         modifications = self._modify(problem) if self._modify else Modifications()

@@ -218,12 +218,14 @@ def flash_attn_backward(
     *,
     sink=None,
     dsink=None,
+    accumulate=None,
     dtype=None,
     arch="gfx950",
     stream=None,
 ):
     """The gradients of flash_attn_func's q, k and v, dq, dk and dv, and into `dsink` the sink's; docs/Python.md has an
-    example."""
+    example. The same bits each time, unless `accumulate` lets atomics add dQ up, in "f32" or "packed" in pairs of q's type;
+    `deterministic` refuses that."""
     if real(dropout_p, "dropout_p") and rng_state is None:
         raise InvalidInput("argument 'rng_state' is missing: with dropout_p it is what the forward was given")
     if dsink is not None and sink is None:
@@ -233,6 +235,7 @@ def flash_attn_backward(
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink),
         dropout=_dropout(dropout_p, rng_state, q), others=() if dsink is None else ("sink",),
+        accumulate=accumulate, deterministic=deterministic,
     )
     return call.backward(
         dout, q, k, v, out, softmax_lse, (dq, dk, dv), lse_name="softmax_lse", others={"sink": dsink}

@@ -74,6 +74,7 @@ def flash_attn_backward(
     *,
     sink: Any = None,
     dsink: Any = None,
+    accumulate: Optional[str] = None,
     dtype: Optional[str] = None,
     arch: str = "gfx950",
     stream: Any = None,

@@ -23,6 +23,11 @@ static BackwardProblem describe(const py::dict &what, const NamedTensors &tensor
   BackwardProblem problem{problemOf(what)};
   for (const py::handle &name : what["gradients"].cast<py::list>())
     problem.otherGradients.insert(name.cast<std::string>());
+  if (what.contains("accumulate")) {
+    // Python has checked the name.
+    problem.accumulate = attention::accumulationOf(what["accumulate"].cast<std::string>()).value_or(attention::Accumulation::None);
+    problem.deterministic = what["deterministic"].cast<bool>();
+  }
   ForwardProblem &forward = problem.forward;
   for (const auto &[name, tensor] : tensors) {
     if (name.starts_with("d_"))

@@ -24,6 +24,11 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
     problem.otherGradients.insert("sink");
   for (const std::string &name : gradientNames(options))
     problem.otherGradients.insert(name);
+  Result<Accumulation> accumulate = accumulation(options);
+  if (!accumulate.ok())
+    return accumulate.error();
+  problem.accumulate = *accumulate;
+  problem.deterministic = isDeterministic(options);
   return problem;
 }
 

@@ -463,6 +463,17 @@ std::vector<std::string> run::gradientNames(const Options &options) {
   return {names.begin(), names.end()};
 }
 
+Result<Accumulation> run::accumulation(const Options &options) {
+  if (!options.has(OPT_accumulate))
+    return Accumulation::None;
+  std::string name = options.string(OPT_accumulate);
+  if (std::optional<Accumulation> found = accumulationOf(name))
+    return *found;
+  return invalidInput("--accumulate is '" + name + "'; use none, f32 or packed");
+}
+
+bool run::isDeterministic(const Options &options) { return options.has(OPT_deterministic); }
+
 std::string run::scheduleName(const Options &options) { return options.string(OPT_schedule); }
 
 std::string run::kernelName(const Options &options) { return options.string(OPT_kernel); }

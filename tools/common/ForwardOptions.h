@@ -8,6 +8,7 @@
 #include "TimeRequest.h"
 
 #include "Verify/Attention/RunForward.h"
+#include "hocket/Attention/BackwardProblem.h"
 
 namespace hocket::run {
 
@@ -29,9 +30,12 @@ Result<FoundKernel> getKernel(const Options &options, const attention::ForwardPr
 /// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
 /// for 'compare', whose kernels are named in front of its options.
 Status checkCompareOptions(const Options &options);
-/// Refuses options that say how a forward is computed, for 'fmha-bwd'.
 /// The names of '--gradients'.
 std::vector<std::string> gradientNames(const Options &options);
+/// --accumulate and --deterministic.
+Result<attention::Accumulation> accumulation(const Options &options);
+bool isDeterministic(const Options &options);
+/// Refuses options that say how a forward is computed, for 'fmha-bwd'.
 Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.
 std::string scheduleName(const Options &options);

@@ -31,6 +31,8 @@ defm sink_tokens : Value<"sink-tokens", "N", "The first N keys stay visible on t
 defm dropout : Value<"dropout", "P", "Drop weights with this probability, from 0 to less than 1; 0 drops none">;
 defm dropout_seed : Value<"dropout-seed", "S,O", "Seed and offset of --dropout, 64-bit integers (default: 0,0)">;
 defm gradients : Value<"gradients", "NAMES", "Tensors that score modifications read whose gradients are computed, separated by commas (\"bias\"); a sink's always is">, Visibility<[BackwardVis]>;
+defm accumulate : Value<"accumulate", "none|f32|packed", "Compute all gradients in one loop, and add dQ up in memory by atomics, in f32 or in pairs of the problem's type (default: none, two loops)">, Visibility<[BackwardVis]>;
+def deterministic : Switch<"deterministic", "Refuse what would make bits depend on timing: --accumulate">, Visibility<[BackwardVis]>;
 def sink : Switch<"sink", "One more score for each row, a number of its head's, that is in the denominator alone">;
 defm soft_cap : Value<"soft-cap", "C", "Scores become C tanh(score / C); 0 is off">;
 def alibi : Switch<"alibi", "ALiBi: scores fall by a slope of the head's for each key from the diagonal">;

@@ -203,7 +203,19 @@ LogicalResult BlockListsOp::verify() {
   return success();
 }
 
-LogicalResult BackwardOp::verify() { return verifyProblem(*this); }
+LogicalResult BackwardOp::verify() {
+  BackwardPart part = getPart();
+  bool mayAccumulate = llvm::is_contained({BackwardPart::Delta, BackwardPart::Fused, BackwardPart::Convert}, part);
+  if (getAccumulate() && !mayAccumulate)
+    return emitOpError() << "has accumulate, and part(" << stringifyBackwardPart(part)
+                         << ") adds up nothing in memory; leave it out";
+  if (!getAccumulate() && mayAccumulate && part != BackwardPart::Delta)
+    return emitOpError() << "does not say how part(" << stringifyBackwardPart(part)
+                         << ") adds up dQ; write accumulate(f32) or accumulate(packed)";
+  if (getAccumulate() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))
+    return emitOpError("has accumulate and sequences of their own lengths, which 'fused' does not work on; use parts dkdv and dq");
+  return verifyProblem(*this);
+}
 
 SmallVector<FlatSymbolRefAttr> ForwardOp::getModifications() {
   SmallVector<FlatSymbolRefAttr> symbols;

@@ -268,7 +268,15 @@ def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kerne
     I32EnumAttrCase<"Dv", 3, "dv">,
     I32EnumAttrCase<"Dq", 4, "dq">,
     I32EnumAttrCase<"Sink", 5, "sink">,
-    I32EnumAttrCase<"Captured", 6, "captured">]> {
+    I32EnumAttrCase<"Captured", 6, "captured">,
+    I32EnumAttrCase<"Fused", 7, "fused">,
+    I32EnumAttrCase<"Convert", 8, "convert">]> {
+  let cppNamespace = "::hocket::attn";
+}
+
+def Attn_Accumulation : I32EnumAttr<"Accumulation", "how dQ is added up in memory", [
+    I32EnumAttrCase<"F32", 0, "f32">,
+    I32EnumAttrCase<"Packed", 1, "packed">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -282,7 +290,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
         dV = P^T dO      dS = P * (dO V^T - delta)      dK = scale dS^T Q      dQ = scale dS K
 
     A row whose LSE is -inf or +inf has seen nothing and gives nothing. What query heads share in K and V is summed in
-    f32. P and dS are rounded to the element type before they are multiplied. No sum depends on timing.
+    f32. P and dS are rounded to the element type before they are multiplied. No sum depends on timing, but for `fused`.
 
     An op is one kernel, the `part`: `delta` comes first and leaves delta and LSE in log2 units in the workspace, f32
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
@@ -292,6 +300,12 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     that one of the score modifications reads, "d_" and its name, of its shape and type: a workgroup has some of its
     elements and goes through all scores that they are part of. The tensor is read at places whose indices are the batch,
     the head, the query and the key themselves, the key last; an extent of 1 serves all.
+
+    `fused` makes dK, dV and dQ in one loop: it works on keys as `dkdv` does, waves exchange dS through LDS, and what a
+    workgroup's keys add to dQ is added in memory, atomically, in whatever order workgroups come to it. `accumulate` says in
+    which type: `f32`, or `packed`, pairs of the element type, half the bytes, and rounded with each addition. The sums lie
+    in the workspace behind what `delta` leaves there, which sets them to 0 when it has the same `accumulate`; `convert`
+    makes dQ of them. Dense tensors only, and a target that reads transposed from LDS.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
@@ -311,14 +325,15 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$loop_tile,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
-      UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<Attn_Accumulation>:$accumulate,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `part` `(` $part `)` `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)`
       | `waves` `(` $waves `)` | `loop_tile` `(` $loop_tile `)` | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)`
+      | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)` | `accumulate` `(` $accumulate `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
@@ -331,7 +346,8 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     }
     /// Whether it is a loop, which follows a schedule.
     bool isLoop() {
-      return llvm::is_contained({BackwardPart::DkDv, BackwardPart::Dk, BackwardPart::Dv, BackwardPart::Dq}, getPart());
+      return llvm::is_contained(
+          {BackwardPart::DkDv, BackwardPart::Dk, BackwardPart::Dv, BackwardPart::Dq, BackwardPart::Fused}, getPart());
     }
     std::array<std::pair<const char *, int64_t>, 2> getHeadDims() {
       return {{{"head_dim", getHeadDim()}, {"head_dim_v", getValueHeadDim()}}};

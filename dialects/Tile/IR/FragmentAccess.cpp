@@ -40,15 +40,29 @@ WavePart hocket::tile::wavePartOf(mlir::Value part) {
   return part == grid.getRow() ? WavePart{rows, columns} : WavePart{columns, 1};
 }
 
-/// (wave) -> row: the first row of each wave's part.
-static Result<LinearLayout> firstRows(WavePart part, unsigned rowsOfPart) {
+/// (wave) -> `dim`, a coordinate of the tile: where each wave's part, of `size`, begins.
+static Result<LinearLayout> firstOfParts(WavePart part, std::string_view dim, unsigned size) {
   InputBases waves{std::string(dims::Wave), {}};
   for (unsigned bit = 1; bit < part.stride; bit *= 2)
     waves.bases.push_back({});
   for (unsigned bit = 1; bit < part.count; bit *= 2)
-    waves.bases.push_back({{std::string(dims::Row), uint64_t(bit) * rowsOfPart}});
-  unsigned rowBits = llvm::Log2_32(part.count) + llvm::Log2_32(rowsOfPart);
-  return LinearLayout::fromBases({waves}, {{std::string(dims::Row), rowBits}});
+    waves.bases.push_back({{std::string(dim), uint64_t(bit) * size}});
+  unsigned bits = llvm::Log2_32(part.count) + llvm::Log2_32(size);
+  return LinearLayout::fromBases({waves}, {{std::string(dim), bits}});
+}
+
+/// `access` of a part of a tile, of all waves.
+static Result<LdsUse> ofParts(LdsInstruction instruction, const LinearLayout &access, WavePart part,
+                              std::string_view dim, unsigned size) {
+  if (part.count == 1)
+    return LdsUse{instruction, access};
+  Result<LinearLayout> first = firstOfParts(part, dim, size);
+  if (!first)
+    return first.error();
+  Result<LinearLayout> all = access.concatInputs(*first);
+  if (!all)
+    return all.error();
+  return LdsUse{instruction, *all};
 }
 
 Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
@@ -62,24 +76,19 @@ Result<LdsUse> hocket::tile::operandReads(FragType frag, WavePart part) {
                                             kElementBits, kReadBytes);
   if (!access)
     return access.error();
-  if (part.count == 1)
-    return LdsUse{LdsInstruction::ReadB128, *access};
-  Result<LinearLayout> first = firstRows(part, width);
-  if (!first)
-    return first.error();
-  Result<LinearLayout> all = access->concatInputs(*first);
-  if (!all)
-    return all.error();
-  return LdsUse{LdsInstruction::ReadB128, *all};
+  return ofParts(LdsInstruction::ReadB128, *access, part, dims::Row, width);
 }
 
-Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors) {
-  Result<LinearLayout> layout =
-      accumulatorOrderedOperand(panelColumns(frag.getRows()), frag.getColumns());
+Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors,
+                                                    WavePart part) {
+  unsigned width = panelColumns(frag.getWidth());
+  Result<LinearLayout> layout = accumulatorOrderedOperand(width, frag.getDepth());
   if (!layout)
     return layout.error();
   bool inVectors = vectors == TileVectors::Rows;
   if (inVectors || !arch.hasTransposedRead(kElementBits)) {
+    if (part.count != 1)
+      return unsupported("parts of a tile's columns, which " + std::string(arch.name) + " does not read transposed");
     Result<GatheredReads> reads =
         gatheredReads(*layout, {dims::K, dims::Row}, kElementBits, inVectors ? kReadBytes / 2 : kReadBytes);
     if (!reads)
@@ -89,7 +98,7 @@ Result<LdsUse> hocket::tile::transposedOperandReads(FragType frag, const ArchInf
   Result<LinearLayout> access = transposedReads(*layout, {dims::K, dims::Row}, kElementBits);
   if (!access)
     return access.error();
-  return LdsUse{LdsInstruction::ReadTransposed, *access};
+  return ofParts(LdsInstruction::ReadTransposed, *access, part, dims::Byte, width * kElementBits / 8);
 }
 
 TileVectors hocket::tile::vectorsOf(mlir::Value ring) {
@@ -105,7 +114,8 @@ Result<std::optional<LdsUse>> ReadOp::getLdsUse(const ArchInfo &) {
 }
 
 Result<std::optional<LdsUse>> ReadTransposedOp::getLdsUse(const ArchInfo &arch) {
-  Result<LdsUse> use = transposedOperandReads(getResult().getType(), arch, vectorsOf(getRing()));
+  Result<LdsUse> use =
+      transposedOperandReads(getResult().getType(), arch, vectorsOf(getRing()), wavePartOf(getPart()));
   if (!use)
     return use.error();
   return std::optional(*use);

@@ -34,11 +34,13 @@ WavePart wavePartOf(mlir::Value part);
 /// others are read alike.
 Result<LdsUse> operandReads(FragType frag, WavePart part = {});
 
-/// The reads that make an `lhs_acc` fragment of a tile whose rows are the fragment's columns, of
+/// The reads that make an `lhs_acc` (`rhs_acc`) fragment of a tile whose rows are the fragment's columns (rows), of
 /// one panel: transposed reads of 8 bytes a lane, two for each operand, if the target has them;
 /// else plain ones of 16 bytes, for which the ring's layout must gather rows
-/// (lib/Layout/LdsStaging.h). Of tiles that come in vectors of rows, plain ones of 8 bytes.
-Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors = TileVectors::None);
+/// (lib/Layout/LdsStaging.h) and which read no `part` of a tile. Of tiles that come in vectors of rows, plain ones of 8
+/// bytes.
+Result<LdsUse> transposedOperandReads(FragType frag, const ArchInfo &arch, TileVectors vectors = TileVectors::None,
+                                      WavePart part = {});
 
 /// What lies together in the memory that tiles of `ring` come from.
 TileVectors vectorsOf(mlir::Value ring);

@@ -11,6 +11,10 @@ namespace hocket::tile {
 /// and exchange, since the lines of all waves do not stay in the cache for as many loads as it would take otherwise.
 inline constexpr llvm::StringLiteral kWholeLines = "tile.whole_lines";
 
+/// The attribute of a `tile.atomic_add` in a loop over tiles whose view's rows and place are known to begin at whole words
+/// and whose place is another in each turn: nobody asks for the former in the kernel, and offsets are made in the turn.
+inline constexpr llvm::StringLiteral kWholeWords = "tile.whole_words";
+
 /// A load, a store or an addition, whichever it is.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;

@@ -1,4 +1,5 @@
 // Computation on fragments and rows: verifiers.
+#include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/Tile.h"
 
 using namespace mlir;
@@ -35,6 +36,21 @@ LogicalResult SliceOp::verify() {
     return emitOpError() << result.getRows() << " rows from " << first << " of " << source << " as "
                          << result << "; whole blocks of 32 rows and all columns are needed";
   return success();
+}
+
+/// Numbers of a fragment in one lane.
+static int64_t numbersOfLane(FragType frag) {
+  FragmentMap map(frag);
+  return map.count() * map.piece.registers;
+}
+
+LogicalResult RelabelOp::verify() {
+  FragType source = getSource().getType(), result = getResult().getType();
+  int64_t before = numbersOfLane(source), after = numbersOfLane(result);
+  if (before == after && source.getElementType() == result.getElementType())
+    return success();
+  return emitOpError() << "takes " << source << ", of which a lane holds " << before << " numbers, as " << result
+                       << ", of which it holds " << after << "; the same numbers of the same type are needed";
 }
 
 LogicalResult ConcatOp::verify() {

@@ -353,14 +353,23 @@ LogicalResult CombineOp::verify() {
 LogicalResult ReadTransposedOp::verify() {
   RingType ring = getRing().getType();
   FragType frag = getResult().getType();
-  if (frag.getLayout() != FragLayout::LhsAcc)
+  if (frag.getLayout() != FragLayout::LhsAcc && frag.getLayout() != FragLayout::RhsAcc)
     return emitOpError() << "reads a fragment in layout " << stringifyFragLayout(frag.getLayout())
-                         << ", expected lhs_acc";
-  if (frag.getRows() != ring.getShape()[1] || frag.getColumns() != ring.getShape()[0] ||
-      frag.getElementType() != ring.getElementType())
-    return emitOpError() << "reads " << frag << " from " << ring
-                         << ", expected the transposed shape and the same element type";
-  return success();
+                         << ", expected lhs_acc or rhs_acc";
+  if (failed(requireWavePart(*this, getPart())))
+    return failure();
+  int64_t parts = wavePartOf(getPart()).count, columns = ring.getShape()[1];
+  if (parts > 1 && !llvm::isPowerOf2_64(columns))
+    return emitOpError() << "reads one of " << parts << " parts of the columns of " << ring
+                         << ", expected a power of two of columns; read all of them";
+  if (frag.getWidth() * parts == columns && frag.getDepth() == ring.getShape()[0] &&
+      frag.getElementType() == ring.getElementType())
+    return success();
+  InFlightDiagnostic diagnostic = emitOpError() << "reads " << frag << " from " << ring;
+  if (parts == 1)
+    return diagnostic << ", expected the transposed shape and the same element type";
+  return diagnostic << " by " << parts << " waves, expected all rows, " << columns / parts << " of " << columns
+                    << " columns and the same element type";
 }
 
 /// A part, or places of it, is of a tile of `ring`, shared by the kernel's waves.

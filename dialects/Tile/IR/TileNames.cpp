@@ -110,6 +110,7 @@ void FillOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), fillName(*this));
 }
 void NegateOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "signed"); }
+void RelabelOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "image"); }
 void ScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "scaled"); }
 
 // Inside a step

@@ -174,16 +174,30 @@ def Tile_ReadOp : Tile_Op<"read", [
 }
 
 def Tile_ReadTransposedOp : Tile_Op<"read_transposed", [
-    NamedResults, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
-  let summary = "a tile from LDS into a left operand, transposed: row = column, depth = row";
+    NamedResults, AttrSizedOperandSegments, MemoryEffects<[MemRead]>, Tile_RingAccessOpInterface]> {
+  let summary = "a tile from LDS into an operand, transposed: depth = row";
   let description = [{
-    As `lhs_acc`, the depth runs in the order in which a packed accumulator (`rhs_acc`) holds it.
+    The depth of the operand runs along the tile's rows, in the order in which a packed accumulator (`rhs_acc`) holds
+    it. As `lhs_acc`, the fragment's rows are the tile's columns; as `rhs_acc`, its columns are. What is multiplied by
+    one another runs in the same order, so that both operands of a product may be read so.
+
+    With `part`, a result of `tile.wave_grid`, the wave reads only its part of the tile's columns, as in `tile.read` of
+    its rows. Such tiles have a power of two of columns, and a target that reads transposed.
+
+    ```mlir
+    %lhs = tile.read_transposed %k_ring[%t] part(%i) : <256x128xbf16> -> <32x256xbf16, lhs_acc>
+    %rhs = tile.read_transposed %ds_ring[%t] part(%j) : <256x64xbf16> -> <256x32xbf16, rhs_acc>
+    ```
   }];
-  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot);
+  let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$slot, Optional<I32>:$part);
   let results = (outs Tile_MatrixFrag:$result);
   let assemblyFormat = [{
-    $ring `[` $tile `]` (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
+    $ring `[` $tile `]` (`part` `(` $part^ `)`)? (`slot` `(` $slot^ `)`)? attr-dict `:` type($ring) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$ring,
+      "::mlir::Value":$tile, "::mlir::Value":$slot), [{
+    build($_builder, $_state, result, ring, tile, slot, ::mlir::Value());
+  }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = readsLds;
 }

@@ -195,6 +195,30 @@ def Tile_ConvertLayoutOp : Tile_Op<"convert_layout", [NamedResults, Pure, Tile_L
   }];
 }
 
+def Tile_RelabelOp : Tile_Op<"relabel", [NamedResults, Pure]> {
+  let summary = "the same registers as a fragment of another layout; moves nothing";
+  let description = [{
+    What a lane holds stays where it is and stands for other elements: number i of a lane in the source is number i of
+    the lane in the result, in the order of pieces and of the registers of each. So a fragment goes to memory and comes
+    back *as it lies*, each lane beside the next, whatever its layout is: as `lines(1x64)` of f32, or `lines(2x64)` of 16
+    bits, an instruction of all lanes moves 256 bytes in a row. Both have the same element type and the same numbers in
+    a lane.
+
+    ```mlir
+    tile.kernel @image(%a: !tile.view<?x1024xf32>) target("gfx950") waves(1) {
+      %zero = arith.constant 0 : i32
+      %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+      %image = tile.relabel %x : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1x64)>
+      tile.atomic_add %image, %a[%zero] : !tile.frag<1x1024xf32, lines(1x64)>, !tile.view<?x1024xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_Frag:$source);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 def Tile_StashOp : Tile_Op<"stash", [
     NamedResults, MemoryEffects<[MemWrite]>, Tile_LdsScratchOpInterface,
     TypesMatchWith<"the stash is of the fragment's type", "source", "stash",

@@ -12,7 +12,8 @@
 //  - read after write: LDS DMA is complete for all once its issuers have waited and then all have
 //    met at a barrier. A read at position r relies on waits at the end of position r - 1 - lag or
 //    before, and the fetch must stand at or before that. What waves put is held to the same: each
-//    waits for its LDS accesses at the end of the cluster;
+//    waits for its LDS accesses at the end of the cluster. A ring that is filled in front of the loop
+//    is read as it is, at any time;
 //  - write after read: a fetch at position f into a slot may overwrite what was last read at
 //    position r if f > r + lag. (Reads complete by the wait that ends their cluster.)
 #pragma once
@@ -40,7 +41,7 @@ struct Placement {
 /// A ring's users: one step fetches into it (or puts), others read it.
 struct RingUse {
   mlir::Value ring;
-  const Placement *fetch = nullptr;
+  const Placement *fetch = nullptr; ///< null: what is in it stays as the loop finds it
   bool put = false; ///< what `fetch` writes is complete with the wave's LDS accesses
   llvm::SmallVector<const Placement *> reads;
   int64_t depth = 1;

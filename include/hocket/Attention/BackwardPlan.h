@@ -3,6 +3,9 @@
 // First delta and LSE for each row, then dK and dV by workgroups that hold keys, then dQ by workgroups that hold queries:
 // no sum depends on timing, so the same problem gives the same bits whenever it runs. Gradients of other tensors, if
 // they are asked for, come last, a kernel for each.
+//
+// Where dQ may be added up by atomics, the first kernel also sets to 0 what is added to, one loop makes dK, dV and dQ,
+// and a last kernel converts dQ.
 #pragma once
 
 #include "hocket/Attention/BackwardProblem.h"
@@ -18,8 +21,8 @@
 namespace hocket::attention {
 
 /// The kernels of a backward.
-enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured };
-/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured": as `attn.backward` spells them.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured, Fused, Convert };
+/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert": as `attn.backward` spells them.
 std::string_view toString(BackwardPart part);
 
 /// How one part is made, where there is a choice; every one computes the same.
@@ -36,6 +39,7 @@ struct BackwardKernel {
   BackwardTuning tuning;
   std::string name; ///< "fmha_bwd_dkdv_double_buffer"
   std::string tensor = {}; ///< of `Captured`: of which
+  Accumulation accumulate = Accumulation::None; ///< of `Delta`, `Fused` and `Convert`
 };
 
 /// Kernels that compute something together, and other ways to do so, the best first. Of some heads the registers decide,

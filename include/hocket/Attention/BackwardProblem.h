@@ -13,6 +13,15 @@
 
 namespace hocket::attention {
 
+/// How dQ is added up. Two loops need no atomics, and the same problem gives the same bits whenever it runs. One loop
+/// computes five products instead of seven and adds dQ in memory, in whatever order workgroups come to it: in f32, or
+/// packed, pairs of the problem's type, which is half the traffic and rounds with each 256 (128) keys.
+enum class Accumulation { None, F32, Packed };
+/// "none", "f32", "packed".
+std::string_view toString(Accumulation accumulation);
+/// The one of that name; nothing: there is none.
+std::optional<Accumulation> accumulationOf(std::string_view name);
+
 struct BackwardProblem {
   /// What the gradients are of. That it has LSE is taken for granted; how it was computed does not matter here.
   ForwardProblem forward;
@@ -21,13 +30,17 @@ struct BackwardProblem {
   /// Of which other tensors gradients are asked for: "sink", and what modifications of scores read at places whose
   /// indices are batch, head, query and key themselves, "bias". Each has one called "d_sink", of its shape and type.
   std::set<std::string, std::less<>> otherGradients = {};
+  /// Whether dQ may be, and then is, added up by atomics.
+  Accumulation accumulate = Accumulation::None;
+  /// Refuses what would make bits depend on timing.
+  bool deterministic = false;
 
   /// "q", "k", "v", "o", "lse" and "do", which are read, "dq", "dk", "dv", and what modifications capture; other
   /// gradients last.
   std::vector<manifest::TensorSpec> tensors() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;
-  /// One line that says everything: "backward of bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd".
+  /// One line that says everything: "backward of bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd", "... accumulate f32".
   std::string describe() const;
   bool operator==(const BackwardProblem &) const = default;
 };

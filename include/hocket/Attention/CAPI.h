@@ -132,6 +132,9 @@ typedef struct hocket_forward_problem {
   int work_list, work_slices;
   int64_t work_slots;
   int64_t min_seqlen_q; /* packed sequences of at most so many queries are skipped [0] */
+  /* Of backwards: how dQ is added up, 0 by two loops without atomics, 1 by one loop in f32, 2 in pairs of the problem's type
+   * [0]; whether what makes bits depend on timing is refused [0]. */
+  int accumulate, deterministic;
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */

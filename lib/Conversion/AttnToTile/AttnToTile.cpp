@@ -14,6 +14,8 @@
 #include "MakeWorkList.h"
 #include "TileShape.h"
 
+#include "Tile/IR/FragmentAccess.h"
+
 #include "hocket/Attention/WorkItem.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -68,6 +70,33 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
 }
 
 static LogicalResult verifyExpandable(attn::BackwardOp op) { return verifyHeads(op); }
+
+/// A fused loop reads K and dS transposed, and its sums are added in memory.
+static LogicalResult verifyTarget(attn::BackwardOp op, const ArchInfo &arch) {
+  constexpr unsigned elementBits = 16;
+  if (op.getPart() != attn::BackwardPart::Fused)
+    return success();
+  if (!arch.hasTransposedRead(elementBits) || !arch.hasLdsDma(tile::kDmaBytes))
+    return op.emitOpError() << "'" << op.getSymName() << "' reads tiles transposed from LDS and loads 16 bytes to it, which "
+                            << arch.name << " cannot; use parts dkdv and dq";
+  if (op.getLoopTile())
+    return op.emitOpError() << "'" << op.getSymName()
+                            << "' has loop_tile, but how many queries an iteration has follows from the waves; leave it out";
+  return success();
+}
+
+/// The waves of a fused loop share dQ's columns evenly, in whole blocks.
+static LogicalResult verifyFused(attn::BackwardOp op, const BackwardShape &shape) {
+  if (op.getPart() != attn::BackwardPart::Fused)
+    return success();
+  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), parts = shape.waves / shape.tilesAtOnce;
+  if (llvm::isPowerOf2_64(columns) && parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
+    return success();
+  return op.emitOpError() << "'" << op.getSymName() << "' has heads of " << op.getHeadDim() << " elements, of which "
+                          << shape.waves << " waves of a fused loop would share " << columns << " columns of dQ in "
+                          << parts << " parts; heads of 33 to 64, 97 to 128 and 225 to 256 elements have such, others "
+                          << "parts dkdv and dq";
+}
 
 /// Blocks of lists are whole tiles, and have all rows of a workgroup.
 static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {
@@ -154,8 +183,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     if (!arch)
       return op.emitOpError() << arch.error().message;
     auto found = symbol ? SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, symbol) : tile::ScheduleOp();
+    if (failed(verifyTarget(op, **arch)))
+      return failure();
     BackwardShape shape = backwardShape(op, **arch, found);
-    if (failed(verifyShape(op, shape)) || failed(buildBackward(op, symbol, **arch, shape)))
+    if (failed(verifyShape(op, shape)) || failed(verifyFused(op, shape)) || failed(buildBackward(op, symbol, **arch, shape)))
       return failure();
     op.erase();
     return success();

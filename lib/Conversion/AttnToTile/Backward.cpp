@@ -15,16 +15,23 @@
 // LSE of zero, so that P = 1 meets dO = 0, or are masked, where scores are modified; keys beyond the end are masked.
 // Held, they are not stored.
 //
+// Fused, keys are held, and dQ comes out of the same loop. A wave has dS of its own keys only, and dQ is a sum over all
+// of the workgroup: waves put dS into LDS and read that of all keys, each for some queries and some columns of dQ, and
+// multiply it with K, which stands in LDS for the whole loop. An iteration goes through several tiles of 32 queries,
+// so that there are as many blocks of dQ as waves. Keys beyond the end would count there, so their dS is zero.
+//
 // With dropout P has the sign of what becomes of a weight: one that is dropped has no part in dV, and dP = 0. All
 // gradients are those times the share that is kept until they are stored.
 #include "Backward.h"
 
 #include "BackwardScores.h"
 #include "Forward.h"
+#include "QuerySums.h"
 #include "RingSteps.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
+#include "Tile/IR/MemoryAccess.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -37,8 +44,6 @@ using attn::BackwardPart;
 using tile::FragLayout;
 
 static constexpr int64_t kLanes = 64;
-/// With dropout, what dQ and dK, and dV, are multiplied by in the end: manifest expressions.
-static constexpr llvm::StringLiteral kScaleOfKept = "scale / dropout_keep";
 
 namespace {
 /// A tensor that passes through LDS, or is held, and the elements of its heads.
@@ -49,6 +54,8 @@ struct Operand {
   Value value; ///< the ring, or what is held in registers
   /// The ring that is read transposed: the same, where one layout in LDS serves both reads.
   Value turned;
+  /// Where an iteration goes through several tiles: the rings of each.
+  SmallVector<Value> rings = {};
 };
 
 class BackwardLoop : BackwardScores {
@@ -64,13 +71,24 @@ private:
   Value unlessBehind(Value view, Value count);
   void hold();
   Value tilesUpTo(Value end);
+  Value numberOf(Value t);
+  ValueRange step(const Twine &name, function_ref<SmallVector<Value>()> body) {
+    return builder.step((name + ofTile).str(), body);
+  }
   void measureQueries();
   SmallVector<tile::TileCut> queryCuts();
   void loopOverKeys();
   void loopOverQueries();
   tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
+  SmallVector<Value> iterateTile(Value t, ValueRange sums);
   std::pair<Value, Value> rowSteps(Value t);
+  void holdInLds(Value keys);
+  Value existing(Value ds);
+  Value standing(const Operand &rows, Type type, int64_t first);
+  void fetchTile(Value t);
+  void addQueryGradient(Value t, ValueRange ofTiles);
+  void addToSums(Value t, Value sum, int64_t count);
   Value partOf(Value operand, Type type, int64_t first);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
                 llvm::function_ref<Value()> start);
@@ -82,6 +100,16 @@ private:
   /// Of each product, steps of which take half of the operands where registers are few.
   int64_t parts;
   std::optional<int64_t> workgroups;
+  // Of a fused loop.
+  int64_t tilesAtOnce;         ///< of an iteration
+  int64_t tileInTurn = 0;      ///< which of them is being written
+  std::string ofTile;          ///< what its steps' names end with
+  std::optional<QuerySums> querySums;
+  tile::WaveGridOp waves, queryParts; ///< one behind the other, and over dQ's columns and queries
+  Value keyExists;             ///< i32 for each key
+  Value dsRing;
+  Value sumsOfHead;            ///< what dQ is added to
+  Value packedDs;              ///< of the tile that was written last
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
   Value heldMinusDelta, heldLogSum; ///< where queries are held
   Value minusDeltas, logSums;       ///< where they pass: views
@@ -92,7 +120,11 @@ private:
 BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, const ArchInfo &arch,
                            BackwardShape shape)
     : BackwardScores(op, arch, shape), schedule(schedule), secondInLds(shape.secondInLds), parts(shape.secondInLds ? 2 : 1),
-      workgroups(shape.workgroups) {
+      workgroups(shape.workgroups), tilesAtOnce(shape.tilesAtOnce) {
+  if (isFused()) {
+    querySums.emplace(op);
+    parts = op.getHeadDim() > kHeadBlock ? 2 : 1;
+  }
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
   auto operand = [](StringRef name, int64_t elements) {
     return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
@@ -118,6 +150,8 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   problem.addTensors(tensors);
   problem.addRowStatistics();
   KernelFrame &frame = problem.kernelFrame();
+  if (querySums)
+    querySums->addTo(frame);
   frame.addScalar(builder.getF32Type(), "scale");
   if (op.getDropout()) {
     addDropoutArguments(frame);
@@ -166,6 +200,22 @@ void BackwardLoop::place() {
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
 }
 
+/// 1 for each of the rows whose number is below `count`, else 0.
+static Value existence(ExpansionBuilder &builder, Type numbers, Value count) {
+  auto map = tile::MapOp::create(builder, TypeRange(numbers), ValueRange(count), Value(), Value(), Value(),
+                                 /*coordinates=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &body = map.getBody().emplaceBlock();
+  for (int i = 0; i != 3; ++i)
+    body.addArgument(builder.getI32Type(), builder.getLoc());
+  builder.setInsertionPointToStart(&body);
+  Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, body.getArgument(1), body.getArgument(0));
+  Value number = arith::ExtUIOp::create(builder, builder.getI32Type(), isThere);
+  tile::YieldOp::create(builder, ValueRange(number));
+  builder.setInsertionPointAfter(map);
+  return map.getResult(0);
+}
+
 /// From here on tensors are those of the workgroup's sequence.
 void BackwardLoop::enterSequence() {
   problem.enterSequence(builder, batch);
@@ -193,15 +243,59 @@ void BackwardLoop::hold() {
       continue;
     Type type = builder.frag(operand.depth, kWaveRows, element, FragLayout::Rhs);
     Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
-    operand.value = withoutPadding(builder, loaded, operand.dim);
+    if (isFused() && &operand == &held[0])
+      holdInLds(loaded);
+    else
+      operand.value = withoutPadding(builder, loaded, operand.dim);
   }
   if (secondInLds)
     held[1].value = tile::StashOp::create(builder, held[1].value, IntegerAttr());
 }
 
+/// K, of which `keys` are the wave's, to LDS, where it stays; and which keys there are.
+void BackwardLoop::holdInLds(Value keys) {
+  waves = tile::WaveGridOp::create(builder, shape.waves, 1);
+  queryParts = tile::WaveGridOp::create(builder, shape.waves / tilesAtOnce, tilesAtOnce);
+  int64_t rows = shape.waves * kWaveRows;
+  auto ringOf = [&](StringRef name, int64_t columns) -> Value {
+    Type type = tile::RingType::get(op.getContext(), {rows, columns}, element);
+    auto ring = tile::RingOp::create(builder, type, Value(), ValueRange(), IntegerAttr(), IntegerAttr(), nullptr);
+    ring.setNameAttr(builder.getStringAttr(name));
+    return ring;
+  };
+  held[0].value = ringOf("keys", held[0].depth);
+  dsRing = ringOf("ds", tilesAtOnce * shape.kvTile);
+  Value zero = builder.constant(int64_t(0));
+  tile::PutOp::create(builder, held[0].value, zero, zero, keys, waves.getRow(), Value());
+  tile::AwaitOp::create(builder, /*fetches=*/false, ValueRange(), /*reads=*/true);
+  tile::BarrierOp::create(builder, IntegerAttr());
+  Type numbers = tile::rowsOf(scoresType, builder.getI32Type());
+  Value count = tile::DimOp::create(builder, held[0].view, 1);
+  Value left = arith::SubIOp::create(builder, count, row);
+  keyExists = existence(builder, numbers, left);
+}
+
+/// `ds` of a tile, zero for keys that do not exist.
+Value BackwardLoop::existing(Value ds) {
+  return mapScores({ds, keyExists}, [&](ValueRange e) -> Value {
+    Value zero = builder.constant(int64_t(0));
+    Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, e[1], zero);
+    return arith::SelectOp::create(builder, exists, e[0], builder.constant(0.0f));
+  });
+}
+
 Value BackwardLoop::tilesUpTo(Value end) {
-  Value roundedUp = arith::AddIOp::create(builder, end, builder.constant(shape.kvTile - 1));
-  return arith::DivUIOp::create(builder, roundedUp, builder.constant(shape.kvTile));
+  int64_t rows = shape.kvTile * tilesAtOnce;
+  Value roundedUp = arith::AddIOp::create(builder, end, builder.constant(rows - 1));
+  return arith::DivUIOp::create(builder, roundedUp, builder.constant(rows));
+}
+
+/// Where the tile that is being written stands among all, in iteration `t`: for use in a step.
+Value BackwardLoop::numberOf(Value t) {
+  if (tilesAtOnce == 1)
+    return t;
+  Value before = arith::MulIOp::create(builder, t, builder.constant(tilesAtOnce));
+  return arith::AddIOp::create(builder, before, builder.constant(tileInTurn));
 }
 
 /// Which queries see keys of the workgroup, where `window` says it: those from the first, at the beginning of a tile,
@@ -278,6 +372,8 @@ void BackwardLoop::loopOverQueries() {
     builder.setInsertionPointToEnd(body);
     head = arith::AddIOp::create(builder, firstHead, loop.getInductionVar());
     preparePositions(firstQuery, row);
+    if (querySums)
+      sumsOfHead = querySums->ofHead(builder, problem.kernelFrame(), batch, head);
     logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
     tile::ForTilesOp tiles = loopOverTiles(count, loop.getRegionIterArgs());
     scf::YieldOp::create(builder, tiles.getResults());
@@ -297,6 +393,9 @@ tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
     bool isFirst = operand.name == passing[0].name;
     bool isRead = isFirst || wantsFirst(), isTurned = isFirst ? wantsFirst() : wantsSecond();
     operand.value = operand.turned = ring();
+    operand.rings = {operand.value};
+    while (static_cast<int64_t>(operand.rings.size()) != tilesAtOnce)
+      operand.rings.push_back(ring());
     if (isRead && isTurned && !arch.hasLdsDma(tile::kDmaBytes))
       operand.turned = ring();
   }
@@ -330,8 +429,8 @@ std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   Type f32 = builder.getF32Type();
   tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kLanes)};
   Type narrow = tile::ColumnsType::get(op.getContext(), shape.kvTile, f32, line);
-  ValueRange loaded = builder.step("load_rows", [&]() -> SmallVector<Value> {
-    Value before = arith::MulIOp::create(builder, t, builder.constant(shape.kvTile));
+  ValueRange loaded = step("load_rows", [&]() -> SmallVector<Value> {
+    Value before = arith::MulIOp::create(builder, numberOf(t), builder.constant(shape.kvTile));
     Value query = arith::AddIOp::create(builder, first.row, before);
     SmallVector<Value> numbers = {loadFrom(builder, logSums, narrow, query)};
     if (wantsFirst())
@@ -339,7 +438,7 @@ std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
     return numbers;
   });
   auto spread = [&](StringRef name, Value numbers) -> Value {
-    return builder.step(name, [&]() -> SmallVector<Value> {
+    return step(name, [&]() -> SmallVector<Value> {
       Type wide = tile::columnsOf(scoresType, f32);
       return {tile::ConvertLayoutOp::create(builder, wide, numbers, IntegerAttr(), IntegerAttr())};
     })[0];
@@ -360,29 +459,38 @@ Value BackwardLoop::partOf(Value operand, Type type, int64_t first) {
   return tile::SliceDepthOp::create(builder, type, operand, first);
 }
 
+/// From `first` on, so much of the depth as `type` has of the wave's rows of what stands in LDS.
+Value BackwardLoop::standing(const Operand &rows, Type type, int64_t first) {
+  Type whole = builder.frag(rows.depth, kWaveRows, element, FragLayout::Rhs);
+  Value read = tile::ReadOp::create(builder, whole, rows.value, builder.constant(int64_t(0)), Value(), waves.getRow());
+  return partOf(read, type, first);
+}
+
 /// `start`, and the product of a tile, as it lies in LDS, and what is held, which may lie there, too. What `start` makes
 /// is made in the product's step.
 Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
                             llvm::function_ref<Value()> start) {
   // Whole steps of the matrix instruction, the first part not the smaller one.
-  constexpr int64_t step = tile::kFragmentShape.k;
-  int64_t all = llvm::alignTo(tiles.dim, step), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), step);
-  bool isAside = isa<tile::StashType>(rows.value.getType());
+  constexpr int64_t steps = tile::kFragmentShape.k;
+  int64_t all = llvm::alignTo(tiles.dim, steps), ofPartOne = llvm::alignTo(llvm::divideCeil(all, parts), steps);
+  bool isAside = isa<tile::StashType>(rows.value.getType()), stands = isa<tile::RingType>(rows.value.getType());
   Value sum;
   for (int64_t part = 0; part != parts; ++part) {
     int64_t first = part * ofPartOne, depth = std::min(ofPartOne, all - first);
     Type left = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     Type right = builder.frag(depth, kWaveRows, element, FragLayout::Rhs);
-    ValueRange operands = builder.step(ofPart("read_", tiles.name, part), [&]() -> SmallVector<Value> {
+    ValueRange operands = step(ofPart("read_", tiles.name, part), [&]() -> SmallVector<Value> {
       Type type = builder.frag(shape.kvTile, tiles.depth, element, FragLayout::Lhs);
       Value read = tile::ReadOp::create(builder, type, tiles.value, t, Value());
       SmallVector<Value> operands = {partOf(withoutPadding(builder, read, tiles.dim), left, first)};
       if (isAside)
         operands.push_back(tile::RecallOp::create(builder, right, rows.value, first));
+      if (stands)
+        operands.push_back(standing(rows, right, first));
       return operands;
     });
-    sum = builder.step(ofPart("", name, part), [&]() -> SmallVector<Value> {
-      Value held = isAside ? operands.back() : partOf(rows.value, right, first);
+    sum = step(ofPart("", name, part), [&]() -> SmallVector<Value> {
+      Value held = isAside || stands ? operands.back() : partOf(rows.value, right, first);
       return {tile::MmaOp::create(builder, operands.front(), held, sum ? sum : start())};
     })[0];
   }
@@ -396,34 +504,109 @@ Value BackwardLoop::addProduct(const Operand &tiles, Value t, Value factor, Valu
   Type left = builder.frag(tiles.depth, depth, element, FragLayout::LhsAcc);
   Type right = builder.frag(depth, kWaveRows, element, FragLayout::RhsAcc);
   for (int64_t part = 0; part != parts; ++part) {
-    Value operand = builder.step(ofPart("turn_", tiles.name, part), [&]() -> SmallVector<Value> {
+    Value operand = step(ofPart("turn_", tiles.name, part), [&]() -> SmallVector<Value> {
       Type type = builder.frag(tiles.depth, shape.kvTile, element, FragLayout::LhsAcc);
       Value read = tile::ReadTransposedOp::create(builder, type, tiles.turned, t, Value());
       return {partOf(read, left, part * depth)};
     })[0];
-    sum = builder.step(ofPart("", name, part), [&]() -> SmallVector<Value> {
+    sum = step(ofPart("", name, part), [&]() -> SmallVector<Value> {
       return {tile::MmaOp::create(builder, operand, partOf(factor, right, part * depth), sum)};
     })[0];
   }
   return sum;
 }
 
-/// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
+/// The tiles of Q and dO that stand at `tileInTurn` in iteration `t`.
+void BackwardLoop::fetchTile(Value t) {
+  for (const Operand &operand : passing)
+    step("fetch_" + operand.name, [&]() -> SmallVector<Value> {
+      Value from = tilesAtOnce == 1 ? Value() : numberOf(t);
+      tile::FetchOp::create(builder, operand.value, t, from, Value(), Value());
+      return {};
+    });
+}
+
+/// All tiles of an iteration. Returns the next sums.
 SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
+  if (!isFused())
+    return iterateTile(t, sums);
+  SmallVector<Value> next(sums), ofTiles;
+  SmallVector<Value> own[] = {passing[0].rings, passing[1].rings};
+  for (tileInTurn = 0; tileInTurn != tilesAtOnce; ++tileInTurn) {
+    ofTile = tileInTurn == 0 ? "" : "_" + std::to_string(tileInTurn + 1);
+    for (int i : {0, 1})
+      passing[i].value = passing[i].turned = own[i][tileInTurn];
+    next = iterateTile(t, next);
+    ofTiles.push_back(packedDs);
+  }
+  ofTile.clear(), tileInTurn = 0;
+  addQueryGradient(t, ofTiles);
+  return next;
+}
+
+/// What the workgroup's keys add to dQ of the tiles of iteration `t`, of which `ofTiles` are dS of the wave's keys.
+void BackwardLoop::addQueryGradient(Value t, ValueRange ofTiles) {
+  int64_t keys = shape.waves * kWaveRows, columns = held[0].depth / (shape.waves / tilesAtOnce);
+  step("put_ds", [&]() -> SmallVector<Value> {
+    Type type = builder.frag(tilesAtOnce * shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
+    Value all = ofTiles.size() == 1 ? ofTiles[0] : Value(tile::ConcatOp::create(builder, type, ofTiles));
+    tile::PutOp::create(builder, dsRing, t, Value(), all, waves.getRow(), Value());
+    return {};
+  });
+  ValueRange operands = step("read_ds", [&]() -> SmallVector<Value> {
+    Type left = builder.frag(columns, keys, element, FragLayout::LhsAcc);
+    Type right = builder.frag(keys, kWaveRows, element, FragLayout::RhsAcc);
+    Value zero = builder.constant(int64_t(0));
+    return {tile::ReadTransposedOp::create(builder, left, held[0].value, zero, Value(), queryParts.getRow()),
+            tile::ReadTransposedOp::create(builder, right, dsRing, t, Value(), queryParts.getColumn())};
+  });
+  Value sum = step("dq", [&]() -> SmallVector<Value> {
+    Value none = builder.fill(builder.frag(columns, kWaveRows, builder.getF32Type(), FragLayout::Acc), 0.0f);
+    return {tile::MmaOp::create(builder, operands[0], operands[1], none)};
+  })[0];
+  step("add_dq", [&]() -> SmallVector<Value> {
+    addToSums(t, sum, columns / kHeadBlock);
+    return {};
+  });
+}
+
+/// Adds `sum`, the wave's `count` blocks of dQ of iteration `t`, to what lies in memory.
+void BackwardLoop::addToSums(Value t, Value sum, int64_t count) {
+  KernelFrame &frame = problem.kernelFrame();
+  if (querySums->isPacked()) {
+    sum = tile::ScaleOp::create(builder, sum, frame.argument(dropout ? StringRef(kScaleOfKept) : "scale"));
+    sum = tile::PackOp::create(builder, querySums->held(count), sum);
+  }
+  Value image = tile::RelabelOp::create(builder, querySums->image(count), sum);
+  Value query = arith::AddIOp::create(builder, numberOf(t), queryParts.getColumn());
+  Value before = arith::DivUIOp::create(builder, firstQuery, builder.constant(shape.kvTile));
+  Value ofQueries = arith::MulIOp::create(builder, arith::AddIOp::create(builder, query, before),
+                                          builder.constant(querySums->blocks()));
+  Value ofColumns = arith::MulIOp::create(builder, queryParts.getRow(), builder.constant(count));
+  Value place = arith::AddIOp::create(builder, ofQueries, ofColumns);
+  auto add = tile::AtomicAddOp::create(builder, image, sumsOfHead, ValueRange(place), IntegerAttr());
+  add->setAttr(tile::kWholeWords, builder.getUnitAttr());
+}
+
+/// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
+SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
   SmallVector<NamedRings, 2> tiles;
   for (const Operand &operand : passing) {
     tiles.push_back({operand.name, {operand.value}});
     if (operand.turned != operand.value)
       tiles.back().rings.push_back(operand.turned);
   }
-  fetchSteps(builder, arch, shape.waves, tiles, t);
+  if (isFused())
+    fetchTile(t);
+  else
+    fetchSteps(builder, arch, shape.waves, tiles, t);
   Value logSum = heldLogSum, minusDelta = heldMinusDelta;
   if (holdsKeys())
     std::tie(logSum, minusDelta) = rowSteps(t);
   Value raw = product(passing[0], held[0], t, "qk", [&] { return noScores; });
-  ValueRange masked = builder.step("mask", [&] { return exponents(raw, logSum, t); });
+  ValueRange masked = step("mask", [&] { return exponents(raw, logSum, numberOf(t)); });
   Value slope = masked.size() > 1 ? masked.back() : Value();
-  ValueRange weighed = builder.step("p", [&] { return weights(masked, slope, t); });
+  ValueRange weighed = step("p", [&] { return weights(masked, slope, numberOf(t)); });
   SmallVector<Value> next(sums);
   if (wantsSecond())
     next.back() = addProduct(passing[1], t, weighed.back(), sums.back(), "dv");
@@ -437,11 +620,14 @@ SmallVector<Value> BackwardLoop::iterate(Value t, ValueRange sums) {
     return mapScores({minusDelta}, [](ValueRange e) -> Value { return e[0]; });
   });
   Type packedType = builder.frag(shape.kvTile, kWaveRows, element, FragLayout::RhsAcc);
-  Value packed = builder.step("ds", [&]() -> SmallVector<Value> {
+  Value packed = step("ds", [&]() -> SmallVector<Value> {
     Value ds = gradients(weightGradients, isIncluded ? Value() : minusDelta, weighed.front(),
                          dropout ? slope : Value());
+    if (isFused())
+      ds = existing(ds);
     return {tile::PackOp::create(builder, packedType, ds)};
   })[0];
+  packedDs = packed;
   next.front() = addProduct(passing[0], t, packed, sums.front(), holdsKeys() ? "dk" : "dq");
   return next;
 }
@@ -486,5 +672,7 @@ FailureOr<tile::KernelOp> hocket::buildBackward(attn::BackwardOp op, FlatSymbolR
     return buildBackwardSink(op, arch);
   if (op.getPart() == BackwardPart::Captured)
     return buildCapturedGradient(op, arch);
+  if (op.getPart() == BackwardPart::Convert)
+    return buildQueryConversion(op, arch);
   return BackwardLoop(op, schedule, arch, shape).build();
 }

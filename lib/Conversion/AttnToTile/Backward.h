@@ -15,6 +15,8 @@ struct BackwardShape : TileShape {
   std::optional<int64_t> workgroups;
   /// Whether the second of the two held tensors lies in LDS and not in registers.
   bool secondInLds = false;
+  /// Of a fused loop: tiles that an iteration goes through before waves exchange dS of all of them.
+  int64_t tilesAtOnce = 1;
 };
 
 /// What follows from the head, and from the schedule, if there is one, where nobody says: waves of a workgroup, rows of

@@ -14,6 +14,8 @@ namespace hocket {
 
 /// What dropped weights leave to be multiplied when gradients are stored, as an argument.
 inline constexpr llvm::StringLiteral kOneOfKept = "1 / dropout_keep";
+/// The same of dQ and dK, which are scaled, too.
+inline constexpr llvm::StringLiteral kScaleOfKept = "scale / dropout_keep";
 
 class BackwardFrame {
 public:

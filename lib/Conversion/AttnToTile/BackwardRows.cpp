@@ -5,6 +5,7 @@
 #include "BackwardFrame.h"
 
 #include "ExpansionBuilder.h"
+#include "QuerySums.h"
 
 #include <limits>
 #include <numbers>
@@ -13,7 +14,7 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-static constexpr int64_t kRowsAtOnce = 16, kWavesOfRows = 4;
+static constexpr int64_t kRowsAtOnce = 16, kWavesOfRows = 4, kWavesOfSums = QuerySums::kQueries / kRowsAtOnce;
 /// The share of the weights that dropout keeps.
 static constexpr llvm::StringLiteral kKept = "dropout_keep";
 
@@ -50,6 +51,18 @@ static Value scaled(ExpansionBuilder &builder, Value rows, Value factor) {
   });
 }
 
+/// Sets what dQ of `rows` rows from `place` (batch, head, row) on is added to, to 0. Behind the last row, too, up to the
+/// end of what sums are kept of.
+static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, KernelFrame &frame, ArrayRef<Value> place,
+                      int64_t rows) {
+  Type element = sums.elementType();
+  SmallVector<int64_t> shape = {rows, sums.blocks() * 32};
+  Type lines = tile::FragType::get(builder.getContext(), shape, element,
+                                   tile::FragType::defaultLayout(FragLayout::Lines, shape, element));
+  tile::StoreOp::create(builder, builder.fill(lines, 0.0f), frame.argument(QuerySums::kName), place,
+                        builder.getI64IntegerAttr(2));
+}
+
 tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &arch) {
   ExpansionBuilder builder(op.getLoc(), op);
   BackwardFrame problem(op);
@@ -61,7 +74,10 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   if (op.getDropout())
     frame.addScalar(builder.getF32Type(), kKept);
   problem.addSequences(/*ofKeys=*/false);
-  int64_t waves = op.getWaves().value_or(kWavesOfRows), dim = op.getValueHeadDim();
+  std::optional<QuerySums> sums;
+  if (op.getAccumulate())
+    sums.emplace(op).addRowsTo(frame);
+  int64_t waves = op.getWaves().value_or(sums ? kWavesOfSums : kWavesOfRows), dim = op.getValueHeadDim();
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
 
   tile::RegisterLayout layout = tile::FragType::defaultLayout(
@@ -94,6 +110,8 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
     SmallVector<Value> there = {block.getBatch(), block.getHead(), builder.constant(number), row};
     tile::StoreOp::create(builder, values, problem.rowStatistics(builder), there, IntegerAttr());
   }
+  if (sums)
+    clearSums(builder, *sums, frame, {block.getBatch(), block.getHead(), row}, rows);
   tile::ReturnOp::create(builder);
   return kernel;
 }

@@ -29,8 +29,9 @@ protected:
   }
   bool wantsFirst() { return op.getPart() != attn::BackwardPart::Dv; }
   bool wantsSecond() {
-    return op.getPart() == attn::BackwardPart::DkDv || op.getPart() == attn::BackwardPart::Dv;
+    return op.getPart() == attn::BackwardPart::DkDv || op.getPart() == attn::BackwardPart::Dv || isFused();
   }
+  bool isFused() { return op.getPart() == attn::BackwardPart::Fused; }
   bool hasOwnLengths() const { return problem.sequences().hasOwnLengths(); }
 
   // In front of the kernel.

@@ -16,6 +16,10 @@ using namespace hocket;
 using attn::BackwardPart;
 
 static constexpr int64_t kFewRows = 32, kManyRows = 64;
+/// Tiles of queries that an iteration of a fused loop goes through: so many parts of dQ's queries.
+static constexpr int64_t kFusedTiles = 2;
+/// Columns of dK and dV that a wave sums with half of a SIMD's registers.
+static constexpr int64_t kFusedSums = 256;
 /// Addresses, what is computed beside fragments, and what the register allocator needs to move.
 static constexpr int64_t kUncountedRegisters = 24;
 
@@ -51,7 +55,20 @@ static BackwardShape shapeOfSeveral(attn::BackwardOp op, const ArchInfo &arch, i
   return shape;
 }
 
+/// Of a fused loop: each wave makes one block of queries of dQ, of as many columns as there are waves for.
+static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
+  BackwardShape shape;
+  shape.kvTile = kFewRows;
+  shape.tilesAtOnce = kFusedTiles;
+  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
+  bool fits = columns + llvm::alignTo(op.getValueHeadDim(), kHeadBlock) <= kFusedSums;
+  shape.waves = op.getWaves().value_or(fits && columns % ofMany == 0 ? kManyWaves : kFewWaves);
+  return shape;
+}
+
 BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+  if (op.getPart() == BackwardPart::Fused)
+    return shapeOfFused(op, arch);
   if (schedule && schedule.getWorkgroups())
     return shapeOfSeveral(op, arch, *schedule.getWorkgroups());
   auto fits = [&](int64_t waves, int64_t rows) {

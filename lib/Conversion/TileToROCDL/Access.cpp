@@ -51,7 +51,7 @@ AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
       elementBytes(bytesOf(viewType.getElementType())), words(words) {
   if (gather == Gather::Lines)
     lines.emplace(shape, elementBytes);
-  int64_t widestBytes = words == Words::Whole ? kWordBytes : kWidestBytes;
+  int64_t widestBytes = words == Words::AsTheyLie ? kWidestBytes : kWordBytes;
   widest = std::min(shapeFor(Width::Wide).run(), widestBytes / elementBytes);
   SmallVector<Value> indices;
   for (ValueRange index : indexValues)
@@ -124,7 +124,7 @@ Value AccessEmitter::wideCondition(Value address) const {
   Value condition;
   if (!knownColumns || *knownColumns % widest != 0)
     condition = compare(emit, arith::CmpIPredicate::sge, columnsLeft, emit.i32(shape.columns));
-  if (elementBytes >= kWordBytes || widest * elementBytes < kWordBytes)
+  if (words == Words::Aligned || elementBytes >= kWordBytes || widest * elementBytes < kWordBytes)
     return condition;
   Value low = emit.toI32(LLVM::PtrToIntOp::create(emit, emit.getI64Type(), address));
   Value bits = arith::AndIOp::create(emit, arith::OrIOp::create(emit, low, rowStride),
@@ -140,6 +140,15 @@ void AccessEmitter::excludeCopies() {
   Value isFirst = compare(emit, arith::CmpIPredicate::eq, bits, emit.i32(0));
   own.offset = arith::SelectOp::create(emit, isFirst, own.offset,
                                        emit.i32(static_cast<int32_t>(kOutOfBounds)));
+}
+
+void AccessEmitter::holdOffsets(Value place) {
+  own.offset = LLVM::InlineAsmOp::create(emit, TypeRange(emit.getI32Type()), ValueRange{own.offset, place},
+                                         /*asm_string=*/"", /*constraints=*/"=v,0,s", /*has_side_effects=*/false,
+                                         /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                         LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT),
+                                         ArrayAttr())
+                   .getResult(0);
 }
 
 /// `offset`, or one that is out of bounds where the `count` columns from `column` on, counted from

@@ -43,8 +43,8 @@ struct Run {
 };
 
 /// Whether a descriptor begins at the place, or at the four bytes that it lies in and ends with
-/// whole ones, as additions of pairs need it.
-enum class Words { AsTheyLie, Whole };
+/// whole ones, as additions of pairs need it. `Aligned`: it does both, and nobody asks.
+enum class Words { AsTheyLie, Whole, Aligned };
 
 /// Whether wide accesses take what lanes hold as it lies, or rearranged into lines.
 enum class Gather { No, Lines };
@@ -61,6 +61,9 @@ public:
 
   /// Lanes that hold copies of what others hold access nothing.
   void excludeCopies();
+  /// Keeps what is added to a lane's offset in the turn of a loop that `place` (i32) is of, where it is part of the
+  /// accesses: LLVM would take the sums out of the loop, and keep a register for each.
+  void holdOffsets(mlir::Value place);
   /// What `emitRuns` makes of all runs, in wide accesses, element by element, or both, of which the
   /// wave takes one. The results of both have the types `results`.
   mlir::SmallVector<mlir::Value>

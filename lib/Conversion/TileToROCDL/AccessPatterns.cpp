@@ -107,9 +107,11 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
       return failure();
     Emitter emit(op.getLoc(), rewriter);
     Type element = op.getView().getType().getElementType();
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(),
-                          element.isF32() ? Words::AsTheyLie : Words::Whole);
+    Words words = element.isF32() ? Words::AsTheyLie : op->hasAttr(tile::kWholeWords) ? Words::Aligned : Words::Whole;
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), words);
     emitter.excludeCopies();
+    if (op->hasAttr(tile::kWholeWords))
+      emitter.holdOffsets(adaptor.getIndices().front().front());
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
       pieces.push_back(narrowElements(emit, piece, element));

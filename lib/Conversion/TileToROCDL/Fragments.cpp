@@ -82,6 +82,37 @@ struct ConcatPattern : TilePattern<tile::ConcatOp> {
   }
 };
 
+/// The numbers of a lane in another order of pieces and registers: as they are where the pieces are alike.
+struct RelabelPattern : TilePattern<tile::RelabelOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::RelabelOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    SmallVector<Value> numbers;
+    for (Value piece : adaptor.getSource())
+      for (int64_t i = 0, count = numbersOf(piece.getType()); i != count; ++i)
+        numbers.push_back(isa<VectorType>(piece.getType()) ? emit.element(piece, i) : piece);
+    SmallVector<Value> results;
+    ArrayRef<Value> rest = numbers;
+    for (Type type : types) {
+      ArrayRef<Value> own = rest.take_front(numbersOf(type));
+      rest = rest.drop_front(own.size());
+      results.push_back(isa<VectorType>(type) ? Value(vector::FromElementsOp::create(emit, cast<VectorType>(type), own))
+                                              : own.front());
+    }
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+
+  static int64_t numbersOf(Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? vector.getNumElements() : 1;
+  }
+};
+
 struct NegatePattern : TilePattern<tile::NegateOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::NegateOp op, OneToNOpAdaptor adaptor,
@@ -184,6 +215,6 @@ struct PackPattern : TilePattern<tile::PackOp> {
 
 void hocket::lowering::populateFragmentPatterns(const TypeConverter &converter,
                                                 RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<FillPattern, SlicePattern, SliceDepthPattern, ConcatPattern, NegatePattern,
+  patterns.add<FillPattern, SlicePattern, SliceDepthPattern, ConcatPattern, RelabelPattern, NegatePattern,
                ScalePattern, PackPattern>(converter, patterns.getContext(), state);
 }

@@ -60,6 +60,12 @@ struct LoweringState {
   mlir::ArrayAttr dmaScope, readScope;
   /// Loads of numbers that the scalar unit may do: nothing in the kernel writes what they load.
   llvm::DenseSet<mlir::Operation *> constantLoads;
+  /// What a ring was made of (a view and indices, as they were), where, and the values of the first of its kind there.
+  struct KnownSource {
+    mlir::Block *block;
+    llvm::SmallVector<mlir::Value> made, values;
+  };
+  llvm::SmallVector<KnownSource> sources;
 
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
@@ -156,7 +162,7 @@ private:
 /// A ring's converted values, by name.
 struct RingValues {
   mlir::Value pointer, rowStride, rows, lds, rowBytes, pageStride, pageCount;
-  static constexpr size_t kRows = 2;
+  static constexpr size_t kRows = 2, kLds = 3;
   explicit RingValues(mlir::ValueRange values)
       : pointer(values[0]), rowStride(values[1]), rows(values[2]), lds(values[3]),
         rowBytes(values[4]), pageStride(values[5]), pageCount(values[6]) {}

@@ -67,6 +67,7 @@ struct RingPattern : TilePattern<tile::RingOp> {
     for (ValueRange index : adaptor.getIndices())
       indices.push_back(index.front());
     SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
+    shareSource(op, values);
     if (op.getPageRows()) {
       values.append({emit.toI32(byteStride(emit, view, 0)), view.extent(emit, 0)});
       values[RingValues::kRows] = adaptor.getRowCount().front();
@@ -75,6 +76,23 @@ struct RingPattern : TilePattern<tile::RingOp> {
     }
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{values});
     return success();
+  }
+
+  /// Rings of tiles of one source, side by side: scalar registers hold what they have in common once. What LLVM may not
+  /// take out of a loop (TileSource.cpp) it does not know to be the same.
+  void shareSource(tile::RingOp op, SmallVectorImpl<Value> &values) const {
+    bool isFetched = llvm::any_of(op.getRing().getUsers(), llvm::IsaPred<tile::FetchOp>);
+    if (!isFetched || op.getPageRows())
+      return;
+    SmallVector<Value> made(op->getOperands());
+    for (const LoweringState::KnownSource &known : state.sources)
+      if (known.block == op->getBlock() && known.made == made) {
+        Value lds = values[RingValues::kLds];
+        values = known.values;
+        values[RingValues::kLds] = lds;
+        return;
+      }
+    state.sources.push_back({op->getBlock(), made, llvm::to_vector(values)});
   }
 };
 
@@ -341,7 +359,8 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::FragType frag = op.getResult().getType();
     const ArchInfo &arch = *state.of(op).arch;
-    Result<LdsUse> use = tile::transposedOperandReads(frag, arch, tile::vectorsOf(op.getRing()));
+    Result<LdsUse> use =
+        tile::transposedOperandReads(frag, arch, tile::vectorsOf(op.getRing()), tile::wavePartOf(op.getPart()));
     if (!use)
       return layoutError(op, use.error());
     RingValues ring(adaptor.getRing());
@@ -351,7 +370,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     if (failed(reads))
       return failure();
     SmallVector<Value> halves, results;
-    // Panels lie along the fragment's rows, which are its outermost dimension.
+    // Panels lie along the fragment's width, which is its outermost dimension.
     if (use->instruction == LdsInstruction::ReadB128) {
       for (const SmallVector<uint32_t> &immediates : reads->immediates)
         for (uint32_t immediate : immediates)

@@ -25,6 +25,8 @@ std::string sim::toText(const GridTime &grid) {
       grid.microseconds, grid.cycles, grid.clock, 100 * grid.busyShare);
   out << format("  memory        %.1f us at least, %.1f%% of the lines come from L2\n",
                 grid.memoryMicroseconds, 100 * grid.l2Hits);
+  if (grid.atomicMicroseconds > 0)
+    out << format("  atomics       %.1f us at least\n", grid.atomicMicroseconds);
   return text;
 }
 
@@ -38,6 +40,8 @@ void sim::writeMembers(json::OStream &out, const GridTime &grid) {
   out.attribute("clock_ghz", grid.clock);
   out.attribute("execute_us", grid.executeMicroseconds);
   out.attribute("memory_us", grid.memoryMicroseconds);
+  if (grid.atomicMicroseconds > 0)
+    out.attribute("atomics_us", grid.atomicMicroseconds);
   out.attribute("l2_hits", grid.l2Hits);
   out.attribute("us", grid.microseconds);
   out.attributeArray("kinds", [&] {

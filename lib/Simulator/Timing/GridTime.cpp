@@ -37,11 +37,11 @@ public:
   }
   std::unordered_set<uint64_t> all, own;
   std::vector<uint64_t> fresh; ///< for each workgroup: lines that none before it asked for
-  uint64_t asked = 0;
+  uint64_t asked = 0, updated = 0; ///< lines; bytes that atomics update
 
 private:
-  uint64_t bytesOf(const Instruction &instruction) {
-    return table.get(static_cast<uint32_t>(&instruction - text.instructions())).bytes;
+  const TimedInstruction &timed(const Instruction &instruction) {
+    return table.get(static_cast<uint32_t>(&instruction - text.instructions()));
   }
   struct Watcher final : Observer {
     explicit Watcher(LineCounter &counter) : counter(counter) {}
@@ -50,10 +50,14 @@ private:
       Encoding encoding = op.instruction->encoding;
       if (encoding != Encoding::MUBUF && encoding != Encoding::FLAT)
         return;
-      uint64_t step = counter.bytesOf(*op.instruction);
-      for (unsigned lane = 0; lane < waveSize; ++lane)
-        if ((op.mask >> lane & 1) && !(op.partial && op.inRange[lane] == 0))
-          counter.own.insert((op.linear ? op.address[0] + lane * step : op.address[lane]) / 128);
+      const TimedInstruction &timed = counter.timed(*op.instruction);
+      uint64_t step = timed.bytes;
+      for (unsigned lane = 0; lane < waveSize; ++lane) {
+        if (!(op.mask >> lane & 1) || (op.partial && op.inRange[lane] == 0))
+          continue;
+        counter.own.insert((op.linear ? op.address[0] + lane * step : op.address[lane]) / 128);
+        counter.updated += timed.atomic ? step : 0;
+      }
     }
     void end(Workgroup &) override {
       const size_t before = counter.all.size();
@@ -83,9 +87,9 @@ private:
   void timeAhead(const std::vector<size_t> &kinds);
   Result<std::pair<double, double>> timeOne(const WorkgroupKind &kind, uint64_t example);
   std::pair<double, double> meanCycles(const TimedRun &run) const;
-  /// Of part of the grid: bytes that it asks of L2, and the share of them that L2 has.
+  /// Of part of the grid: bytes that it asks of L2, the share of them that L2 has, and what atomics update.
   struct Sample {
-    double bytes = 0, hits = 0;
+    double bytes = 0, hits = 0, updated = 0; ///< `updated`: bytes that atomics update
   };
   Result<Sample> sampleTraffic(LineCounter &counter, Workgroup &group, const ArchInfo &arch, uint64_t first,
                                uint64_t behind);
@@ -101,7 +105,7 @@ private:
   KindRule rule;
   std::vector<uint64_t> examples; ///< of each kind
   GridTime grid;
-  double bytesAsked = 0; ///< of L2 by a mean workgroup
+  double bytesAsked = 0, bytesUpdated = 0; ///< of L2 by all workgroups; by atomics
   unsigned threads = 1;
 };
 } // namespace
@@ -275,7 +279,7 @@ double sim::shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint
 /// for too: of all, or of the first where that would take too long.
 Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgroup &group, const ArchInfo &arch,
                                                    uint64_t first, uint64_t behind) {
-  counter.all.clear(), counter.fresh.clear(), counter.asked = 0;
+  counter.all.clear(), counter.fresh.clear(), counter.asked = counter.updated = 0;
   uint64_t together = uint64_t(arch.chip.computeUnitsPerXcd()) * grid.resident;
   together = std::min(together, (behind - first + arch.chip.xcds - 1) / arch.chip.xcds);
   Sample sample;
@@ -295,7 +299,9 @@ Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgro
   double total = 0;
   for (uint64_t number = first; number != behind; ++number)
     total += double(grid.kinds[rule.of(number)].instructions);
-  sample.bytes = 128.0 * double(counter.asked) * total / double(std::max<uint64_t>(instructions, 1));
+  double more = total / double(std::max<uint64_t>(instructions, 1));
+  sample.bytes = 128.0 * double(counter.asked) * more;
+  sample.updated = double(counter.updated) * more;
   return sample;
 }
 
@@ -323,6 +329,7 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
     if (!sample.ok())
       return sample.error();
     bytesAsked += sample->bytes;
+    bytesUpdated += sample->updated;
     fetched += sample->bytes * (1 - sample->hits);
     grid.l2Hits = sample->hits;
   }
@@ -364,7 +371,10 @@ Result<GridTime> Predictor::run() {
   double bandwidth = p.memoryPeak * p.memoryEfficiency * 1e6; // bytes a microsecond
   if (bandwidth > 0)
     grid.memoryMicroseconds = bytesAsked * (1 - grid.l2Hits) / bandwidth;
-  grid.executeMicroseconds = std::max(schedule.microseconds, grid.memoryMicroseconds);
+  if (p.atomicsRate > 0)
+    grid.atomicMicroseconds = bytesUpdated / (p.atomicsRate * 1e6);
+  grid.executeMicroseconds =
+      std::max({schedule.microseconds, grid.memoryMicroseconds, grid.atomicMicroseconds});
   grid.microseconds = grid.executeMicroseconds + p.launchMicroseconds;
   return std::move(grid);
 }

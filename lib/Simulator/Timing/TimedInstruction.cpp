@@ -145,6 +145,7 @@ static void setVectorMemory(TimedInstruction &timed, const TimeParameters &p) {
   timed.unit = TimedUnit::Memory;
   timed.bytes = bytesOf(timed.name);
   timed.flat = StringRef(timed.name).starts_with("FLAT_");
+  timed.atomic = StringRef(timed.name).contains("_ATOMIC_");
   if (timed.kind == InstructionClass::LdsDma) {
     timed.access = MemoryAccess::Dma;
     timed.portCycles = cycles(p.dmaIssue);

@@ -56,6 +56,7 @@ struct alignas(64) TimedInstruction {
   MemoryAccess access = MemoryAccess::None;
   uint8_t bytes = 0;            ///< of one lane
   bool transposed = false;      ///< ds_read_b64_tr
+  bool atomic = false;          ///< of vector memory: `bytes` of a lane are updated behind the L1 cache
   uint16_t pairOffsets[2] = {}; ///< of LdsPair, in bytes
 
   RegisterRange accumulator; ///< SrcC of an MFMA or dot product, not among `vectorReads`

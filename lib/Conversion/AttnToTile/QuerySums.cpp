@@ -1,0 +1,108 @@
+// dQ as it is added up in memory, and the kernel that makes dQ of it.
+#include "QuerySums.h"
+
+#include "BackwardFrame.h"
+#include "Dropout.h"
+#include "Forward.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace hocket;
+using tile::FragLayout;
+
+/// Numbers of a block, lanes, and bytes that one lane adds at once.
+static constexpr int64_t kBlockNumbers = 1024, kLanesOfWave = 64, kWordBytes = 4;
+static constexpr int64_t kQueriesOfBlock = 32, kWavesOfConversion = 4;
+
+QuerySums::QuerySums(attn::BackwardOp op)
+    : context(op.getContext()), depth(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
+      packed(op.getAccumulate() == attn::Accumulation::Packed),
+      element(packed ? op.getElementType() : Float32Type::get(op.getContext())) {
+  rowsOfHead = text("roundup(seq_q, " + Twine(kQueries) + ")");
+  address = text("workspace + roundup(8 * batch * heads * seq_q, 256)");
+  bytes = text("roundup(8 * batch * heads * seq_q, 256) + batch * heads * " + rowsOfHead + " * " +
+               Twine(depth * element.getIntOrFloatBitWidth() / 8));
+}
+
+/// Texts live as long as the context.
+StringRef QuerySums::text(const Twine &expression) const { return StringAttr::get(context, expression).getValue(); }
+
+void QuerySums::addTo(KernelFrame &frame) const {
+  int64_t any = ShapedType::kDynamic;
+  StringRef ofHead = text(rowsOfHead + " * " + Twine(depth));
+  frame.addTensor(tile::ViewType::get(context, {any, any, any, kBlockNumbers}, element),
+                  {kName,
+                   {text("heads * " + ofHead), ofHead, text(Twine(kBlockNumbers))},
+                   {"batch", "heads", text(rowsOfHead + " / 32 * " + Twine(blocks()))},
+                   address});
+  frame.setWorkspace(bytes);
+}
+
+void QuerySums::addRowsTo(KernelFrame &frame) const {
+  int64_t any = ShapedType::kDynamic;
+  StringRef ofHead = text(rowsOfHead + " * " + Twine(depth));
+  frame.addTensor(tile::ViewType::get(context, {any, any, any, depth}, element),
+                  {kName,
+                   {text("heads * " + ofHead), ofHead, text(Twine(depth))},
+                   {"batch", "heads", rowsOfHead},
+                   address});
+  frame.setWorkspace(bytes);
+}
+
+Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head) const {
+  Type view = tile::ViewType::get(context, {ShapedType::kDynamic, kBlockNumbers}, element);
+  SmallVector<Value> place = {batch, head};
+  return tile::SelectOp::create(builder, view, frame.argument(kName), place);
+}
+
+tile::FragType QuerySums::image(int64_t count) const {
+  int64_t run = kWordBytes * 8 / element.getIntOrFloatBitWidth();
+  return tile::FragType::get(context, {count, kBlockNumbers}, element,
+                             tile::RegisterLayout{FragLayout::Lines, run, kLanesOfWave});
+}
+
+tile::FragType QuerySums::held(int64_t count) const {
+  return tile::FragType::get(context, {count * kHeadBlock, kQueriesOfBlock}, element,
+                             packed ? FragLayout::RhsAcc : FragLayout::Acc);
+}
+
+tile::FragType QuerySums::wideImage(int64_t count) const {
+  tile::FragType narrow = image(count);
+  return tile::FragType::get(context, narrow.getShape(), Float32Type::get(context), narrow.getRegisterLayout());
+}
+
+tile::FragType QuerySums::accumulators(int64_t count) const {
+  return tile::FragType::get(context, {count * kHeadBlock, kQueriesOfBlock}, Float32Type::get(context), FragLayout::Acc);
+}
+
+tile::KernelOp hocket::buildQueryConversion(attn::BackwardOp op, const ArchInfo &arch) {
+  ExpansionBuilder builder(op.getLoc(), op);
+  BackwardFrame problem(op);
+  QuerySums sums(op);
+  problem.addTensors({"dq"});
+  problem.addRequirements();
+  KernelFrame &frame = problem.kernelFrame();
+  sums.addTo(frame);
+  StringRef scale = op.getDropout() ? StringRef(kScaleOfKept) : "scale";
+  frame.addScalar(builder.getF32Type(), scale);
+  int64_t waves = op.getWaves().value_or(kWavesOfConversion);
+  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
+
+  Value dq = frame.argument("dq");
+  auto block = tile::BlockIdOp::create(builder, dq, waves * kQueriesOfBlock, /*last_rows_first=*/false, IntegerAttr(),
+                                       Value());
+  Value row = tile::WaveRowOp::create(builder, block.getRow(), kQueriesOfBlock);
+  Value ofQueries = arith::DivUIOp::create(builder, row, builder.constant(kQueriesOfBlock));
+  Value first = arith::MulIOp::create(builder, ofQueries, builder.constant(sums.blocks()));
+  SmallVector<Value> place = {block.getBatch(), block.getHead(), first};
+  Value image = tile::LoadOp::create(builder, sums.wideImage(sums.blocks()), frame.argument(QuerySums::kName), place,
+                                     builder.getI64IntegerAttr(2));
+  Value held = tile::RelabelOp::create(builder, sums.accumulators(sums.blocks()), image);
+  // Packed sums have been scaled before they were rounded.
+  if (!sums.isPacked())
+    held = tile::ScaleOp::create(builder, held, frame.argument(scale));
+  tile::StoreOp::create(builder, held, dq, block.getBatch(), row, block.getHead());
+  tile::ReturnOp::create(builder);
+  return kernel;
+}
