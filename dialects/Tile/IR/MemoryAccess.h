@@ -15,6 +15,10 @@ inline constexpr llvm::StringLiteral kWholeLines = "tile.whole_lines";
 /// and whose place is another in each turn: nobody asks for the former in the kernel, and offsets are made in the turn.
 inline constexpr llvm::StringLiteral kWholeWords = "tile.whole_words";
 
+/// The attribute of a `tile.mask` in a loop over tiles in another loop: LLVM would find out in front of both which of the
+/// first and last tiles, whose numbers are known, are cut, and keep that in registers.
+inline constexpr llvm::StringLiteral kFoundInPlace = "tile.found_in_place";
+
 /// A load, a store or an addition, whichever it is.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;

@@ -83,11 +83,12 @@ private:
   SmallVector<Value> iterate(Value t, ValueRange sums);
   SmallVector<Value> iterateTile(Value t, ValueRange sums);
   std::pair<Value, Value> rowSteps(Value t);
-  void holdInLds(Value keys);
+  void holdInLds();
   Value existing(Value ds);
   Value standing(const Operand &rows, Type type, int64_t first);
   void fetchTile(Value t);
   void addQueryGradient(Value t, ValueRange ofTiles);
+  void placeSums();
   void addToSums(Value t, Value sum, int64_t count);
   Value partOf(Value operand, Type type, int64_t first);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
@@ -106,9 +107,9 @@ private:
   std::string ofTile;          ///< what its steps' names end with
   std::optional<QuerySums> querySums;
   tile::WaveGridOp waves, queryParts; ///< one behind the other, and over dQ's columns and queries
-  Value keyExists;             ///< i32 for each key
+  Value keyExists;             ///< i32 for each key: all bits, or none
   Value dsRing;
-  Value sumsOfHead;            ///< what dQ is added to
+  Value sumsOfHead, firstSums; ///< what dQ is added to, and where the wave's begins
   Value packedDs;              ///< of the tile that was written last
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
   Value heldMinusDelta, heldLogSum; ///< where queries are held
@@ -167,6 +168,8 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   // What gradients are written by would else take a quarter of the scalar registers of the loop.
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
+  if (isFused())
+    kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
   if (workgroups)
     kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
@@ -200,7 +203,7 @@ void BackwardLoop::place() {
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
 }
 
-/// 1 for each of the rows whose number is below `count`, else 0.
+/// -1, all bits, for each of the rows whose number is below `count`, else 0.
 static Value existence(ExpansionBuilder &builder, Type numbers, Value count) {
   auto map = tile::MapOp::create(builder, TypeRange(numbers), ValueRange(count), Value(), Value(), Value(),
                                  /*coordinates=*/true);
@@ -210,7 +213,7 @@ static Value existence(ExpansionBuilder &builder, Type numbers, Value count) {
     body.addArgument(builder.getI32Type(), builder.getLoc());
   builder.setInsertionPointToStart(&body);
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, body.getArgument(1), body.getArgument(0));
-  Value number = arith::ExtUIOp::create(builder, builder.getI32Type(), isThere);
+  Value number = arith::ExtSIOp::create(builder, builder.getI32Type(), isThere);
   tile::YieldOp::create(builder, ValueRange(number));
   builder.setInsertionPointAfter(map);
   return map.getResult(0);
@@ -241,33 +244,34 @@ void BackwardLoop::hold() {
   for (Operand &operand : held) {
     if (!operand.view)
       continue;
+    if (isFused() && &operand == &held[0]) {
+      holdInLds();
+      continue;
+    }
     Type type = builder.frag(operand.depth, kWaveRows, element, FragLayout::Rhs);
     Value loaded = tile::LoadOp::create(builder, type, operand.view, batch, row, heldHead);
-    if (isFused() && &operand == &held[0])
-      holdInLds(loaded);
-    else
-      operand.value = withoutPadding(builder, loaded, operand.dim);
+    operand.value = withoutPadding(builder, loaded, operand.dim);
   }
   if (secondInLds)
     held[1].value = tile::StashOp::create(builder, held[1].value, IntegerAttr());
 }
 
-/// K, of which `keys` are the wave's, to LDS, where it stays; and which keys there are.
-void BackwardLoop::holdInLds(Value keys) {
+/// K of all waves to LDS, where it stays; and which keys there are.
+void BackwardLoop::holdInLds() {
   waves = tile::WaveGridOp::create(builder, shape.waves, 1);
   queryParts = tile::WaveGridOp::create(builder, shape.waves / tilesAtOnce, tilesAtOnce);
   int64_t rows = shape.waves * kWaveRows;
-  auto ringOf = [&](StringRef name, int64_t columns) -> Value {
-    Type type = tile::RingType::get(op.getContext(), {rows, columns}, element);
-    auto ring = tile::RingOp::create(builder, type, Value(), ValueRange(), IntegerAttr(), IntegerAttr(), nullptr);
-    ring.setNameAttr(builder.getStringAttr(name));
-    return ring;
-  };
-  held[0].value = ringOf("keys", held[0].depth);
-  dsRing = ringOf("ds", tilesAtOnce * shape.kvTile);
+  auto typeOf = [&](int64_t columns) { return tile::RingType::get(op.getContext(), {rows, columns}, element); };
+  auto ds = tile::RingOp::create(builder, typeOf(tilesAtOnce * shape.kvTile), Value(), ValueRange(), IntegerAttr(),
+                                 IntegerAttr(), nullptr);
+  ds.setNameAttr(builder.getStringAttr("ds"));
+  dsRing = ds;
+  held[0].value = tile::RingOp::create(builder, typeOf(held[0].depth), held[0].view, ValueRange({batch, kvHead}),
+                                       IntegerAttr(), IntegerAttr(), nullptr);
   Value zero = builder.constant(int64_t(0));
-  tile::PutOp::create(builder, held[0].value, zero, zero, keys, waves.getRow(), Value());
-  tile::AwaitOp::create(builder, /*fetches=*/false, ValueRange(), /*reads=*/true);
+  Value block = arith::DivUIOp::create(builder, blockRow, builder.constant(rows));
+  tile::FetchOp::create(builder, held[0].value, zero, block, Value(), zero);
+  tile::AwaitOp::create(builder, /*fetches=*/true, ValueRange(), /*reads=*/false);
   tile::BarrierOp::create(builder, IntegerAttr());
   Type numbers = tile::rowsOf(scoresType, builder.getI32Type());
   Value count = tile::DimOp::create(builder, held[0].view, 1);
@@ -275,12 +279,11 @@ void BackwardLoop::holdInLds(Value keys) {
   keyExists = existence(builder, numbers, left);
 }
 
-/// `ds` of a tile, zero for keys that do not exist.
+/// `ds` of a tile, zero for keys that do not exist: a select would keep what it goes by in two scalar registers.
 Value BackwardLoop::existing(Value ds) {
   return mapScores({ds, keyExists}, [&](ValueRange e) -> Value {
-    Value zero = builder.constant(int64_t(0));
-    Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, e[1], zero);
-    return arith::SelectOp::create(builder, exists, e[0], builder.constant(0.0f));
+    Value bits = arith::BitcastOp::create(builder, builder.getI32Type(), e[0]);
+    return arith::BitcastOp::create(builder, builder.getF32Type(), arith::AndIOp::create(builder, bits, e[1]));
   });
 }
 
@@ -345,6 +348,16 @@ void BackwardLoop::loopOverKeys() {
   store(loopOverTiles(count, zero).getResults());
 }
 
+/// Which block of a head's sums is the wave's first, in iteration 0.
+void BackwardLoop::placeSums() {
+  int64_t columns = querySums->blocks() / (shape.waves / tilesAtOnce);
+  Value before = arith::DivUIOp::create(builder, firstQuery, builder.constant(shape.kvTile));
+  Value query = arith::AddIOp::create(builder, before, queryParts.getColumn());
+  Value ofQueries = arith::MulIOp::create(builder, query, builder.constant(querySums->blocks()));
+  Value ofColumns = arith::MulIOp::create(builder, queryParts.getRow(), builder.constant(columns));
+  firstSums = arith::AddIOp::create(builder, ofQueries, ofColumns);
+}
+
 /// dK and dV: for each query head that shares the keys, the tiles of queries from the first that sees one on.
 void BackwardLoop::loopOverQueries() {
   measureQueries();
@@ -352,6 +365,8 @@ void BackwardLoop::loopOverQueries() {
   if (!op.getKeyVisibility().isAll())
     for (Operand &operand : passing)
       operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
+  if (querySums)
+    placeSums();
   Value count = tilesUpTo(queryCount);
   Value heads = tile::DimOp::create(builder, passing[0].view, 2);
   Value kvHeads = tile::DimOp::create(builder, held[0].view, 2);
@@ -574,16 +589,16 @@ void BackwardLoop::addQueryGradient(Value t, ValueRange ofTiles) {
 void BackwardLoop::addToSums(Value t, Value sum, int64_t count) {
   KernelFrame &frame = problem.kernelFrame();
   if (querySums->isPacked()) {
-    sum = tile::ScaleOp::create(builder, sum, frame.argument(dropout ? StringRef(kScaleOfKept) : "scale"));
+    // Number by number: `tile.scale` would keep the factor in as many scalar registers as a block has numbers.
+    Value scale = frame.argument(dropout ? StringRef(kScaleOfKept) : "scale");
+    sum = builder.map(sum.getType(), {sum, scale}, [&](ValueRange e) -> Value {
+      return arith::MulFOp::create(builder, e[0], e[1]);
+    });
     sum = tile::PackOp::create(builder, querySums->held(count), sum);
   }
   Value image = tile::RelabelOp::create(builder, querySums->image(count), sum);
-  Value query = arith::AddIOp::create(builder, numberOf(t), queryParts.getColumn());
-  Value before = arith::DivUIOp::create(builder, firstQuery, builder.constant(shape.kvTile));
-  Value ofQueries = arith::MulIOp::create(builder, arith::AddIOp::create(builder, query, before),
-                                          builder.constant(querySums->blocks()));
-  Value ofColumns = arith::MulIOp::create(builder, queryParts.getRow(), builder.constant(count));
-  Value place = arith::AddIOp::create(builder, ofQueries, ofColumns);
+  Value before = arith::MulIOp::create(builder, t, builder.constant(tilesAtOnce * querySums->blocks()));
+  Value place = arith::AddIOp::create(builder, before, firstSums);
   auto add = tile::AtomicAddOp::create(builder, image, sumsOfHead, ValueRange(place), IntegerAttr());
   add->setAttr(tile::kWholeWords, builder.getUnitAttr());
 }

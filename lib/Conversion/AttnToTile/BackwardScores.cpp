@@ -2,6 +2,7 @@
 #include "BackwardScores.h"
 
 #include "Attn/Transforms/DeriveScoreMods.h"
+#include "Tile/IR/MemoryAccess.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -130,6 +131,14 @@ Value BackwardScores::modified(Value raw, Value logSum, const ScorePlace &here, 
   });
 }
 
+/// The exponents of tile `t` of queries, -inf where a query does not see a key or is not there.
+Value BackwardScores::maskQueries(Value scaled, Value t) {
+  auto mask = tile::MaskOp::create(builder, scaled, t, queryCount, diagonal, above);
+  if (isFused())
+    mask->setAttr(tile::kFoundInPlace, builder.getUnitAttr());
+  return mask;
+}
+
 /// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
 /// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
 SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
@@ -144,7 +153,7 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
   if (!holdsKeys())
     scaled = visibility.mask(builder, scaled, t);
   else if (above || diagonal || !scores.empty())
-    scaled = tile::MaskOp::create(builder, scaled, t, queryCount, diagonal, above);
+    scaled = maskQueries(scaled, t);
   auto results = [&]() -> SmallVector<Value> {
     if (slope)
       return {scaled, slope};

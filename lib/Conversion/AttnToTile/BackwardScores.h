@@ -81,6 +81,7 @@ protected:
   mlir::Value queryCount, above, diagonal;
 
 private:
+  mlir::Value maskQueries(mlir::Value scaled, mlir::Value t);
   mlir::Value modified(mlir::Value raw, mlir::Value logSum, const ScorePlace &here, mlir::Value &slope);
 };
 

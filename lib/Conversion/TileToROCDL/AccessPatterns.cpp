@@ -108,10 +108,17 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
     Emitter emit(op.getLoc(), rewriter);
     Type element = op.getView().getType().getElementType();
     Words words = element.isF32() ? Words::AsTheyLie : op->hasAttr(tile::kWholeWords) ? Words::Aligned : Words::Whole;
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), words);
+    SmallVector<ValueRange> indices(adaptor.getIndices());
+    // Where the first and the last turn of a loop add is known in front of it, and would be kept in registers.
+    SmallVector<Value> place = {indices.front().front()};
+    if (op->hasAttr(tile::kWholeWords)) {
+      place.front() = unknown(emit, place.front());
+      indices.front() = place;
+    }
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), indices, words);
     emitter.excludeCopies();
     if (op->hasAttr(tile::kWholeWords))
-      emitter.holdOffsets(adaptor.getIndices().front().front());
+      emitter.holdOffsets(place.front());
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())
       pieces.push_back(narrowElements(emit, piece, element));
@@ -123,6 +130,15 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
     });
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// `number` (i32, the same in all lanes), of which LLVM knows nothing.
+  static Value unknown(Emitter &emit, Value number) {
+    return LLVM::InlineAsmOp::create(emit, TypeRange(number.getType()), ValueRange(number), /*asm_string=*/"", "=s,0",
+                                     /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                     LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT),
+                                     ArrayAttr())
+        .getResult(0);
   }
 
   static void addRun(Emitter &emit, Value resource, ValueRange pieces, const Run &run, int64_t skip,

@@ -2,9 +2,11 @@
 //
 // LLVM reads all of a kernel's arguments where it begins and keeps them in scalar registers, of which a loop has 102.
 // What is written at the end is described by a dozen of them for each tensor. Here the arguments are read from the
-// argument block again where they are first used; nothing writes to it.
+// argument block again where they are first used; nothing writes to it. And, on demand, what a loop around others uses
+// beside those: it is read in each of its turns.
 #include "Lowering.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
@@ -27,38 +29,80 @@ static int64_t argumentBytes(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 8 : type.getIntOrFloatBitWidth() / 8;
 }
 
-void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func) {
-  Block &entry = func.getBody().front();
-  Operation *loop = lastLoop(entry);
-  if (!loop)
-    return;
-  auto isLate = [&](BlockArgument argument) {
-    return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
-      return loop->isBeforeInBlock(entry.findAncestorOpInBlock(*user));
-    });
-  };
-  OpBuilder builder(func.getContext());
-  builder.setInsertionPointAfter(loop);
-  Location loc = func.getLoc();
+namespace {
+/// Reads arguments from the argument block again.
+class ArgumentReader {
+public:
+  explicit ArgumentReader(LLVM::LLVMFuncOp func) : func(func), builder(func.getContext()) {}
+
+  /// All that `isWanted`, at `builder`'s place; `isOpaque`: LLVM may not take that out of a loop.
+  void read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque);
+
+  LLVM::LLVMFuncOp func;
+  OpBuilder builder;
+
+private:
+  Value argumentBlock(bool isOpaque);
+};
+} // namespace
+
+Value ArgumentReader::argumentBlock(bool isOpaque) {
   Type pointer = LLVM::LLVMPointerType::get(func.getContext(), kConstantMemory);
+  Value block = LLVM::CallIntrinsicOp::create(builder, func.getLoc(), pointer,
+                                              builder.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
+                    .getResult(0);
+  if (!isOpaque)
+    return block;
+  return LLVM::InlineAsmOp::create(builder, func.getLoc(), TypeRange(pointer), ValueRange(block), /*asm_string=*/"",
+                                   "=s,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
+                                   LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr::get(func.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
+      .getResult(0);
+}
+
+void ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque) {
   Value block;
   int64_t offset = 0;
-  for (BlockArgument argument : entry.getArguments()) {
+  for (BlockArgument argument : func.getBody().front().getArguments()) {
     Type type = argument.getType();
     offset = llvm::alignTo(offset, argumentBytes(type));
     int64_t here = offset;
     offset += argumentBytes(type);
-    if (!isLate(argument))
+    if (!isWanted(argument))
       continue;
     if (!block)
-      block = LLVM::CallIntrinsicOp::create(
-                  builder, loc, pointer,
-                  builder.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
-                  .getResult(0);
-    Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), block,
+      block = argumentBlock(isOpaque);
+    Value address = LLVM::GEPOp::create(builder, func.getLoc(), block.getType(), builder.getI8Type(), block,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
     argument.replaceAllUsesWith(LLVM::LoadOp::create(
-        builder, loc, type, address, argumentBytes(type), /*isVolatile=*/false, /*isNonTemporal=*/false,
+        builder, func.getLoc(), type, address, argumentBytes(type), /*isVolatile=*/false, /*isNonTemporal=*/false,
         /*isInvariant=*/true));
   }
+}
+
+void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
+  Block &entry = func.getBody().front();
+  Operation *loop = lastLoop(entry);
+  if (!loop)
+    return;
+  ArgumentReader reader(func);
+  reader.builder.setInsertionPointAfter(loop);
+  reader.read(
+      [&](BlockArgument argument) {
+        return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+          return loop->isBeforeInBlock(entry.findAncestorOpInBlock(*user));
+        });
+      },
+      /*isOpaque=*/false);
+  auto turns = dyn_cast<scf::ForOp>(loop);
+  if (!inTurns || !turns)
+    return;
+  reader.builder.setInsertionPointToStart(turns.getBody());
+  reader.read(
+      [&](BlockArgument argument) {
+        return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+          return user->getParentOfType<LoopLikeOpInterface>().getOperation() == loop;
+        });
+      },
+      /*isOpaque=*/true);
 }

@@ -225,8 +225,10 @@ void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
 
 /// The attribute of a kernel whose arguments that are used only behind its last loop are read there.
 inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
-/// Does that to `func`, of one block, whose arguments are the argument block.
-void readArgumentsLate(mlir::LLVM::LLVMFuncOp func);
+/// And of which those that a loop around its loops uses in each turn, beside them, are read in the turn.
+inline constexpr llvm::StringLiteral kTurnArguments = "tile.turn_arguments";
+/// Does that to `func`, of one block, whose arguments are the argument block; the second one `inTurns`.
+void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, bool inTurns);
 
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;

@@ -5,6 +5,8 @@
 // next row begins there, and are masked in registers.
 #include "Lowering.h"
 
+#include "Tile/IR/MemoryAccess.h"
+
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -73,6 +75,8 @@ struct MaskPattern : TilePattern<tile::MaskOp> {
 
     Value lane = state.of(op).lane;
     Value firstKey = emit.mul(adaptor.getTile().front(), emit.i32(frag.getRows()));
+    if (op->hasAttr(tile::kFoundInPlace))
+      firstKey = inlineAsm(emit, firstKey.getType(), ValueRange(firstKey), "", "=s,0").getResult(0);
     Value uniformLast = arith::SubIOp::create(emit, adaptor.getBelow().front(), emit.i32(1));
     Value last = uniformLast;
     if (op.getDiagonal()) {

@@ -123,11 +123,11 @@ static LogicalResult verifyClusters(tile::KernelOp kernel) {
   return verifyLdsSize(kernel, **arch);
 }
 
-/// Kernels that ask for their late arguments to be read late, by name.
-static llvm::StringSet<> findLateArguments(ModuleOp module) {
+/// The names of kernels that have an attribute.
+static llvm::StringSet<> kernelsWith(ModuleOp module, StringRef attribute) {
   llvm::StringSet<> kernels;
   for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
-    if (kernel->hasAttr(kLateArguments))
+    if (kernel->hasAttr(attribute))
       kernels.insert(kernel.getSymName());
   return kernels;
 }
@@ -194,12 +194,12 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
                            vector::VectorDialect>();
     target.addLegalOp<ModuleOp>();
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
-    llvm::StringSet<> late = findLateArguments(module);
+    llvm::StringSet<> late = kernelsWith(module, kLateArguments), inTurns = kernelsWith(module, kTurnArguments);
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     for (auto func : module.getOps<LLVM::LLVMFuncOp>())
       if (late.contains(func.getSymName()))
-        readArgumentsLate(func);
+        readArgumentsLate(func, inTurns.contains(func.getSymName()));
   }
 };
 } // namespace
