@@ -35,6 +35,11 @@ protected:
   /// In how many pieces.
   virtual RowPieces rowPieces(const manifest::TensorSpec &) const { return {}; }
 
+  /// Whether an output has the same bits in all interleavings; one that has not is for `judgeAnother`.
+  virtual bool hasSameBits(const std::string &name) const { return true; }
+  /// Looks at the outputs of another launch than the first; adds what is wrong to the report, with `where`.
+  virtual void judgeAnother(const std::string &where) {}
+
   /// Allocates the tensors, with `guardBehind` bytes of guard behind each, and uploads `inputs`;
   /// where rows overlap, they then hold what is really there.
   Status place(Contents inputs, uint64_t guardBehind = guardBytes);

@@ -100,6 +100,18 @@ class Backward(Case):
             self.assertIs(tensor, given)
             self.assertTrue((given == wanted).all())
 
+    def test_gradients_in_one_loop(self):
+        expected = gradients(*(swap(t) for t in (self.dout, self.q, self.k, self.v)), causal=True)
+        two_loops = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, causal=True, dtype="bf16")
+        for accumulate in ("f32", "packed"):
+            found = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, causal=True, dtype="bf16",
+                                        accumulate=accumulate)
+            for gradient, wanted in zip(found, expected):
+                error = widen(gradient) - swap(wanted)
+                self.assertLess(numpy.sqrt((error**2).sum() / (wanted**2).sum()), 6e-3)
+            for gradient, same in zip(found[1:], two_loops[1:]):
+                self.assertTrue((gradient == same).all())
+
     def test_gradient_of_the_sink(self):
         sink = numpy.linspace(-2, 3, 4).astype(numpy.float32)
         out, lse = flash_attn_func(self.q, self.k, self.v, causal=True, dtype="bf16", return_lse=True, sink=sink)
@@ -126,6 +138,12 @@ class Backward(Case):
             call(dk=numpy.empty_like(self.q))
         with self.assertRaisesRegex(InvalidInput, "argument 'rng_state' is missing"):
             call(dropout_p=0.1)
+        with self.assertRaisesRegex(InvalidInput, "'deterministic' is asked for, and 'accumulate' f32"):
+            call(accumulate="f32", deterministic=True)
+        with self.assertRaisesRegex(InvalidInput, "argument 'accumulate' is 'f64', wanted None, 'none', 'f32' or 'packed'"):
+            call(accumulate="f64")
+        with self.assertRaisesRegex(InvalidInput, "argument 'accumulate' is a 'int', wanted a name such as 'f32'"):
+            call(accumulate=1)
         with self.assertRaisesRegex(InvalidInput, "argument 'dsink' is given, but no sink"):
             call(dsink=numpy.zeros(4, numpy.float32))
         with self.assertRaisesRegex(InvalidInput, r"argument 'dsink' has the shape \(3,\), wanted \(4,\)"):

@@ -103,6 +103,7 @@ struct BackwardOutputs {
 /// How one gradient compares. Ratios are error over allowed error: above 1 is wrong.
 struct GradientErrors {
   std::string name;             ///< "dq"
+  double tolerance = 0;         ///< the problem's, or more where it is rounded with each addition
   double tensorRelative = 0;    ///< relative error in L2 over what was checked
   double worstRowRatio = 0;     ///< a row's L2 error over what is allowed for it
   int64_t worstRow = -1;        ///< its number; of other gradients an element's

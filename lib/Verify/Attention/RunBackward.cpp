@@ -27,6 +27,11 @@ private:
   Status makeRules(std::shared_ptr<const ScoreRules> &rules);
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
+  /// What is added up by atomics is judged anew.
+  bool hasSameBits(const std::string &name) const override {
+    return problem.accumulate == Accumulation::None || name != "dq";
+  }
+  void judgeAnother(const std::string &where) override;
   std::vector<uint64_t> rowOffsets(const manifest::TensorSpec &spec) const override {
     return numbers.offsets(spec);
   }
@@ -54,6 +59,14 @@ verify::Contents BackwardRunner::roomFor(Outcome outcome) {
     contents["d_" + name] = values;
   }
   return contents;
+}
+
+void BackwardRunner::judgeAnother(const std::string &where) {
+  if (problem.accumulate == Accumulation::None || !options.verify)
+    return;
+  const BackwardOutputs &computed = outputs[static_cast<size_t>(Outcome::Another)];
+  for (const std::string &failure : compareBackward(problem, options.data, reference, computed).failures)
+    report.failures.push_back(failure + where);
 }
 
 /// What the modifications do, which the forward's O and LSE depend on, too.
@@ -181,13 +194,13 @@ static void writeErrorLines(llvm::raw_ostream &out, const BackwardReport &report
       std::to_string(errors.groupsChecked) + " of " + std::to_string(errors.groupsTotal);
   line(out, "heads checked",
        errors.groupsChecked == errors.groupsTotal ? groups : groups + " (a seeded sample)");
-  std::string allowed = " (at most " + decimal("%.1e", errors.tolerance) + ")";
   for (const GradientErrors &gradient : errors.gradients) {
     std::string label = gradient.name + (gradient.name.size() < 8 ? " error" : " ");
     if (!gradient.isChecked) {
       line(out, label, "not checked: not all heads are");
       continue;
     }
+    std::string allowed = " (at most " + decimal("%.1e", gradient.tolerance) + ")";
     line(out, label,
          decimal("%.3e", gradient.tensorRelative) + " relative L2" + (gradient.isJudged ? allowed : " (not judged)") +
              ", worst row " + decimal("%.2f", gradient.worstRowRatio) + " of what is allowed");

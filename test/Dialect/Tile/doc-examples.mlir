@@ -62,6 +62,25 @@ tile.kernel @exchanged(%t: i32) target("gfx950") waves(2) {
   tile.put %ds, %ds_ring[%t] rows_part(%i) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
 }
 
+// CHECK: tile.kernel @transposed_parts
+tile.kernel @transposed_parts(%t: i32) target("gfx950") waves(8) {
+  %i, %j = tile.wave_grid rows(4) columns(2)
+  %k_ring = tile.ring named("k") : !tile.ring<256x128xbf16>
+  %ds_ring = tile.ring named("ds") : !tile.ring<256x64xbf16>
+  // CHECK: tile.read_transposed %{{.*}} part(%{{.*}}) : <256x128xbf16> -> <32x256xbf16, lhs_acc>
+  %lhs = tile.read_transposed %k_ring[%t] part(%i) : <256x128xbf16> -> <32x256xbf16, lhs_acc>
+  %rhs = tile.read_transposed %ds_ring[%t] part(%j) : <256x64xbf16> -> <256x32xbf16, rhs_acc>
+}
+
+// CHECK: tile.kernel @image
+tile.kernel @image(%a: !tile.view<?x1024xf32>) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
+  // CHECK: tile.relabel %{{.*}} : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1)>
+  %image = tile.relabel %x : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1x64)>
+  tile.atomic_add %image, %a[%zero] : !tile.frag<1x1024xf32, lines(1x64)>, !tile.view<?x1024xf32>
+}
+
 // CHECK: tile.kernel @bias_and_relu
 tile.kernel @bias_and_relu(%slope: f32) target("gfx950") waves(1) {
   %x = tile.fill 1.0 : !tile.frag<64x32xf32, acc>

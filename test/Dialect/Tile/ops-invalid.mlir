@@ -240,7 +240,7 @@ tile.kernel @read_shape(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950"
 
 tile.kernel @transposed_layout(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(1) {
   %0 = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
-  // expected-error @below {{reads a fragment in layout lhs, expected lhs_acc}}
+  // expected-error @below {{reads a fragment in layout lhs, expected lhs_acc or rhs_acc}}
   %1 = tile.read_transposed %0[%n] : !tile.ring<64x128xbf16> -> !tile.frag<128x64xbf16, lhs>
 }
 
@@ -365,4 +365,31 @@ tile.kernel @computed(%q: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) 
 tile.kernel @along(%k: !tile.view<?x?xf32>, %n: i32) target("gfx950") waves(8) {
   // expected-error @below {{along(2) of a view of rank 2, expected 0 to 1}}
   %0 = tile.slice_rows %k from %n size %n along(2) : !tile.view<?x?xf32>
+}
+
+// -----
+
+// A wave's part of a tile's columns is that of a place in the grid of waves, and of a tile that is cut evenly.
+tile.kernel @part_of_columns(%t: i32) target("gfx950") waves(4) {
+  %i, %j = tile.wave_grid rows(4) columns(1)
+  %ring = tile.ring named("x") : !tile.ring<64x128xbf16>
+  // expected-error @below {{reads '!tile.frag<64x64xbf16, lhs_acc>' from '!tile.ring<64x128xbf16>' by 4 waves, expected all rows, 32 of 128 columns and the same element type}}
+  %x = tile.read_transposed %ring[%t] part(%i) : <64x128xbf16> -> <64x64xbf16, lhs_acc>
+}
+
+// -----
+
+tile.kernel @part_of_odd_columns(%t: i32) target("gfx950") waves(2) {
+  %i, %j = tile.wave_grid rows(2) columns(1)
+  %ring = tile.ring named("x") : !tile.ring<64x192xbf16>
+  // expected-error @below {{reads one of 2 parts of the columns of '!tile.ring<64x192xbf16>', expected a power of two of columns; read all of them}}
+  %x = tile.read_transposed %ring[%t] part(%i) : <64x192xbf16> -> <96x64xbf16, lhs_acc>
+}
+
+// -----
+
+tile.kernel @relabel_more(%x: f32) target("gfx950") waves(1) {
+  %a = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  // expected-error @below {{takes '!tile.frag<32x32xf32, acc>', of which a lane holds 16 numbers, as '!tile.frag<1x2048xf32, lines(1)>', of which it holds 32; the same numbers of the same type are needed}}
+  %b = tile.relabel %a : !tile.frag<32x32xf32, acc> -> !tile.frag<1x2048xf32, lines(1x64)>
 }

@@ -76,6 +76,19 @@ TEST(AttentionCAPI, ABackward) {
   EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_UNSUPPORTED);
   EXPECT_THAT(hocket_last_error(), HasSubstr("dk"));
   strides.dk = {256, 256, 128};
+  problem.accumulate = 3;
+  EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("accumulate is 3, expected 0 (none) to 2 (packed)"));
+  problem.accumulate = 1, problem.deterministic = 1;
+  EXPECT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_INVALID_INPUT);
+  EXPECT_THAT(hocket_last_error(), HasSubstr("'deterministic' is asked for, and 'accumulate' f32"));
+  problem.deterministic = 0;
+  ASSERT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_SUCCESS) << hocket_last_error();
+  const char *fused = nullptr;
+  ASSERT_EQ(hocket_plan_kernel(plan, 1, &fused), HOCKET_SUCCESS);
+  EXPECT_STREQ(fused, "fmha_bwd_fused_in_turns_f32");
+  EXPECT_EQ(hocket_plan_release(plan), HOCKET_SUCCESS);
+  problem.accumulate = 0;
   ASSERT_EQ(hocket_planner_plan_backward(planner, &problem, &strides, &plan), HOCKET_SUCCESS)
       << hocket_last_error();
 

@@ -108,6 +108,15 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
   problem.dropping = {draw.of({0.0, 0.1, 0.5}), draw.between(0, 1 << 20), draw.between(0, 99)};
 }
 
+/// The same in one loop, where it is there.
+void runFused(BackwardProblem problem, DataKind data, uint64_t seed, Draw &draw) {
+  problem.accumulate = draw.of({Accumulation::F32, Accumulation::Packed});
+  if (!validate(problem).ok() || !planFor(problem, "gfx950").ok())
+    return;
+  SCOPED_TRACE(problem.describe());
+  runChecked(problem, data, seed);
+}
+
 void runOne(uint64_t seed) {
   Draw draw(seed);
   BackwardProblem problem;
@@ -152,6 +161,7 @@ void runOne(uint64_t seed) {
                   std::max(forward.headDim, forward.headDimV) <= 128;
   if (mayShare && planFor(problem, target, "two_on_a_unit").ok())
     runChecked(problem, data, seed, target, "two_on_a_unit");
+  runFused(problem, data, seed, draw);
 }
 } // namespace
 
@@ -172,6 +182,40 @@ TEST(Backward, SchedulesDoNotChangeBits) {
   problem.forward.visibility = Visibility::causal();
   uint64_t hash = runChecked(problem, DataKind::Normal, 1, "gfx950", "sequential").outputHash;
   EXPECT_EQ(runChecked(problem, DataKind::Normal, 1, "gfx950", "double_buffer").outputHash, hash);
+}
+
+/// One loop: dQ is added up in another order, dK and dV have the bits of every schedule; four interleavings each.
+TEST(Backward, FusedIsRightInEveryOrder) {
+  for (int64_t dim : {64, 128})
+    for (Accumulation accumulate : {Accumulation::F32, Accumulation::Packed})
+      for (const char *schedule : {"in_turns", "sequential"}) {
+        BackwardProblem problem;
+        problem.forward.heads = 4, problem.forward.kvHeads = 2;
+        problem.forward.seqQ = 193, problem.forward.seqKv = 520;
+        problem.forward.headDim = problem.forward.headDimV = dim;
+        problem.forward.visibility = dim == 64 ? Visibility::causal() : Visibility();
+        problem.accumulate = accumulate;
+        SCOPED_TRACE(problem.describe() + ", " + schedule);
+        Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950", schedule);
+        ASSERT_TRUE(plan.ok()) << plan.error().message;
+        ASSERT_EQ((*plan)->launches().size(), 3u);
+        EXPECT_EQ((*plan)->launches()[1].kernel, std::string("fmha_bwd_fused_") + schedule + "_" +
+                                                     std::string(toString(accumulate)));
+        runChecked(problem, DataKind::Normal, 12, "gfx950", schedule);
+      }
+}
+
+/// Keys of a workgroup that do not exist have weights beyond every number where all scores are far below zero, and must
+/// not count in dQ.
+TEST(Backward, FusedIgnoresKeysThatAreNotThere) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.dtype = DataType::FP16;
+  forward.seqQ = 150, forward.seqKv = 2;
+  forward.headDim = forward.headDimV = 64;
+  problem.accumulate = Accumulation::F32;
+  for (DataKind data : {DataKind::Large, DataKind::Rising})
+    runChecked(problem, data, 13);
 }
 
 /// Nor do the shape that goes with a schedule, and where what is held lies.
@@ -220,6 +264,21 @@ TEST(Backward, Refused) {
   problem.forward.headDim = 60;
   EXPECT_EQ(message(), "no kernel takes the backward of bf16 B1 H1 Sq1 Skv1 D60/128 bshd: head-dim is 60, use a multiple "
                        "of 8 up to 256");
+  problem.forward.headDim = problem.forward.headDimV = 96;
+  problem.accumulate = Accumulation::F32;
+  EXPECT_NE(message().find("has heads of 96 elements, of which 4 waves of a fused loop would share 96 columns of dQ in 2 "
+                           "parts; heads of 33 to 64, 97 to 128 and 225 to 256 elements have such"),
+            std::string::npos)
+      << message();
+  problem.deterministic = true;
+  EXPECT_EQ(message(), "'deterministic' is asked for, and 'accumulate' f32, which adds dQ up in whatever order workgroups "
+                       "come to it; leave one of them out");
+  problem.deterministic = false;
+  problem.forward.lists.usedKv = true;
+  problem.forward.headDim = problem.forward.headDimV = 64;
+  EXPECT_EQ(message(), "'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
+                       "out");
+  problem = {};
   problem.forward.headDim = 128;
   problem.forward.blocks = {128, 64};
   EXPECT_EQ(message(), "the backward of block lists is not there yet; say the mask as a modification");

@@ -145,6 +145,78 @@ TEST_P(Exchange, Schedules) {
 INSTANTIATE_TEST_SUITE_P(Chips, Exchange, testing::Values("gfx950", "gfx942"),
                          [](const auto &info) { return std::string(info.param); });
 
+// A ring that is filled once, in front of the loop, and read in all of its turns, transposed and by parts of its columns;
+// the other operand, what waves exchange, is read so, too. What waves make is added to memory as it lies, and read again.
+TEST(ExchangeBeside, StandingRing) {
+  TileKernel kernel(R"(
+tile.kernel @standing(
+    %x: !tile.view<?x?x?x64xbf16> {tile.bind = "x", tile.sizes = ["1", "64", "1"], tile.strides = ["4096", "64", "64"]},
+    %b: !tile.view<?x?xbf16> {tile.bind = "b", tile.sizes = ["64 * tiles", "64"], tile.strides = ["64"]},
+    %image: !tile.view<?x1024xf32> {tile.bind = "image", tile.sizes = ["4"], tile.strides = ["1024"]},
+    %tiles: i32 {tile.bind = "tiles"}) target("gfx950") waves(4) {
+  %zero = arith.constant 0 : i32
+  %tile_rows = arith.constant 64 : i32
+  %wave, %none_of_it = tile.wave_grid rows(4) columns(1)
+  %i, %j = tile.wave_grid rows(2) columns(2)
+  %x_ring = tile.ring %x[%zero, %zero] : <?x?x?x64xbf16> -> <64x64xbf16>
+  %b_ring = tile.ring named("b") : !tile.ring<64x64xbf16>
+  tile.fetch %x_ring[%zero] slot(%zero) : !tile.ring<64x64xbf16>
+  tile.await fetches
+  tile.barrier
+  %row_of_part = tile.wave_row %zero rows(16) part(%wave)
+  %no_sum = tile.fill 0.0 : !tile.frag<32x32xf32, acc>
+  %sum = tile.for_tiles %t = 0 to %tiles init(%carried = %no_sum : !tile.frag<32x32xf32, acc>) schedule(@s) {
+    %made = tile.step @make -> !tile.frag<16x64xbf16, lines> {
+      %first = arith.muli %t, %tile_rows : i32
+      %row = arith.addi %first, %row_of_part : i32
+      %y = tile.load %b[%row, %zero] : <?x?xbf16> -> !tile.frag<16x64xbf16, lines>
+      tile.yield %y : !tile.frag<16x64xbf16, lines>
+    }
+    tile.step @put {
+      tile.put %made, %b_ring[%t] rows_part(%wave) : !tile.frag<16x64xbf16, lines>, <64x64xbf16>
+    }
+    %left, %right = tile.step @read -> !tile.frag<32x64xbf16, lhs_acc>, !tile.frag<64x32xbf16, rhs_acc> {
+      %l = tile.read_transposed %x_ring[%zero] part(%i) : <64x64xbf16> -> <32x64xbf16, lhs_acc>
+      %r = tile.read_transposed %b_ring[%t] part(%j) : <64x64xbf16> -> <64x32xbf16, rhs_acc>
+      tile.yield %l, %r : !tile.frag<32x64xbf16, lhs_acc>, !tile.frag<64x32xbf16, rhs_acc>
+    }
+    %more = tile.step @multiply -> !tile.frag<32x32xf32, acc> {
+      %next = tile.mma %left, %right, %carried : <32x64xbf16, lhs_acc>, <64x32xbf16, rhs_acc>, <32x32xf32, acc>
+      tile.yield %next : !tile.frag<32x32xf32, acc>
+    }
+    tile.yield %more : !tile.frag<32x32xf32, acc>
+  }
+  %lines = tile.relabel %sum : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1x64)>
+  %two = arith.constant 2 : i32
+  %of_rows = arith.muli %i, %two : i32
+  %block = arith.addi %of_rows, %j : i32
+  tile.atomic_add %lines, %image[%block] : !tile.frag<1x1024xf32, lines(1x64)>, <?x1024xf32>
+}
+tile.schedule @s unroll(2) {
+  tile.cluster compute { make(+1) put(+1) read(0) multiply(0) }
+}
+)");
+  ASSERT_TRUE(kernel.valid());
+  for (int64_t tiles : {0, 1, 2, 3, 5}) {
+    SCOPED_TRACE(std::to_string(tiles) + " tiles");
+    Tensor x{"x", "bf16", integers(64 * 64, 1)};
+    Tensor b{"b", "bf16", integers(std::max<int64_t>(tiles, 1) * 64 * 64, 2)};
+    Tensor image{"image", "f32", std::vector<double>(4 * 1024, 3)};
+    kernel.run({&x, &b, &image}, {{"tiles", number(tiles)}}, 1);
+    for (int64_t row = 0; row != 64; ++row)
+      for (int64_t column = 0; column != 64; ++column) {
+        double sum = 3;
+        for (int64_t tile = 0; tile != tiles; ++tile)
+          for (int64_t k = 0; k != 64; ++k)
+            sum += x.values[k * 64 + row] * b.values[(tile * 64 + k) * 64 + column];
+        // Accumulators: lane = column and 32 times bit 2 of the row, register = the row's other bits.
+        int64_t r = row % 32, lane = column % 32 + (r / 4 % 2) * 32, place = r / 8 * 4 + r % 4;
+        int64_t at = (row / 32 * 2 + column / 32) * 1024 + place * 64 + lane;
+        ASSERT_EQ(image.values[at], sum) << "row " << row << ", column " << column;
+      }
+  }
+}
+
 // A put must be complete for all waves when the tile is read, and must not hit a slot still read.
 TEST(ExchangeHazards, AreRefused) {
   Part part{"32x32xf32, acc", 2, 2};
