@@ -76,7 +76,7 @@ tile.kernel @transposed_parts(%t: i32) target("gfx950") waves(8) {
 tile.kernel @image(%a: !tile.view<?x1024xf32>) target("gfx950") waves(1) {
   %zero = arith.constant 0 : i32
   %x = tile.fill 1.0 : !tile.frag<32x32xf32, acc>
-  // CHECK: tile.relabel %{{.*}} : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1)>
+  // CHECK: tile.relabel %{{.*}} : <32x32xf32, acc> -> <1x1024xf32, lines(1)>
   %image = tile.relabel %x : !tile.frag<32x32xf32, acc> -> !tile.frag<1x1024xf32, lines(1x64)>
   tile.atomic_add %image, %a[%zero] : !tile.frag<1x1024xf32, lines(1x64)>, !tile.view<?x1024xf32>
 }
