@@ -30,7 +30,7 @@ constexpr double rowFactor = 3;
 constexpr double valueFactor = 0.01;
 
 /// Sums over the checked rows, on the way to ForwardErrors.
-struct Accumulation {
+struct ErrorSums {
   double squaredError = 0, squaredReference = 0;
 };
 } // namespace
@@ -104,7 +104,7 @@ static void checkHiddenRows(const ForwardReference &reference, const ForwardOutp
 }
 
 static void checkRow(const ForwardProblem &problem, const ForwardReference &reference, size_t index,
-                     const ForwardOutputs &outputs, double maxV, Accumulation &sums,
+                     const ForwardOutputs &outputs, double maxV, ErrorSums &sums,
                      ForwardErrors &errors) {
   int64_t row = reference.rows[index], dim = problem.headDimV;
   const uint16_t *o = outputs.o.data() + row * dim;
@@ -177,7 +177,7 @@ ForwardErrors attention::compareForward(const ForwardProblem &problem, const For
   if ((!problem.modifications.empty() || problem.blocks.any()) && !problem.sink)
     checkHiddenRows(reference, outputs, problem.headDimV, errors);
   double maxV = maxMagnitude(problem.dtype, inputs.v);
-  Accumulation sums;
+  ErrorSums sums;
   for (size_t i = 0; i != reference.rows.size(); ++i) {
     checkRow(problem, reference, i, outputs, maxV, sums, errors);
     if (!outputs.lse.empty())
