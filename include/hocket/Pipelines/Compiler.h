@@ -30,7 +30,8 @@ struct CompileOptions {
   bool groupRows = false; ///< the query heads of a KV head share rows
   bool debugInfo = false;                ///< line tables back to the input
   bool allowSpills = false;
-  /// Scalar registers may be kept in lanes of vector registers, which takes instructions and no memory.
+  /// Scalar registers may be kept in lanes of vector registers, and vector registers in those for accumulation, which
+  /// takes instructions and no memory.
   bool scalarsInLanes = false;
   bool drawSchedule = false; ///< wants `Compilation::drawing`; the stage `clusters` must be passed
   /// Called with each stage's text (or bytes) as it is reached, the first one included.

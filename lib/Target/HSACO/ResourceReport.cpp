@@ -138,9 +138,9 @@ Status checkSpills(const ResourceReport &report, Spills allowed) {
   std::string message;
   llvm::raw_string_ostream stream(message);
   for (const KernelReport &kernel : report.kernels) {
-    const bool clean = kernel.vgprSpills == 0 && kernel.scratchBytes == 0 &&
-                       !kernel.dynamicStack &&
-                       (kernel.sgprSpills == 0 || allowed == Spills::ToLanes);
+    const bool spills = kernel.vgprSpills + kernel.sgprSpills != 0;
+    const bool clean = kernel.scratchBytes == 0 && !kernel.dynamicStack &&
+                       (!spills || allowed == Spills::ToRegisters);
     if (clean)
       continue;
     if (!message.empty())

@@ -56,7 +56,9 @@ llvm::json::Value toJson(const ResourceReport &report);
 /// What a kernel may do that has too few registers.
 enum class Spills {
   None,
-  ToLanes, ///< scalar registers to lanes of vector registers
+  /// To registers of another kind, no memory: scalar ones to lanes of vector registers, vector ones to those for
+  /// accumulation.
+  ToRegisters,
   Any,
 };
 

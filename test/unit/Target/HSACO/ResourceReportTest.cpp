@@ -91,17 +91,19 @@ TEST(ResourceReport, ASpillIsAnErrorUnlessAllowed) {
                 " VGPRs and 0 AGPRs, none is allowed; use smaller tiles or more waves, or allow it "
                 "with hocketc's '--allow-spills'");
   EXPECT_TRUE(checkSpills(*report, Spills::Any).ok());
-  EXPECT_FALSE(checkSpills(*report, Spills::ToLanes).ok());
+  EXPECT_FALSE(checkSpills(*report, Spills::ToRegisters).ok());
 }
 
-TEST(ResourceReport, ScalarRegistersInLanesAreAllowedForThemselves) {
+TEST(ResourceReport, RegistersOfAnotherKindAreAllowedForThemselves) {
   ResourceReport report;
   report.kernels.emplace_back();
-  report.kernels.front().sgprSpills = 2;
-  EXPECT_FALSE(checkSpills(report, Spills::None).ok());
-  EXPECT_TRUE(checkSpills(report, Spills::ToLanes).ok());
+  for (unsigned KernelReport::*spilled : {&KernelReport::sgprSpills, &KernelReport::vgprSpills}) {
+    report.kernels.front().*spilled = 2;
+    EXPECT_FALSE(checkSpills(report, Spills::None).ok());
+    EXPECT_TRUE(checkSpills(report, Spills::ToRegisters).ok());
+  }
   report.kernels.front().scratchBytes = 8;
-  EXPECT_FALSE(checkSpills(report, Spills::ToLanes).ok());
+  EXPECT_FALSE(checkSpills(report, Spills::ToRegisters).ok());
 }
 
 TEST(ResourceReport, RefusesWhatIsNoCodeObject) {
