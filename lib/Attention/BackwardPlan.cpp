@@ -27,7 +27,13 @@ static bool hasScores(BackwardPart part) {
 }
 static bool isLoop(BackwardPart part) { return hasScores(part) && part != BackwardPart::Captured; }
 
-static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {});
+static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = {}) {
+  std::string name = "fmha_bwd_" + std::string(toString(part));
+  if (!isLoop(part))
+    return {part, {}, name};
+  name += "_" + schedule;
+  return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
+}
 
 /// The kernel of a part of those that add dQ up.
 static BackwardKernel addingKernel(BackwardPart part, Accumulation accumulate, const std::string &schedule = {}) {
@@ -37,15 +43,7 @@ static BackwardKernel addingKernel(BackwardPart part, Accumulation accumulate, c
   return kernel;
 }
 
-static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule) {
-  std::string name = "fmha_bwd_" + std::string(toString(part));
-  if (!isLoop(part))
-    return {part, {}, name};
-  name += "_" + schedule;
-  return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
-}
-
-/// The same where scalar registers may be kept in lanes of vector registers.
+/// The same where what registers have no room for may lie elsewhere.
 static BackwardKernel spilling(BackwardKernel kernel) {
   kernel.tuning.allowSpills = true;
   kernel.name += "_spilling";

@@ -16,7 +16,7 @@ namespace hocket::run {
 /// asked for and printed.
 Result<std::optional<Options>> parseForwardOptions(llvm::StringRef name, llvm::StringRef summary,
                                                    llvm::ArrayRef<const char *> args,
-                                                   ExtraOptions extra = ExtraOptions::None);
+                                                   ExtraOptions extra = {});
 
 /// The problem, complete with defaults and validated.
 Result<attention::ForwardProblem> readProblem(const Options &options);

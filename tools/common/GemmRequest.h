@@ -24,6 +24,6 @@ struct GemmRequest {
 /// asked for and printed.
 Result<std::optional<GemmRequest>> parseGemmRequest(llvm::StringRef name, llvm::StringRef summary,
                                                     llvm::ArrayRef<const char *> args,
-                                                    ExtraOptions extra = ExtraOptions::None);
+                                                    ExtraOptions extra = {});
 
 } // namespace hocket::run

@@ -24,10 +24,11 @@ static Error usageError(const CommandLine &command, const std::string &what) {
 
 llvm::opt::Visibility run::visibilityOf(ExtraOptions extra) {
   unsigned mask = llvm::opt::DefaultVis;
-  unsigned more = extra == ExtraOptions::OfMutate     ? MutateVis
-                  : extra == ExtraOptions::OfBackward ? BackwardVis
-                                                      : 0;
-  return llvm::opt::Visibility(mask | more);
+  if (extra.ofMutate)
+    mask |= MutateVis;
+  if (extra.ofBackward)
+    mask |= BackwardVis;
+  return llvm::opt::Visibility(mask);
 }
 
 Result<Options> Options::parse(const CommandLine &command, llvm::ArrayRef<const char *> args) {

@@ -30,10 +30,12 @@ struct CommandLine {
   llvm::opt::Visibility visibility = {};
 };
 
-/// Visibility of the options that only `mutate` has, in the tables that it shares with others.
+/// Visibility of the options that only `mutate` has, and only backwards, in the tables that they share with others.
 inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2;
-/// Which options there are beside those of all subcommands that share a table.
-enum class ExtraOptions { None, OfMutate, OfBackward };
+/// Which options there are beside those of all subcommands that share a table: `mutate fmha-bwd` has both kinds.
+struct ExtraOptions {
+  bool ofMutate = false, ofBackward = false;
+};
 llvm::opt::Visibility visibilityOf(ExtraOptions extra);
 
 /// Options and positional arguments after parsing. Wraps InputArgList with checked conversions

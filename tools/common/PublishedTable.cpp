@@ -56,8 +56,7 @@ static Result<ListedProblem> problemOf(StringRef text, bool isBackward) {
   llvm::SmallVector<const char *> words;
   llvm::cl::TokenizeGNUCommandLine(text, saver, words);
   Result<std::optional<Options>> options =
-      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words,
-                          isBackward ? ExtraOptions::OfBackward : ExtraOptions::None);
+      parseForwardOptions(isBackward ? "fmha-bwd" : "fmha-fwd", "", words, {.ofBackward = isBackward});
   if (!options.ok())
     return options.error();
   if (!*options)

@@ -356,7 +356,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   size_t mutated = 0;                  // which of them is
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
-        parseForwardOptions("mutate", kTitle, args, ExtraOptions::OfMutate);
+        parseForwardOptions("mutate", kTitle, args, {.ofMutate = true});
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -413,7 +413,7 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
   size_t mutated = 0;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
-        parseForwardOptions("mutate fmha-bwd", kTitle, args, ExtraOptions::OfMutate);
+        parseForwardOptions("mutate fmha-bwd", kTitle, args, {.ofMutate = true, .ofBackward = true});
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -456,7 +456,7 @@ readProducts(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<GemmRequest>> own =
-        parseGemmRequest("mutate gemm", kTitle, args, ExtraOptions::OfMutate);
+        parseGemmRequest("mutate gemm", kTitle, args, {.ofMutate = true});
     if (!own.ok())
       return own.error();
     if (!*own)

@@ -102,7 +102,7 @@ Result<int> run::fmhaBwdCommand(llvm::ArrayRef<const char *> args) {
       "fmha-bwd",
       "Compiles the backward of an attention, runs it and verifies dQ, dK and dV against a float64 "
       "reference",
-      args, ExtraOptions::OfBackward);
+      args, {.ofBackward = true});
   if (!options.ok())
     return options.error();
   return *options ? runBackwardProblem(**options) : Result<int>(exitRight);

@@ -29,7 +29,8 @@ std::string_view toString(BackwardPart part);
 struct BackwardTuning {
   std::string schedule;                   ///< of kernels/schedules; empty for what is no loop over tiles
   std::optional<int64_t> waves, loopTile; ///< as the head size wants where they are left out
-  /// Scalar registers may be kept in lanes of vector registers: the last resort of masks with many comparisons.
+  /// The last resort of masks with many comparisons, of large heads and of `fused` with modifications: what registers
+  /// have no room for may lie elsewhere, scalars in lanes of vector registers, those in memory of the work-item's own.
   bool allowSpills = false;
 };
 

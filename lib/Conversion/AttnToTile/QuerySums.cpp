@@ -28,27 +28,19 @@ QuerySums::QuerySums(attn::BackwardOp op)
 /// Texts live as long as the context.
 StringRef QuerySums::text(const Twine &expression) const { return StringAttr::get(context, expression).getValue(); }
 
-void QuerySums::addTo(KernelFrame &frame) const {
+void QuerySums::addPieces(KernelFrame &frame, StringRef pieces, int64_t numbers) const {
   int64_t any = ShapedType::kDynamic;
   StringRef ofHead = text(rowsOfHead + " * " + Twine(depth));
-  frame.addTensor(tile::ViewType::get(context, {any, any, any, kBlockNumbers}, element),
-                  {kName,
-                   {text("heads * " + ofHead), ofHead, text(Twine(kBlockNumbers))},
-                   {"batch", "heads", text(rowsOfHead + " / 32 * " + Twine(blocks()))},
-                   address});
+  frame.addTensor(tile::ViewType::get(context, {any, any, any, numbers}, element),
+                  {kName, {text("heads * " + ofHead), ofHead, text(Twine(numbers))}, {"batch", "heads", pieces}, address});
   frame.setWorkspace(bytes);
 }
 
-void QuerySums::addRowsTo(KernelFrame &frame) const {
-  int64_t any = ShapedType::kDynamic;
-  StringRef ofHead = text(rowsOfHead + " * " + Twine(depth));
-  frame.addTensor(tile::ViewType::get(context, {any, any, any, depth}, element),
-                  {kName,
-                   {text("heads * " + ofHead), ofHead, text(Twine(depth))},
-                   {"batch", "heads", rowsOfHead},
-                   address});
-  frame.setWorkspace(bytes);
+void QuerySums::addTo(KernelFrame &frame) const {
+  addPieces(frame, text(rowsOfHead + " / 32 * " + Twine(blocks())), kBlockNumbers);
 }
+
+void QuerySums::addRowsTo(KernelFrame &frame) const { addPieces(frame, rowsOfHead, depth); }
 
 Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head) const {
   Type view = tile::ViewType::get(context, {ShapedType::kDynamic, kBlockNumbers}, element);

@@ -43,6 +43,8 @@ public:
   tile::FragType accumulators(int64_t count) const;
 
 private:
+  /// The sums as `pieces` (an expression) of `numbers` each for a head, and their workspace.
+  void addPieces(KernelFrame &frame, llvm::StringRef pieces, int64_t numbers) const;
   llvm::StringRef text(const llvm::Twine &expression) const;
 
   mlir::MLIRContext *context;
