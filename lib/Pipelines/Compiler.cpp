@@ -490,8 +490,10 @@ Status Compiler::checkCodeObject() {
     return invalidInput("'" + name.str() + "' is a code object for '" + report->cpu +
                         "', this run compiles for '" + options.target + "'; choose target '" +
                         report->cpu + "'");
-  hsaco::Spills ofScalars = options.scalarsInLanes ? hsaco::Spills::ToRegisters : hsaco::Spills::None;
-  if (Status status = hsaco::checkSpills(*report, options.allowSpills ? hsaco::Spills::Any : ofScalars); !status)
+  hsaco::Spills allowed = options.allowSpills      ? hsaco::Spills::Any
+                          : options.scalarsInLanes ? hsaco::Spills::ToRegisters
+                                                   : hsaco::Spills::None;
+  if (Status status = hsaco::checkSpills(*report, allowed); !status)
     return status;
   if (Status status = hocket::amdgpu::checkHazards(bytes, name); !status)
     return status;

@@ -3,7 +3,7 @@
 // A grid has few kinds of workgroups (one for each number of KV tiles, say). How the kind follows
 // from a workgroup's number is found by executing samples; one workgroup of each kind is timed by
 // the cycle model, or a few of them and the rest by interpolation over executed instructions. Then
-// workgroups are dealt to the XCDs in turn and, on each, to the compute unit that is free first.
+// workgroups are dealt to the XCDs in turn and, on each, to the compute unit that has room first.
 // Cycles become microseconds by a clock that depends on how many compute units are busy, and no
 // time is shorter than what memory needs for what the L2 caches do not keep.
 #pragma once
@@ -15,7 +15,6 @@
 
 namespace hocket::sim {
 
-/// What one kind of workgroup does.
 /// What a workgroup does, as far as it tells how long it takes.
 struct WorkDone {
   uint64_t instructions = 0; ///< wave-instructions
@@ -23,13 +22,23 @@ struct WorkDone {
   auto operator<=>(const WorkDone &) const = default;
 };
 
+/// Cycles of a workgroup that has its compute unit for itself, and of one that shares it to the end with as many of its
+/// like as there is room for.
+struct WorkgroupCycles {
+  double alone = 0, together = 0;
+  /// With `running` of at most `resident` workgroups on the compute unit.
+  double among(unsigned running, unsigned resident) const {
+    return resident > 1 ? alone + (together - alone) * (running - 1) / (resident - 1) : together;
+  }
+};
+
+/// Workgroups that do the same.
 struct WorkgroupKind {
-  uint64_t instructions = 0; ///< wave-instructions: what tells kinds apart
-  uint64_t count = 0;        ///< workgroups of the kind
-  double firstCycles = 0;    ///< of the first on its compute unit, which fetches the code
-  double cycles = 0;         ///< of later ones
-  bool timed = false;        ///< by the cycle model; else interpolated
-  WorkDone work = {};        ///< of the workgroup that is timed
+  WorkDone work = {};     ///< of the workgroup that is timed; its instructions tell kinds apart
+  uint64_t count = 0;     ///< workgroups of the kind
+  WorkgroupCycles first;  ///< of the first on its compute unit, which fetches the code
+  WorkgroupCycles later;  ///< of those behind it
+  bool timed = false;     ///< by the cycle model; else interpolated
 };
 
 struct GridTime {
@@ -62,13 +71,14 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
 /// lines that these ask for. The rest of `together` share as the last quarter of these do.
 double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together);
 
-/// Deals `kinds[kindOf[i]]` for workgroup i to XCDs in turn and to compute units as they get free;
-/// returns cycles, and the integral over the clock in microseconds.
 struct GridSchedule {
   double cycles = 0, microseconds = 0, busyShare = 0;
 };
+/// Deals workgroup i, which takes `cyclesOf[i]`, to XCDs in turn and to the compute unit with the fewest workgroups;
+/// one that shares a unit gets on as fast as with so many of its like. Returns cycles, and the integral over the clock
+/// in microseconds.
 GridSchedule scheduleGrid(const TimeParameters &parameters, unsigned xcds, unsigned unitsPerXcd,
-                          unsigned resident, const std::vector<double> &cyclesOf);
+                          unsigned resident, const std::vector<WorkgroupCycles> &cyclesOf);
 
 std::string toText(const GridTime &grid);
 /// Members of a JSON object (docs/HocketRun.md has them).

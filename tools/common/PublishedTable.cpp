@@ -130,7 +130,7 @@ static Result<std::optional<double>> readFigure(const Line &line, const std::str
     return std::optional<double>();
   double value = 0;
   if (text.getAsDouble(value) || !(value > 0))
-    return invalidInput("'" + text.str() + "' in column '" + column + "' is not a time");
+    return invalidInput("'" + text.str() + "' in column '" + column + "' is not a positive number");
   return std::optional(value);
 }
 

@@ -55,9 +55,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     j <= i + seq_kv - seq_q. With `lse` the natural log-sum-exp of every row is written too (f32,
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
 
-    `waves` is the number of waves of a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are left out, schedule and
-    head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks of rows with most
-    visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
+    `waves` is the number of waves of a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are
+    left out, schedule and head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks
+    of rows with most visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.
@@ -103,11 +103,12 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     ```
 
     With `work_list` workgroups take what they work on from a list in device memory, `work_list` (i32,
-    (work_entries + 1, 5), docs/WorkLists.md): entry i is for the workgroups of number i * kv_heads + KV head. An entry has
-    a sequence, the first of 128 rows, whose head of the KV head's group they are rows of, or -1 where rows are the heads
-    of the group, of 4 queries, and a slice of the keys and of how many slices it is one; more than 1 with `split` alone,
-    where the first `work_parts` entries may be slices, whose results go to the workspace. Workgroups behind the number
-    of entries, which is in front of them, stop. With modifications, sinks or dropout entries name heads.
+    (work_entries + 1, 5), docs/WorkLists.md): entry i is for the workgroups of number i * kv_heads + KV head. An entry
+    has a sequence, the first of 128 rows, whose head of the KV head's group they are rows of, or -1 where rows are the
+    heads of the group, of 4 queries, and a slice of the keys and of how many slices it is one; more than 1 with
+    `split` alone, where the first `work_parts` entries may be slices, whose results go to the workspace. Workgroups
+    behind the number of entries, which is in front of them, stop. With modifications, sinks or dropout entries name
+    heads.
 
     ```mlir
     attn.forward @mixed element_type(bf16) head_dim(128) mask(causal) packed_queries key_lengths pages(16) work_list
@@ -140,7 +141,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
       UnitAttr:$far_pages, UnitAttr:$vector_pages, UnitAttr:$dropout, UnitAttr:$group_rows, UnitAttr:$work_list,
-      OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block, OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
+      OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
+      OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
@@ -148,7 +150,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists | `far_pages` $far_pages
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists
+      | `far_pages` $far_pages
       | `vector_pages` $vector_pages | `group_rows` $group_rows
       | `work_list` $work_list
       | `block_lists` `(` $query_block `,` $key_block `)`
@@ -199,9 +202,9 @@ def Attn_WorkListOp : Op<AttnDialect, "work_list", [Symbol, HasParent<"::mlir::M
   let summary = "the list of work for `attn.forward ... work_list`, from lengths in device memory";
   let description = [{
     Writes `work_list` as `attn.forward` reads it, longest work first. Lengths are those that `packed_queries` and the
-    like say, as there, and `mask` counts in what work takes. With `single_heads` entries never have the heads of a group
-    for rows. With `split` long work is cut into slices, so that no more than a share of what each of `work_slots`
-    workgroups that run at a time gets is in one place.
+    like say, as there, and `mask` counts in what work takes. With `single_heads` entries never have the heads of a
+    group for rows. With `split` long work is cut into slices, so that no more than a share of what each of
+    `work_slots` workgroups that run at a time gets is in one place.
 
     ```mlir
     attn.work_list @list mask(causal) packed_queries key_lengths
@@ -213,7 +216,8 @@ def Attn_WorkListOp : Op<AttnDialect, "work_list", [Symbol, HasParent<"::mlir::M
   let assemblyFormat = [{
     $sym_name oilist(`mask` `(` custom<Visibility>($mask) `)` | `split` $split | `single_heads` $single_heads
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
-      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists)
+      | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)`
+      | `page_lists` $page_lists)
     attr-dict-with-keyword
   }];
   let hasVerifier = 1;
@@ -228,12 +232,12 @@ def Attn_BlockListsOp : Op<AttnDialect, "block_lists", [
     Symbol, HasParent<"::mlir::ModuleOp">, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "lists of the blocks that masks show, for `attn.forward ... block_lists`";
   let description = [{
-    Writes `kv_num_blocks` and `kv_indices`, and, where `full_blocks` is 1, `full_kv_num_blocks` and `full_kv_indices`, as
-    `attn.forward` reads them, of blocks of `m` queries and `n` keys: a block that `mask` and the predicates of
-    `mask_mod` show in part is partial, one that they show whole full, and where there are no full ones partial as well.
-    Elements behind the last query or key do not count. Every element is looked at, whatever the predicates are; entries
-    of indices that no count reaches are not written. The lists' extents are `block_batch` and `block_heads`: 1 where all
-    batches or heads share them, and then the masks' batch or head is 0.
+    Writes `kv_num_blocks` and `kv_indices`, and, where `full_blocks` is 1, `full_kv_num_blocks` and `full_kv_indices`,
+    as `attn.forward` reads them, of blocks of `m` queries and `n` keys: a block that `mask` and the predicates of
+    `mask_mod` show in part is partial, one that they show whole full, and where there are no full ones partial as
+    well. Elements behind the last query or key do not count. Every element is looked at, whatever the predicates are;
+    entries of indices that no count reaches are not written. The lists' extents are `block_batch` and `block_heads`: 1
+    where all batches or heads share them, and then the masks' batch or head is 0.
 
     ```mlir
     attn.block_lists @lists blocks(128, 128) mask(causal) mask_mod(@even)
@@ -296,16 +300,16 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     (batch, heads, seq_q) each. `dkdv` then works on keys and loops over queries, or `dk` and `dv` do, each for
     itself, for heads whose gradients do not fit into registers together; `dq` works on queries and loops over keys.
     `sink` makes of what `delta` left the gradient of the sink, `d_sink` (f32, (heads)): of each head the sum over
-    batches and rows of -exp(sink - LSE) delta, in a fixed order. `captured` makes the gradient of the tensor `gradient_of`
-    that one of the score modifications reads, "d_" and its name, of its shape and type: a workgroup has some of its
-    elements and goes through all scores that they are part of. The tensor is read at places whose indices are the batch,
-    the head, the query and the key themselves, the key last; an extent of 1 serves all.
+    batches and rows of -exp(sink - LSE) delta, in a fixed order. `captured` makes the gradient of the tensor
+    `gradient_of` that one of the score modifications reads, "d_" and its name, of its shape and type: a workgroup has
+    some of its elements and goes through all scores that they are part of. The tensor is read at places whose indices
+    are the batch, the head, the query and the key themselves, the key last; an extent of 1 serves all.
 
     `fused` makes dK, dV and dQ in one loop: it works on keys as `dkdv` does, waves exchange dS through LDS, and what a
-    workgroup's keys add to dQ is added in memory, atomically, in whatever order workgroups come to it. `accumulate` says in
-    which type: `f32`, or `packed`, pairs of the element type, half the bytes, and rounded with each addition. The sums lie
-    in the workspace behind what `delta` leaves there, which sets them to 0 when it has the same `accumulate`; `convert`
-    makes dQ of them. Dense tensors only, and a target that reads transposed from LDS.
+    workgroup's keys add to dQ is added in memory, atomically, in whatever order workgroups come to it. `accumulate`
+    says in which type: `f32`, or `packed`, pairs of the element type, half the bytes, and rounded with each addition.
+    The sums lie in the workspace behind what `delta` leaves there, which sets them to 0 when it has the same
+    `accumulate`; `convert` makes dQ of them. Dense tensors only, and a target that reads transposed from LDS.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as

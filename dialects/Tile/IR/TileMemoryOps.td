@@ -85,8 +85,8 @@ def Tile_GatherOp : Tile_Op<"gather", [NamedResults, MemoryEffects<[MemRead]>]> 
     place, or zero where one of them is negative or at or beyond the extent. The element type is the view's, or
     wider as with `tile.load`.
 
-    Each element is a load of its own: what lies in rows or columns is better loaded by `tile.load`. Indices that are numbers
-    may reach any place (64 bits); what the others span must be less than 2 GiB, which the manifest requires.
+    Each element is a load of its own: what lies in rows or columns is better loaded by `tile.load`. Indices that are
+    numbers may reach any place (64 bits); what the others span must be less than 2 GiB, which the manifest requires.
 
     ```mlir
     %distance = tile.map() at(%query, %key) -> !tile.frag<64x32xi32, acc> {

@@ -210,12 +210,13 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     the rows of a page, of which P are used; a sequence of `n` rows has P of them in each of its pages, wherever those
     lie. The batch is the page that is number 0. What fetches a tile takes the numbers of its rows' pages
     (`tile.look_up`), and rows from number n on arrive as zero. A head's rows of all pages lie within 2 GiB; with `far`
-    they lie anywhere, the view's columns fill the tile's panels, and what arrives for rows from number n on is row n - 1.
-    Page numbers that the view does not have give nothing from outside of it.
+    they lie anywhere, the view's columns fill the tile's panels, and what arrives for rows from number n on is row
+    n - 1. Page numbers that the view does not have give nothing from outside of it.
 
-    In pages elements may lie in vectors of 16 bytes, x of them. With `vectors(columns)` these are x columns of a row, and
-    a head's part of a page is (columns / x, P, x); with `vectors(rows)` they are one column of x rows, and it is
-    (P / x, columns, x). The view's stride from row to row is not used. Of vectors of rows those behind row n - 1 arrive as
+    In pages elements may lie in vectors of 16 bytes, x of them. With `vectors(columns)` these are x columns of a row,
+    and a head's part of a page is (columns / x, P, x); with `vectors(rows)` they are one column of x rows, and it is
+    (P / x, columns, x). The view's stride from row to row is not used. Of vectors of rows those behind row n - 1 arrive
+    as
     they are where they share one with it (`tile.mask_depth` makes them zero), and tiles lie in LDS as they do in
     memory: `tile.read_transposed` needs no transposing reads.
 
@@ -233,7 +234,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
-    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)? (`vectors` `(` $vectors^ `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
+    ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)?
+    (`vectors` `(` $vectors^ `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
@@ -382,7 +384,8 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
-      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups, OptionalAttr<I64Attr>:$waves,
+      DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups,
+      OptionalAttr<I64Attr>:$waves,
       OptionalAttr<I64Attr>:$workgroups);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -403,9 +406,9 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
     contents, "stream" does so too and issues what the cluster itself reads from LDS not all in front but a few matrix
-    instructions before it is needed, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from
-    LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as
-    dependences allow; the rest comes behind.
+    instructions before it is needed, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read`
+    (from LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as dependences
+    allow; the rest comes behind.
 
     ```mlir
     tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }
@@ -467,7 +470,8 @@ def Tile_CombineOp : Tile_Op<"combine", [MemoryEffects<[MemRead, MemWrite]>]> {
       DefaultValuedAttr<I64Attr, "8">:$at_once);
   let assemblyFormat = [{
     $partial `,` $partial_lse `splits` `(` $splits `)` `into` $o (`and` $lse^)? `[` $batch `,` $row `,` $head `]`
-    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o) (`,` type($lse)^)?
+    `rows` `(` $rows `)` (`at_once` `(` $at_once^ `)`)? attr-dict `:` type($partial) `,` type($partial_lse) `,` type($o)
+    (`,` type($lse)^)?
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -15,8 +15,8 @@ def Tile_FetchOp : Tile_Op<"fetch", [
     With `from(%n)` the ring's tile number `tile` is tile number `n` of the view, whichever that is: the same number
     in all waves, and any; beyond the view, negative ones too, all rows arrive as zero.
 
-    Of a ring with pages, `pages` says which ones the tile's rows are in: what `tile.look_up` gave for this tile (that of
-    `from`, if that is there), or what `tile.locate` made of it.
+    Of a ring with pages, `pages` says which ones the tile's rows are in: what `tile.look_up` gave for this tile (that
+    of `from`, if that is there), or what `tile.locate` made of it.
   }];
   let arguments = (ins Tile_Ring:$ring, I32:$tile, Optional<I32>:$from, Optional<Tile_PagesOrPlaces>:$pages,
       Optional<I32>:$slot);

@@ -200,9 +200,9 @@ def Tile_RelabelOp : Tile_Op<"relabel", [NamedResults, Pure]> {
   let description = [{
     What a lane holds stays where it is and stands for other elements: number i of a lane in the source is number i of
     the lane in the result, in the order of pieces and of the registers of each. So a fragment goes to memory and comes
-    back *as it lies*, each lane beside the next, whatever its layout is: as `lines(1x64)` of f32, or `lines(2x64)` of 16
-    bits, an instruction of all lanes moves 256 bytes in a row. Both have the same element type and the same numbers in
-    a lane.
+    back *as it lies*, each lane beside the next, whatever its layout is: as `lines(1x64)` of f32, or `lines(2x64)` of
+    16 bits, an instruction of all lanes moves 256 bytes in a row. Both have the same element type and the same numbers
+    in a lane.
 
     ```mlir
     tile.kernel @image(%a: !tile.view<?x1024xf32>) target("gfx950") waves(1) {
@@ -227,8 +227,8 @@ def Tile_StashOp : Tile_Op<"stash", [
   let description = [{
     What a whole loop multiplies with need not fill registers all the time. Each wave has a part of LDS of its own, and
     each lane finds there what it put: no barrier, no layout to choose, no bank conflicts. `tile.recall` reads it, or
-    a part of its depth, as often as it likes. An operand of 16 bytes a lane and step of the depth, outside of loops over
-    tiles; the place is for `tile-allocate-lds` to find, or written `at(N)`.
+    a part of its depth, as often as it likes. An operand of 16 bytes a lane and step of the depth, outside of loops
+    over tiles; the place is for `tile-allocate-lds` to find, or written `at(N)`.
 
     ```mlir
     tile.kernel @aside(%a: !tile.view<?x?xbf16>, %c: !tile.view<?x?xbf16>) target("gfx950") waves(1) {
@@ -286,7 +286,8 @@ def Tile_RandomBytesOp : Tile_Op<"random_bytes", [NamedResults, Pure, Tile_LdsSc
       OptionalAttr<I64Attr>:$lds_offset, OptionalAttr<I64Attr>:$wave_bytes, UnitAttr:$transposed);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $seed `,` $offset `at_element` `(` $row `,` $column `)` (`transposed` $transposed^)? (`at` `(` $lds_offset^ `by` $wave_bytes `)`)?
+    $seed `,` $offset `at_element` `(` $row `,` $column `)` (`transposed` $transposed^)?
+    (`at` `(` $lds_offset^ `by` $wave_bytes `)`)?
     attr-dict `:` type($result)
   }];
   let hasVerifier = 1;

@@ -47,10 +47,12 @@ void sim::writeMembers(json::OStream &out, const GridTime &grid) {
   out.attributeArray("kinds", [&] {
     for (const WorkgroupKind &kind : grid.kinds)
       out.object([&] {
-        out.attribute("instructions", int64_t(kind.instructions));
+        out.attribute("instructions", int64_t(kind.work.instructions));
         out.attribute("count", int64_t(kind.count));
-        out.attribute("first_cycles", kind.firstCycles);
-        out.attribute("cycles", kind.cycles);
+        out.attribute("first_cycles", kind.first.together);
+        out.attribute("cycles", kind.later.together);
+        out.attribute("alone_first_cycles", kind.first.alone);
+        out.attribute("alone_cycles", kind.later.alone);
         out.attribute("timed", kind.timed);
       });
   });

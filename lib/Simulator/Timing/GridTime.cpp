@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 #include <unordered_set>
 
 using namespace hocket;
@@ -26,6 +25,9 @@ static constexpr size_t mostTimed = 5;
 static constexpr uint64_t countingBudget = 1 << 25, leastCounted = 24;
 /// Places of a grid of workgroups that are not alike at which lines are counted.
 static constexpr uint64_t placesCounted = 8;
+
+/// Cycles of the first workgroups on a compute unit, and of those behind them.
+using FirstAndLater = std::pair<double, double>;
 
 namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
@@ -83,10 +85,9 @@ private:
   Status findKinds(const ArchInfo &arch);
   Status timeKinds();
   Result<bool> isOrdered(const ArchInfo &arch);
-  TimingOptions optionsFor(uint64_t example) const;
+  TimingOptions optionsFor(uint64_t example, unsigned together) const;
   void timeAhead(const std::vector<size_t> &kinds);
-  Result<std::pair<double, double>> timeOne(const WorkgroupKind &kind, uint64_t example);
-  std::pair<double, double> meanCycles(const TimedRun &run) const;
+  Result<FirstAndLater> timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together);
   /// Of part of the grid: bytes that it asks of L2, the share of them that L2 has, and what atomics update.
   struct Sample {
     double bytes = 0, hits = 0, updated = 0; ///< `updated`: bytes that atomics update
@@ -157,40 +158,39 @@ Status Predictor::findKinds(const ArchInfo &arch) {
     Result<WorkDone> work = sampler.workOf(examples[kind]);
     if (!work.ok())
       return work.error();
-    grid.kinds.push_back({work->instructions, 0, 0, 0, false, *work});
+    grid.kinds.push_back({.work = *work});
   }
   for (uint64_t i = 0; i < grid.workgroups; ++i)
     ++grid.kinds[rule.of(i)].count;
   return Status::success();
 }
 
-/// As many of one kind as a compute unit holds, side by side, and as many again behind them.
-TimingOptions Predictor::optionsFor(uint64_t example) const {
+/// `together` of one kind side by side, and as many again behind them.
+TimingOptions Predictor::optionsFor(uint64_t example, unsigned together) const {
   TimingOptions one = options;
   one.maxEvents = 0;
-  one.workgroups.assign(2 * grid.resident, example);
-  one.resident = grid.resident;
+  one.workgroups.assign(2 * together, example);
+  one.resident = together;
   return one;
 }
 
-/// Of the first workgroups and of those behind them.
-std::pair<double, double> Predictor::meanCycles(const TimedRun &run) const {
-  double first = 0, later = 0;
+static FirstAndLater meanCycles(const TimedRun &run, unsigned together) {
+  FirstAndLater mean;
   for (size_t i = 0; i < run.groups.size(); ++i) {
     double cycles = double(run.groups[i].end - run.groups[i].begin);
-    (i < grid.resident ? first : later) += cycles / grid.resident;
+    (i < together ? mean.first : mean.second) += cycles / together;
   }
-  return {first, later};
+  return mean;
 }
 
-Result<std::pair<double, double>> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example) {
-  auto key = std::pair(kind.work, grid.resident);
+Result<FirstAndLater> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together) {
+  auto key = std::pair(kind.work, together);
   if (auto found = cache.find(key); found != cache.end())
     return found->second;
-  Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example));
+  Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example, together));
   if (!run.ok())
     return run.error();
-  return cache[key] = meanCycles(*run);
+  return cache[key] = meanCycles(*run, together);
 }
 
 /// Times kinds whose cycles are not known, several at a time. One that fails does so again, with
@@ -199,24 +199,28 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   struct Job {
     std::pair<WorkDone, unsigned> key;
     std::unique_ptr<PreparedRun> prepared;
-    std::optional<std::pair<double, double>> cycles;
+    std::optional<FirstAndLater> cycles;
   };
   std::vector<Job> jobs;
-  for (size_t at : kinds) {
-    auto key = std::pair(grid.kinds[at].work, grid.resident);
+  auto prepare = [&](size_t kind, unsigned together) {
+    auto key = std::pair(grid.kinds[kind].work, together);
     bool known = cache.count(key) || llvm::any_of(jobs, [&](Job &job) { return job.key == key; });
     if (known)
-      continue;
-    auto run = PreparedRun::create(program, kernel, shape, kernarg, optionsFor(examples[at]));
+      return;
+    auto run = PreparedRun::create(program, kernel, shape, kernarg, optionsFor(examples[kind], together));
     if (run.ok())
       jobs.push_back({key, *std::move(run), {}});
+  };
+  for (size_t kind : kinds) {
+    prepare(kind, 1);
+    prepare(kind, grid.resident);
   }
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(threads));
   // The longest first.
   for (Job &job : llvm::reverse(jobs))
     pool.async([this, &job] {
       if (Result<TimedRun> run = job.prepared->execute(); run.ok())
-        job.cycles = meanCycles(*run);
+        job.cycles = meanCycles(*run, job.key.second);
     });
   pool.wait();
   for (Job &job : jobs)
@@ -224,12 +228,16 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
       cache[job.key] = *job.cycles;
 }
 
+static WorkgroupCycles between(const WorkgroupCycles &a, const WorkgroupCycles &b, double at) {
+  return {a.alone + (b.alone - a.alone) * at, a.together + (b.together - a.together) * at};
+}
+
 Status Predictor::timeKinds() {
   std::vector<size_t> order(grid.kinds.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(grid.kinds[a].instructions, a) < std::pair(grid.kinds[b].instructions, b);
+    return std::pair(grid.kinds[a].work.instructions, a) < std::pair(grid.kinds[b].work.instructions, b);
   });
   std::vector<size_t> timed(std::min(order.size(), mostTimed)); ///< kinds, by instructions
   for (size_t i = 0; i < timed.size(); ++i)
@@ -239,10 +247,14 @@ Status Predictor::timeKinds() {
   std::vector<const WorkgroupKind *> known; ///< by instructions
   for (size_t at : timed) {
     WorkgroupKind &kind = grid.kinds[at];
-    auto cycles = timeOne(kind, examples[at]);
-    if (!cycles.ok())
-      return cycles.error();
-    std::tie(kind.firstCycles, kind.cycles) = *cycles;
+    Result<FirstAndLater> alone = timeOne(kind, examples[at], 1);
+    if (!alone.ok())
+      return alone.error();
+    Result<FirstAndLater> together = timeOne(kind, examples[at], grid.resident);
+    if (!together.ok())
+      return together.error();
+    kind.first = {alone->first, together->first};
+    kind.later = {alone->second, together->second};
     kind.timed = true;
     known.push_back(&kind);
   }
@@ -250,13 +262,14 @@ Status Predictor::timeKinds() {
     if (kind.timed)
       continue;
     size_t i = 1;
-    while (i + 1 < known.size() && known[i]->instructions < kind.instructions)
+    auto instructions = [](const WorkgroupKind &of) { return double(of.work.instructions); };
+    while (i + 1 < known.size() && known[i]->work.instructions < kind.work.instructions)
       ++i;
     const WorkgroupKind &a = *known[i - 1], &b = *known[i];
-    double span = double(b.instructions) - double(a.instructions);
-    double at = span > 0 ? (double(kind.instructions) - double(a.instructions)) / span : 0;
-    kind.firstCycles = a.firstCycles + (b.firstCycles - a.firstCycles) * at;
-    kind.cycles = a.cycles + (b.cycles - a.cycles) * at;
+    double span = instructions(b) - instructions(a);
+    double at = span > 0 ? (instructions(kind) - instructions(a)) / span : 0;
+    kind.first = between(a.first, b.first, at);
+    kind.later = between(a.later, b.later, at);
   }
   return Status::success();
 }
@@ -289,7 +302,7 @@ Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgro
     group.start(number);
     if (!group.run())
       return executionError(group.error);
-    instructions += options.uneven ? group.instructions() : grid.kinds[rule.of(number)].instructions;
+    instructions += options.uneven ? group.instructions() : grid.kinds[rule.of(number)].work.instructions;
     ++count;
   }
   if (count == 0 || counter.asked == 0)
@@ -298,7 +311,7 @@ Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgro
   // Bytes go with the work: the sample may be of heavier or lighter workgroups than the mean.
   double total = 0;
   for (uint64_t number = first; number != behind; ++number)
-    total += double(grid.kinds[rule.of(number)].instructions);
+    total += double(grid.kinds[rule.of(number)].work.instructions);
   double more = total / double(std::max<uint64_t>(instructions, 1));
   sample.bytes = 128.0 * double(counter.asked) * more;
   sample.updated = double(counter.updated) * more;
@@ -360,9 +373,9 @@ Result<GridTime> Predictor::run() {
   if (Status status = findTraffic(**arch); !status.ok())
     return status.error();
   uint64_t firsts = uint64_t((*arch)->chip.computeUnits) * grid.resident;
-  std::vector<double> cyclesOf(grid.workgroups);
+  std::vector<WorkgroupCycles> cyclesOf(grid.workgroups);
   for (uint64_t i = 0; i < grid.workgroups; ++i)
-    cyclesOf[i] = i < firsts ? grid.kinds[rule.of(i)].firstCycles : grid.kinds[rule.of(i)].cycles;
+    cyclesOf[i] = i < firsts ? grid.kinds[rule.of(i)].first : grid.kinds[rule.of(i)].later;
   GridSchedule schedule = scheduleGrid(p, (*arch)->chip.xcds, (*arch)->chip.computeUnitsPerXcd(),
                                        grid.resident, cyclesOf);
   grid.cycles = schedule.cycles;

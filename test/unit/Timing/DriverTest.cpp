@@ -263,7 +263,7 @@ TEST_F(Driver, GridOfOneKind) {
   EXPECT_EQ(grid->workgroups, 600u);
   EXPECT_EQ(grid->order, "all alike");
   ASSERT_EQ(grid->kinds.size(), 1u);
-  EXPECT_EQ(grid->kinds[0].instructions, 2 * test::kernelInstructions);
+  EXPECT_EQ(grid->kinds[0].work.instructions, 2 * test::kernelInstructions);
   EXPECT_EQ(grid->resident, 3u) << "600 workgroups are at most three for each of 256 units";
   EXPECT_GT(grid->microseconds, options.parameters.launchMicroseconds);
 }
@@ -294,7 +294,7 @@ TEST_F(Driver, GridDoesNotDependOnThreads) {
       auto grid = predictGrid(*device, *kernel, shape, arguments, options);
       ASSERT_TRUE(grid.ok()) << grid.error().message;
       EXPECT_EQ(grid->kinds.size(), 16u);
-      EXPECT_GT(grid->kinds[15].cycles, grid->kinds[0].cycles + 15 * 8);
+      EXPECT_GT(grid->kinds[15].later.together, grid->kinds[0].later.together + 15 * 8);
       llvm::raw_string_ostream stream(reports.emplace_back());
       llvm::json::OStream out(stream);
       out.object([&] { writeMembers(out, *grid); });
