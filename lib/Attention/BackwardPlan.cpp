@@ -50,12 +50,14 @@ static BackwardKernel spilling(BackwardKernel kernel) {
   return kernel;
 }
 
-/// Whether dK and dV are best computed by two workgroups on a compute unit.
+/// Whether dK and dV are best computed by two workgroups on a compute unit. Under a causal mask the first blocks have most
+/// to do: where all are there at once, some units get two heavy ones and nobody makes up for it.
 static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
   auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
   int64_t blocks = (problem.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
+  int64_t perUnit = problem.visibility == Visibility::causal() ? 2 : 1;
   return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) &&
-         problem.batch * problem.kvHeads * blocks > kUnits;
+         problem.batch * problem.kvHeads * blocks > perUnit * kUnits;
 }
 
 /// What a part of a backward may follow, the best first.

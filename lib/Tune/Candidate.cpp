@@ -25,6 +25,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   result.clusters = static_cast<int>(table.clusters.size());
   result.unroll = table.unroll, result.waveGroups = table.waveGroups;
   result.waves = table.waves, result.workgroups = table.workgroups, result.streams = table.streams, result.kvTile = table.kvTile;
+  result.masksApart = table.masksApart;
   result.position.assign(graph.steps.size(), 0);
   result.rank.assign(graph.steps.size(), 0);
   std::vector<bool> multiplies(table.clusters.size());
@@ -65,7 +66,7 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
                                            : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
   result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
-  result.workgroups = shapes.workgroups, result.streams = shapes.streams;
+  result.workgroups = shapes.workgroups, result.streams = shapes.streams, result.masksApart = shapes.masksApart;
   size_t count = graph.steps.size();
   result.position.assign(count, 0);
   result.rank.resize(count);
@@ -272,7 +273,7 @@ void Candidate::normalize(const StepGraph &graph) {
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
   result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
-  result.workgroups = workgroups, result.streams = streams;
+  result.workgroups = workgroups, result.streams = streams, result.masksApart = masksApart;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
@@ -296,7 +297,7 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
                                     std::tuple(" workgroups(", table.workgroups, 0)})
     if (value != usual)
       text += word + std::to_string(value) + ")";
-  text += " {\n";
+  text += table.masksApart ? " masks_apart {\n" : " {\n";
   for (auto [index, form] : llvm::enumerate(table.clusters)) {
     text += form.compute ? "  tile.cluster compute" : "  tile.cluster memory";
     if (form.priority >= 0)

@@ -40,6 +40,7 @@ struct Shapes {
   std::vector<int64_t> waves, kvTiles;
   bool streams = false;
   int workgroups = 0; ///< that all have on a compute unit, 0: not said
+  bool masksApart = false;
 };
 
 class Candidate {
@@ -75,7 +76,7 @@ private:
   void normalize(const StepGraph &graph);
 
   int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
-  bool streams = false;
+  bool streams = false, masksApart = false;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster

@@ -247,7 +247,8 @@ Result<Found> Search::run() {
     return algorithm.error();
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
-  shapes = {options.waves, options.kvTiles, algorithm->start.streams, algorithm->start.workgroups};
+  shapes = {options.waves, options.kvTiles, algorithm->start.streams, algorithm->start.workgroups,
+            algorithm->start.masksApart};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));

@@ -58,6 +58,7 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
   table.unroll = static_cast<int>(schedule.getUnroll());
   table.waveGroups = static_cast<int>(schedule.getWaveGroups());
   table.waves = static_cast<int>(schedule.getWaves().value_or(0));
+  table.masksApart = schedule.getMasksApart();
   table.workgroups = static_cast<int>(schedule.getWorkgroups().value_or(0));
   for (tile::ClusterOp cluster : schedule.getBody().getOps<tile::ClusterOp>()) {
     size_t index = table.clusters.size();

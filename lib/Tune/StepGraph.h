@@ -49,6 +49,7 @@ struct Table {
   int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
   bool streams = false;                      ///< products' clusters ask for operands as they need them
   int workgroups = 0;                        ///< on a compute unit, 0: not said
+  bool masksApart = false;                   ///< tiles that masks may cut have loops of their own
   int kvTile = 0;                            ///< keys of a tile, 0: not said; no part of a schedule's text
 };
 

@@ -70,6 +70,14 @@ static std::string namesOf(const std::vector<BackwardKernel> &kernels) {
 /// The first line of what a compiler says; where in what it was made of follows.
 static std::string firstLine(const std::string &message) { return message.substr(0, message.find('\n')); }
 
+/// What is asked for and never chosen (docs/FusedBackward.md).
+static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
+  if (problem.accumulate != Accumulation::None)
+    return "              one loop, dQ added up by atomics: asked for\n";
+  return "              no atomics: not asked for; in f32 they are predicted slower than two loops, packed ones round each "
+         "sum, and with both dQ depends on timing\n";
+}
+
 Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
   if (!kernelName(options).empty())
     return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
@@ -100,5 +108,5 @@ Result<std::string> run::explainBackward(const Options &options, const BackwardP
     if (!isFound)
       return last;
   }
-  return text;
+  return text + whyAtomicsOrNot(problem);
 }

@@ -60,6 +60,11 @@ struct TileCut {
   int64_t within = 0;
 };
 
+/// Tiles that precede and follow one.
+struct TileMargins {
+  int64_t before = 0, after = 0;
+};
+
 } // namespace hocket::tile
 
 #include "Tile/IR/TileInterfaces.h.inc"

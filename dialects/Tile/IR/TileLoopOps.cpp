@@ -62,17 +62,23 @@ SmallVector<TileCut> ForTilesOp::getCuts() {
   return cuts;
 }
 
-bool ForTilesOp::isWhole(ArrayRef<TileBound> bounds, int64_t extent, int64_t before,
-                         int64_t after) {
+std::optional<TileMargins> ForTilesOp::wholeWithin(ArrayRef<TileBound> bounds, int64_t extent) {
   SmallVector<TileCut> cuts = getCuts();
-  return llvm::all_of(bounds, [&](const TileBound &bound) {
+  TileMargins margins;
+  for (const TileBound &bound : bounds) {
     const TileCut *cut = llvm::find_if(cuts, [&](const TileCut &c) { return c.bound == bound; });
     if (cut == cuts.end())
-      return false;
+      return std::nullopt;
     // The place in the first or last tile from which the clause counts may be any of it.
-    int64_t tiles = bound.side == TileSide::Left ? before : after;
-    return tiles * extent >= cut->within + extent - 1;
-  });
+    int64_t &tiles = bound.side == TileSide::Left ? margins.before : margins.after;
+    tiles = std::max<int64_t>(tiles, llvm::divideCeil(cut->within + extent - 1, extent));
+  }
+  return margins;
+}
+
+bool ForTilesOp::isWhole(ArrayRef<TileBound> bounds, int64_t extent, int64_t before, int64_t after) {
+  std::optional<TileMargins> margins = wholeWithin(bounds, extent);
+  return margins && before >= margins->before && after >= margins->after;
 }
 
 ParseResult ForTilesOp::parse(OpAsmParser &parser, OperationState &result) {

@@ -316,6 +316,8 @@ def Tile_ForTilesOp : Tile_Op<"for_tiles", [
     /// Whether a tile of `extent` places that at least `before` others precede and `after` others
     /// follow is whole for all of `bounds`.
     bool isWhole(::llvm::ArrayRef<TileBound> bounds, int64_t extent, int64_t before, int64_t after);
+    /// How many tiles must precede and follow for that; nothing where a bound has no clause.
+    std::optional<TileMargins> wholeWithin(::llvm::ArrayRef<TileBound> bounds, int64_t extent);
   }];
 }
 
@@ -371,7 +373,9 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
   let description = [{
     `waves` is how many waves a workgroup should have if the kernel is expanded from an attention
     problem that does not say: schedules that keep many tiles in registers want few. `workgroups` is how many of them
-    are to share a compute unit: the kernel is made to fit, or refused.
+    are to share a compute unit: the kernel is made to fit, or refused. `masks_apart` writes the steady loop more than
+    once: for tiles that masks may cut, and, without masks, for those between, which are known by `cut_left` and
+    `cut_right` of the loop.
 
     Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.
@@ -386,12 +390,12 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
   let arguments = (ins SymbolNameAttr:$sym_name, OptionalAttr<StrAttr>:$sym_visibility,
       DefaultValuedAttr<I64Attr, "1">:$unroll, DefaultValuedAttr<I64Attr, "1">:$wave_groups,
       OptionalAttr<I64Attr>:$waves,
-      OptionalAttr<I64Attr>:$workgroups);
+      OptionalAttr<I64Attr>:$workgroups, UnitAttr:$masks_apart);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     ($sym_visibility^)? $sym_name
     oilist(`unroll` `(` $unroll `)` | `wave_groups` `(` $wave_groups `)` | `waves` `(` $waves `)`
-        | `workgroups` `(` $workgroups `)`)
+        | `workgroups` `(` $workgroups `)` | `masks_apart` $masks_apart)
     attr-dict-with-keyword $body
   }];
   let hasRegionVerifier = 1;

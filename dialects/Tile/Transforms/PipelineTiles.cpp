@@ -6,7 +6,9 @@
 //
 //   entry       what brings the first tiles, with nothing between; one wait, one barrier
 //   prologue    iterations in which some steps have no tile yet; straight-line
-//   steady      the loop, unrolled; slots are constants where the unrolling allows
+//   steady      the loop, unrolled; slots are constants where the unrolling allows. With `masks_apart` up to three, one
+//               behind the other: for the tiles that masks may cut at the begin, for those between, without masks, and
+//               for those at the end
 //   remainder   the iterations that are left over from unrolling; a loop, or a branch where one is
 //               left at most; slots at run time
 //   last        the iteration in which the last tile is needed first; straight-line, in one branch
@@ -38,6 +40,9 @@ namespace hocket::tile {
 using namespace mlir;
 using namespace hocket::tile;
 
+/// Iterations that may have loops of their own for their masks' sake.
+static constexpr int64_t kMostCutTurns = 64;
+
 namespace {
 class LoopEmitter {
 public:
@@ -59,9 +64,11 @@ private:
   void emitEntry(ImplicitLocOpBuilder &builder);
   IterationCopy prologueCopy(int64_t iteration) const;
   void emitPrologue(ImplicitLocOpBuilder &builder);
-  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll);
-  void emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll);
+  void emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further = {});
+  void emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further = {});
   void emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll);
+  TileMargins cutTurns() const;
+  void emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut);
   void emitRemainder(ImplicitLocOpBuilder &builder, Value first, Value end);
   Operation *emitLastOfPair(ImplicitLocOpBuilder &builder, Value first, Value end,
                             ArrayRef<Version> carried, ValueRange inits);
@@ -307,8 +314,8 @@ AllowedInFlight LoopEmitter::endAllowed(int64_t ahead, int64_t cluster, int64_t 
 }
 
 /// The copies of one pass through a steady loop whose first iteration is `induction`, counted from
-/// the first steady one.
-void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll) {
+/// the first steady one, where so many `further` ones come before and after, at least.
+void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further) {
   Clusters clusters = scheduledClusters(model);
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
     int64_t base = copyIndex - model.firstOffset();
@@ -322,9 +329,9 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
       return (base + offset) % depth;
     };
     copy.valid = [](int64_t) { return true; };
-    copy.tilesBefore = [&](int64_t offset) { return base + offset; };
+    copy.tilesBefore = [&](int64_t offset) { return base + offset + further.before; };
     copy.tilesAfter = [&](int64_t offset) {
-      return model.endOffset() - offset + unroll - 1 - copyIndex;
+      return model.endOffset() - offset + unroll - 1 - copyIndex + further.after;
     };
     copy.allowed = [&](int64_t cluster) { return steadyAllowed(cluster); };
     iterations.emit(builder, clusters, copy);
@@ -332,11 +339,11 @@ void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value inductio
   }
 }
 
-/// Iterations 0 to `end`, of which there is at least one, `unroll` at a time: a loop that tests at
+/// Iterations `begin` to `end`, of which there is at least one, `unroll` at a time: a loop that tests at
 /// its end, so that nothing is copied on the way in and out.
-void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t unroll) {
+void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value begin, Value end, int64_t unroll, TileMargins further) {
   SmallVector<Version> carried;
-  SmallVector<Value> inits = {constant(builder, 0)};
+  SmallVector<Value> inits = {begin};
   for (auto &[version, value] : iterations.versions) {
     carried.push_back(version);
     inits.push_back(value);
@@ -349,7 +356,7 @@ void LoopEmitter::emitSteady(ImplicitLocOpBuilder &builder, Value end, int64_t u
   Value induction = body->getArgument(0);
   for (auto [version, value] : llvm::zip_equal(carried, body->getArguments().drop_front()))
     iterations.versions[version] = value;
-  emitSteadyCopies(builder, induction, unroll);
+  emitSteadyCopies(builder, induction, unroll, further);
   SmallVector<Value> next = {addConstant(builder, induction, unroll)};
   for (const Version &version : carried)
     next.push_back(iterations.versions.find(version)->second);
@@ -401,7 +408,49 @@ void LoopEmitter::emitSteadyIfAny(ImplicitLocOpBuilder &builder, Value turns, Va
                                   int64_t unroll) {
   Value any =
       arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, turns, constant(builder, unroll));
-  emitBranch(builder, any, [&] { emitSteady(builder, end, unroll); });
+  emitBranch(builder, any, [&] { emitSteady(builder, constant(builder, 0), end, unroll); });
+}
+
+/// How many of the steady iterations, from the first on and up to the last, have tiles that masks may cut, of masks that
+/// leave others whole.
+TileMargins LoopEmitter::cutTurns() const {
+  TileMargins cut;
+  for (const Placement &place : model.places())
+    StepOp(place.step).walk([&](MaskOpInterface mask) {
+      std::optional<TileMargins> margins = ForTilesOp(loop).wholeWithin(mask.getTileBounds(), mask.getTileExtent());
+      if (!margins)
+        return;
+      cut.before = std::max(cut.before, margins->before + model.firstOffset() - place.offset);
+      cut.after = std::max(cut.after, margins->after + place.offset - model.endOffset());
+    });
+  // Where masks reach that far, hardly anything lies between; and every loop must be reached with few tiles.
+  return cut.before + cut.after > kMostCutTurns ? TileMargins() : cut;
+}
+
+/// The steady iterations in up to three loops: the first and last of them, as many as `cut` says, have masks.
+void LoopEmitter::emitSteadyApart(ImplicitLocOpBuilder &builder, Value turns, Value end, int64_t unroll, TileMargins cut) {
+  Value zero = constant(builder, 0);
+  auto emitPart = [&](Value begin, Value end, TileMargins further) {
+    Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, begin, end);
+    emitBranch(builder, any, [&] { emitSteady(builder, begin, end, unroll, further); });
+  };
+  // Whole turns of the unrolled loop.
+  int64_t before = llvm::alignTo(cut.before, unroll);
+  Value first = before == 0 ? zero : Value(arith::MinSIOp::create(builder, constant(builder, before), end));
+  Value last = end;
+  if (cut.after != 0) {
+    Value left = arith::MaxSIOp::create(builder, addConstant(builder, turns, -cut.after), zero);
+    if (unroll > 1) {
+      Value rest = arith::RemUIOp::create(builder, left, constant(builder, unroll));
+      left = arith::SubIOp::create(builder, left, rest);
+    }
+    last = arith::MaxSIOp::create(builder, first, left);
+  }
+  if (before != 0)
+    emitPart(zero, first, {});
+  emitPart(first, last, {before, cut.after});
+  if (cut.after != 0)
+    emitPart(last, end, {});
 }
 
 /// Iterations `first` to `end`, possibly none, one at a time.
@@ -544,7 +593,11 @@ void LoopEmitter::emitLongerLoop(ImplicitLocOpBuilder &builder) {
     Value rest = arith::RemUIOp::create(builder, turns, constant(builder, model.unroll()));
     unrolled = arith::SubIOp::create(builder, turns, rest);
   }
-  emitSteadyIfAny(builder, turns, unrolled, model.unroll());
+  TileMargins cut = model.masksApart() ? cutTurns() : TileMargins();
+  if (cut.before != 0 || cut.after != 0)
+    emitSteadyApart(builder, turns, unrolled, model.unroll(), cut);
+  else
+    emitSteadyIfAny(builder, turns, unrolled, model.unroll());
   if (model.unroll() > 1)
     emitRemainder(builder, unrolled, turns);
   if (model.endOffset() != model.lastNeeded())

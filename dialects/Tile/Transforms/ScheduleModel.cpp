@@ -122,6 +122,7 @@ void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps)
 LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   unrollFactor = schedule.getUnroll();
   waveGroups = schedule.getWaveGroups();
+  apart = schedule.getMasksApart();
   llvm::StringMap<StepOp> steps;
   for (StepOp step : loop.getBody().getOps<StepOp>())
     steps[step.getSymName()] = step;

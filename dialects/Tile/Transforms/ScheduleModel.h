@@ -64,6 +64,8 @@ public:
 
   int64_t clusters() const { return clusterCount; }
   int64_t unroll() const { return unrollFactor; }
+  /// Whether tiles that masks may cut have loops of their own.
+  bool masksApart() const { return apart; }
   int64_t lag() const { return waveGroups - 1; }
   int64_t groups() const { return waveGroups; }
   /// The smallest and largest tile offset of any place.
@@ -143,6 +145,7 @@ private:
   llvm::SmallVector<RingUse> ringUses;
   bool skipRingHazards = false;
   int64_t clusterCount = 0, unrollFactor = 1, waveGroups = 1, minOffset = 0, maxOffset = 0;
+  bool apart = false;
   int64_t neededOffset = 0;
 };
 

@@ -3,7 +3,7 @@
 // comes three tiles ahead: its last fetch stands beneath a product.
 //
 // Found by hocketc --tune; docs/notes/2026-11-23-two-backwards-on-a-unit.md has the figures.
-tile.schedule @fmha_bwd_dq_dual_wave unroll(2) wave_groups(2) {
+tile.schedule @fmha_bwd_dq_dual_wave unroll(2) wave_groups(2) masks_apart {
   tile.cluster memory priority(1) { read_k(0) fetch_k(+2) }
   tile.cluster compute priority(1) { qk(0) ds(-1) }
   tile.cluster compute { turn_k(-1) read_v(0) mask(0) dq(-1) fetch_v(+3) }

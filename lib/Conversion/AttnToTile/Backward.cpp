@@ -168,7 +168,7 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   // What gradients are written by would else take a quarter of the scalar registers of the loop.
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
-  if (isFused())
+  if (isFused() || workgroups)
     kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
   if (workgroups)
     kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));

@@ -242,6 +242,11 @@ TEST(Backward, ManyWorkgroupsShareUnits) {
   EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
   problem.forward.heads = problem.forward.kvHeads = 16;
   EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit");
+  // Nothing follows the first two of each unit, which differ.
+  problem.forward.visibility = Visibility::causal();
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
+  problem.forward.seqQ = problem.forward.seqKv = 8192;
+  EXPECT_EQ(first(), "fmha_bwd_dkdv_two_on_a_unit");
   problem.forward.headDim = problem.forward.headDimV = 64;
   EXPECT_EQ(first(), "fmha_bwd_dkdv_double_buffer");
 }

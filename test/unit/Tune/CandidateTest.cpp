@@ -14,7 +14,7 @@ StepGraph product() {
   return graph;
 }
 
-constexpr const char *kTable = R"(tile.schedule @a unroll(2) wave_groups(2) waves(4) {
+constexpr const char *kTable = R"(tile.schedule @a unroll(2) wave_groups(2) waves(4) masks_apart {
   tile.cluster memory { fetch(+2) read(0) }
   tile.cluster compute priority(1) { sum(-1) multiply(0) }
 }
@@ -23,6 +23,7 @@ constexpr const char *kTable = R"(tile.schedule @a unroll(2) wave_groups(2) wave
 Table table() {
   Table table;
   table.unroll = 2, table.waveGroups = 2, table.waves = 4;
+  table.masksApart = true;
   table.clusters = {{false, -1}, {true, 1}};
   table.places = {{0, 0, 2}, {1, 0, 0}, {3, 1, -1}, {2, 1, 0}};
   return table;

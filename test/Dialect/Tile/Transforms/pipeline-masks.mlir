@@ -227,3 +227,92 @@ tile.kernel @on_the_left(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %count: i32) t
     tile.yield %x : !tile.frag<64x32xf32, acc>
   }
 }
+
+// -----
+
+// Tiles that masks may cut have a loop of their own where the schedule says so: of 256 rows from the diagonal on that
+// reach into 5 tiles of 64 the last is written out, so 4 turns are left.
+tile.schedule @apart unroll(2) masks_apart {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @at_the_end
+// CHECK: %[[FOUR:.*]] = arith.constant -4
+// CHECK: %[[LEFT:.*]] = arith.addi %{{.*}}, %[[FOUR]]
+// CHECK: arith.maxsi %[[LEFT]]
+// CHECK: scf.while
+// CHECK-NOT: tile.mask
+// CHECK: scf.condition
+// CHECK: scf.while
+// CHECK-COUNT-2: tile.mask
+// CHECK: scf.condition
+tile.kernel @at_the_end(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0, %d within 255) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@apart) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) diagonal(%d) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+// And in front: 64 rows from any place of the first tile on reach into two.
+tile.schedule @apart unroll(2) masks_apart {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @in_front
+// CHECK: %[[TWO:.*]] = arith.constant 2
+// CHECK: arith.minsi %[[TWO]]
+// CHECK: scf.while
+// CHECK-COUNT-2: tile.mask
+// CHECK: scf.condition
+// CHECK: scf.while
+// CHECK-NOT: tile.mask
+// CHECK: scf.condition
+tile.kernel @in_front(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_left(%d within 63) cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@apart) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) above(%d) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+// Masks that reach so far that hardly anything lies between have one loop.
+tile.schedule @apart unroll(2) masks_apart {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @everywhere
+// CHECK-COUNT-1: scf.while
+// CHECK-NOT: scf.while
+tile.kernel @everywhere(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0, %d within 100000) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@apart) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %m = tile.mask %c tile(%t) below(%n) diagonal(%d) : !tile.frag<64x32xf32, acc>
+      tile.yield %m : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
