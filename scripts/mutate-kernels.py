@@ -63,6 +63,7 @@ PAGED = """1x1,batch=2,used-kv=0+1 1x64,batch=2,used-kv=63+64 2x128,batch=2,used
     5x330,batch=2,used-kv=320+330,data=rising 1x450,batch=3,used-kv=384+450+448,data=rising
     33x200,batch=2,used-kv=200+130,page-layout=hnd 40x300,batch=2,used-kv=299+256,shared-pages=2
     200x450,batch=2,used-kv=450+330 129x330,batch=2,used-kv=330+300,data=rising 9x100,batch=2,used-kv=100+9,scale=-0.1"""
+PAGED_VECTORS = PAGED.replace(",page-layout=hnd", "")
 # What appends to a cache: rows that end in a page and begin one, heads that fill no wave, sequences that had no keys.
 # Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
 APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
@@ -134,6 +135,10 @@ def forward_runs():
                "causal", PAGED)
         yield (f"paged{size}-group_rows-d128-causal",
                f"--kernel fmha_fwd_group_rows --heads 6 --kv-heads 2 --page-size {size}", "causal", PAGED)
+    vectors = "--page-size 16 --page-layout vectorised"
+    yield "vectors16-dual_wave-d128-causal", f"--kernel fmha_fwd_dual_wave_w4 {vectors}", "causal", PAGED_VECTORS
+    yield ("vectors16-group_rows-d128-none", f"--kernel fmha_fwd_group_rows --heads 6 --kv-heads 2 {vectors}", "none",
+           PAGED_VECTORS)
     yield "paged16-lists-d128-none", "--kernel fmha_fwd_double_buffer_w4 --page-size 16 --page-table csr", "none", PAGED
     yield "combine-d64", f"{split} 9 --launch 2", "none", COMBINE
 
@@ -148,6 +153,7 @@ def append_runs():
     """Name, options, mask and problems of the launch in front of attention that writes to a cache."""
     for name, options, mask in (("append-dense-interleaved", "--rotary interleaved --rotary-dim 64", "none"),
                                 ("append-pages-half", "--rotary half --page-size 16", "causal"),
+                                ("append-vectors-half", "--rotary half --page-size 16 --page-layout vectorised", "causal"),
                                 ("append-lists", "--page-size 48 --page-table csr", "none")):
         yield name, f"--append 3 {options}", mask, APPEND
 

@@ -460,6 +460,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},
       {"is_fp16", Value::integer(problem.dtype == DataType::FP16)},
       {"in_pages", Value::integer(problem.lists.inPages())},
+      {"vector_pages", Value::integer(problem.lists.inPages() && problem.pageLayout == PageLayout::Vectorised)},
       {"num_splits", Value::integer(std::max<int64_t>(problem.tuning.numSplits, 1))},
       {"dropout_threshold", Value::integer(problem.dropping.threshold())},
       {"dropout_keep", Value::real(1 - problem.dropping.probability)},
@@ -489,7 +490,6 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   if (problem.lists.inPages()) {
     variables.emplace("num_pages", Value::integer(problem.numPages));
     variables.emplace("page_size", Value::integer(problem.lists.pageSize));
-    variables.emplace("vector_pages", Value::integer(problem.pageLayout == PageLayout::Vectorised));
     variables.emplace(problem.lists.pageLists ? "total_pages" : "max_pages", Value::integer(problem.tablePages));
   }
   if (problem.update.appends)

@@ -108,6 +108,7 @@ struct TimedRun {
   uint64_t cycles = 0;   ///< from the first launch to the last end
   uint64_t instructions = 0;
   uint64_t ldsConflicts = 0; ///< LDS cycles beyond the conflict-free ones
+  uint64_t ldsPairs = 0;     ///< LDS cycles that reads of pairs take longer than two reads
   uint64_t memoryBytes = 0;  ///< in whole lines
   double hostSeconds = 0;    ///< processor time
   ClusterNumbers clusters;   ///< of this kernel, where they were given

@@ -523,6 +523,16 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
   return finder->find(kernel, problem);
 }
 
+Result<ForwardProblem> run::withChosenSplits(const Options &options, const ForwardProblem &problem) {
+  Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
+  if (!compile.ok())
+    return compile.error();
+  if (*compile || options.has(OPT_code_object) || options.string(OPT_kernel, "auto") != "auto")
+    return problem;
+  Result<SelectedKernels> selected = selectRegistered(problem, {architecture(options), 0});
+  return selected.ok() ? Result<ForwardProblem>(selected->problem) : selected.error();
+}
+
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }
 std::string run::textDirectory(const Options &options) { return options.string(OPT_texts); }
 

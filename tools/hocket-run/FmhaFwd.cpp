@@ -162,8 +162,6 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
 /// --texts: a file for each launch.
 static Result<int> writeTexts(const std::string &directory, const ForwardProblem &problem,
                               const std::string &architecture) {
-  if (Status status = validate(problem); !status.ok())
-    return status.error();
   ForwardSemantics semantics = problem.semantics();
   std::vector<DescribedKernel> kernels = kernelsInFront(semantics, architecture);
   kernels.push_back({"fmha_fwd_" + semantics.kernelSuffix(), describeForward(problem)});
@@ -182,6 +180,14 @@ static Result<int> writeTexts(const std::string &directory, const ForwardProblem
   return exitRight;
 }
 
+static Result<int> writeChosenTexts(const std::string &directory, const Options &options,
+                                    const ForwardProblem &problem) {
+  if (Status status = validate(problem); !status.ok())
+    return status.error();
+  Result<ForwardProblem> chosen = withChosenSplits(options, problem);
+  return chosen.ok() ? writeTexts(directory, *chosen, architecture(options)) : chosen.error();
+}
+
 /// Where the kernel came from.
 static void writeChoice(json::OStream &out, const FoundKernel &found) {
   out.attribute("registered", found.registered);
@@ -198,7 +204,7 @@ static Result<int> runForwardProblem(const Options &options) {
   if (wantsExplanation(options))
     return explain(options, *problem);
   if (std::string directory = textDirectory(options); !directory.empty())
-    return writeTexts(directory, *problem, architecture(options));
+    return writeChosenTexts(directory, options, *problem);
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();

@@ -156,15 +156,15 @@ struct MaskDepthPattern : TilePattern<tile::MaskDepthOp> {
       emit.setInsertionPointToStart(branch.thenBlock());
       Value laneDepth = emit.linear(*operand, dims::Lane, dims::K, state.of(op).lane);
       Value ofLane = arith::SubIOp::create(emit, left, laneDepth);
-      SmallVector<Value> masks, masked;
-      for (int64_t step = 0; step != depthSteps(frag); ++step)
-        masks.push_back(
-            maskOf(emit, arith::SubIOp::create(emit, ofLane, emit.i32(step * kShape.k)), depths));
-      for (auto [index, vector] : llvm::enumerate(source)) {
-        Value mask = masks[index % masks.size()];
-        Value bits = LLVM::BitcastOp::create(emit, mask.getType(), vector);
-        masked.push_back(LLVM::BitcastOp::create(emit, vector.getType(),
-                                                 arith::AndIOp::create(emit, bits, mask)));
+      // Step by step of the depth: one mask at a time lies in registers.
+      SmallVector<Value> masked(source.size());
+      for (size_t step = 0, steps = depthSteps(frag); step != steps; ++step) {
+        Value count = arith::SubIOp::create(emit, ofLane, emit.i32(static_cast<int64_t>(step) * kShape.k));
+        Value mask = maskOf(emit, count, depths);
+        for (size_t index = step; index < source.size(); index += steps) {
+          Value bits = LLVM::BitcastOp::create(emit, mask.getType(), source[index]);
+          masked[index] = LLVM::BitcastOp::create(emit, source[index].getType(), arith::AndIOp::create(emit, bits, mask));
+        }
       }
       scf::YieldOp::create(emit, masked);
       emit.setInsertionPointToStart(branch.elseBlock());

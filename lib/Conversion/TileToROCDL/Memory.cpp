@@ -352,6 +352,14 @@ struct ReadPattern : TilePattern<tile::ReadOp> {
   }
 };
 
+/// Half an operand. Volatile, so that LLVM makes no pair of two of them: `ds_read2st64_b64` takes four times as long as
+/// two reads (docs/Hardware.md 4.5).
+Value readHalf(Emitter &emit, const LoweringState &state, VectorType type, const TileReads &reads, uint32_t immediate) {
+  Value half = readPart(emit, state, type, reads, immediate);
+  half.getDefiningOp<LLVM::LoadOp>().setVolatile_(true);
+  return half;
+}
+
 struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::ReadTransposedOp op, OneToNOpAdaptor adaptor,
@@ -382,7 +390,7 @@ struct ReadTransposedPattern : TilePattern<tile::ReadTransposedOp> {
     for (const SmallVector<uint32_t> &immediates : reads->immediates)
       for (uint32_t immediate : immediates) {
         if (use->instruction == LdsInstruction::ReadB64) {
-          halves.push_back(readPart(emit, state, type, *reads, immediate));
+          halves.push_back(readHalf(emit, state, type, *reads, immediate));
           continue;
         }
         halves.push_back(ROCDL::ds_read_tr16_b64::create(

@@ -25,7 +25,7 @@ static LdsInstruction ruleFor(const TimedInstruction &timed, bool write) {
   return write ? LdsInstruction::WriteB128 : LdsInstruction::ReadB128;
 }
 
-LdsCost AccessCosts::count(const TimedInstruction &timed, const PendingOp &op) const {
+AccessCosts::LdsService AccessCosts::count(const TimedInstruction &timed, const PendingOp &op) const {
   bool write = timed.kind == amdgpu::InstructionClass::LdsWrite;
   auto cost = [&](bool asWrite, unsigned offset) {
     uint32_t addresses[64];
@@ -44,35 +44,33 @@ LdsCost AccessCosts::count(const TimedInstruction &timed, const PendingOp &op) c
   case MemoryAccess::LdsPair: {
     LdsCost sum = cost(write, timed.pairOffsets[0]);
     sum += cost(write, timed.pairOffsets[1]);
-    auto least = static_cast<unsigned>(parameters.ldsPair64);
-    if (timed.bytes == 8 && !write && sum.cycles < least)
-      sum = {least, least};
-    return sum;
+    bool isSlow = timed.bytes == 8 && !write;
+    return {sum, isSlow ? static_cast<unsigned>(parameters.ldsPair64) : 0};
   }
   case MemoryAccess::LdsSwizzle: {
     auto fixed = static_cast<unsigned>(parameters.ldsSwizzle);
-    return {fixed, fixed};
+    return LdsCost{fixed, fixed};
   }
   default:
     return cost(write, 0);
   }
 }
 
-LdsCost AccessCosts::lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op) {
+AccessCosts::LdsService AccessCosts::lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op) {
   if (op.mask == 0)
-    return {1, 1};
+    return LdsCost{1, 1};
   Pattern &pattern = patterns[place];
   uint32_t base = op.ldsAddress[0];
   uint32_t different = (op.mask ^ pattern.mask) != 0 || pattern.misalignment != base % 4;
   for (unsigned lane = 0; lane < 64; ++lane)
     different |= pattern.distance[lane] ^ (op.ldsAddress[lane] - base);
   if (!different)
-    return pattern.cost;
+    return pattern.service;
   pattern.mask = op.mask;
   pattern.misalignment = base % 4;
   for (unsigned lane = 0; lane < 64; ++lane)
     pattern.distance[lane] = op.ldsAddress[lane] - base;
-  return pattern.cost = count(timed, op);
+  return pattern.service = count(timed, op);
 }
 
 /// Whether the L1 cache has `line`; afterwards it has.
@@ -125,9 +123,10 @@ ExecutedCost AccessCosts::of(const TimedInstruction &timed, uint32_t place, cons
   case MemoryAccess::LdsPair:
   case MemoryAccess::LdsAtomic:
   case MemoryAccess::LdsSwizzle: {
-    LdsCost l = timed.access == MemoryAccess::LdsSwizzle ? count(timed, op) : lds(timed, place, op);
+    LdsService l = timed.access == MemoryAccess::LdsSwizzle ? count(timed, op) : lds(timed, place, op);
     cost.ldsCycles = l.cycles;
-    cost.ldsConflicts = l.conflicts();
+    cost.ldsConflicts = l.cost.conflicts();
+    cost.ldsPairs = l.cycles - l.cost.cycles;
     break;
   }
   case MemoryAccess::Load:

@@ -7,6 +7,7 @@
 
 #include "Target/Arch/ArchInfo.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 namespace hocket::sim {
@@ -22,16 +23,22 @@ public:
                   StableAddresses *addresses = nullptr);
 
 private:
+  /// What an access of LDS costs by its addresses, and how long it takes: longer, if it reads a pair.
+  struct LdsService {
+    LdsService(LdsCost cost, unsigned least = 0) : cost(cost), cycles(std::max(cost.cycles, least)) {}
+    LdsCost cost;
+    unsigned cycles;
+  };
   /// The last address pattern of a place. Conflicts depend on the distances between lanes only: a
   /// shift by whole dwords turns the banks round.
   struct Pattern {
     uint64_t mask = 0;
     uint32_t misalignment = ~0u;
     uint32_t distance[64];
-    LdsCost cost;
+    LdsService service = LdsCost();
   };
-  LdsCost lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
-  LdsCost count(const TimedInstruction &timed, const PendingOp &op) const;
+  LdsService lds(const TimedInstruction &timed, uint32_t place, const PendingOp &op);
+  LdsService count(const TimedInstruction &timed, const PendingOp &op) const;
   void memory(const TimedInstruction &timed, const PendingOp &op, StableAddresses *addresses,
               ExecutedCost &cost);
   bool touch(uint64_t line);

@@ -25,6 +25,7 @@ struct ExecutedCost {
   bool scalarMiss = false;   ///< of a scalar load
   uint32_t ldsCycles = 0;    ///< service
   uint32_t ldsConflicts = 0; ///< of them, beyond the conflict-free ones
+  uint32_t ldsPairs = 0;     ///< of them, what reads of pairs take longer than two reads
   uint32_t sectors = 0;      ///< 64-byte halves of lines of vector memory
   uint32_t missed = 0;       ///< 128-byte lines of it that the L1 cache did not have
   uint32_t bytes = 0;        ///< moved to or from the lanes

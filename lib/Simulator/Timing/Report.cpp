@@ -80,7 +80,10 @@ std::string sim::toText(const TimedRun &run, const TimingSummary &summary) {
         << format(": %llu cycles, ", (unsigned long long)(group.end - group.begin))
         << group.instructions << " wave-instructions\n";
   out << "  total         " << run.cycles << " cycles, " << run.ldsConflicts
-      << " LDS cycles lost to bank conflicts, " << run.memoryBytes << " bytes in whole lines\n";
+      << " LDS cycles lost to bank conflicts, ";
+  if (run.ldsPairs != 0)
+    out << run.ldsPairs << " to reads of pairs (ds_read2_b64), ";
+  out << run.memoryBytes << " bytes in whole lines\n";
   if (!run.complete)
     out << "  recorded      the first " << run.events.size()
         << " instructions; shares, stalls and the steady state are of those\n";
@@ -148,6 +151,7 @@ void sim::writeMembers(json::OStream &out, const TimedRun &run, const TimingSumm
   out.attribute("complete", run.complete);
   out.attribute("resident_workgroups", run.resident);
   out.attribute("lds_conflict_cycles", int64_t(run.ldsConflicts));
+  out.attribute("lds_pair_cycles", int64_t(run.ldsPairs));
   out.attribute("memory_bytes", int64_t(run.memoryBytes));
   out.attribute("host_seconds", run.hostSeconds);
   writeBusy(out, summary.busy);

@@ -150,6 +150,7 @@ Status Driver::step(const ComputeUnit::Choice &choice) {
   IssueEvent event = unit.issue(choice, prices.cost);
   add(result->groups[slot.number], instruction, prices.cost);
   result->ldsConflicts += prices.cost.ldsConflicts;
+  result->ldsPairs += prices.cost.ldsPairs;
   if (result->events.size() < options.maxEvents)
     result->events.push_back(event);
   else

@@ -10,11 +10,12 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// Two sequences in pools of so many pages, over all of which theirs lie. Pages in between exist nowhere.
-static ForwardProblem inPagesOf(int64_t pageSize, int64_t numPages) {
+static ForwardProblem inPagesOf(int64_t pageSize, int64_t numPages, PageLayout layout = PageLayout::NHD) {
   ForwardProblem problem = test::makeProblem(DataType::BF16, true, 3, 4, 2, 5, 300);
   problem.lists = {.usedKv = true, .pageSize = pageSize};
   problem.known.lists["seqused_k"] = {300, 0, 77};
   problem.numPages = numPages;
+  problem.pageLayout = layout;
   problem.tablePages = (problem.seqKv + pageSize - 1) / pageSize;
   std::vector<int32_t> &table = problem.known.lists["block_table"];
   table.assign(static_cast<size_t>(problem.batch * problem.tablePages), INT32_MAX);
@@ -54,11 +55,14 @@ TEST(FarPages, GiveTheBitsOfNearOnes) {
     int64_t pageSize;
     bool groupRows;
     const char *schedule;
+    PageLayout layout = PageLayout::NHD;
   };
-  for (const Shape &shape : {Shape{16, true, "double_buffer"}, Shape{1, false, "double_buffer"},
-                             Shape{48, false, "sequential"}, Shape{1056, true, "double_buffer"}}) {
-    ForwardProblem near = inPagesOf(shape.pageSize, 500);
-    ForwardProblem far = inPagesOf(shape.pageSize, farBytes / rowBytes / shape.pageSize);
+  for (const Shape &shape :
+       {Shape{16, true, "double_buffer"}, Shape{1, false, "double_buffer"}, Shape{48, false, "sequential"},
+        Shape{1056, true, "double_buffer"}, Shape{16, true, "double_buffer", PageLayout::Vectorised},
+        Shape{48, false, "dual_wave", PageLayout::Vectorised}, Shape{1056, false, "sequential", PageLayout::Vectorised}}) {
+    ForwardProblem near = inPagesOf(shape.pageSize, 500, shape.layout);
+    ForwardProblem far = inPagesOf(shape.pageSize, farBytes / rowBytes / shape.pageSize, shape.layout);
     EXPECT_FALSE(near.semantics().lists.farPages);
     EXPECT_TRUE(far.semantics().lists.farPages);
     CompileOptions options;

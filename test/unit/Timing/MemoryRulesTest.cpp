@@ -45,6 +45,25 @@ TEST(LdsCycles, FollowFromAddresses) { // 4.5
       16u);
 }
 
+TEST(LdsCycles, OfPairsAreConflictsAndWhatPairsCost) { // 4.5
+  // Two reads of 8 bytes, of which 32 lanes take every other 8: 4 cycles, twice; and as a pair 16.
+  auto everyOther = [](unsigned l) { return 16 * l; };
+  EXPECT_EQ(costOf("ds_read_b64 v[0:1], v8", everyOther).ldsCycles, 4u);
+  EXPECT_EQ(costOf("ds_read_b64 v[0:1], v8", everyOther).ldsConflicts, 2u);
+  ExecutedCost pair = costOf("ds_read2st64_b64 v[0:3], v8 offset1:1", everyOther);
+  EXPECT_EQ(pair.ldsCycles, 16u);
+  EXPECT_EQ(pair.ldsConflicts, 4u);
+  EXPECT_EQ(pair.ldsPairs, 8u);
+  // Without conflicts, and with so many that they hide what pairs cost.
+  ExecutedCost linear = costOf("ds_read2st64_b64 v[0:3], v8 offset1:1", [](unsigned l) { return 8 * l; });
+  EXPECT_EQ(linear.ldsConflicts, 0u);
+  EXPECT_EQ(linear.ldsPairs, 12u);
+  ExecutedCost crowded = costOf("ds_read2st64_b64 v[0:3], v8 offset1:1", [](unsigned l) { return 256 * l; });
+  EXPECT_EQ(crowded.ldsCycles, 128u);
+  EXPECT_EQ(crowded.ldsConflicts, 124u);
+  EXPECT_EQ(crowded.ldsPairs, 0u);
+}
+
 TEST(LdsCycles, APatternIsKnownAgainOnlyIfItIsTheSame) {
   TimeParameters parameters = UnitBench::free();
   auto arch = findArch("gfx950");
