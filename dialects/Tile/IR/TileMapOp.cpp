@@ -46,6 +46,8 @@ ParseResult MapOp::parse(OpAsmParser &parser, OperationState &result) {
   if (succeeded(parser.parseOptionalKeyword("when")) &&
       (parser.parseLParen() || parser.parseOperand(condition.emplace_back()) || parser.parseRParen()))
     return failure();
+  if (!condition.empty() && succeeded(parser.parseOptionalKeyword("rarely")))
+    result.addAttribute(getRarelyAttrName(result.name), builder.getUnitAttr());
   if (parser.parseArrowTypeList(results) ||
       parser.parseOptionalAttrDictWithKeyword(result.attributes))
     return failure();
@@ -85,10 +87,10 @@ void MapOp::print(OpAsmPrinter &printer) {
     printer << ")";
   }
   if (getCondition())
-    printer << " when(" << getCondition() << ")";
+    printer << " when(" << getCondition() << ")" << (getRarely() ? " rarely" : "");
   printer.printArrowTypeList(getResultTypes());
   printer.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(), {getOperandSegmentSizesAttrName(), getCoordinatesAttrName()});
+      (*this)->getAttrs(), {getOperandSegmentSizesAttrName(), getCoordinatesAttrName(), getRarelyAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }

@@ -107,6 +107,36 @@ LogicalResult SelectOp::verify() {
                           "view";
 }
 
+/// Whether an op of the kernel writes to the view, or to what it is part of.
+static bool isWritten(Value view, Operation *kernel) {
+  Value whole = wholeView(view);
+  return kernel
+      ->walk([&](Operation *op) {
+        auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+        if (!effects || !effects.hasEffect<MemoryEffects::Write>())
+          return WalkResult::advance();
+        bool writes = llvm::any_of(op->getOperands(), [&](Value operand) {
+          return isa<ViewType>(operand.getType()) && wholeView(operand) == whole;
+        });
+        return writes ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LogicalResult EntryOp::verify() {
+  if (getLists().empty())
+    return emitOpError("is of no list, expected one or more");
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  for (Value list : getLists()) {
+    auto view = cast<ViewType>(list.getType());
+    if (view.getRank() != 1 || !view.getElementType().isSignlessInteger(32))
+      return emitOpError() << "is of " << view << ", expected one dimension of i32";
+    if (kernel && isWritten(list, kernel))
+      return emitOpError("is of a list that the kernel writes to; use 'tile.load'");
+  }
+  return success();
+}
+
 //===-- Loads, stores and additions
 //--------------------------------------------------------------===//
 

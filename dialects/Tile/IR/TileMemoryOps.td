@@ -77,6 +77,27 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_EntryOp : Tile_Op<"entry", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "one number of lists that follow one another, the same in all lanes";
+  let description = [{
+    Number `index` (i32, not negative) of `lists` (one dimension of i32 each, of up to 2^28 numbers together), counted
+    from the first list's first number through all of them; behind the last number it is the last, and of lists without
+    any it is any number. Nothing in the kernel may write to them.
+
+    What is the same for all indices is computed in front of a loop; what is left is one load of the scalar unit and
+    some instructions for its address. In a step the op does not wait for what it loads: its cluster does, at its end,
+    together with what that reads from LDS. So a number that is loaded a tile ahead costs no time.
+
+    ```mlir
+    %block = tile.entry %next of %partial, %full : !tile.view<?xi32>, !tile.view<?xi32>
+    ```
+  }];
+  let arguments = (ins I32:$index, Variadic<Tile_View>:$lists);
+  let results = (outs I32:$number);
+  let assemblyFormat = "$index `of` $lists attr-dict `:` type($lists)";
+  let hasVerifier = 1;
+}
+
 def Tile_GatherOp : Tile_Op<"gather", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "what a view holds at a place of its own for each element: a table looked up";
   let description = [{

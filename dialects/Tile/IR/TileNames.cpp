@@ -103,6 +103,7 @@ void WorkgroupIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));
 }
+void EntryOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getNumber(), "entry"); }
 void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "gathered"));
 }

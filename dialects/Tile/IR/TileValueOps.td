@@ -20,7 +20,7 @@ def Tile_MapOp : Tile_Op<"map", [
 
     `when(%condition)` leaves everything as it is where the number, the same for the whole wave, is 0: each
     result is then the input of the same number, whose type it has. It is a branch: what is not needed
-    costs nothing.
+    costs nothing. `rarely` behind it says that the number hardly ever is another: code then passes by without a jump.
 
     docs/Values.md says what may stand in the region, and how exact it is. It is computed as written:
     nothing is reassociated or fused, each result is rounded to its type, and no op that a region may
@@ -50,7 +50,7 @@ def Tile_MapOp : Tile_Op<"map", [
     ```
   }];
   let arguments = (ins Variadic<Tile_Mappable>:$inputs, Optional<I32>:$row_origin,
-      Optional<I32>:$column_origin, Optional<I1>:$condition, UnitAttr:$coordinates);
+      Optional<I32>:$column_origin, Optional<I1>:$condition, UnitAttr:$coordinates, UnitAttr:$rarely);
   let results = (outs Variadic<Tile_Mappable>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

@@ -35,42 +35,44 @@ void BlockLists::bindArguments(const KernelFrame &frame) {
   full = {frame.argument("full_kv_num_blocks"), frame.argument("full_kv_indices"), Value()};
 }
 
-Value BlockLists::prepare(ExpansionBuilder &builder, Value ofBatch, Value ofHead, Value row) {
-  batch = ofBatch, head = ofHead;
-  block = arith::DivUIOp::create(builder, row, builder.constant(queries));
+Value BlockLists::prepare(ExpansionBuilder &builder, Value batch, Value head, Value row, Value keyCount) {
+  wholeBlocks = arith::DivUIOp::create(builder, keyCount, builder.constant(keys));
+  Value block = arith::DivUIOp::create(builder, row, builder.constant(queries));
   Value most = tile::DimOp::create(builder, partial.indices, 3);
+  Type entries = tile::ViewType::get(builder.getContext(), {ShapedType::kDynamic}, builder.getI32Type());
+  Value indices[] = {batch, head, block};
   for (List *list : {&partial, &full}) {
-    Value indices[] = {batch, head, block};
     Value count =
         tile::LoadOp::create(builder, builder.getI32Type(), list->counts, indices, IntegerAttr());
     // Whatever is in memory: no more than there is room for, and as unsigned not less than none.
     list->count = arith::MinUIOp::create(builder, count, most);
+    Value row = tile::SelectOp::create(builder, entries, list->indices, indices);
+    list->entries = tile::SliceRowsOp::create(builder, entries, row, builder.constant(int64_t(0)), list->count,
+                                              builder.getI64IntegerAttr(0));
   }
   Value blocks = arith::AddIOp::create(builder, partial.count, full.count);
   return arith::MulIOp::create(builder, blocks, builder.constant(tilesOfBlock));
 }
 
-Value BlockLists::blockOf(ExpansionBuilder &builder, Value t) const {
+Value BlockLists::placeOf(ExpansionBuilder &builder, Value t) const {
   return arith::DivUIOp::create(builder, t, builder.constant(tilesOfBlock));
 }
 
 Value BlockLists::isPartial(ExpansionBuilder &builder, Value t) const {
-  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, blockOf(builder, t), partial.count);
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, placeOf(builder, t), partial.count);
 }
 
-Value BlockLists::number(ExpansionBuilder &builder, Value t) const {
-  Value entry = blockOf(builder, t), nowhere = builder.constant(int64_t(-1));
-  // Of a list that does not have the entry, 0: an index of -1 reads nothing.
-  auto load = [&](const List &list, Value index) -> Value {
-    Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, index, list.count);
-    Value place = arith::SelectOp::create(builder, exists, index, nowhere);
-    Value indices[] = {batch, head, block, place};
-    return tile::LoadOp::create(builder, builder.getI32Type(), list.indices, indices, IntegerAttr());
-  };
-  Value ofPartial = load(partial, entry);
-  Value ofFull = load(full, arith::SubIOp::create(builder, entry, partial.count));
-  Value index = arith::OrIOp::create(builder, ofPartial, ofFull);
-  Value first = arith::MulIOp::create(builder, index, builder.constant(tilesOfBlock));
+Value BlockLists::isBehindWhole(ExpansionBuilder &builder, Value block) const {
+  return arith::CmpIOp::create(builder, arith::CmpIPredicate::uge, block, wholeBlocks);
+}
+
+Value BlockLists::lookUp(ExpansionBuilder &builder, Value t) const {
+  return tile::EntryOp::create(builder, builder.getI32Type(), placeOf(builder, t),
+                               ValueRange{partial.entries, full.entries});
+}
+
+Value BlockLists::number(ExpansionBuilder &builder, Value block, Value t) const {
+  Value first = arith::MulIOp::create(builder, block, builder.constant(tilesOfBlock));
   Value within = arith::RemUIOp::create(builder, t, builder.constant(tilesOfBlock));
   return arith::AddIOp::create(builder, first, within);
 }

@@ -29,22 +29,30 @@ public:
   /// empty (`full_blocks` is 0).
   void addArguments(KernelFrame &frame) const;
   void bindArguments(const KernelFrame &frame);
-  /// In front of the loop: how many tiles there are in the lists of the workgroup whose first query is `row`.
-  mlir::Value prepare(ExpansionBuilder &builder, mlir::Value batch, mlir::Value head, mlir::Value row);
-  /// The number of the tile that is visited as number `t`; where there is none, any.
-  mlir::Value number(ExpansionBuilder &builder, mlir::Value t) const;
+  /// In front of the loop: how many tiles there are in the lists of the workgroup whose first query is `row`, of
+  /// `keyCount` keys.
+  mlir::Value prepare(ExpansionBuilder &builder, mlir::Value batch, mlir::Value head, mlir::Value row,
+                      mlir::Value keyCount);
+  /// The number of the block in which the tile lies that is visited as number `t`; where there is none, any.
+  mlir::Value lookUp(ExpansionBuilder &builder, mlir::Value t) const;
+  /// The number of that tile, whose block is `block`.
+  mlir::Value number(ExpansionBuilder &builder, mlir::Value block, mlir::Value t) const;
   /// Whether masks count (i1) in the tile that is visited as number `t`.
   mlir::Value isPartial(ExpansionBuilder &builder, mlir::Value t) const;
+  /// Whether (i1) a block is not one of those whose keys all exist.
+  mlir::Value isBehindWhole(ExpansionBuilder &builder, mlir::Value block) const;
 
 private:
   struct List {
     mlir::Value counts, indices, count;
+    mlir::Value entries; ///< those of the workgroup
   };
-  mlir::Value blockOf(ExpansionBuilder &builder, mlir::Value t) const;
+  /// Of the entry that names the block of the tile that is visited as number `t`.
+  mlir::Value placeOf(ExpansionBuilder &builder, mlir::Value t) const;
 
   int64_t queries, keys, tilesOfBlock;
   List partial, full;
-  mlir::Value batch, head, block;
+  mlir::Value wholeBlocks;
 };
 
 } // namespace hocket

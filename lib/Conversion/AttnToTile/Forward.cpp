@@ -75,7 +75,7 @@ private:
   Value firstKeyOf(Value number);
   TileExtent extentOf(const ScorePlace &here);
   Value startStep(Value number);
-  Value maskStep(Value raw, Value t, Value number);
+  Value maskStep(Value raw, Value t, Value number, Value block);
   Value ring(Value view, int64_t columns, ValueRange indices);
   SmallVector<Value> firstAhead();
   SmallVector<Value> nextAhead(Value t, ValueRange ahead);
@@ -109,7 +109,7 @@ private:
   std::optional<ModificationProgram> causal;
   /// With lists: `mask`, or where keys end, which hides in full blocks, too.
   std::optional<ModificationProgram> ownMask;
-  std::optional<MaskBounds> ownBounds;
+  std::optional<MaskBounds> ownBounds; ///< of the mask
 
   // Kernel arguments, and what the loop uses of the values in front of it.
   Value q, k, v, o, lse, scale, splits, sink;
@@ -181,11 +181,12 @@ void ForwardExpansion::findModifications() {
   }
   // Which tiles of a list the mask cuts is not known from their numbers.
   OpBuilder atModule(op);
-  attn::MaskModOp own = withoutWindow(op).isCausal()
-                            ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
-                            : createEnd(atModule, op.getLoc());
+  bool isCausal = withoutWindow(op).isCausal();
+  attn::MaskModOp own = isCausal ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
+                                 : createEnd(atModule, op.getLoc());
   ownMask.emplace(own, scores);
-  ownBounds.emplace(*ownMask);
+  if (isCausal)
+    ownBounds.emplace(*ownMask);
   own.erase();
 }
 
@@ -352,12 +353,13 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
     bounds.prepare(place);
   if (ownMask) {
     ownMask->prepare(builder, place);
-    ownBounds->prepare(place);
+    if (ownBounds)
+      ownBounds->prepare(place);
   }
   waveRows = rowsFrom(work.row, work.waveQueries());
   prepareCuts(waveRows);
   if (lists)
-    return lists->prepare(builder, work.batch, work.head, work.blockRow);
+    return lists->prepare(builder, work.batch, work.head, work.blockRow, keyCount);
   SmallVector<KeyBounds> ranges = visibleKeys(work, rowsFrom(work.blockRow, work.blockRows()));
   visited = visitTiles(builder, ranges, keyCount, shape.kvTile);
   if (isSplit() && !visited.jumps.empty()) {
@@ -438,7 +440,7 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
 /// What is known of tiles ahead of the one that is fetched, in front of the loop: where they are.
 SmallVector<Value> ForwardExpansion::firstAhead() {
   if (lists)
-    return {lists->number(builder, builder.constant(int64_t(0)))};
+    return {lists->lookUp(builder, builder.constant(int64_t(0)))};
   SmallVector<Value> ahead;
   PagedKeys *pages = sequences.pages();
   if (!pages)
@@ -468,7 +470,7 @@ SmallVector<Value> ForwardExpansion::nextAhead(Value t, ValueRange ahead) {
   SmallVector<Value> next = llvm::to_vector(ahead.drop_front());
   if (lists) {
     Value later = arith::AddIOp::create(builder, t, builder.constant(distance));
-    next.push_back(lists->number(builder, later));
+    next.push_back(lists->lookUp(builder, later));
   } else {
     next.push_back(sequences.pages()->lookUp(builder, keys, numberBehind(t, distance)));
   }
@@ -508,7 +510,7 @@ SmallVector<Value> ForwardExpansion::fetchSteps(Value t, ValueRange ahead) {
   for (auto [tensor, ring] : rings) {
     ValueRange results = builder.step(("fetch_" + tensor).str(), [&, ring = ring, isFirst = tensor == "k"] {
       PagedKeys *inPages = sequences.pages();
-      Value from = lists ? ahead.front() : Value(), pages = inPages ? ahead.front() : Value();
+      Value from = lists ? lists->number(builder, ahead.front(), t) : Value(), pages = inPages ? ahead.front() : Value();
       SmallVector<Value> made;
       if (inPages)
         from = inPages->number(builder, visited.numberOf(builder, t));
@@ -568,8 +570,8 @@ Value ForwardExpansion::startStep(Value number) {
   return sums;
 }
 
-/// The scores of tile `t`, which is the view's tile `number`, modified, and masked last.
-Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
+/// The scores of tile `t`, which is the view's tile `number`, with lists in their `block`, modified, and masked last.
+Value ForwardExpansion::maskStep(Value raw, Value t, Value number, Value block) {
   if (scoreMods.empty() && maskMods.empty() && !lists)
     return visibility.mask(builder, raw, number);
   ScorePlace here = place;
@@ -585,9 +587,13 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
     scores = visibility.mask(builder, scores, number);
   if (maskMods.empty() && !lists)
     return scores;
-  if (lists) {
+  if (ownBounds) {
     Value last = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
     scores = ownBounds->hide(builder, scores, here, last, Value());
+  } else if (lists) {
+    // In the block in which keys end all tiles ask.
+    Value isCut = lists->isBehindWhole(builder, block);
+    scores = ownMask->hide(builder, scores, ownMask->yielded(), isCut, here, /*rarely=*/true);
   }
   Value isPartial = lists ? lists->isPartial(builder, t) : Value();
   for (const MaskBounds &bounds : maskBounds)
@@ -599,7 +605,7 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number) {
 /// output and state, and what is known of tiles `ahead`. With lists that is the views' tile of that number.
 SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange state, ValueRange ahead) {
   SmallVector<Value> nextAhead = fetchSteps(t, ahead);
-  auto number = [&] { return lists ? ahead.front() : visited.numberOf(builder, t); };
+  auto number = [&] { return lists ? lists->number(builder, ahead.front(), t) : visited.numberOf(builder, t); };
   Value keyTile = builder.step("read_k", [&]() -> SmallVector<Value> {
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(builder, tile::ReadOp::create(builder, type, keys, t, Value()), headDim)};
@@ -611,7 +617,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     return {tile::MmaOp::create(builder, keyTile, query, start)};
   })[0];
   Value scores = builder.step("mask", [&]() -> SmallVector<Value> {
-    return {maskStep(raw, t, number())};
+    return {maskStep(raw, t, number(), lists ? ahead.front() : Value())};
   })[0];
   Softmax::Settled settled = softmax.settleStep(builder, scores, state);
   auto drop = [&](Value weights, int64_t firstKey) {

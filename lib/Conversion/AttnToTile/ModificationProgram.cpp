@@ -432,7 +432,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   Value firstKey = usesPlace && hasKeys ? place.key : Value();
   auto result = tile::MapOp::create(builder, TypeRange(type), inputs,
                                     queriesInRows() ? firstQuery : firstKey,
-                                    queriesInRows() ? firstKey : firstQuery, options.condition, usesPlace);
+                                    queriesInRows() ? firstKey : firstQuery, options.condition, usesPlace, options.rarely);
   ExpansionBuilder::InsertionGuard guard(builder);
   Block &block = result.getBody().emplaceBlock();
   for (Value input : inputs)
@@ -530,9 +530,9 @@ Value ModificationProgram::addTo(ExpansionBuilder &builder, Value sums, bool fir
 }
 
 Value ModificationProgram::hide(ExpansionBuilder &builder, Value scoreValue, Value predicate, Value condition,
-                                const ScorePlace &place) {
+                                const ScorePlace &place, bool rarely) {
   MapOptions options;
-  options.scores = scoreValue, options.condition = condition, options.hides = true;
+  options.scores = scoreValue, options.condition = condition, options.hides = true, options.rarely = rarely;
   return map(builder, scores, predicate, place, options);
 }
 

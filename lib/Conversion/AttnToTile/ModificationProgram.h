@@ -68,9 +68,9 @@ public:
   mlir::Value addTo(ExpansionBuilder &builder, mlir::Value sums, bool first, mlir::Value factor, const ScorePlace &place,
                     const TileExtent &extent);
   /// The scores, -inf where the region's `predicate`, what it yields or a part of it, says that the key is not seen.
-  /// Left alone where `condition` is 0.
+  /// Left alone where `condition` is 0; `rarely` is it 1.
   mlir::Value hide(ExpansionBuilder &builder, mlir::Value scores, mlir::Value predicate, mlir::Value condition,
-                   const ScorePlace &place);
+                   const ScorePlace &place, bool rarely = false);
 
   // What the analysis of masks asks.
   mlir::Block &block() const { return *body; }
@@ -114,6 +114,7 @@ private:
     bool areSidesKnown = false;
     bool hides = false;      ///< what is wanted is where the scores stay; others are -inf
     bool adds = false;       ///< of what is wanted, what is added to the score, times the scale
+    bool rarely = false;     ///< does the condition hold
     bool addsFirst = false;  ///< the scores are zero
   };
   mlir::Value map(ExpansionBuilder &builder, mlir::Type type, mlir::Value wanted, const ScorePlace &place,

@@ -18,6 +18,10 @@ using namespace hocket::scheduling;
 static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 4;
 /// Cycles from issue until another vector instruction can use the result without waiting.
 static constexpr unsigned kValuLatency = 8, kTransLatency = 16;
+/// The address space of what nobody writes to.
+static constexpr unsigned kConstantMemory = 4;
+/// And until what the scalar unit loads is there: it is asked for as early as can be.
+static constexpr unsigned kScalarLoadLatency = 256;
 
 /// Of an LDS read whose result the cluster does not use: while so many cycles are left of it, none
 /// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
@@ -44,12 +48,18 @@ static bool isLdsRead(Operation *op) {
          !load.getVolatile_();
 }
 
+bool hocket::scheduling::isScalarLoad(Operation *op) {
+  auto load = dyn_cast<LLVM::LoadOp>(op);
+  auto pointer = load ? dyn_cast<LLVM::LLVMPointerType>(load.getAddr().getType()) : nullptr;
+  return pointer && pointer.getAddressSpace() == kConstantMemory && load.getInvariant();
+}
+
 static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op); }
 
 bool hocket::scheduling::isSchedulable(Operation *op) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
-  return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) ||
+  return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
          isMemoryEffectFree(op);
 }
 
@@ -164,7 +174,7 @@ void Scheduler::describe(unsigned index) {
     node.cost = kTransCycles * count, node.latency = kTransLatency;
     break;
   case IssueKind::Valu:
-    node.cost = kValuCycles * count, node.latency = kValuLatency;
+    node.cost = kValuCycles * count, node.latency = isScalarLoad(op) ? kScalarLoadLatency : kValuLatency;
     break;
   case IssueKind::Fetch:
     node.cost = kValuCycles;

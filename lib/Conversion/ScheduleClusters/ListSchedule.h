@@ -23,6 +23,8 @@ enum class IssueKind {
   Fetch, ///< from global memory to LDS
 };
 
+/// Whether the scalar unit loads what `op` does, from memory that nobody writes to.
+bool isScalarLoad(mlir::Operation *op);
 IssueKind issueKind(mlir::Operation *op);
 
 /// Whether `op` may be reordered with other such operations as far as its operands allow: no

@@ -124,15 +124,15 @@ static bool fillsRegisters(Type type) {
   return bits % 32 == 0;
 }
 
-/// Makes `result` the input of an empty instruction at `end` that LLVM cannot move, and its result
-/// what those uses take.
-static void pin(Value result, Operation *end, function_ref<bool(OpOperand &)> isUse) {
-  if (!fillsRegisters(result.getType()) || llvm::none_of(result.getUses(), isUse))
+/// Makes `result`, in registers of the kind that `constraints` names, the input of an empty instruction at `end` that
+/// LLVM cannot move, and its result what those uses take.
+static void pin(Value result, StringRef constraints, Operation *end, function_ref<bool(OpOperand &)> isUse) {
+  if (llvm::none_of(result.getUses(), isUse))
     return;
   ImplicitLocOpBuilder builder(result.getLoc(), end);
   auto pin = LLVM::InlineAsmOp::create(
       builder, TypeRange{result.getType()}, ValueRange{result}, /*asm_string=*/"",
-      /*constraints=*/"=v,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
       LLVM::TailCallKind::None,
       LLVM::AsmDialectAttr::get(builder.getContext(), LLVM::AsmDialect::AD_ATT),
       /*operand_attrs=*/ArrayAttr());
@@ -140,24 +140,35 @@ static void pin(Value result, Operation *end, function_ref<bool(OpOperand &)> is
       pin.getResult(0), [&](OpOperand &use) { return use.getOwner() != pin && isUse(use); });
 }
 
+static bool leaves(const llvm::DenseSet<Operation *> &inside, OpOperand &use) {
+  Operation *user = use.getOwner();
+  while (user && !inside.contains(user))
+    user = user->getParentOp();
+  return !user;
+}
+
 /// Keeps the vector instructions whose results are used after the cluster in it; `all`: also what is
 /// only another name of registers.
 static void pinResults(const Cluster &cluster, Operation *end, bool all) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
-  auto leaves = [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    while (user && !inside.contains(user))
-      user = user->getParentOp();
-    return !user;
-  };
   for (Operation *op : cluster.ops) {
     if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
         issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>() ||
         (!all && issueKind(op) == IssueKind::Free))
       continue;
     for (Value result : op->getResults())
-      pin(result, end, leaves);
+      if (fillsRegisters(result.getType()))
+        pin(result, "=v,0", end, [&](OpOperand &use) { return leaves(inside, use); });
   }
+}
+
+/// Has the cluster wait at its end for what the scalar unit loads for later ones. LLVM would load it where it is used,
+/// and wait there for it and for all that was read from LDS: the scalar unit's loads come in any order.
+static void awaitScalarLoads(const Cluster &cluster, Operation *end) {
+  llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
+  for (Operation *op : cluster.ops)
+    if (isScalarLoad(op))
+      pin(op->getResult(0), "=s,0", end, [&](OpOperand &use) { return leaves(inside, use); });
 }
 
 /// Keeps what is read from LDS in the cluster where only a branch behind it uses that: LLVM knows of
@@ -207,6 +218,7 @@ static void scheduleCluster(const Cluster &cluster) {
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
     pinResults(cluster, end, /*all=*/mfmas);
+  awaitScalarLoads(cluster, end);
   keepReadsForBranches(cluster, end);
 }
 

@@ -408,8 +408,11 @@ struct MapPattern : TilePattern<tile::MapOp> {
   LogicalResult matchAndRewrite(tile::MapOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    Value condition = op.getCondition() ? adaptor.getCondition().front() : Value();
+    if (op.getRarely())
+      condition = emit.rare(condition);
     SmallVector<SmallVector<Value>> results =
-        op.getCondition() ? computeWhere(emit, adaptor.getCondition().front(), op, adaptor)
+        condition ? computeWhere(emit, condition, op, adaptor)
                           : compute(emit, op, adaptor);
     SmallVector<ValueRange> ranges(results.begin(), results.end());
     rewriter.replaceOpWithMultiple(op, ranges);

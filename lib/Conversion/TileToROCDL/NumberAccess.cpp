@@ -55,22 +55,34 @@ struct NumberPlace {
   }
 };
 
+LLVM::LLVMPointerType constantPointer(Emitter &emit) {
+  return LLVM::LLVMPointerType::get(emit.getContext(), kConstant);
+}
+
+/// Of the kernel's own arguments, which always exist (i64).
+Value argumentAddress(Emitter &emit) {
+  Value arguments = LLVM::CallIntrinsicOp::create(emit, constantPointer(emit),
+                                                  emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
+                        .getResult(0);
+  return LLVM::PtrToIntOp::create(emit, emit.getI64Type(), arguments);
+}
+
+/// `bits` (i64), known to be the same in all lanes, in scalar registers.
+Value uniformBits(Emitter &emit, Value bits) {
+  Value low = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(emit.toI32(bits)));
+  Value shifted = emit.toI32(arith::ShRUIOp::create(emit, bits, emit.i64(32)));
+  Value high = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(shifted));
+  return arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, high, emit.i64(32)));
+}
+
 /// By the scalar unit, from the constant address space: LLVM takes a load by descriptor for one that may see what
 /// fetches write to LDS, and waits for all of them in front of it. What does not exist is not read; in its place the
 /// kernel's own arguments are, which always exist.
 Value loadWord(Emitter &emit, const NumberPlace &place, Type type) {
-  auto constant = LLVM::LLVMPointerType::get(emit.getContext(), kConstant);
-  Value arguments = LLVM::CallIntrinsicOp::create(
-                        emit, constant, emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
-                        .getResult(0);
-  Value own = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), arguments);
+  Value own = argumentAddress(emit);
   Value wanted = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), place.address);
   Value bits = arith::SelectOp::create(emit, place.exists, wanted, own);
-  Value low = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(emit.toI32(bits)));
-  Value shifted = emit.toI32(arith::ShRUIOp::create(emit, bits, emit.i64(32)));
-  Value high = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.uniform(shifted));
-  Value address = arith::OrIOp::create(emit, low, arith::ShLIOp::create(emit, high, emit.i64(32)));
-  Value pointer = LLVM::IntToPtrOp::create(emit, constant, address);
+  Value pointer = LLVM::IntToPtrOp::create(emit, constantPointer(emit), uniformBits(emit, bits));
   auto loaded = LLVM::LoadOp::create(emit, type, pointer, place.bytes);
   loaded.setInvariantAttr(emit.getUnitAttr());
   Value zero = LLVM::ZeroOp::create(emit, type);
@@ -108,6 +120,68 @@ struct LoadNumberPattern : TilePattern<tile::LoadOp> {
                                 emit.i32(0));
     rewriter.replaceOp(op, uniformNumber(emit, widenElements(emit, loaded, type)));
     return success();
+  }
+};
+
+/// Each list's address, less what lies in the lists in front of it, so that one offset serves all of them. All but the
+/// offset and the choice is computed in front of the loop in which the op stands.
+struct EntryPattern : TilePattern<tile::EntryOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::EntryOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Lists lists = listsOf(emit, op, adaptor.getLists());
+    Value index = arith::MinUIOp::create(emit, adaptor.getIndex().front(), lists.last);
+    Value address = lists.addresses.front();
+    for (auto [begin, other] : llvm::drop_begin(llvm::zip_equal(lists.begins, lists.addresses))) {
+      Value isBehind = arith::CmpIOp::create(emit, arith::CmpIPredicate::uge, index, begin);
+      address = arith::SelectOp::create(emit, isBehind, other, address);
+    }
+    rewriter.replaceOp(op, load(emit, address, index));
+    return success();
+  }
+
+private:
+  struct Lists {
+    SmallVector<Value> addresses, begins; ///< the number of each list's first entry
+    Value last;                           ///< of all entries
+  };
+
+  /// Computed where all lists are known first.
+  static Lists listsOf(Emitter &emit, tile::EntryOp op, ArrayRef<ValueRange> listValues) {
+    OpBuilder::InsertionGuard guard(emit);
+    Operation *place = op;
+    for (Value list : op.getLists())
+      if (Operation *here = list.getParentBlock()->findAncestorOpInBlock(*op); place == op || place->isProperAncestor(here))
+        place = here;
+    emit.setInsertionPoint(place);
+    Lists lists;
+    Value total = emit.i32(0);
+    for (auto [list, values] : llvm::zip_equal(op.getLists(), listValues)) {
+      ViewValues view(cast<tile::ViewType>(list.getType()), values);
+      Value address = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), view.pointer());
+      Value before = emit.mul(emit.toI64(total), emit.i64(kEntryBytes));
+      lists.addresses.push_back(arith::SubIOp::create(emit, address, before));
+      lists.begins.push_back(total);
+      total = emit.add(total, view.extent(emit, 0));
+    }
+    Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, total, emit.i32(0)), own = argumentAddress(emit);
+    for (Value &address : lists.addresses)
+      address = uniformBits(emit, arith::SelectOp::create(emit, any, address, own));
+    lists.last = arith::SubIOp::create(emit, arith::MaxUIOp::create(emit, total, emit.i32(1)), emit.i32(1));
+    return lists;
+  }
+
+  static constexpr int64_t kEntryBytes = 4;
+
+  /// The scalar unit adds a base in 64 bits and an offset in 32.
+  static Value load(Emitter &emit, Value address, Value index) {
+    Value pointer = LLVM::IntToPtrOp::create(emit, constantPointer(emit), address);
+    Value offset = arith::ExtUIOp::create(emit, emit.getI64Type(), emit.mul(index, emit.i32(kEntryBytes)));
+    Value place = LLVM::GEPOp::create(emit, pointer.getType(), emit.getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{offset});
+    auto loaded = LLVM::LoadOp::create(emit, emit.getI32Type(), place, kEntryBytes);
+    loaded.setInvariantAttr(emit.getUnitAttr());
+    return loaded;
   }
 };
 
@@ -167,6 +241,6 @@ struct AddNumberPattern : TilePattern<tile::AtomicAddOp> {
 
 void hocket::lowering::populateNumberPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<LoadNumberPattern, StoreNumberPattern, AddNumberPattern>(
+  patterns.add<LoadNumberPattern, EntryPattern, StoreNumberPattern, AddNumberPattern>(
       converter, patterns.getContext(), state);
 }

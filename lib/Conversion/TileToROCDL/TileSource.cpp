@@ -27,6 +27,26 @@ static Value rowTileBytesFromLast(Emitter &emit, const RingValues &ring, Value t
   return arith::SelectOp::create(emit, isWhole, whole, partial);
 }
 
+/// Bytes of tile `tile`, any number, of a ring that stands in front of the loop: none where the view has no such tile.
+/// What the descriptor of none begins with does not matter.
+static Value anyRowTileBytes(Emitter &emit, const RingValues &ring, Value tile, int64_t rows, int64_t rowBytes,
+                             Value stride) {
+  auto bytesOf = [&](Value count) {
+    Value before = emit.mul(arith::SubIOp::create(emit, count, emit.i32(1)), stride);
+    return emit.add(before, emit.i32(rowBytes));
+  };
+  Value perTile = emit.i32(rows), none = emit.i32(0);
+  Value wholeTiles = arith::DivUIOp::create(emit, ring.rows, perTile);
+  Value left = arith::SubIOp::create(emit, ring.rows, emit.mul(wholeTiles, perTile));
+  Value any = arith::CmpIOp::create(emit, arith::CmpIPredicate::sgt, left, none);
+  Value rest = arith::SelectOp::create(emit, any, bytesOf(left), none);
+  Value isLast = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, tile, wholeTiles);
+  // As unsigned: a negative number is beyond the last tile, too.
+  Value isWhole = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, tile, wholeTiles);
+  Value partial = arith::SelectOp::create(emit, isLast, rest, none);
+  return arith::SelectOp::create(emit, isWhole, bytesOf(perTile), partial);
+}
+
 static Value rowTileResource(Emitter &emit, const RingValues &ring, Value tile, int64_t rows,
                              Value bytes, Value stride) {
   Value tileStride = emit.mul(stride, emit.i32(rows));
@@ -117,6 +137,12 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
   Value stride = emit.toI32(values.rowStride);
   switch (source.getAdvance()) {
   case tile::TileAdvance::Rows: {
+    RowBounds bounds(source.getSourceType());
+    int64_t rows = source.getTileStep();
+    if (from && !isMadeAnew(source)) {
+      Value bytes = anyRowTileBytes(emit, values, from, rows, bounds.rowBytes, stride);
+      return {rowTileResource(emit, values, from, rows, bytes, stride), stride, bounds};
+    }
     Value exists;
     if (from) {
       // As unsigned: a negative number is beyond the last tile, too.
@@ -126,8 +152,6 @@ SourceTile hocket::lowering::sourceTile(Emitter &emit, Value ring, const RingVal
       exists = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, from, count);
       tile = arith::SelectOp::create(emit, exists, from, emit.i32(0));
     }
-    RowBounds bounds(source.getSourceType());
-    int64_t rows = source.getTileStep();
     Value bytes =
         isMadeAnew(source) ? rowTileBytes(emit, values, tile, rows, bounds.rowBytes, stride)
                            : rowTileBytesFromLast(emit, values, tile, rows, bounds.rowBytes, stride);
