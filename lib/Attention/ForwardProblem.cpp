@@ -436,7 +436,7 @@ static int64_t mostKeysOfRow(const ForwardProblem &problem) {
 
 /// Whether scores and weights are those of the plain formula, some of them hidden by masks that capture numbers alone.
 static bool hasPlainScores(const ForwardProblem &problem) {
-  return !problem.dropout && !problem.blocks.any() &&
+  return !problem.dropout &&
          std::all_of(problem.modifications.begin(), problem.modifications.end(),
                      [](const Modification &of) { return of.isMask && of.tensors.empty(); });
 }

@@ -118,23 +118,31 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// Block lists: the tile of a fetch is looked up a tile ahead, with K, and V and the scores take the same. Masks count in
-// partial blocks, where keys end in all.
+// Block lists: the block of a fetch is looked up a tile ahead, with K, and V and the scores take the same. Masks count in
+// partial blocks; where keys end counts in the last block, which few lists have.
 // CHECK-LABEL: tile.kernel @listed
 // CHECK-SAME: %kv_num_blocks: !tile.view<?x?x?xi32> {tile.bind = "kv_num_blocks", tile.sizes = ["batch", "heads", "ceildiv(seq_q, 256)"]
 // CHECK-SAME: tile.sizes = ["batch * full_blocks", "heads", "ceildiv(seq_q, 256)", "ceildiv(seq_kv, 128)"]
 // CHECK: %[[PARTIAL:.*]] = arith.minui
 // CHECK: %[[FULL:.*]] = arith.minui
-// CHECK: %[[FINAL:.*]] = tile.for_tiles %t = 0 to %{{.*}} init({{.*}}, %[[LISTED:old_fetch_k]] = %{{.*}} : i32) schedule(@s)
+// CHECK: %[[FIRST:.*]] = tile.entry %{{.*}} of %kv_indices_slice, %full_kv_indices_slice
+// CHECK: %[[FINAL:.*]] = tile.for_tiles %t = 0 to %{{.*}} init({{.*}}, %[[LISTED:old_fetch_k]] = %[[FIRST]] : i32) schedule(@s)
 // CHECK: tile.step @fetch_k -> i32
-// CHECK-NEXT: tile.fetch %k_ring[%t] from(%[[LISTED]])
-// CHECK-COUNT-2: tile.load %{{.*}}kv_indices[
+// CHECK: arith.muli %[[LISTED]], %
+// CHECK: %[[OF_K:.*]] = arith.addi
+// CHECK-NEXT: tile.fetch %k_ring[%t] from(%[[OF_K]])
+// CHECK: %[[NEXT:.*]] = arith.addi %t, %c1_i32
+// CHECK: %[[PLACE:.*]] = arith.divui %[[NEXT]], %
+// CHECK-NEXT: %[[ENTRY:.*]] = tile.entry %[[PLACE]] of %kv_indices_slice, %full_kv_indices_slice
+// CHECK-NEXT: tile.yield %[[ENTRY]]
 // CHECK: tile.step @fetch_v {
-// CHECK-NEXT: tile.fetch %v_ring[%t] from(%[[LISTED]])
+// CHECK: arith.muli %[[LISTED]], %
+// CHECK: tile.fetch %v_ring[%t] from(
 // CHECK: tile.step @mask
-// CHECK: %[[BEFORE:.*]] = arith.muli %[[LISTED]], %
+// CHECK: arith.muli %[[LISTED]], %
+// CHECK: %[[IS_LAST:.*]] = arith.cmpi uge, %[[LISTED]], %
 // CHECK-NOT: tile.mask
-// CHECK: tile.map({{.*}}) at({{.*}}) when(%{{.*}})
+// CHECK: tile.map({{.*}}) at({{.*}}) when(%[[IS_LAST]]) rarely
 // CHECK: arith.cmpi slt
 // CHECK: %[[IS_PARTIAL:.*]] = arith.cmpi ult, %{{.*}}, %[[PARTIAL]] : i32
 // CHECK: %[[CUT:.*]] = arith.andi %[[IS_PARTIAL]], %{{.*}} : i1

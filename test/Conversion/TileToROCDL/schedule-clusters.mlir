@@ -163,3 +163,28 @@ llvm.func @streaming(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>)
   rocdl.s.barrier
   llvm.return %t : vector<16xf32>
 }
+
+// -----
+
+// What the scalar unit loads for a later cluster is loaded beneath the first product, in front of what takes less time
+// to arrive and depends on as much, and waited for at the cluster's end.
+// CHECK-LABEL: llvm.func @loads_ahead
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.intr.fma
+// CHECK-NEXT: %[[AHEAD:.*]] = llvm.load %{{.*}} invariant
+// CHECK-NEXT: llvm.intr.fma
+// CHECK: rocdl.mfma
+// CHECK: %[[PIN:.*]] = llvm.inline_asm has_side_effects {{.*}} "", "=s,0" %[[AHEAD]] : (i32) -> i32
+// CHECK: rocdl.s.barrier
+// CHECK: llvm.return %[[PIN]]
+llvm.func @loads_ahead(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %s: f32, %list: !llvm.ptr<4>) -> i32 {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %f = llvm.intr.fma(%x, %s, %s) : (f32, f32, f32) -> f32
+  %g = llvm.intr.fma(%f, %s, %s) : (f32, f32, f32) -> f32
+  %n = llvm.load %list invariant : !llvm.ptr<4> -> i32
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %n : i32
+}

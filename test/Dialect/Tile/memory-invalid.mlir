@@ -99,6 +99,29 @@ tile.kernel @select_all(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") wave
 
 // -----
 
+tile.kernel @entry_of_none(%i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{is of no list, expected one or more}}
+  %0 = "tile.entry"(%i) : (i32) -> i32
+}
+
+// -----
+
+tile.kernel @entry_of_rows(%b: !tile.view<?x?xi32>, %i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{is of '!tile.view<?x?xi32>', expected one dimension of i32}}
+  %0 = tile.entry %i of %b : !tile.view<?x?xi32>
+}
+
+// -----
+
+tile.kernel @entry_written(%b: !tile.view<?x?xi32>, %i: i32) target("gfx950") waves(1) {
+  %row = tile.select %b[%i] : <?x?xi32> -> <?xi32>
+  // expected-error @below {{is of a list that the kernel writes to; use 'tile.load'}}
+  %0 = tile.entry %i of %row : !tile.view<?xi32>
+  tile.store %0, %b[%i, %i] : i32, <?x?xi32>
+}
+
+// -----
+
 tile.kernel @select_constant(%b: !tile.view<?x64x?xbf16>, %i: i32) target("gfx950") waves(1) {
   // expected-error @below {{makes '!tile.view<64x?xbf16>', whose first extent must be '?': it is 0 where an index is beyond the view}}
   %0 = tile.select %b[%i] : <?x64x?xbf16> -> <64x?xbf16>

@@ -39,6 +39,12 @@ tile.kernel @groups(%b: !tile.view<?x?x?xbf16> {tile.bind = "b"}) target("gfx950
   %some = tile.slice_rows %one from %x size %x : <?x?xbf16>
 }
 
+// CHECK-LABEL: tile.kernel @entries
+tile.kernel @entries(%few: !tile.view<?xi32>, %more: !tile.view<?xi32>, %i: i32) target("gfx950") waves(4) {
+  // CHECK: %entry = tile.entry %i of %few, %more : !tile.view<?xi32>, !tile.view<?xi32>
+  %n = tile.entry %i of %few, %more : !tile.view<?xi32>, !tile.view<?xi32>
+}
+
 // CHECK-LABEL: tile.kernel @exchange
 tile.kernel @exchange(%t: i32) target("gfx950") waves(4) {
   // CHECK: %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
