@@ -31,11 +31,13 @@ tile.kernel @fetch(%k: !tile.view<?x?x?x128xbf16>, %o: !tile.view<?x?x?x128xbf16
 
 // -----
 
-// A tile from elsewhere: any number, which beyond the view, as unsigned, leaves a descriptor of no bytes.
+// A tile from elsewhere: any number. A whole tile, the rest of the last one, and beyond the view, as unsigned, a
+// descriptor of no bytes.
 // CHECK-LABEL: llvm.func @from
-// CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %arg{{[0-9]+}}, %{{.*}} : i32
-// CHECK: arith.select %[[EXISTS]], %arg{{[0-9]+}}, %{{.*}} : i32
-// CHECK: %[[BYTES:.*]] = arith.select %[[EXISTS]], %{{.*}}, %{{.*}} : i32
+// CHECK: %[[IS_LAST:.*]] = arith.cmpi eq, %[[TILE:arg[0-9]+]], %[[WHOLE_TILES:.*]] : i32
+// CHECK: %[[IS_WHOLE:.*]] = arith.cmpi ult, %[[TILE]], %[[WHOLE_TILES]] : i32
+// CHECK: %[[REST:.*]] = arith.select %[[IS_LAST]], %{{.*}}, %c0_i32 : i32
+// CHECK: %[[BYTES:.*]] = arith.select %[[IS_WHOLE]], %{{.*}}, %[[REST]] : i32
 // CHECK: %[[WIDE:.*]] = arith.extui %[[BYTES]] : i32 to i64
 // CHECK: rocdl.make.buffer.rsrc %{{.*}}, %{{.*}}, %[[WIDE]],
 tile.kernel @from(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
