@@ -2,7 +2,8 @@
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md). Predictions of the cycle model, without mask and LSE: `cycles` of `hocket-run
+many others as fit (docs/SplitKV.md), and what of it only the first workgroups take (`cold_code`). Predictions of the cycle model, without LSE, and with a causal mask that cuts the last
+tiles where a cost is `causal`: `cycles` of `hocket-run
 bench` for one block of rows of eight heads, and of as many heads as fill every compute unit. Producers of split KV are
 given two slices. Costs of the kernel that combines slices are left alone.
 
@@ -21,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
 ALONE_HEADS = 8
-COLUMNS = ("batch", "seq_q", "seq_kv", "heads", "kv_heads", "head_dim", "dtype", "mask")
+COLD_TILES = 4
+COLUMNS = ("batch", "seq_q", "seq_kv", "heads", "kv_heads", "head_dim", "head_dim_v", "dtype", "mask")
 
 
 def problem(kernel, cost, tiles, workgroups):
@@ -30,12 +32,14 @@ def problem(kernel, cost, tiles, workgroups):
     kv_heads = max(workgroups // slices, 1)
     # Where rows are the heads of a group, `rows` counts queries, each with a block of 32 heads.
     heads = kv_heads * (32 if kernel.get("group_rows") else 1)
-    return (1, cost["rows"], tiles * cost["keys"] * slices, heads, kv_heads, cost["head_dims"][0], "bf16", "none")
+    return (1, cost["rows"], tiles * cost["keys"] * slices, heads, kv_heads, *cost["head_dims"], "bf16",
+            "causal" if cost.get("causal") else "none")
 
 
-def cycles(run, kernel, cost, workgroups):
+def cycles(run, kernel, cost, workgroups, counts=None):
+    """Of the grid, for so many tiles each (default: as many as are listed)."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
-    counts = [2**i for i in range(len(cost["alone"]))]
+    counts = counts or [2**i for i in range(len(cost["alone"]))]
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
@@ -51,15 +55,32 @@ def cycles(run, kernel, cost, workgroups):
         return [round(number) for number in found]
 
 
+def resident(run, kernel, cost):
+    """Workgroups that a compute unit holds at a time."""
+    workgroups = 32 * UNITS[cost["arch"]]
+    _, seq_q, seq_kv, heads, kv_heads, _, _, _, mask = problem(kernel, cost, 1, workgroups)
+    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--kernel", kernel["name"], "--heads", heads,
+               "--kv-heads", kv_heads, "--seq-q", seq_q, "--seq-kv", seq_kv, "--head-dim", cost["head_dims"][0],
+               "--head-dim-v", cost["head_dims"][1], "--num-splits", 2 if kernel.get("role") == "slices" else 1,
+               "--mask", mask, "--no-verify", "--time", "--time-grid", "--json"]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if result.returncode:
+        print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
+        raise SystemExit(2)
+    return json.loads(result.stdout)["grid"]["resident_workgroups"]
+
+
 def replace(text, kernel, index, cost):
     """`text` with the numbers of the kernel's cost number `index`."""
     start = text.index(f'"name": "{kernel["name"]}"')
     for _ in range(index + 1):
         start = text.index('"alone": [', start) + 1
+    start = text.rindex("{", 0, start)
     end = text.index("}", start)
-    part = text[start:end]
+    part = re.sub(r'"resident": \d+', f'"resident": {cost["resident"]}', text[start:end])
     for key in ("alone", "shared"):
         part = re.sub(rf'{key}": \[[^\]]*\]', f'{key}": {json.dumps(cost[key])}', part)
+    part = re.sub(r', "cold_code": [0-9.]+', "", part) + f', "cold_code": {cost["cold_code"]}'
     return text[:start] + part + text[end:]
 
 
@@ -75,14 +96,19 @@ def main():
             continue
         for index, cost in enumerate(kernel.get("costs", [])):
             run = options.build / "bin" / "hocket-run"
+            cost["resident"] = resident(run, kernel, cost)
             made = {"alone": cycles(run, kernel, cost, ALONE_HEADS),
                     "shared": cycles(run, kernel, cost, UNITS[cost["arch"]] * cost["resident"])}
+            # Two rounds are one that fetches the code and one that has it.
+            filled = UNITS[cost["arch"]] * cost["resident"]
+            rounds = cycles(run, kernel, cost, 2 * filled, [COLD_TILES])[0]
+            once = cycles(run, kernel, cost, filled, [COLD_TILES])[0]
             off = max(abs(new / old - 1) for key in made for new, old in zip(made[key], cost[key]))
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed",
                   flush=True)
-            text = replace(text, kernel, index, made)
-    if not options.check:
-        REGISTRY.write_text(text)
+            text = replace(text, kernel, index, made | {"resident": cost["resident"], "cold_code": max(2 * once - rounds, 0)})
+            if not options.check:
+                REGISTRY.write_text(text)
     return 0
 
 

@@ -1,12 +1,23 @@
 // Choosing a kernel, and saying why.
 #include "hocket/Attention/Kernels.h"
 
+#include "ExpectedTime.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <limits>
 
 using namespace hocket;
 using namespace hocket::attention;
+
+/// Kernels that are expected to take so much of the least time are as good as the fastest.
+static constexpr double kCloseEnough = 1.01;
+
+static std::string inMicroseconds(double microseconds) { return llvm::formatv("{0:F1} us", microseconds); }
 
 std::string Candidate::reason() const {
   if (!broken.empty()) {
@@ -16,6 +27,12 @@ std::string Candidate::reason() const {
     return text;
   }
   std::string condition = kernel->pays.text();
+  if (byTime && chosen)
+    return "chosen: expected to take " + inMicroseconds(*microseconds) + ", the least of all, or within 1 %";
+  if (byTime && microseconds)
+    return "takes it, and is expected to take " + inMicroseconds(*microseconds);
+  if (byTime)
+    return "takes it, but what it costs is not known for such heads";
   if (chosen)
     return pays ? "chosen: of those that pay it has the highest priority, " +
                       std::to_string(kernel->priority) + " (pays when " + condition + ")"
@@ -25,8 +42,29 @@ std::string Candidate::reason() const {
   return "takes it and pays, but one of higher priority does too";
 }
 
-Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
-                                            std::string_view architecture) const {
+/// The first whose expected time is close to the least; nothing where costs do not tell that of `byRule`.
+static Candidate *chooseByTime(std::vector<Candidate> &candidates, const Candidate *byRule,
+                               const ForwardProblem &problem, std::string_view architecture, unsigned units) {
+  Result<const ArchInfo *> arch = findArch(architecture);
+  if (!arch.ok() || !byRule || problem.tuning.isSplit())
+    return nullptr;
+  const Machine machine(*arch, units ? units : (*arch)->chip.computeUnits);
+  double least = std::numeric_limits<double>::infinity();
+  for (Candidate &candidate : candidates) {
+    if (!candidate.broken.empty())
+      continue;
+    candidate.microseconds = expectedMicroseconds(problem, *candidate.kernel, machine);
+    least = std::min(least, candidate.microseconds.value_or(least));
+  }
+  if (!byRule->microseconds)
+    return nullptr;
+  return &*llvm::find_if(candidates, [&](const Candidate &candidate) {
+    return candidate.microseconds && *candidate.microseconds <= kCloseEnough * least;
+  });
+}
+
+Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem, std::string_view architecture,
+                                            unsigned units) const {
   KernelChoice choice;
   manifest::Variables variables = problemVariables(problem);
   Candidate *best = nullptr, *fallback = nullptr;
@@ -48,7 +86,11 @@ Result<KernelChoice> KernelRegistry::choose(const ForwardProblem &problem,
     if (candidate.pays && !best)
       best = &candidate;
   }
-  if (Candidate *chosen = best ? best : fallback) {
+  Candidate *byRule = best ? best : fallback;
+  Candidate *byTime = chooseByTime(choice.candidates, byRule, problem, architecture, units);
+  for (Candidate &candidate : choice.candidates)
+    candidate.byTime = byTime;
+  if (Candidate *chosen = byTime ? byTime : byRule) {
     chosen->chosen = true;
     choice.kernel = chosen->kernel;
   }
@@ -100,11 +142,11 @@ static Error refusal(const KernelChoice &choice, const ForwardProblem &problem,
 }
 
 Result<const KernelEntry *> KernelRegistry::select(const ForwardProblem &problem,
-                                                   std::string_view architecture) const {
+                                                   std::string_view architecture, unsigned units) const {
   if (Status status = validate(problem); !status.ok())
     return Error{status.error().kind,
                  status.error().message + "; the problem is '" + problem.describe() + "'"};
-  Result<KernelChoice> choice = choose(problem, architecture);
+  Result<KernelChoice> choice = choose(problem, architecture, units);
   if (!choice.ok())
     return choice.error();
   if (!choice->kernel)

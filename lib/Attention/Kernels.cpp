@@ -51,11 +51,12 @@ double KernelCost::cycles(int64_t tiles, int64_t together) const {
   return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
 }
 
-const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture) const {
-  auto found = llvm::find_if(costs, [&](const KernelCost &cost) {
-    return cost.headDims == dims && cost.architecture == architecture;
-  });
-  return found == costs.end() ? nullptr : &*found;
+const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal) const {
+  const KernelCost *best = nullptr;
+  for (const KernelCost &cost : costs)
+    if (cost.headDims == dims && cost.architecture == architecture && (!best || cost.causal == causal))
+      best = &cost;
+  return best;
 }
 
 bool KernelEntry::takes(HeadDims dims) const {

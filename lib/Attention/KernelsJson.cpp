@@ -77,7 +77,7 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
   return map && map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) &&
          map.map("rows", cost.rows) && map.map("keys", cost.keys) &&
          map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
-         map.map("shared", cost.shared);
+         map.map("shared", cost.shared) && map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -306,11 +306,14 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
         out.object([&] {
           out.attribute("arch", cost.architecture);
           out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
+          if (cost.causal)
+            out.attribute("causal", true);
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);
           out.attribute("alone", json::Array(cost.alone));
           out.attribute("shared", json::Array(cost.shared));
+          out.attribute("cold_code", cost.coldCode);
         });
     });
   out.attributeArray("variants", [&] {

@@ -8,6 +8,7 @@
 // time is shorter than what memory needs for what the L2 caches do not keep.
 #pragma once
 
+#include "Simulator/GridSchedule.h"
 #include "Simulator/Timing.h"
 
 #include <map>
@@ -20,16 +21,6 @@ struct WorkDone {
   uint64_t instructions = 0; ///< wave-instructions
   uint64_t idleLanes = 0;    ///< lanes of vector memory accesses that have nothing there: ragged edges move less
   auto operator<=>(const WorkDone &) const = default;
-};
-
-/// Cycles of a workgroup that has its compute unit for itself, and of one that shares it to the end with as many of its
-/// like as there is room for.
-struct WorkgroupCycles {
-  double alone = 0, together = 0;
-  /// With `running` of at most `resident` workgroups on the compute unit.
-  double among(unsigned running, unsigned resident) const {
-    return resident > 1 ? alone + (together - alone) * (running - 1) / (resident - 1) : together;
-  }
 };
 
 /// Workgroups that do the same.
@@ -70,15 +61,6 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
 /// `fresh` has for the first of them, in order, the lines that none before asked for, `asked` all
 /// lines that these ask for. The rest of `together` share as the last quarter of these do.
 double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together);
-
-struct GridSchedule {
-  double cycles = 0, microseconds = 0, busyShare = 0;
-};
-/// Deals workgroup i, which takes `cyclesOf[i]`, to XCDs in turn and to the compute unit with the fewest workgroups;
-/// one that shares a unit gets on as fast as with so many of its like. Returns cycles, and the integral over the clock
-/// in microseconds.
-GridSchedule scheduleGrid(const TimeParameters &parameters, unsigned xcds, unsigned unitsPerXcd,
-                          unsigned resident, const std::vector<WorkgroupCycles> &cyclesOf);
 
 std::string toText(const GridTime &grid);
 /// Members of a JSON object (docs/HocketRun.md has them).

@@ -44,16 +44,19 @@ enum class KernelRole {
 /// "whole", "slices", "combine".
 std::string_view toString(KernelRole role);
 
-/// How long a workgroup takes, for the heuristic of split KV (docs/SplitKV.md).
+/// How long a workgroup takes, for choosing among kernels and for the heuristic of split KV (docs/SplitKV.md).
 struct KernelCost {
   std::string architecture; ///< LLVM's processor name
   HeadDims headDims;
+  bool causal = false;  ///< with the last tiles cut by a causal mask
   int64_t rows = 0;     ///< query rows of a workgroup
   int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
   int64_t resident = 1; ///< workgroups that a compute unit holds at a time
   /// Cycles of the model for 1, 2, 4, 8, ... tiles, alone on a compute unit and beside as many
   /// others as fit. At least two each.
   std::vector<double> alone, shared;
+  /// Cycles of these that only the first workgroups on a compute unit take, which fetch the code.
+  double coldCode = 0;
 
   /// Cycles for `tiles`, with `together` workgroups on the compute unit (1 to `resident`): between
   /// and beyond what is known straight lines.
@@ -103,8 +106,8 @@ struct KernelEntry {
   bool takes(HeadDims dims) const;
   /// Values of `flag` that it takes.
   std::vector<bool> choicesOf(const ForwardFlag &flag) const;
-  /// What a workgroup costs; null: not known.
-  const KernelCost *costOf(HeadDims dims, std::string_view architecture) const;
+  /// What a workgroup costs, with a causal mask or the nearest to it that is known; null: not known.
+  const KernelCost *costOf(HeadDims dims, std::string_view architecture, bool causal = false) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.
@@ -135,6 +138,8 @@ struct Candidate {
   std::vector<BrokenRule> broken; ///< empty: it takes the problem
   bool pays = false;
   bool chosen = false;
+  std::optional<double> microseconds; ///< that it is expected to take, where its costs tell
+  bool byTime = false;                ///< whether that decides, and not the priorities of those that pay
   /// One line: why it was chosen or not.
   std::string reason() const;
 };
@@ -164,14 +169,16 @@ public:
 
   /// Goes through all entries but those that combine: chosen is the first that takes the problem
   /// and pays, or else the last that takes it (the one of lowest priority is the one that always
-  /// works). `problem` must be valid. An error is an expression that cannot be evaluated.
-  Result<KernelChoice> choose(const ForwardProblem &problem, std::string_view architecture) const;
+  /// works). Where costs tell how long that one takes, of all whose costs tell the fastest is chosen, on a device of
+  /// `units` compute units (0: all of the chip); within 1 % the one of higher priority. `problem` must be valid. An
+  /// error is an expression that cannot be evaluated.
+  Result<KernelChoice> choose(const ForwardProblem &problem, std::string_view architecture, unsigned units = 0) const;
 
   /// `choose`, with errors: InvalidInput for a problem that `validate` refuses; Unsupported for one
   /// that no kernel takes, in one line: the whole problem, the rules that the nearest kernel has
   /// against it, the nearest problem that it takes.
-  Result<const KernelEntry *> select(const ForwardProblem &problem,
-                                     std::string_view architecture) const;
+  Result<const KernelEntry *> select(const ForwardProblem &problem, std::string_view architecture,
+                                     unsigned units = 0) const;
 
   /// What can be tried if `chosen`, which was selected for `problem`, turns out not to compile (its modifications may
   /// need more registers than its schedule leaves): the other kernels that take it, in order of priority, those first whose

@@ -1,0 +1,80 @@
+// How long a launch of attention is expected to take, in microseconds of planning time where the cycle model takes
+// seconds of them.
+//
+// What a workgroup costs is data of the registry, made by the cycle model (scripts/registry-costs.py); clock, memory,
+// launch, and how workgroups share the chip, are the cycle model's own parameters and schedule.
+#pragma once
+
+#include "hocket/Attention/Kernels.h"
+
+#include "Simulator/TimeParameters.h"
+#include "Target/Arch/ArchInfo.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <functional>
+
+namespace hocket::attention {
+
+inline constexpr int64_t kElementBytes = 2, kPartialBytes = 4;
+
+/// The device as the model sees it.
+struct Machine {
+  const ArchInfo *arch;
+  int64_t units, xcds;
+  sim::TimeParameters parameters;
+
+  Machine(const ArchInfo *arch, int64_t units)
+      : arch(arch), units(units), xcds(units % arch->chip.xcds == 0 ? arch->chip.xcds : 1),
+        parameters(sim::TimeParameters().on(*arch)) {}
+
+  double clock(double busy) const { return sim::effectiveClock(parameters, busy); }
+  double bytesPerMicrosecond() const {
+    return parameters.memoryPeak * parameters.memoryEfficiency * 1e6;
+  }
+};
+
+/// One launch of workgroups that each compute a block of rows over a slice of the keys.
+class SlicesLaunch {
+public:
+  SlicesLaunch(const ForwardProblem &problem, const KernelCost &cost, int64_t splits)
+      : problem(problem), cost(cost), splits(splits),
+        blocks(static_cast<int64_t>(llvm::divideCeil(problem.seqQ, cost.rows))) {}
+
+  int64_t workgroups() const { return blocks * problem.heads * problem.batch * splits; }
+  double microseconds(const Machine &machine) const;
+
+private:
+  /// The tiles of one workgroup, as the kernel divides them: those that hold a key which some row
+  /// of its block sees, dealt to the slices.
+  KeyRange tilesOf(int64_t block, int64_t slice) const {
+    KeyRange keys =
+        problem.visibility.rangeOfBlock(block * cost.rows, cost.rows, problem.lengths());
+    int64_t first = keys.begin / cost.keys;
+    auto behind = static_cast<int64_t>(llvm::divideCeil(keys.end, cost.keys));
+    int64_t tiles = std::max<int64_t>(behind - first, 0);
+    int64_t share = tiles / splits, longer = tiles % splits;
+    int64_t begin = first + slice * share + std::min(slice, longer);
+    return {begin, begin + share + (slice < longer)};
+  }
+  /// Calls `visit` with batch, head position, block and slice of every workgroup in its order.
+  void forEach(const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const;
+  double computeMicroseconds(const Machine &machine) const;
+  double memoryMicroseconds(const Machine &machine) const;
+  double bytesOfRows() const;
+
+  const ForwardProblem &problem;
+  const KernelCost &cost;
+  int64_t splits, blocks;
+};
+
+/// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their
+/// groups) of KV heads.
+ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel);
+
+/// Microseconds that `kernel`, which computes the problem whole, is expected to take; nothing where its costs do not tell:
+/// scores are modified, or a window, a list or lengths of their own decide what is computed, or the grid is very large.
+std::optional<double> expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
+                                           const Machine &machine);
+
+} // namespace hocket::attention
