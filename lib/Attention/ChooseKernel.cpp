@@ -15,7 +15,7 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// Kernels that are expected to take so much of the least time are as good as the fastest.
-static constexpr double kCloseEnough = 1.01;
+static constexpr double kAsGoodAsFastest = 1.01;
 
 static std::string inMicroseconds(double microseconds) { return llvm::formatv("{0:F1} us", microseconds); }
 
@@ -59,7 +59,7 @@ static Candidate *chooseByTime(std::vector<Candidate> &candidates, const Candida
   if (!byRule->microseconds)
     return nullptr;
   return &*llvm::find_if(candidates, [&](const Candidate &candidate) {
-    return candidate.microseconds && *candidate.microseconds <= kCloseEnough * least;
+    return candidate.microseconds && *candidate.microseconds <= kAsGoodAsFastest * least;
   });
 }
 
