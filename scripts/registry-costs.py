@@ -2,10 +2,11 @@
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md), and what of it only the first workgroups take (`cold_code`). Predictions of the cycle model, without LSE, and with a causal mask that cuts the last
-tiles where a cost is `causal`: `cycles` of `hocket-run
-bench` for one block of rows of eight heads, and of as many heads as fill every compute unit. Producers of split KV are
-given two slices. Costs of the kernel that combines slices are left alone.
+many others as fit (docs/SplitKV.md), and what of it only the first workgroups take (`cold_code`). Predictions of the
+cycle model, with LSE, which may cost a kernel its place beside another, and with a causal mask that cuts the last tiles
+where a cost is `causal`: `cycles` of `hocket-run bench` for one block of rows of eight heads, and of as many heads as
+fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
+alone.
 
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
 """
@@ -23,17 +24,17 @@ REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
 ALONE_HEADS = 8
 COLD_TILES = 4
-COLUMNS = ("batch", "seq_q", "seq_kv", "heads", "kv_heads", "head_dim", "head_dim_v", "dtype", "mask")
 
 
 def problem(kernel, cost, tiles, workgroups):
-    """One block of rows for each of `workgroups`, with so many tiles each."""
+    """Options for one block of rows for each of `workgroups`, with so many tiles each."""
     slices = 2 if kernel.get("role") == "slices" else 1
     kv_heads = max(workgroups // slices, 1)
     # Where rows are the heads of a group, `rows` counts queries, each with a block of 32 heads.
     heads = kv_heads * (32 if kernel.get("group_rows") else 1)
-    return (1, cost["rows"], tiles * cost["keys"] * slices, heads, kv_heads, *cost["head_dims"], "bf16",
-            "causal" if cost.get("causal") else "none")
+    qk, v = cost["head_dims"]
+    return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"], "--seq-kv", tiles * cost["keys"] * slices,
+            "--head-dim", qk, "--head-dim-v", v, "--lse", *(["--causal"] if cost.get("causal") else [])]
 
 
 def cycles(run, kernel, cost, workgroups, counts=None):
@@ -43,7 +44,8 @@ def cycles(run, kernel, cost, workgroups, counts=None):
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
-            csv.writer(stream).writerows([COLUMNS, *(problem(kernel, cost, count, workgroups) for count in counts)])
+            csv.writer(stream).writerows(
+                [["options"], *([" ".join(map(str, problem(kernel, cost, count, workgroups)))] for count in counts)])
         command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
@@ -57,12 +59,9 @@ def cycles(run, kernel, cost, workgroups, counts=None):
 
 def resident(run, kernel, cost):
     """Workgroups that a compute unit holds at a time."""
-    workgroups = 32 * UNITS[cost["arch"]]
-    _, seq_q, seq_kv, heads, kv_heads, _, _, _, mask = problem(kernel, cost, 1, workgroups)
-    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--kernel", kernel["name"], "--heads", heads,
-               "--kv-heads", kv_heads, "--seq-q", seq_q, "--seq-kv", seq_kv, "--head-dim", cost["head_dims"][0],
-               "--head-dim-v", cost["head_dims"][1], "--num-splits", 2 if kernel.get("role") == "slices" else 1,
-               "--mask", mask, "--no-verify", "--time", "--time-grid", "--json"]
+    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--kernel", kernel["name"],
+               *problem(kernel, cost, 1, 32 * UNITS[cost["arch"]]),
+               "--num-splits", 2 if kernel.get("role") == "slices" else 1, "--no-verify", "--time", "--time-grid", "--json"]
     result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if result.returncode:
         print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)

@@ -66,13 +66,13 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {1, 9, 9, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
-      {1, 24, 24, 2048, 2048, 128, true, "fmha_fwd_dual_wave"},
+      {1, 24, 24, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
       {1, 32, 32, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
       {1, 64, 64, 4096, 4096, 128, true, "fmha_fwd_both_products"},
       {4, 16, 16, 2048, 160, 128, true, "fmha_fwd_both_products"},
-      {2, 8, 2, 9, 9, 128, false, "fmha_fwd_double_buffer_w4"},
+      {2, 8, 2, 9, 9, 128, false, "fmha_fwd_small_tiles"},
       {8, 32, 8, 1, 128, 128, false, "fmha_fwd_group_rows"},
-      {2, 32, 32, 128, 32, 256, false, "fmha_fwd_any_head"},
+      {2, 32, 32, 128, 32, 256, false, "fmha_fwd_small_tiles"},
       {16, 32, 32, 256, 65, 256, false, "fmha_fwd_read_ahead"},
       {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
   };
@@ -127,6 +127,35 @@ TEST(Kernels, TheHighestPriorityThatPaysIsChosen) {
   EXPECT_EQ((*registry.select(problem, "gfx950"))->name, "fast");
   problem.seqKv = 511;
   EXPECT_EQ((*registry.select(problem, "gfx950"))->name, "slow");
+}
+
+/// `entryText`, with costs for heads of 128 that grow by so many cycles for each tile of 64 keys.
+static std::string withCosts(std::string entry, int firstTile, int perTile) {
+  std::string cycles = "[" + std::to_string(firstTile) + ", " + std::to_string(firstTile + perTile) + "]";
+  std::string costs = "\"costs\": [{\"arch\": \"gfx950\", \"head_dims\": [128, 128], \"rows\": 128, \"keys\": 64, "
+                      "\"resident\": 1, \"alone\": " +
+                      cycles + ", \"shared\": " + cycles + "}], ";
+  size_t at = entry.find("\"priority\"");
+  EXPECT_NE(at, std::string::npos);
+  return at == std::string::npos ? entry : entry.insert(at, costs);
+}
+
+TEST(Kernels, WhereCostsTellTheFastestIsChosenWhateverItsPriority) {
+  Result<KernelRegistry> registry =
+      parse(withCosts(entryText("starts_fast", 0, "1"), 10000, 4000) + "," +
+            withCosts(entryText("goes_fast", 10, "1"), 20000, 1000));
+  ASSERT_TRUE(registry.ok()) << registry.error().message;
+  ForwardProblem problem;
+  problem.tuning.numSplits = 1;
+  problem.seqQ = 128, problem.seqKv = 64;
+  EXPECT_EQ((*registry->select(problem, "gfx950"))->name, "starts_fast");
+  Result<KernelChoice> choice = registry->choose(problem, "gfx950");
+  EXPECT_THAT(choice->explain(problem), HasSubstr("chosen: expected to take"));
+  problem.seqKv = 64 * 64;
+  EXPECT_EQ((*registry->select(problem, "gfx950"))->name, "goes_fast");
+  // Lengths of their own decide what is computed: the rule does.
+  problem.seqKv = 64, problem.lists.usedKv = true;
+  EXPECT_THAT(registry->choose(problem, "gfx950")->explain(problem), ::testing::Not(HasSubstr("expected")));
 }
 
 TEST(Kernels, TheLowestPriorityServesWhereNothingPays) {
