@@ -12,6 +12,9 @@ using namespace hocket::attention;
 
 /// Workgroups beyond which looking at each takes too long for planning.
 static constexpr int64_t kMostWorkgroups = 1 << 17;
+/// Share of a workgroup's time that is left at least when the code is there: what code costs was measured beside others
+/// and with tiles to compute, and may be more than all of a workgroup that has none.
+static constexpr double kLeastWarm = 0.5;
 
 void SlicesLaunch::forEach(
     const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const {
@@ -34,8 +37,10 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
     if (number++ % machine.xcds)
       return;
     const int64_t tiles = tilesOf(block, slice).size();
-    const double warm = static_cast<int64_t>(cyclesOf.size()) < firsts ? 0 : cost.coldCode;
-    cyclesOf.push_back({cost.cycles(tiles, 1) - warm, cost.cycles(tiles, resident) - warm});
+    const bool isFirst = static_cast<int64_t>(cyclesOf.size()) < firsts;
+    const double alone = std::max(cost.cycles(tiles, 1), 0.0), together = std::max(cost.cycles(tiles, resident), 0.0);
+    const double share = isFirst || together <= 0 ? 1 : std::max(1 - cost.coldCode / together, kLeastWarm);
+    cyclesOf.push_back({alone * share, together * share});
   });
   return sim::scheduleGrid(machine.parameters, 1, static_cast<unsigned>(unitsPerXcd), static_cast<unsigned>(resident),
                            cyclesOf)
