@@ -155,7 +155,7 @@ std::vector<int32_t> WorkOfProblem::list() const {
 }
 
 bool attention::mayGroupHeads(const ForwardSemantics &semantics) {
-  return semantics.modifications.empty() && !semantics.sink && !semantics.dropout;
+  return !semantics.dropout;
 }
 
 int64_t attention::mostWorkParts(const ForwardProblem &problem) {

@@ -182,6 +182,8 @@ LogicalResult GroupHeadOp::verify() {
 LogicalResult RowsAlongOp::verify() {
   ViewType view = getView().getType();
   ArrayRef<int64_t> shape = view.getShape();
+  if (getHeadsFirst() && view.getRank() != 4)
+    return emitOpError() << "has " << view << ", expected (batch, head, query, element) for heads_first";
   if ((view.getRank() == 3 || view.getRank() == 4) && llvm::all_of(shape.take_front(3), ShapedType::isDynamic))
     return success();
   return emitOpError() << "has " << view << ", expected (batch, query, head, element) or (batch, head, query) with "

@@ -175,7 +175,8 @@ def Tile_SliceRowsOp : Tile_Op<"slice_rows", [NamedResults, Pure, AllTypesMatch<
 def Tile_RowsAlongOp : Tile_Op<"rows_along", [NamedResults, Pure, AllTypesMatch<["view", "result"]>]> {
   let summary = "a view whose rows are queries of one head, or heads of one query, as a number says";
   let description = [{
-    `view` is (batch, query, head, element), or (batch, head, query), and [`batch`, `query`, `head`] a place in it.
+    `view` is (batch, query, head, element), or (batch, head, query), or with `heads_first` (batch, head, query,
+    element), and [`batch`, `query`, `head`] a place in it.
     Dimension 1 of the result counts `size` rows at most from there on: queries of that head, or, where the i1 in
     `heads` is set, heads of that query. The other dimensions have that batch, and that head (or, of a view of rank 3,
     nothing but the row itself). At a place that the view does not have there are no rows. Offsets are 64 bits wide.
@@ -184,10 +185,12 @@ def Tile_RowsAlongOp : Tile_Op<"rows_along", [NamedResults, Pure, AllTypesMatch<
     %rows = tile.rows_along %q[%batch, %query, %head] heads(%is_group) size(%count) : <?x?x?x128xbf16>
     ```
   }];
-  let arguments = (ins Tile_View:$view, I32:$batch, I32:$query, I32:$head, I1:$heads, I32:$size);
+  let arguments = (ins Tile_View:$view, I32:$batch, I32:$query, I32:$head, I1:$heads, I32:$size,
+      UnitAttr:$heads_first);
   let results = (outs Tile_View:$result);
   let assemblyFormat = [{
-    $view `[` $batch `,` $query `,` $head `]` `heads` `(` $heads `)` `size` `(` $size `)` attr-dict `:` type($view)
+    $view `[` $batch `,` $query `,` $head `]` `heads` `(` $heads `)` `size` `(` $size `)`
+    (`heads_first` $heads_first^)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
 }

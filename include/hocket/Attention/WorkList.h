@@ -38,7 +38,7 @@ struct WorkUse {
 /// Workgroups that run at a time, where nobody says how many.
 inline constexpr int64_t kUsualWorkSlots = 256;
 
-/// Whether an entry may be of the heads of a group: modifications, sinks and dropout are of rows of one head.
+/// Whether an entry may be of the heads of a group: what dropout drops follows from rows of one head.
 bool mayGroupHeads(const ForwardSemantics &semantics);
 /// How many entries a list has at most, whatever lengths are: what sizes the grid and the tensor. And how many of them
 /// may be slices.

@@ -56,9 +56,7 @@ private:
   bool isSplit() { return op.getSplit(); }
   bool leavesParts() { return op.getSplit() && !op.getWorkList(); }
   /// Whether an entry of a list may be of one head's rows or of a group's.
-  bool isMixed() {
-    return op.getWorkList() && scoreMods.empty() && maskMods.empty() && !op.getDropout() && !op.getSink();
-  }
+  bool isMixed() { return op.getWorkList() && !op.getDropout(); }
   static attn::VisibilityAttr withoutWindow(attn::ForwardOp op);
   static bool beginWithMods(attn::ForwardOp op);
   void findModifications();
@@ -70,7 +68,7 @@ private:
   void moveTo(const WorkPartition::Slice &slice);
   SmallVector<KeyBounds> visibleKeys(const WorkPartition &work, QueryRange rows);
   Value visitModified(WorkPartition &work);
-  QueryRange rowsFrom(Value first, int64_t count);
+  QueryRange rowsFrom(Value first, Value count);
   void prepareCuts(QueryRange rows);
   Value firstKeyOf(Value number);
   TileExtent extentOf(const ScorePlace &here);
@@ -149,7 +147,7 @@ void ForwardExpansion::findModifications() {
   tile::FragType scores =
       builder.frag(shape.kvTile, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Orientation orientation =
-      op.getGroupRows() ? Orientation::HeadsInRows : Orientation::QueriesInRows;
+      isMixed() ? Orientation::Mixed : op.getGroupRows() ? Orientation::HeadsInRows : Orientation::QueriesInRows;
   auto find = [&](std::optional<ArrayAttr> symbols, auto &programs) {
     if (symbols)
       for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
@@ -286,8 +284,9 @@ Value ForwardExpansion::ring(Value view, int64_t columns, ValueRange indices) {
 }
 
 /// The `count` queries from `first` on that exist.
-QueryRange ForwardExpansion::rowsFrom(Value first, int64_t count) {
-  Value last = arith::AddIOp::create(builder, first, builder.constant(count - 1));
+QueryRange ForwardExpansion::rowsFrom(Value first, Value count) {
+  Value behindFirst = builder.createOrFold<arith::SubIOp>(count, builder.constant(int64_t(1)));
+  Value last = arith::AddIOp::create(builder, first, behindFirst);
   return {first, arith::MinSIOp::create(builder, last, lastQuery)};
 }
 
@@ -340,7 +339,9 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   visibility.measure(builder, q, sequences.keyCount(builder, k));
   if (dropout)
     dropout->prepare(builder, q, work.batch, work.head);
-  place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0))};
+  place = {work.batch, work.common(), work.firstOfRows(), builder.constant(int64_t(0)), {}};
+  if (work.isGroup)
+    place.mixed = work.mixedRows(builder);
   if (sequences.hasOwnLengths())
     place.seqQ = tile::DimOp::create(builder, q, 1), place.seqKv = visibility.keyCount();
   Value one = builder.constant(int64_t(1)), keyCount = visibility.keyCount();
@@ -356,11 +357,11 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
     if (ownBounds)
       ownBounds->prepare(place);
   }
-  waveRows = rowsFrom(work.row, work.waveQueries());
+  waveRows = rowsFrom(work.row, work.waveQueries(builder));
   prepareCuts(waveRows);
   if (lists)
     return lists->prepare(builder, work.batch, work.head, work.blockRow, keyCount);
-  SmallVector<KeyBounds> ranges = visibleKeys(work, rowsFrom(work.blockRow, work.blockRows()));
+  SmallVector<KeyBounds> ranges = visibleKeys(work, rowsFrom(work.blockRow, work.blockQueries(builder)));
   visited = visitTiles(builder, ranges, keyCount, shape.kvTile);
   if (isSplit() && !visited.jumps.empty()) {
     // A slice has some of the tiles that are visited, wherever they lie.

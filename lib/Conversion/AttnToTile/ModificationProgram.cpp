@@ -59,7 +59,9 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
     spans[argument] = Span::Uniform;
   if (isScore)
     spans[body->getArgument(0)] = Span::Both;
-  spans[rowArgument()] = Span::Queries;
+  for (Value argument : {query(), head()})
+    if (isMixed() || argument == rowArgument())
+      spans[argument] = Span::Queries;
   spans[key()] = Span::Keys;
   ofQuery.insert(query());
   for (Operation &inner : body->without_terminator()) {
@@ -128,6 +130,11 @@ LogicalResult ModificationProgram::addArguments(KernelFrame &frame) {
             StringAttr::get(context, name + "_stride_" + Twine(dimension)).getValue());
     }
     frame.addTensor(type, bound);
+    if (isMixed() && tensor.getRank() == 4)
+      frame.require("(min(heads / kv_heads, 32) - 1) * " + Twine(name) + "_stride_1 * " +
+                        Twine(storedType(tensor.getElementType()).getIntOrFloatBitWidth() / 8) + " < " +
+                        Twine(int64_t(1) << 31),
+                    "the heads of a group must lie within 2 GiB in '" + Twine(name) + "'");
   }
   frame.require("max(max(batch, heads), max(seq_q, seq_kv)) <= " + Twine(kMaxPosition),
                 "batch, heads, seq_q and seq_kv may be at most " + Twine(kMaxPosition) +
@@ -160,9 +167,24 @@ Type ModificationProgram::typeFor(Span span, Type element) const {
   llvm_unreachable("all spans are handled");
 }
 
+/// Whether `op` reads [batch, head, query, key] where rows are mixed: its elements lie in lines along rows and keys.
+bool ModificationProgram::readsLines(attn::ReadOp op) const {
+  OperandRange indices = op.getIndices();
+  return isMixed() && indices.size() == 4 && spanOf(indices[0]) == Span::Uniform && indices[1] == head() &&
+         indices[2] == query() && indices[3] == key();
+}
+
 /// What `op` reads, in the places that it differs in.
 Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
                                 const ScorePlace &place) {
+  if (Value rows = lines.lookup(op.getResult())) {
+    Value zero = builder.constant(int64_t(0));
+    Type type = typeFor(Span::Both, storedType(op.getResult().getType()));
+    auto load = tile::LoadOp::create(builder, type, rows, ValueRange{zero, zero, zero, place.key},
+                                     builder.getI64IntegerAttr(1));
+    load->setAttr(tile::kWholeLines, builder.getUnitAttr());
+    return load;
+  }
   Value view = arguments.lookup(op.getTensor());
   Type element = storedType(op.getResult().getType());
   Span span = spanOf(op.getResult());
@@ -208,7 +230,7 @@ Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,
     return argument;
   if (value == body->getArgument(first))
     return place.batch;
-  if (value == commonArgument())
+  if (!isMixed() && value == commonArgument())
     return place.common;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
     return arith::ConstantOp::create(builder, constant.getValue());
@@ -230,7 +252,17 @@ void ModificationProgram::prepare(ExpansionBuilder &builder, const ScorePlace &p
     if (capture.ofLengths)
       arguments[body->getArgument(capture.argument)] =
           capture.ofLengths->emit(builder, place.seqQ, place.seqKv);
+  if (isMixed())
+    prepared[query()] = place.mixed.queries, prepared[head()] = place.mixed.heads;
   for (auto op : body->getOps<attn::ReadOp>()) {
+    if (readsLines(op)) {
+      const MixedRows &rows = place.mixed;
+      Value batch = materialise(builder, op.getIndices()[0], place);
+      lines[op.getResult()] =
+          tile::RowsAlongOp::create(builder, arguments.lookup(op.getTensor()), batch, rows.query, rows.head,
+                                    rows.areHeads, rows.count, /*heads_first=*/true);
+      continue;
+    }
     Span span = spanOf(op.getResult());
     if (span == Span::Uniform || span == rowSpan())
       if (!prepared.contains(op.getResult())) {
@@ -408,7 +440,7 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   SmallVector<Operation *> ops;
   findSlice(*body, wanted, leaves, ops);
   bool isScore = first == 1;
-  bool usesPlace = leaves.contains(rowArgument()) || leaves.contains(key());
+  bool usesPlace = (rowArgument() && leaves.contains(rowArgument())) || leaves.contains(key());
   SmallVector<Value> inputs;
   if (scoreValue)
     inputs.push_back(scoreValue);
@@ -468,7 +500,8 @@ Value ModificationProgram::map(ExpansionBuilder &builder, Type type, Value wante
   if (usesPlace) {
     Value row = block.addArgument(builder.getI32Type(), builder.getLoc());
     Value column = block.addArgument(builder.getI32Type(), builder.getLoc());
-    mapping.map(rowArgument(), queriesInRows() ? row : column);
+    if (rowArgument())
+      mapping.map(rowArgument(), queriesInRows() ? row : column);
     mapping.map(key(), queriesInRows() ? column : row);
   }
   for (Operation *op : ops)

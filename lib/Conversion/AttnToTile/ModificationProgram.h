@@ -24,6 +24,13 @@ inline Span operator|(Span a, Span b) {
   return static_cast<Span>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
 }
 
+/// A wave's rows, which are heads of one query or queries of one head (i32; `areHeads` i1).
+struct MixedRows {
+  mlir::Value query, head; ///< of the first row
+  mlir::Value areHeads, count;
+  mlir::Value queries, heads; ///< of each row (rows of i32)
+};
+
 /// Where the elements of a wave's scores stand (i32).
 struct ScorePlace {
   mlir::Value batch;
@@ -31,12 +38,15 @@ struct ScorePlace {
   mlir::Value common;
   mlir::Value row; ///< the first query, or head
   mlir::Value key; ///< the first key
+  /// Where rows are mixed; `common` and `row` say nothing then.
+  MixedRows mixed = {};
   /// The sequence's lengths where they are its own; null: those of the problem.
   mlir::Value seqQ = {}, seqKv = {};
 };
 
-/// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns.
-enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows };
+/// What the scores' memory rows are; columns are the others. Heads: of one query, with keys in columns. Mixed: heads of one
+/// query, or queries of one head, which the kernel finds out, with keys in columns.
+enum class Orientation { QueriesInRows, KeysInRows, HeadsInRows, Mixed };
 
 struct TileExtent;
 struct TileSides;
@@ -86,10 +96,13 @@ public:
   mlir::Value yielded() const { return body->getTerminator()->getOperand(0); }
 
 private:
-  /// The query; or, where heads are in its place, the head. And the other, which all rows share.
-  mlir::Value rowArgument() const { return body->getArgument(first + (headsInRows() ? 1 : 2)); }
-  mlir::Value commonArgument() const { return body->getArgument(first + (headsInRows() ? 2 : 1)); }
+  /// The query; or, where heads are in its place, the head. And the other, which all rows share. Null where rows are
+  /// mixed: both are numbers of each row (`MixedRows`).
+  mlir::Value rowArgument() const { return isMixed() ? mlir::Value() : headsInRows() ? head() : query(); }
+  mlir::Value commonArgument() const { return isMixed() ? mlir::Value() : headsInRows() ? query() : head(); }
   bool headsInRows() const { return orientation == Orientation::HeadsInRows; }
+  bool isMixed() const { return orientation == Orientation::Mixed; }
+  mlir::Value head() const { return body->getArgument(first + 1); }
 
   struct Capture {
     unsigned argument;
@@ -105,6 +118,7 @@ private:
   Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
   mlir::Type typeFor(Span span, mlir::Type element) const;
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
+  bool readsLines(attn::ReadOp op) const;
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   /// What a map of the region makes, beside the value that is wanted.
   struct MapOptions {
@@ -133,6 +147,7 @@ private:
   llvm::DenseMap<mlir::Value, Span> spans;
   llvm::DenseSet<mlir::Value> ofQuery; ///< what depends on the query
   llvm::DenseMap<mlir::Value, mlir::Value> prepared; ///< the same in every tile
+  llvm::DenseMap<mlir::Value, mlir::Value> lines;    ///< views of the rows of what reads along mixed ones
 };
 
 /// The mask of keys from `left` before to `right` behind the diagonal that ends at the bottom right; nothing: no

@@ -148,6 +148,36 @@ Value WorkPartition::rowsAlong(ExpansionBuilder &builder, Value view) const {
   return tile::RowsAlongOp::create(builder, view, batch, row, firstHead, isGroup ? isGroup : never, rowCount);
 }
 
+Value WorkPartition::queries(ExpansionBuilder &builder, int64_t waves) const {
+  Value count = builder.constant(queriesOfBlock(waves, options.groupRows));
+  if (!isGroup)
+    return count;
+  Value ofGroup = builder.constant(queriesOfBlock(waves, /*groupRows=*/true));
+  return arith::SelectOp::create(builder, isGroup, ofGroup, count);
+}
+
+/// The numbers from `first` on, one for each row of a wave, or `first` for all where they do not count (i1).
+static Value rowNumbers(ExpansionBuilder &builder, Value first, Value count) {
+  Type type = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type());
+  Value step = arith::ExtUIOp::create(builder, builder.getI32Type(), count);
+  Value inputs[] = {first, step};
+  auto map = tile::MapOp::create(builder, TypeRange(type), inputs, Value(), Value(), Value(), /*coordinates=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  for (int argument = 0; argument != 4; ++argument)
+    block.addArgument(builder.getI32Type(), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  Value before = arith::MulIOp::create(builder, block.getArgument(2), block.getArgument(1));
+  tile::YieldOp::create(builder, ValueRange(arith::AddIOp::create(builder, block.getArgument(0), before).getResult()));
+  return map.getResult(0);
+}
+
+MixedRows WorkPartition::mixedRows(ExpansionBuilder &builder) const {
+  Value yes = arith::ConstantOp::create(builder, builder.getBoolAttr(true));
+  Value areQueries = arith::XOrIOp::create(builder, isGroup, yes);
+  return {row, firstHead, isGroup, rowCount, rowNumbers(builder, row, areQueries), rowNumbers(builder, firstHead, isGroup)};
+}
+
 void WorkPartition::storeSlice(ExpansionBuilder &builder, Value output, Value lse, Value o, Value partial,
                                Value partialLse) const {
   // As many rows as O has: of others nothing is asked.
@@ -198,6 +228,8 @@ Value WorkPartition::load(ExpansionBuilder &builder, Type type, Value q) const {
 }
 
 Value WorkPartition::loadOfHeads(ExpansionBuilder &builder, Value view) const {
+  if (isGroup)
+    return tile::GatherOp::create(builder, builder.rows(), view, rowNumbers(builder, firstHead, isGroup));
   Type type = options.groupRows ? Type(builder.rows()) : builder.getF32Type();
   return tile::LoadOp::create(builder, type, view,
                               ValueRange(options.groupRows ? firstHead : head), IntegerAttr());

@@ -6,6 +6,7 @@
 // has rows; nothing outside of this file knows which.
 #pragma once
 
+#include "ModificationProgram.h"
 #include "Visibility.h"
 
 #include "Attn/IR/Attn.h"
@@ -88,12 +89,17 @@ public:
   /// What the wave's rows count from: its first query, or head; and what they share: its head, or query.
   mlir::Value firstOfRows() const { return options.groupRows ? firstHead : row; }
   mlir::Value common() const { return options.groupRows ? row : head; }
-  int64_t waveQueries() const { return options.groupRows ? 1 : kWaveRows; }
+  /// How many queries the wave, and the workgroup, has.
+  mlir::Value waveQueries(ExpansionBuilder &builder) const { return queries(builder, 1); }
+  mlir::Value blockQueries(ExpansionBuilder &builder) const { return queries(builder, options.waves); }
+  /// The wave's rows where entries may be of a group's heads.
+  MixedRows mixedRows(ExpansionBuilder &builder) const;
   /// One number for each of the wave's rows, from `view` (heads): of all if they are of one head.
   mlir::Value loadOfHeads(ExpansionBuilder &builder, mlir::Value view) const;
 
 private:
   void takeSliceNumber(ExpansionBuilder &builder);
+  mlir::Value queries(ExpansionBuilder &builder, int64_t waves) const;
   static void storeAt(ExpansionBuilder &builder, mlir::Value output, mlir::Value rows);
   static void storeLseAt(ExpansionBuilder &builder, mlir::Value values, mlir::Value rows);
   /// The wave's rows of a view (batch, query, head, element) or (batch, head, query), from row 0 of the result on.

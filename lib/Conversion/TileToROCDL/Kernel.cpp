@@ -276,12 +276,12 @@ struct RowsAlongPattern : TilePattern<tile::RowsAlongOp> {
     Emitter emit(op.getLoc(), rewriter);
     tile::ViewType type = op.getView().getType();
     ViewValues view(type, adaptor.getView());
-    bool hasColumns = type.getRank() == 4;
+    bool hasColumns = type.getRank() == 4, headsFirst = !hasColumns || op.getHeadsFirst();
     Value batch = adaptor.getBatch().front(), query = adaptor.getQuery().front(), head = adaptor.getHead().front();
     Value ofHeads = adaptor.getHeads().front();
     // The dimensions of queries and of heads, and a place in order.
-    const int64_t queries = hasColumns ? 1 : 2, heads = hasColumns ? 2 : 1;
-    Value place[] = {batch, hasColumns ? query : head, hasColumns ? head : query};
+    const int64_t queries = headsFirst ? 2 : 1, heads = headsFirst ? 1 : 2;
+    Value place[] = {batch, headsFirst ? head : query, headsFirst ? query : head};
     auto isBelow = [&](Value index, int64_t dimension) -> Value {
       return arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, index, view.extent(emit, dimension));
     };
