@@ -24,7 +24,7 @@ attn.forward @listed element_type(bf16) head_dim(128) mask(causal) lse packed_qu
 
 // -----
 
-// With modifications rows are of one head; slices go to the workspace, what is whole where it belongs.
+// With dropout rows are of one head; slices go to the workspace, what is whole where it belongs.
 // CHECK-LABEL: tile.kernel @sliced(
 // CHECK-SAME: tile.workspace = "4 * work_parts * kv_heads * 128 * (head_dim_v + 1)"
 // CHECK-NOT: heads(%{{[0-9]+}})
@@ -36,11 +36,31 @@ tile.schedule @mine {
   tile.cluster memory { fetch_k(0) fetch_v(0) }
   tile.cluster compute { read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
 }
-attn.forward @sliced element_type(bf16) head_dim(128) work_list split score_mod(@cap)
-attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
-  %cap = arith.constant 5.000000e+01 : f32
-  %limited = arith.minimumf %score, %cap : f32
-  attn.yield %limited : f32
+attn.forward @sliced element_type(bf16) head_dim(128) work_list split dropout
+
+// -----
+
+// Heads and queries are numbers of each row, sinks and slopes are looked up for each; a bias is read along the rows,
+// whichever they are.
+// CHECK-LABEL: tile.kernel @modified(
+// CHECK: %[[HEADS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i32
+// CHECK-DAG: tile.rows_along %bias[%{{.*}}, %{{.*}}, %{{.*}}] heads(%[[HEADS]]) size(%{{.*}}) heads_first
+// CHECK-DAG: tile.gather %slopes[%{{.*}}] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
+// CHECK: tile.load %bias_lines[%c0_i32, %c0_i32, %c0_i32, %{{.*}}] along(1)
+// CHECK: tile.gather %sink[%{{.*}}] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
+tile.schedule @mine {
+  tile.cluster memory { fetch_k(0) fetch_v(0) }
+  tile.cluster compute { read_k(0) start(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) }
+}
+attn.forward @modified element_type(bf16) head_dim(128) sink work_list score_mod(@both)
+attn.score_mod @both(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %slopes: tensor<?xf32> {attn.bind = "slopes", attn.sizes = ["heads"]},
+    %bias: tensor<?x?x?x?xbf16> {attn.bind = "bias", attn.sizes = ["batch", "heads", "seq_q", "seq_kv"]}) {
+  %slope = attn.read %slopes[%head] : tensor<?xf32> -> f32
+  %steep = arith.mulf %score, %slope : f32
+  %offset = attn.read %bias[%batch, %head, %query, %key] : tensor<?x?x?x?xbf16> -> f32
+  %result = arith.addf %steep, %offset : f32
+  attn.yield %result : f32
 }
 
 // -----

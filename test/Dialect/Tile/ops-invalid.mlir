@@ -354,6 +354,14 @@ tile.kernel @rows_along(%q: !tile.view<?x64x?x128xbf16>, %n: i32) target("gfx950
 
 // -----
 
+tile.kernel @rows_along_heads_first(%l: !tile.view<?x?x?xf32>, %n: i32) target("gfx950") waves(1) {
+  %some = arith.cmpi slt, %n, %n : i32
+  // expected-error @below {{expected (batch, head, query, element) for heads_first}}
+  %rows = tile.rows_along %l[%n, %n, %n] heads(%some) size(%n) heads_first : !tile.view<?x?x?xf32>
+}
+
+// -----
+
 tile.kernel @computed(%q: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(8) {
   %n = tile.dim %q, 1 : !tile.view<?x?x?x128xbf16>
   // expected-error @below {{counts the rows of something that is computed; the launcher sizes the grid, so of(...) takes an argument of the kernel}}

@@ -190,6 +190,8 @@ tile.kernel @slices(%k: !tile.view<?x?x?x64xbf16> {tile.bind = "k"}, %n: i32) ta
   %of_heads = arith.cmpi slt, %quotient, %rest : i32
   // CHECK: %k_lines = tile.rows_along %k[%[[QUOTIENT]], %{{.*}}, %{{.*}}] heads(%{{.*}}) size(%{{.*}}) : <?x?x?x64xbf16>
   %lines = tile.rows_along %k[%quotient, %rest, %rest] heads(%of_heads) size(%rest) : !tile.view<?x?x?x64xbf16>
+  // CHECK: tile.rows_along %k[%{{.*}}, %{{.*}}, %{{.*}}] heads(%{{.*}}) size(%{{.*}}) heads_first : <?x?x?x64xbf16>
+  %in_heads = tile.rows_along %k[%quotient, %rest, %rest] heads(%of_heads) size(%rest) heads_first : !tile.view<?x?x?x64xbf16>
   // CHECK: %k_ring = tile.ring %k_slice
   %ring = tile.ring %part[%n, %n] : !tile.view<?x?x?x64xbf16> -> !tile.ring<64x64xbf16>
 }

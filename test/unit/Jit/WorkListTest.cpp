@@ -23,6 +23,22 @@ using testing::HasSubstr;
 
 static constexpr uint64_t kDefaultCount = 8, kDefaultSeed = 20261123;
 
+/// What asks for the heads, the queries and the keys of rows, each differently.
+static void modify(ForwardProblem &problem, Draw &draw) {
+  problem.sink = !problem.work.slices && draw.oneIn(4);
+  if (draw.oneIn(4)) {
+    problem.numbers["soft_cap"] = 30;
+    problem.modifications.push_back(*shippedModification("soft_cap"));
+  }
+  if (draw.oneIn(5))
+    problem.modifications.push_back(*shippedModification("alibi"));
+  if (draw.oneIn(5))
+    problem.modifications.push_back(
+        *shippedModification(problem.dtype == DataType::BF16 ? "bias_bf16" : "bias_fp16"));
+  if (draw.oneIn(5))
+    problem.modifications.push_back(*shippedModification("documents"));
+}
+
 static ForwardProblem drawProblem(Draw &draw) {
   ForwardProblem problem;
   problem.dtype = draw.of({DataType::BF16, DataType::FP16});
@@ -41,11 +57,7 @@ static ForwardProblem drawProblem(Draw &draw) {
   if (problem.lists.any() && draw.oneIn(3))
     addPages(problem, draw);
   problem.work.slices = draw.oneIn(2);
-  if (draw.oneIn(5)) {
-    problem.sink = !problem.work.slices && draw.oneIn(2);
-    problem.numbers["soft_cap"] = 30;
-    problem.modifications.push_back(*shippedModification("soft_cap"));
-  }
+  modify(problem, draw);
   problem.workSlots = draw.of<int64_t>({1, 3, 8, 40, 256});
   problem.work.list = draw.of({WorkLists::Given, WorkLists::Made});
   if (problem.work.list == WorkLists::Given)
