@@ -146,6 +146,8 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
     return fail("name", "the kernel takes no problem at all: one of its lists is empty");
   if (entry.tuning.waves < 0 || entry.tuning.waves > 16)
     return fail("waves", "expected 1 to 16, or 0: as the head size wants");
+  if (entry.tuning.workgroups < 0)
+    return fail("workgroups", "expected 1 or more, or 0: as the schedule wants");
   if (entry.tuning.kvTile < 0 || entry.maxSequence < 1 || entry.strideMultiple < 1)
     return fail("kv_tile", "max_sequence and stride_multiple must be at least 1, kv_tile 0");
   if (entry.headDimMultiple < 0 || (entry.headDimMultiple > 0 && entry.headDimMax < 1))
@@ -166,7 +168,8 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
                  withFlags({"name", "summary", "role", "costs", "arch", "dtypes", "head_dims",
                             "head_dim_multiple", "head_dim_max", "masks", "max_sequence",
                             "stride_multiple", "schedule", "waves", "kv_tile", "block_order",
-                            "modifications", "group_rows", "scalars_in_lanes", "priority", "pays", "because"}),
+                            "workgroups", "modifications", "group_rows", "scalars_in_lanes", "priority", "pays",
+                             "because"}),
                  path))
     return false;
   json::ObjectMapper map(value, path);
@@ -181,6 +184,7 @@ static bool fromJSON(const json::Value &value, KernelEntry &entry, json::Path pa
          map.map("max_sequence", entry.maxSequence) &&
          map.map("stride_multiple", entry.strideMultiple) &&
          map.mapOptional("modifications", entry.modifications) &&
+         map.mapOptional("workgroups", entry.tuning.workgroups) &&
          map.mapOptional("group_rows", entry.tuning.groupRows) &&
          map.mapOptional("scalars_in_lanes", entry.tuning.scalarsInLanes) &&
          map.map("schedule", entry.tuning.schedule) && map.map("waves", entry.tuning.waves) &&
@@ -296,6 +300,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   out.attribute("schedule", entry.tuning.schedule);
   out.attribute("waves", entry.tuning.waves);
   out.attribute("kv_tile", entry.tuning.kvTile);
+  if (entry.tuning.workgroups != 0)
+    out.attribute("workgroups", entry.tuning.workgroups);
   out.attribute("block_order", entry.tuning.blockOrder);
   out.attribute("priority", entry.priority);
   out.attribute("pays", entry.pays.text());

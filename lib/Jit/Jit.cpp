@@ -16,7 +16,7 @@ using attention::CompiledKernel;
 static std::string makeKey(std::string_view text, std::string_view name,
                            const CompileOptions &options) {
   // Names all fields: who adds one has to say here whether it is part of the key.
-  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, blockOrder, groupRows,
+  const auto &[target, from, to, schedule, scheduleText, waves, kvTile, workgroups, blockOrder, groupRows,
                debugInfo, allowSpills, scalarsInLanes, drawSchedule, onStage] = options;
   std::string key;
   auto add = [&](std::string_view part, std::string_view value) {
@@ -35,6 +35,7 @@ static std::string makeKey(std::string_view text, std::string_view name,
   add("schedule-text", scheduleText.value_or("-"));
   add("waves", number(waves));
   add("kv-tile", number(kvTile));
+  add("workgroups", number(workgroups));
   add("block-order", blockOrder.value_or("-"));
   add("group-rows", groupRows ? "1" : "0");
   add("allow-spills", allowSpills ? "1" : "0");
@@ -86,6 +87,8 @@ CompileOptions jit::compileOptions(const attention::KernelEntry &entry,
     options.waves = entry.tuning.waves;
   if (entry.tuning.kvTile != 0)
     options.kvTile = entry.tuning.kvTile;
+  if (entry.tuning.workgroups != 0)
+    options.workgroups = entry.tuning.workgroups;
   options.blockOrder = entry.tuning.blockOrder;
   options.groupRows = entry.tuning.groupRows;
   options.scalarsInLanes = entry.tuning.scalarsInLanes;

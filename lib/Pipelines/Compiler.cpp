@@ -272,16 +272,18 @@ Status Compiler::parseLlvm() {
 
 /// Puts what the caller wants into the problems; a wish that no problem can fulfil is an error.
 Status Compiler::overrideProblems() {
-  bool any = options.waves || options.kvTile || options.blockOrder || options.groupRows;
+  bool any = options.waves || options.kvTile || options.workgroups || options.blockOrder || options.groupRows;
   if (!any)
     return Status::success();
   SmallVector<attn::ForwardOp> problems(module->getOps<attn::ForwardOp>());
   SmallVector<attn::BackwardOp> parts(module->getOps<attn::BackwardOp>());
   if (problems.empty() && parts.empty())
     return invalidInput(("'" + name +
-                         "' has no 'attn.forward' for waves, kv-tile, block-order or group-rows to "
+                         "' has no 'attn.forward' for waves, kv-tile, workgroups, block-order or group-rows to "
                          "act on; a kernel in the tile dialect says these itself")
                             .str());
+  if (problems.empty() && options.workgroups)
+    return invalidInput("'" + name.str() + "' has no 'attn.forward' for workgroups to act on; a schedule says it too");
   Builder builder(&context);
   std::optional<attn::BlockOrder> order;
   if (options.blockOrder) {
@@ -303,6 +305,8 @@ Status Compiler::overrideProblems() {
       problem.setWaves(*options.waves);
     if (options.kvTile)
       problem.setKvTile(*options.kvTile);
+    if (options.workgroups)
+      problem.setWorkgroups(*options.workgroups);
     if (order)
       problem.setBlockOrder(*order);
     if (options.groupRows)

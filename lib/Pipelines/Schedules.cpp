@@ -46,21 +46,17 @@ static Result<OwningOpRef<ModuleOp>> parseSchedule(MLIRContext *context, StringR
   return parsed;
 }
 
-/// Puts a copy of the schedule in `text` into `module`, in place of one of the same name.
+/// Puts a copy of the schedule in `text` into `module`, in place of one of the same name, and returns what it is called
+/// there: something else if a kernel has its name.
 static Result<std::string> addSchedule(ModuleOp module, StringRef text, StringRef name) {
   tile::ScheduleOp schedule;
   Result<OwningOpRef<ModuleOp>> parsed = parseSchedule(module.getContext(), text, name, schedule);
   if (!parsed)
     return parsed.error();
-  std::string symbol = schedule.getSymName().str();
-  if (Operation *existing = SymbolTable::lookupSymbolIn(module, symbol)) {
-    if (!isa<tile::ScheduleOp>(existing))
-      return invalidInput("'" + symbol + "' is both a schedule and the name of an '" +
-                          existing->getName().getStringRef().str() + "'; rename one of them");
+  if (Operation *existing = SymbolTable::lookupSymbolIn(module, schedule.getSymNameAttr());
+      existing && isa<tile::ScheduleOp>(existing))
     existing->erase();
-  }
-  OpBuilder::atBlockBegin(module.getBody()).clone(*schedule);
-  return symbol;
+  return SymbolTable(module).insert(schedule->clone(), module.getBody()->begin()).str();
 }
 
 std::optional<std::string> hocket::readScheduleFile(const std::string &choice) {
@@ -164,6 +160,9 @@ Status hocket::resolveSchedules(ModuleOp module, const std::optional<std::string
     const ShippedSchedule *shipped = findShipped(name);
     if (!shipped || isa_and_nonnull<tile::ScheduleOp>(SymbolTable::lookupSymbolIn(module, name)))
       continue;
+    if (Operation *other = SymbolTable::lookupSymbolIn(module, name))
+      return invalidInput("'" + name.str() + "' is both a schedule and the name of an '" +
+                          other->getName().getStringRef().str() + "'; rename one of them");
     if (Result<std::string> added = addSchedule(module, shipped->text, shipped->name); !added)
       return added.error();
   }

@@ -383,7 +383,8 @@ static Result<std::optional<CompileOptions>> readCompileOptions(const Options &o
   if (options.has(OPT_schedule))
     result.schedule = options.string(OPT_schedule);
   for (auto [id, value] :
-       {std::pair(OPT_waves, &result.waves), std::pair(OPT_kv_tile, &result.kvTile)}) {
+       {std::pair(OPT_waves, &result.waves), std::pair(OPT_kv_tile, &result.kvTile),
+        std::pair(OPT_workgroups, &result.workgroups)}) {
     if (!options.has(id))
       continue;
     Result<int64_t> number = options.integer(id, 0, INT64_MIN, INT64_MAX);
@@ -395,7 +396,8 @@ static Result<std::optional<CompileOptions>> readCompileOptions(const Options &o
     result.blockOrder = options.string(OPT_block_order);
   result.groupRows = options.has(OPT_group_rows);
   result.target = architecture(options);
-  bool any = result.schedule || result.waves || result.kvTile || result.blockOrder || result.groupRows;
+  bool any = result.schedule || result.waves || result.kvTile || result.workgroups || result.blockOrder ||
+             result.groupRows;
   return any ? std::optional(result) : std::nullopt;
 }
 
@@ -406,7 +408,8 @@ static Status checkKernelOptions(const Options &options) {
         "--code-object and --manifest belong together; give both, or none to compile");
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
-        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
+        std::pair(OPT_block_order, "block-order"),
         std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_bundle, "bundle")}) {
     if (options.has(id) && options.has(OPT_code_object))
@@ -424,7 +427,8 @@ static Status checkKernelOptions(const Options &options) {
 Status run::checkCompareOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_schedule, "schedule"), std::pair(OPT_waves, "waves"),
-        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_block_order, "block-order"),
+        std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
+        std::pair(OPT_block_order, "block-order"),
         std::pair(OPT_group_rows, "group-rows"),
         std::pair(OPT_kernel, "kernel"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})
@@ -445,7 +449,7 @@ Status run::checkBackwardOptions(const Options &options) {
   for (auto [id, name] :
        {std::pair(OPT_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
-        std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"),
+        std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
         std::pair(OPT_block_order, "block-order"), std::pair(OPT_code_object, "code-object"),
         std::pair(OPT_manifest, "manifest")})
     if (options.has(id))

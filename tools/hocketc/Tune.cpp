@@ -44,6 +44,7 @@ static std::string identityOf(std::string_view text, const TuneRequest &request)
   auto add = [&](llvm::StringRef part) { hash.update(part), hash.update(llvm::StringRef("\0", 1)); };
   add(text), add(jit::compilerIdentity()), add(compile.target);
   add(std::to_string(compile.waves.value_or(0)) + "," + std::to_string(compile.kvTile.value_or(0)));
+  add(std::to_string(compile.workgroups.value_or(0)));
   add(compile.blockOrder.value_or(""));
   for (const std::string &size : request.sizes)
     add(size);

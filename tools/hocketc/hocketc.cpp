@@ -57,6 +57,10 @@ static cl::opt<int64_t> waves("waves", cl::value_desc("N"), cl::cat(category),
 static cl::opt<int64_t>
     kvTile("kv-tile", cl::value_desc("N"), cl::cat(category),
            cl::desc("Keys of a tile (default: by heads and waves, docs/HeadSizes.md)"));
+static cl::opt<int64_t>
+    workgroups("workgroups", cl::value_desc("N"), cl::cat(category),
+               cl::desc("Workgroups that are to share a compute unit: the kernel is made to fit, or refused "
+                        "(default: as the schedule wants)"));
 static cl::opt<std::string>
     blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
                cl::desc("Which workgroups start first: heavy_first (default) or linear"));
@@ -149,6 +153,8 @@ static Result<Request> readOptions() {
     request.options.waves = waves;
   if (kvTile.getNumOccurrences())
     request.options.kvTile = kvTile;
+  if (workgroups.getNumOccurrences())
+    request.options.workgroups = workgroups;
   if (blockOrder.getNumOccurrences())
     request.options.blockOrder = blockOrder;
   request.options.drawSchedule = drawPath.getNumOccurrences();
@@ -271,7 +277,7 @@ static Status runAll() {
     return invalidInput("--all writes a directory; name it with -o");
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &inputPath, &toStage, &fromStage, &dumpDirectory, &report, &manifestPath, &target,
-           &schedule, &waves, &kvTile, &blockOrder, &drawPath, &debugInfo,
+           &schedule, &waves, &kvTile, &workgroups, &blockOrder, &drawPath, &debugInfo,
            &allowSpills})
     if (option->getNumOccurrences())
       return invalidInput("--all compiles what the registry says; '" +

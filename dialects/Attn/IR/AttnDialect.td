@@ -56,7 +56,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     (batch, heads, seq_q)). A row that sees no key gives O = 0 and LSE = -inf.
 
     `waves` is the number of waves of a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are
-    left out, schedule and head decide (docs/HeadSizes.md). `block_order(heavy_first)`, the default, starts the blocks
+    left out, schedule and head decide (docs/HeadSizes.md). `workgroups` is how many workgroups are to share a compute
+    unit: the kernel is made to fit into its share of registers and LDS, or refused; where it is left out, the schedule
+    says whether that matters. `block_order(heavy_first)`, the default, starts the blocks
     of rows with most visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
@@ -137,6 +139,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
       OptionalAttr<I64Attr>:$head_dim_v,
       OptionalAttr<Attn_VisibilityAttr>:$mask, UnitAttr:$lse,
       UnitAttr:$split, OptionalAttr<I64Attr>:$waves, OptionalAttr<I64Attr>:$kv_tile,
+      OptionalAttr<I64Attr>:$workgroups,
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$sink, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, UnitAttr:$appended_keys, OptionalAttr<I64Attr>:$page_size, UnitAttr:$page_lists,
@@ -147,7 +150,7 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
   let assemblyFormat = [{
     $sym_name `element_type` `(` $element_type `)` `head_dim` `(` $head_dim `)`
     oilist(`head_dim_v` `(` $head_dim_v `)` | `mask` `(` custom<Visibility>($mask) `)` | `lse` $lse
-      | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)`
+      | `split` $split | `waves` `(` $waves `)` | `kv_tile` `(` $kv_tile `)` | `workgroups` `(` $workgroups `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)` | `sink` $sink | `dropout` $dropout
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `appended_keys` $appended_keys | `pages` `(` $page_size `)` | `page_lists` $page_lists

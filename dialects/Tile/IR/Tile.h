@@ -33,6 +33,8 @@ namespace hocket::tile {
 
 /// The attribute of a kernel of which so many workgroups (i64) are to fit on a compute unit.
 inline constexpr llvm::StringLiteral kWorkgroupsAttr = "tile.workgroups";
+/// The most that may be asked for.
+inline constexpr int64_t kMaxWorkgroups = 8;
 
 /// The view that `view` is some rows of, or an element of: a kernel's argument.
 mlir::Value wholeView(mlir::Value view);

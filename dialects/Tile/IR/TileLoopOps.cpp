@@ -269,7 +269,6 @@ LogicalResult WhereOp::verify() {
 
 /// Copies of an iteration that a schedule may ask for: each is written out.
 static constexpr int64_t kMaxCopies = 16;
-static constexpr int64_t kMaxWorkgroups = 8;
 
 LogicalResult ScheduleOp::verifyRegions() {
   int64_t unroll = getUnroll();

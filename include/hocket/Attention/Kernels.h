@@ -68,6 +68,8 @@ struct KernelTuning {
   std::string schedule;   ///< of kernels/schedules
   int64_t waves = 0;      ///< of a workgroup, 32 query rows each; 0: as the head size wants
   int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
+  /// Workgroups that are to share a compute unit, for which it is made to fit or refused; 0: as the schedule wants.
+  int64_t workgroups = 0;
   std::string blockOrder; ///< "heavy_first" or "linear"
   /// Whether a wave works on one query, and its rows are the heads that share K and V.
   bool groupRows = false;

@@ -25,7 +25,7 @@ struct CompileOptions {
   /// The content of that file, if it was read already.
   std::optional<std::string> scheduleText;
   /// Override what the `attn.forward` ops of the input say; see the attn dialect.
-  std::optional<int64_t> waves, kvTile;
+  std::optional<int64_t> waves, kvTile, workgroups;
   std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"
   bool groupRows = false; ///< the query heads of a KV head share rows
   bool debugInfo = false;                ///< line tables back to the input

@@ -56,6 +56,10 @@ static LogicalResult verifyExpandable(attn::ForwardOp op) {
   if (op.getWorkList() && op.getWaves() && *op.getWaves() != attention::kWorkWaves)
     return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << static_cast<int64_t>(*op.getWaves())
                             << ") and work_list, whose entries are for " << attention::kWorkWaves << "; leave waves out";
+  if (std::optional<int64_t> workgroups = op.getWorkgroups();
+      workgroups && (*workgroups < 1 || *workgroups > tile::kMaxWorkgroups))
+    return op.emitOpError() << "'" << op.getSymName() << "' has workgroups(" << *workgroups << "), expected 1 to "
+                            << tile::kMaxWorkgroups;
   bool ownLengths = op.getPackedQueries() || op.getPackedKeys() || op.getQueryLengths() || op.getKeyLengths();
   if (op.getKeyBlock() && (op.getGroupRows() || ownLengths))
     return op.emitOpError() << "'" << op.getSymName()
@@ -165,8 +169,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
       kernel = *buildForward(op, symbol, **arch, settled);
     }
     noteShape(kernel, symbol, settled, shapeFor(op, **arch, constraintsOf(op, {})));
-    if (found && found.getWorkgroups())
-      kernel->setAttr(tile::kWorkgroupsAttr, found.getWorkgroupsAttr());
+    if (IntegerAttr workgroups = op.getWorkgroupsAttr() ? op.getWorkgroupsAttr()
+                                 : found                ? found.getWorkgroupsAttr()
+                                                        : IntegerAttr())
+      kernel->setAttr(tile::kWorkgroupsAttr, workgroups);
     op.erase();
     return success();
   }

@@ -43,3 +43,13 @@ attn.score_mod @b(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
 // A problem's name becomes the kernel's.
 // expected-error @below {{cannot be named 'not a name'}}
 attn.forward @"not a name" element_type(bf16) head_dim(128) schedule(@s)
+
+// -----
+
+// expected-error @below {{'crowd' has workgroups(9), expected 1 to 8}}
+attn.forward @crowd element_type(bf16) head_dim(128) workgroups(9) schedule(@s)
+
+// -----
+
+// expected-error @below {{'nobody' has workgroups(0), expected 1 to 8}}
+attn.forward @nobody element_type(bf16) head_dim(128) workgroups(0) schedule(@s)

@@ -13,6 +13,11 @@ attn.forward @options element_type(bf16) head_dim(128)
 // CHECK: tile.ring %k[{{.*}}] : <?x?x?x128xbf16> -> <64x128xbf16>
 attn.forward @own element_type(bf16) head_dim(128) mask(causal) waves(2) kv_tile(64) block_order(linear)
 
+// How many are to share a compute unit is the op's, whatever the schedule wants.
+// CHECK-LABEL: tile.kernel @twice
+// CHECK: tile.workgroups = 2
+attn.forward @twice element_type(bf16) head_dim(128) workgroups(2)
+
 // Else the schedule says how many waves it wants.
 // CHECK-LABEL: tile.kernel @scheduled
 // CHECK-SAME: waves(6)
