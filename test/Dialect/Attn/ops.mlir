@@ -27,8 +27,8 @@ attn.forward @all element_type(f16) head_dim(128) mask(causal) lse schedule(@min
 // CHECK: attn.forward @any_order element_type(f16) head_dim(64) head_dim_v(32) mask(causal) lse waves(4) kv_tile(32) block_order(linear){{$}}
 attn.forward @any_order element_type(f16) head_dim(64) kv_tile(32) lse block_order(linear) waves(4) mask(causal) head_dim_v(32)
 
-// CHECK: attn.forward @twice element_type(bf16) head_dim(128) waves(4) workgroups(2){{$}}
-attn.forward @twice element_type(bf16) head_dim(128) workgroups(2) waves(4)
+// CHECK: attn.forward @two_on_a_unit element_type(bf16) head_dim(128) waves(4) workgroups(2){{$}}
+attn.forward @two_on_a_unit element_type(bf16) head_dim(128) workgroups(2) waves(4)
 
 // The producer of split KV, and what folds its slices.
 // CHECK: attn.forward @slices element_type(bf16) head_dim(64) lse split{{$}}
