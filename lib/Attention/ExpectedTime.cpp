@@ -19,11 +19,13 @@ static constexpr double kLeastWarm = 0.5;
 void SlicesLaunch::forEach(
     const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const {
   bool lastFirst = problem.visibility.laterRowsSeeMore();
+  const int64_t half = (blocks + 1) / 2;
+  auto inOrder = [&](int64_t block) { return paired && block >= half ? blocks - 1 + half - block : block; };
   for (int64_t batch = 0; batch != problem.batch; ++batch)
     for (int64_t slice = 0; slice != splits; ++slice)
       for (int64_t block = 0; block != blocks; ++block)
         for (int64_t head = 0; head != problem.heads; ++head)
-          visit(batch, head, lastFirst ? blocks - 1 - block : block, slice);
+          visit(batch, head, lastFirst ? blocks - 1 - inOrder(block) : inOrder(block), slice);
 }
 
 /// The first XCD stands for all: workgroups are dealt to them in turn, and none has more.
@@ -115,7 +117,7 @@ std::optional<double> attention::expectedMicroseconds(const ForwardProblem &prob
   if (!cost || !isPlain(problem))
     return std::nullopt;
   ForwardProblem counted = asCounted(problem, kernel);
-  SlicesLaunch launch(counted, *cost, 1);
+  SlicesLaunch launch(counted, *cost, 1, kernel.tuning.blockOrder == "paired");
   if (launch.workgroups() > kMostWorkgroups)
     return std::nullopt;
   return launch.microseconds(machine);

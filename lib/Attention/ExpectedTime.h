@@ -37,8 +37,9 @@ struct Machine {
 /// One launch of workgroups that each compute a block of rows over a slice of the keys.
 class SlicesLaunch {
 public:
-  SlicesLaunch(const ForwardProblem &problem, const KernelCost &cost, int64_t splits)
-      : problem(problem), cost(cost), splits(splits),
+  /// `paired`: the second half of the blocks comes in the opposite order.
+  SlicesLaunch(const ForwardProblem &problem, const KernelCost &cost, int64_t splits, bool paired = false)
+      : problem(problem), cost(cost), splits(splits), paired(paired),
         blocks(static_cast<int64_t>(llvm::divideCeil(problem.seqQ, cost.rows))) {}
 
   int64_t workgroups() const { return blocks * problem.heads * problem.batch * splits; }
@@ -65,7 +66,9 @@ private:
 
   const ForwardProblem &problem;
   const KernelCost &cost;
-  int64_t splits, blocks;
+  int64_t splits;
+  bool paired;
+  int64_t blocks;
 };
 
 /// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their

@@ -63,7 +63,7 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
   int64_t most = kMostRounds * machine.units * slicesCost->resident;
   std::vector<SplitEstimate> estimates;
   ForwardProblem countedWhole = asCounted(problem, whole), counted = asCounted(problem, slices);
-  SlicesLaunch one(countedWhole, *wholeCost, 1);
+  SlicesLaunch one(countedWhole, *wholeCost, 1, whole.tuning.blockOrder == "paired");
   // A grid of many rounds is evenly loaded as it is.
   if (one.workgroups() > most)
     return {};

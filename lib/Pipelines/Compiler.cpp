@@ -290,7 +290,7 @@ Status Compiler::overrideProblems() {
     order = attn::symbolizeBlockOrder(*options.blockOrder);
     if (!order)
       return invalidInput("block order '" + *options.blockOrder +
-                          "' is unknown, use heavy_first or linear");
+                          "' is unknown, use heavy_first, paired or linear");
   }
   for (attn::BackwardOp part : parts) {
     if (options.waves)

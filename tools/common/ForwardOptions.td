@@ -57,7 +57,7 @@ defm bundle : Value<"bundle", "DIR", "Take kernels from this directory made by '
 defm schedule : Value<"schedule", "NAME|FILE", "Compile with this schedule, instead of a registered kernel">;
 defm waves : Value<"waves", "N", "Waves of a workgroup (default: what the schedule wants, else 8)">;
 defm kv_tile : Value<"kv-tile", "N", "Keys of a tile (default: by heads and waves, docs/HeadSizes.md)">;
-defm block_order : Value<"block-order", "heavy_first|linear", "Which workgroups start first (default: heavy_first)">;
+defm block_order : Value<"block-order", "heavy_first|paired|linear", "Which workgroups start first (default: heavy_first)">;
 defm workgroups : Value<"workgroups", "N", 
   "Workgroups that are to share a compute unit: the kernel is made to fit, or refused (default: as the schedule wants)">;
 def group_rows : Switch<"group-rows", "Compile a kernel in which the query heads of a KV head share a wave's rows">;

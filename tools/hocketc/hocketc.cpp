@@ -63,7 +63,7 @@ static cl::opt<int64_t>
                         "(default: as the schedule wants)"));
 static cl::opt<std::string>
     blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
-               cl::desc("Which workgroups start first: heavy_first (default) or linear"));
+               cl::desc("Which workgroups start first: heavy_first (default), paired or linear"));
 static cl::opt<std::string> drawPath(
     "draw-schedule", cl::value_desc("file"), cl::cat(category),
     cl::desc("Write a picture (SVG) of the pipeline: the clusters of both wave groups over "

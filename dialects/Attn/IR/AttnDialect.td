@@ -40,7 +40,8 @@ def Attn_VisibilityAttr : AttrDef<AttnDialect, "Visibility"> {
 
 def Attn_BlockOrder : I32EnumAttr<"BlockOrder", "which workgroup works on which rows and heads", [
     I32EnumAttrCase<"HeavyFirst", 0, "heavy_first">,
-    I32EnumAttrCase<"Linear", 1, "linear">]> {
+    I32EnumAttrCase<"Linear", 1, "linear">,
+    I32EnumAttrCase<"Paired", 2, "paired">]> {
   let cppNamespace = "::hocket::attn";
 }
 
@@ -59,7 +60,9 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     left out, schedule and head decide (docs/HeadSizes.md). `workgroups` is how many workgroups are to share a compute
     unit: the kernel is made to fit into its share of registers and LDS, or refused; where it is left out, the schedule
     says whether that matters. `block_order(heavy_first)`, the default, starts the blocks
-    of rows with most visible keys first and keeps neighbouring heads on one XCD; `linear` does neither.
+    of rows with most visible keys first and keeps neighbouring heads on one XCD; `paired` takes their second half in the
+    opposite order, so that of two workgroups on a compute unit that start together one has much to do and one little;
+    `linear` does nothing of that.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.

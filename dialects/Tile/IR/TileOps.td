@@ -81,19 +81,23 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
     which a chip has `xcds`; where the number of heads is a multiple of it, neighbouring heads, which
     share K and V, get workgroups of the same XCD, and so share its L2 cache.
 
+    With `paired` the second half of the blocks comes in the opposite order. Where two workgroups share each compute unit,
+    and all are there at once, the first half of them are the first on their units, and whoever has most to do shares its
+    unit with whoever has least.
+
     With `of(%n)`, an argument of the kernel, there are n rows of each batch, whatever the view has: where sequences
     of lengths of their own lie one behind the other, n is the longest one's.
   }];
-  let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first,
+  let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first, UnitAttr:$paired,
       OptionalAttr<I64Attr>:$xcds, Optional<I32>:$row_count);
   let results = (outs I32:$batch, I32:$head, I32:$row);
   let assemblyFormat = [{
-    $view `rows` `(` $rows `)` (`of` `(` $row_count^ `)`)? (`last_rows_first` $last_rows_first^)?
+    $view `rows` `(` $rows `)` (`of` `(` $row_count^ `)`)? (`last_rows_first` $last_rows_first^)? (`paired` $paired^)?
     (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$view, "int64_t":$rows, "bool":$lastRowsFirst,
-      "::mlir::IntegerAttr":$xcds), [{
-    build($_builder, $_state, view, rows, lastRowsFirst, xcds, ::mlir::Value());
+      "::mlir::IntegerAttr":$xcds, CArg<"::mlir::Value", "{}">:$rowCount, CArg<"bool", "false">:$paired), [{
+    build($_builder, $_state, view, static_cast<uint64_t>(rows), lastRowsFirst, paired, xcds, rowCount);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

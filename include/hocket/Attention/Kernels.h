@@ -70,7 +70,7 @@ struct KernelTuning {
   int64_t kvTile = 0;     ///< keys of a tile; 0: as the head size wants
   /// Workgroups that are to share a compute unit, for which it is made to fit or refused; 0: as the schedule wants.
   int64_t workgroups = 0;
-  std::string blockOrder; ///< "heavy_first" or "linear"
+  std::string blockOrder; ///< "heavy_first", "paired" or "linear"
   /// Whether a wave works on one query, and its rows are the heads that share K and V.
   bool groupRows = false;
   /// Whether scalar registers may be kept in lanes of vector registers: slower, and never refused for want of them.

@@ -26,7 +26,7 @@ struct CompileOptions {
   std::optional<std::string> scheduleText;
   /// Override what the `attn.forward` ops of the input say; see the attn dialect.
   std::optional<int64_t> waves, kvTile, workgroups;
-  std::optional<std::string> blockOrder; ///< "heavy_first" or "linear"
+  std::optional<std::string> blockOrder; ///< "heavy_first", "paired" or "linear"
   bool groupRows = false; ///< the query heads of a KV head share rows
   bool debugInfo = false;                ///< line tables back to the input
   bool allowSpills = false;

@@ -28,6 +28,7 @@
 #include "Forward.h"
 #include "QuerySums.h"
 #include "RingSteps.h"
+#include "WorkPartition.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/FragmentMap.h"
@@ -188,16 +189,12 @@ static Value loadFrom(ExpansionBuilder &builder, Value view, Type type, Value qu
 /// The rows of what is held. Those with most to do start first: under a causal mask the last queries, and the first
 /// keys.
 void BackwardLoop::place() {
-  bool heavyFirst = op.getBlockOrder() == attn::BlockOrder::HeavyFirst;
   bool isMasked = !op.getKeyVisibility().isAll() || !masks.empty();
-  auto xcds = heavyFirst && arch.chip.xcds > 1 ? builder.getI64IntegerAttr(arch.chip.xcds)
-                                               : IntegerAttr();
   const SequenceViews &sequences = problem.sequences();
   KernelFrame &frame = problem.kernelFrame();
-  auto block = tile::BlockIdOp::create(
-      builder, held[0].view, shape.waves * kWaveRows,
-      /*last_rows_first=*/heavyFirst && !holdsKeys() && isMasked, xcds,
-      holdsKeys() ? sequences.keyRowCount(frame) : sequences.rowCount(frame));
+  tile::BlockIdOp block = createBlockId(
+      builder, {op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)}, held[0].view, shape.waves * kWaveRows,
+      holdsKeys() ? sequences.keyRowCount(frame) : sequences.rowCount(frame), /*laterRowsSeeMore=*/!holdsKeys() && isMasked);
   batch = block.getBatch(), blockRow = block.getRow();
   (holdsKeys() ? kvHead : head) = block.getHead();
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);

@@ -716,7 +716,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::expand() {
   if (failed(kernel))
     return failure();
   WorkPartition work(
-      {shape.waves, shape.kvTile, op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds),
+      {shape.waves, shape.kvTile, {op.getBlockOrder(), static_cast<int64_t>(arch.chip.xcds)},
        op.getGroupRows(), op.getWorkList(), isMixed()},
       splits);
   Value count = prepare(work);

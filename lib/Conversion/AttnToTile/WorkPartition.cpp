@@ -9,14 +9,17 @@ using namespace hocket;
 /// A row that no sequence has; numbers of rows and their sums stay within 32 bits.
 static constexpr int64_t kNoRow = int64_t(1) << 30;
 
+tile::BlockIdOp hocket::createBlockId(ExpansionBuilder &builder, const BlockOrdering &ordering, Value view, int64_t rows,
+                                      Value rowCount, bool laterRowsSeeMore) {
+  bool isLinear = ordering.order == attn::BlockOrder::Linear;
+  auto xcds = !isLinear && ordering.xcds > 1 ? builder.getI64IntegerAttr(ordering.xcds) : IntegerAttr();
+  return tile::BlockIdOp::create(builder, view, rows, /*last_rows_first=*/!isLinear && laterRowsSeeMore, xcds, rowCount,
+                                 /*paired=*/ordering.order == attn::BlockOrder::Paired);
+}
+
 void WorkPartition::place(ExpansionBuilder &builder, Value view, Value rowCount,
                           bool laterRowsSeeMore) {
-  bool heavyFirst = options.order == attn::BlockOrder::HeavyFirst;
-  auto xcds =
-      heavyFirst && options.xcds > 1 ? builder.getI64IntegerAttr(options.xcds) : IntegerAttr();
-  auto block = tile::BlockIdOp::create(
-      builder, view, blockRows(),
-      /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds, rowCount);
+  tile::BlockIdOp block = createBlockId(builder, options.ordering, view, blockRows(), rowCount, laterRowsSeeMore);
   batch = outputBatch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   takeSliceNumber(builder);
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
@@ -44,12 +47,7 @@ static auto itemOfWave(ExpansionBuilder &builder, Value first) {
 
 void WorkPartition::placeGroups(ExpansionBuilder &builder, Value grid, Value q, Value k,
                                 bool laterRowsSeeMore) {
-  bool heavyFirst = options.order == attn::BlockOrder::HeavyFirst;
-  auto xcds =
-      heavyFirst && options.xcds > 1 ? builder.getI64IntegerAttr(options.xcds) : IntegerAttr();
-  auto block =
-      tile::BlockIdOp::create(builder, grid, options.waves,
-                              /*last_rows_first=*/heavyFirst && laterRowsSeeMore, xcds);
+  tile::BlockIdOp block = createBlockId(builder, options.ordering, grid, options.waves, Value(), laterRowsSeeMore);
   batch = outputBatch = block.getBatch(), head = block.getHead();
   takeSliceNumber(builder);
   Value group = tile::DivModOp::create(builder, tile::DimOp::create(builder, q, 2), tile::DimOp::create(builder, k, 2))

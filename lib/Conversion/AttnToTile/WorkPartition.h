@@ -13,12 +13,22 @@
 
 namespace hocket {
 
+/// In which order workgroups get blocks of rows.
+struct BlockOrdering {
+  attn::BlockOrder order = attn::BlockOrder::HeavyFirst;
+  int64_t xcds = 1; ///< of the chip
+};
+
+/// The workgroup's block of `rows` of `view`; `rowCount`: rows of each batch in the grid; null: those of `view`. Later rows
+/// start first where they see more.
+tile::BlockIdOp createBlockId(ExpansionBuilder &builder, const BlockOrdering &ordering, mlir::Value view, int64_t rows,
+                              mlir::Value rowCount, bool laterRowsSeeMore);
+
 class WorkPartition {
 public:
   struct Options {
     int64_t waves = 0, kvTile = 0;
-    attn::BlockOrder order = attn::BlockOrder::HeavyFirst;
-    int64_t xcds = 1;
+    BlockOrdering ordering;
     bool groupRows = false;
     /// What workgroups work on is in a list; `mixed`: rows may be the heads of a group, as an entry says.
     bool listed = false, mixed = false;

@@ -374,10 +374,13 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     Value head = arith::SubIOp::create(emit, x, emit.mul(block, heads));
     if (op.getXcds())
       head = headOnXcd(emit, head, heads, *op.getXcds());
-    if (op.getLastRowsFirst()) {
+    if (op.getLastRowsFirst() || op.getPaired()) {
       Value last = arith::SubIOp::create(emit, extent, emit.i32(1));
       Value lastBlock = emit.uniform(arith::DivUIOp::create(emit, last, rows));
-      block = arith::SubIOp::create(emit, lastBlock, block);
+      if (op.getPaired())
+        block = secondHalfBackwards(emit, block, lastBlock);
+      if (op.getLastRowsFirst())
+        block = arith::SubIOp::create(emit, lastBlock, block);
     }
     // A workgroup past the last batch works on batch 0 beyond its last row: on nothing.
     Value inBatch =
@@ -386,6 +389,14 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     Value row = arith::SelectOp::create(emit, inBatch, emit.mul(block, rows), extent);
     rewriter.replaceOp(op, {batch, head, row});
     return success();
+  }
+
+  /// Of blocks 0 to `last` the first half in order, and then the others from the last on.
+  static Value secondHalfBackwards(Emitter &emit, Value block, Value last) {
+    Value half = arith::ShRUIOp::create(emit, emit.add(last, emit.i32(2)), emit.i32(1));
+    Value isFirst = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, block, half);
+    Value opposite = arith::SubIOp::create(emit, emit.add(last, half), block);
+    return arith::SelectOp::create(emit, isFirst, block, opposite);
   }
 
   /// Workgroups `index`, `index` + xcds, ... run on one XCD: they get neighbouring heads. Only a
