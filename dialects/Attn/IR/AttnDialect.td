@@ -59,10 +59,10 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     `waves` is the number of waves of a workgroup, 32 query rows each, `kv_tile` the keys of a tile; where they are
     left out, schedule and head decide (docs/HeadSizes.md). `workgroups` is how many workgroups are to share a compute
     unit: the kernel is made to fit into its share of registers and LDS, or refused; where it is left out, the schedule
-    says whether that matters. `block_order(heavy_first)`, the default, starts the blocks
-    of rows with most visible keys first and keeps neighbouring heads on one XCD; `paired` takes their second half in the
-    opposite order, so that of two workgroups on a compute unit that start together one has much to do and one little;
-    `linear` does nothing of that.
+    says whether that matters. `block_order(heavy_first)`, the default, starts the blocks of rows with most visible keys
+    first and keeps neighbouring heads on one XCD; `paired` takes their second half in the opposite order, so that
+    of two workgroups on a compute unit that start together one has much to do and one little; `linear` does nothing
+    of that.
 
     With `group_rows` the query heads of a KV head share a wave's rows: each wave works on one query, and the heads
     of its group, 32 of them at most, are its rows; keys are fetched once for the group and not once for each head.

@@ -19,8 +19,8 @@ struct BlockOrdering {
   int64_t xcds = 1; ///< of the chip
 };
 
-/// The workgroup's block of `rows` of `view`; `rowCount`: rows of each batch in the grid; null: those of `view`. Later rows
-/// start first where they see more.
+/// The workgroup's block of `rows` of `view`; `rowCount`: rows of each batch in the grid; null: those of `view`. Later
+/// rows start first where they see more.
 tile::BlockIdOp createBlockId(ExpansionBuilder &builder, const BlockOrdering &ordering, mlir::Value view, int64_t rows,
                               mlir::Value rowCount, bool laterRowsSeeMore);
 

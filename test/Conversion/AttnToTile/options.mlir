@@ -13,6 +13,10 @@ attn.forward @options element_type(bf16) head_dim(128)
 // CHECK: tile.ring %k[{{.*}}] : <?x?x?x128xbf16> -> <64x128xbf16>
 attn.forward @own element_type(bf16) head_dim(128) mask(causal) waves(2) kv_tile(64) block_order(linear)
 
+// CHECK-LABEL: tile.kernel @heavy_and_light
+// CHECK: tile.block_id %q rows(128) last_rows_first paired xcds(8)
+attn.forward @heavy_and_light element_type(bf16) head_dim(128) mask(causal) block_order(paired)
+
 // How many are to share a compute unit is the op's, whatever the schedule wants.
 // CHECK-LABEL: tile.kernel @twice
 // CHECK: tile.workgroups = 2

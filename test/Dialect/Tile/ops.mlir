@@ -35,6 +35,8 @@ tile.kernel @surroundings(%q: !tile.view<?x?x?x128xbf16> {tile.bind = "q"},
                           %lse: !tile.view<?x?x?xf32> {tile.bind = "lse"}) target("gfx950") waves(8) {
   // CHECK: %batch, %head, %row = tile.block_id %q rows(256) last_rows_first : <?x?x?x128xbf16>
   %batch, %head, %block = tile.block_id %q rows(256) last_rows_first : !tile.view<?x?x?x128xbf16>
+  // CHECK: tile.block_id %q rows(128) last_rows_first paired xcds(8) : <?x?x?x128xbf16>
+  %batch3, %head3, %block3 = tile.block_id %q rows(128) last_rows_first paired xcds(8) : !tile.view<?x?x?x128xbf16>
   // CHECK: tile.block_id %q rows(256) : <?x?x?x128xbf16>
   %batch2, %head2, %block2 = tile.block_id %q rows(256) : !tile.view<?x?x?x128xbf16>
   // CHECK: %wave_row = tile.wave_row %row rows(32)

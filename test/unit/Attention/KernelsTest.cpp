@@ -67,7 +67,8 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
       {1, 24, 24, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
-      {1, 32, 32, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
+      {1, 32, 32, 2048, 2048, 128, true, "fmha_fwd_lone_wave_streamed"},
+      {1, 64, 64, 1024, 1024, 128, true, "fmha_fwd_lone_wave_streamed"},
       {1, 64, 64, 4096, 4096, 128, true, "fmha_fwd_both_products"},
       {4, 16, 16, 2048, 160, 128, true, "fmha_fwd_both_products"},
       {2, 8, 2, 9, 9, 128, false, "fmha_fwd_small_tiles"},
@@ -338,4 +339,29 @@ TEST(Kernels, AnExpressionThatCannotBeEvaluatedIsAnErrorThatNamesTheKernel) {
   Result<const KernelEntry *> entry = registry->select({}, "gfx950");
   ASSERT_FALSE(entry.ok());
   EXPECT_THAT(entry.error().message, HasSubstr("registered kernel 'a': \"pays\": "));
+}
+
+/// 512 workgroups on 256 units, two on each: 16 tiles beside 8 in the order of their weight, 16 beside 2 in pairs.
+TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
+  auto entry = [](const std::string &name, const std::string &order) {
+    std::string text = entryText(name, 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
+        "head_dims": [128, 128], "causal": true, "rows": 128, "keys": 64, "resident": 2,
+        "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000], "cold_code": 0}])");
+    size_t at = text.find("linear");
+    return text.replace(at, std::string("linear").size(), order);
+  };
+  Result<KernelRegistry> registry = parse(entry("heavy", "heavy_first") + "," + entry("pairs", "paired"));
+  ASSERT_TRUE(registry.ok()) << registry.error().message;
+  ForwardProblem problem;
+  problem.heads = problem.kvHeads = 64;
+  problem.seqQ = problem.seqKv = 1024;
+  problem.headDim = problem.headDimV = 128;
+  problem.visibility = Visibility::causal();
+  problem.tuning.numSplits = 1;
+  Result<KernelChoice> choice = registry->choose(problem, "gfx950", 256);
+  ASSERT_TRUE(choice.ok()) << choice.error().message;
+  ASSERT_EQ(choice->candidates.size(), 2u);
+  ASSERT_TRUE(choice->candidates[0].microseconds && choice->candidates[1].microseconds);
+  EXPECT_LT(*choice->candidates[1].microseconds, 0.97 * *choice->candidates[0].microseconds);
+  EXPECT_EQ(choice->kernel->name, "pairs");
 }
