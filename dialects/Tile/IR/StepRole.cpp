@@ -8,6 +8,8 @@ StepRole hocket::tile::roleOf(StepOp step) {
   StepRole role;
   step.walk([&](Operation *op) {
     role.multiplies |= isa<MmaOp>(op);
+    if (auto begin = dyn_cast<BeginLoadOp>(op))
+      role.loads += begin.getPending().getType().getLeastLoads();
     auto access = dyn_cast<RingAccessOpInterface>(op);
     if (!access)
       return;

@@ -11,6 +11,10 @@ struct StepRole {
   llvm::SmallVector<mlir::Value> brings; ///< rings that it loads, fetches or puts tiles of
   llvm::SmallVector<mlir::Value> reads;  ///< rings that it reads tiles of from LDS
   bool multiplies = false;               ///< on the matrix unit
+  int64_t loads = 0; ///< instructions of loads into registers that it begins for others, at least
+
+  /// Whether all that it does is to bring what others need nearer.
+  bool onlyBrings() const { return reads.empty() && !multiplies && (loads != 0 || !brings.empty()); }
 };
 
 StepRole roleOf(StepOp step);

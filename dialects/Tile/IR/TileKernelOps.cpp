@@ -519,8 +519,10 @@ LogicalResult WaitOp::verify() {
 LogicalResult AwaitOp::verify() {
   if (!getFetches() && !getReads())
     return emitOpError("waits for nothing; write fetches, reads or both");
-  if (!getFetches() && !getInFlight().empty())
+  if (!getFetches() && (!getInFlight().empty() || getLoads()))
     return emitOpError("lists fetches that may stay in flight, but does not wait for fetches");
+  if (getLoads().value_or(1) < 1)
+    return emitOpError() << "leaves " << *getLoads() << " loads in flight, expected one or more";
   return success();
 }
 

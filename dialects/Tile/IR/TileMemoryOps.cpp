@@ -240,6 +240,20 @@ LogicalResult GatherOp::verify() {
                        << ", expected the view's element type, f32 for bf16 and f16, or i32 for i8";
 }
 
+LogicalResult BeginLoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
+
+LogicalResult EndLoadOp::verify() {
+  if (failed(verifyTransfer(*this, "loads", "from")))
+    return failure();
+  FragType pending = getPending().getType().getFrag(), result = getResult().getType();
+  if (pending.getElementType() == getView().getType().getElementType() && pending.getShape() == result.getShape() &&
+      pending.getRegisterLayout() == result.getRegisterLayout())
+    return success();
+  return emitOpError() << "makes " << result << " of " << pending << " in a view of "
+                       << getView().getType().getElementType()
+                       << ", expected the same shape and layout, and what is pending in the view's element type";
+}
+
 LogicalResult LoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
 
 LogicalResult StoreOp::verify() { return verifyTransfer(*this, "stores", "to"); }

@@ -77,6 +77,56 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let hasVerifier = 1;
 }
 
+def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRead]>]> {
+  let summary = "starts to load a fragment, for a later `tile.end_load`";
+  let description = [{
+    A `tile.load` in two: this op asks for the fragment's elements and does not wait; `tile.end_load` waits for them and
+    puts them in their places. Between the two stands a part of an iteration, or a whole one, so that memory's latency
+    costs nothing; meanwhile the elements need registers of their own.
+
+    View, place and `along` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for which
+    tile of a loop this is: `tile-verify-clusters` makes sure that it is ended for the same.
+
+    A step that holds nothing else that touches memory needs no place in a schedule: it runs one tile ahead of the
+    first step that uses it, where something runs that far ahead. Waits for fetches count its loads (`loads` of
+    `tile.await`), as few of them as there can be. Those for its result are LLVM's.
+
+    ```mlir
+    tile.step @load -> !tile.pending<!tile.frag<64x32xbf16, acc>> {
+      %pending = tile.begin_load %bias[%row, %key] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+      tile.yield %pending : !tile.pending<!tile.frag<64x32xbf16, acc>>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along, I32:$tile);
+  let results = (outs Tile_Pending:$pending);
+  let assemblyFormat = [{
+    $view `[` $indices `]` (`along` `(` $along^ `)`)? `tile` `(` $tile `)` attr-dict `:` type($view) `->` type($pending)
+  }];
+  let hasVerifier = 1;
+}
+
+def Tile_EndLoadOp : Tile_Op<"end_load", [NamedResults, Pure]> {
+  let summary = "the fragment that a `tile.begin_load` has asked for";
+  let description = [{
+    With the view, place and tile of the `tile.begin_load`, from which follows how the elements lie. Waits for them. bf16
+    and f16 may be widened to f32, i8 (signed) to i32.
+
+    ```mlir
+    %block = tile.end_load %pending of %bias[%row, %key] tile(%t)
+        : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    ```
+  }];
+  let arguments = (ins Tile_Pending:$pending, Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along,
+      I32:$tile);
+  let results = (outs Tile_Frag:$result);
+  let assemblyFormat = [{
+    $pending `of` $view `[` $indices `]` (`along` `(` $along^ `)`)? `tile` `(` $tile `)` attr-dict
+    `:` type($pending) `,` type($view) `->` custom<RegisterValue>(type($result))
+  }];
+  let hasVerifier = 1;
+}
+
 def Tile_EntryOp : Tile_Op<"entry", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "one number of lists that follow one another, the same in all lanes";
   let description = [{

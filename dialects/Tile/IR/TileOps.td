@@ -711,14 +711,20 @@ def Tile_AwaitOp : Tile_Op<"await"> {
   let summary = "waits for fetches and LDS accesses of this wave, said in tiles";
   let description = [{
     `fetches` waits for all fetches that this wave has issued but the newest ones, whose rings
-    `but` lists, oldest first: those may stay in flight. `reads` waits for all LDS reads and for all
+    `but` lists, oldest first: those may stay in flight, and beside them as many instructions as `loads` says, of loads
+    into registers that began behind the last fetch that is waited for. `reads` waits for all LDS reads and for all
     that was put into LDS.
     `tile-synchronize` turns it into a `tile.wait` with instruction counts.
   }];
-  let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, UnitAttr:$reads);
+  let arguments = (ins UnitAttr:$fetches, Variadic<Tile_Ring>:$in_flight, OptionalAttr<I64Attr>:$loads,
+      UnitAttr:$reads);
   let assemblyFormat = [{
-    (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`reads` $reads^)? attr-dict
+    (`fetches` $fetches^)? (`but` `(` $in_flight^ `:` type($in_flight) `)`)? (`loads` `(` $loads^ `)`)?
+    (`reads` $reads^)? attr-dict
   }];
+  let builders = [OpBuilder<(ins "bool":$fetches, "::mlir::ValueRange":$inFlight, "bool":$reads), [{
+    build($_builder, $_state, fetches, inFlight, ::mlir::IntegerAttr(), reads);
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -287,7 +287,7 @@ void PartType::print(AsmPrinter &printer) const { printShared(printer, *this); }
 /// Rows of a tile that a look-up is for.
 static constexpr int64_t kBlockRows = 32, kMostTileRows = 1024;
 /// Bytes of a register.
-static constexpr int64_t kRegisterBytes = 4;
+static constexpr int64_t kRegisterBytes = 4, kRegisterBits = 32;
 
 LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> shape, Type element, int64_t waves) {
@@ -306,6 +306,26 @@ LogicalResult PartType::verify(function_ref<InFlightDiagnostic()> emitError,
 int64_t PartType::getRegisters() const {
   int64_t bytes = getShape()[0] * getShape()[1] * (getElementType().getIntOrFloatBitWidth() / 8);
   return bytes / (getWaves() * kLanes * kRegisterBytes);
+}
+
+// PendingType
+
+LogicalResult PendingType::verify(function_ref<InFlightDiagnostic()> emitError, FragType frag) {
+  PieceMap piece = pieceOf(frag.getRegisterLayout());
+  if (piece.registers * frag.getElementType().getIntOrFloatBitWidth() % kRegisterBits == 0)
+    return success();
+  return emitError() << "pending " << frag << ", of which the pieces do not fill registers; load it with 'tile.load'";
+}
+
+int64_t PendingType::getRegisters() const {
+  FragmentMap fragment(getFrag());
+  int64_t bits = getFrag().getElementType().getIntOrFloatBitWidth();
+  return fragment.count() * fragment.piece.registers * bits / kRegisterBits;
+}
+
+int64_t PendingType::getLeastLoads() const {
+  constexpr int64_t mostRegisters = 4;
+  return llvm::divideCeil(getRegisters(), mostRegisters);
 }
 
 // PagesType

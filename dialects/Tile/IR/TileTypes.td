@@ -167,6 +167,23 @@ def Tile_Stash : Tile_Type<"Stash", "stash"> {
   let genVerifyDecl = 0;
 }
 
+def Tile_Pending : Tile_Type<"Pending", "pending"> {
+  let summary = "a fragment on its way from memory into registers";
+  let description = [{
+    Made by `tile.begin_load` and used by `tile.end_load`: `!tile.pending<!tile.frag<64x32xbf16, acc>>` has the
+    elements of that fragment in a lane's registers as memory instructions bring them, which is not where the fragment
+    has them. The element type is that of memory.
+  }];
+  let parameters = (ins "::hocket::tile::FragType":$frag);
+  let assemblyFormat = "`<` qualified($frag) `>`";
+  let extraClassDeclaration = [{
+    /// 32-bit registers of one lane.
+    int64_t getRegisters() const;
+    /// Memory instructions of one wave that bring it, at least: none brings more than 16 bytes a lane.
+    int64_t getLeastLoads() const;
+  }];
+}
+
 def Tile_Pages : Tile_Type<"Pages", "pages"> {
   let summary = "which pages the rows of a tile lie in";
   let description = [{

@@ -43,6 +43,13 @@ struct Slot {
   SmallVector<Read> reads;               ///< of the content
 };
 
+/// A fetch into a slot of a ring; or, of no ring, loads into registers, so many at least.
+struct Issued {
+  std::pair<Operation *, int64_t> slot;
+  int64_t loads = 0;
+  Epochs epochs = {};
+};
+
 class Replay {
 public:
   Replay(const RingInfos &rings, int64_t groups, std::string tiles)
@@ -58,6 +65,7 @@ private:
   LogicalResult read(const ClusterEvent &event);
   LogicalResult verifyComplete(const Slot &slot, const ClusterEvent &event);
   void completeLdsAccesses(WaitOp op);
+  bool isLater(const Epochs &when, const Epochs &than) const;
   void wait(WaitOp op);
   void barrier(BarrierOp op);
   LogicalResult end();
@@ -72,8 +80,8 @@ private:
   int64_t groups;
   std::string tiles;
   llvm::MapVector<std::pair<Operation *, int64_t>, Slot> slots;
-  /// Slots whose content was fetched and not waited for, oldest first, with their instructions.
-  SmallVector<std::pair<Operation *, int64_t>> inFlight;
+  /// Slots whose content was fetched and not waited for, and loads into registers among them, oldest first.
+  SmallVector<Issued> inFlight;
   Epochs epochs = {0, 0};
   SmallVector<BarrierOp> groupBarriers;
 };
@@ -186,7 +194,7 @@ LogicalResult Replay::fetch(const ClusterEvent &event) {
   (*target)->content = Fetch{&event, epochs};
   (*target)->clobber = nullptr;
   if (!event.isPut())
-    inFlight.push_back({RingOp(event.ring), event.slot});
+    inFlight.push_back({{RingOp(event.ring), event.slot}, 0, epochs});
   return success();
 }
 
@@ -276,24 +284,44 @@ void Replay::completeLdsAccesses(WaitOp op) {
   }
 }
 
+/// Whether every wave group has passed a barrier since `than`.
+bool Replay::isLater(const Epochs &when, const Epochs &than) const {
+  for (int64_t group = 0; group != groups; ++group)
+    if (when[group] <= than[group])
+      return false;
+  return true;
+}
+
 void Replay::wait(WaitOp op) {
   if (op.getLgkm() == 0)
     completeLdsAccesses(op);
   if (!op.getVm())
     return;
-  // Loads complete in order: all but the newest `vm` instructions.
-  int64_t newer = 0;
-  SmallVector<std::pair<Operation *, int64_t>> rest;
-  for (const auto &key : llvm::reverse(inFlight)) {
-    Slot &slot = slots.find(key)->second;
+  // Loads complete in order: all but the newest `vm` instructions. Those into registers are newer than a fetch for sure
+  // only where a barrier lies between: without, the compiler may have swapped them.
+  int64_t fetched = 0;
+  SmallVector<Issued> rest, loads;
+  for (const Issued &issued : llvm::reverse(inFlight)) {
+    if (issued.loads != 0) {
+      loads.push_back(issued);
+      rest.push_back(issued);
+      continue;
+    }
+    int64_t newer = fetched;
+    for (const Issued &load : loads)
+      newer += isLater(load.epochs, issued.epochs) ? load.loads : 0;
+    Slot &slot = slots.find(issued.slot)->second;
     slot.content->wait = op;
     slot.content->newerInstructions = newer;
     if (newer < static_cast<int64_t>(*op.getVm()))
-      rest.push_back(key);
+      rest.push_back(issued);
     else
       slot.content->complete = true, slot.content->completed = epochs;
-    newer += slot.ring->fetchInstructions;
+    fetched += slot.ring->fetchInstructions;
   }
+  // Loads in front of all fetches that are left count for none.
+  while (!rest.empty() && rest.back().loads != 0)
+    rest.pop_back();
   inFlight.assign(rest.rbegin(), rest.rend());
 }
 
@@ -316,9 +344,10 @@ LogicalResult Replay::end() {
         << "the last barrier of one group alone is here; give the other group one as well";
     return diagnostic;
   }
-  if (inFlight.empty())
+  auto first = llvm::find_if(inFlight, [](const Issued &issued) { return issued.loads == 0; });
+  if (first == inFlight.end())
     return success();
-  const Slot &slot = slots.find(inFlight.front())->second;
+  const Slot &slot = slots.find(first->slot)->second;
   const Fetch &fetch = *slot.content;
   InFlightDiagnostic diagnostic = fetch.event->op->emitOpError()
                                   << "in " << stepOf(fetch.event->op) << " (" << when(fetch.issued)
@@ -338,6 +367,8 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
       result = fetch(event);
     else if (access && access.readsSlot())
       result = read(event);
+    else if (auto begin = dyn_cast<BeginLoadOp>(event.op))
+      inFlight.push_back({{}, begin.getPending().getType().getLeastLoads(), epochs});
     else if (auto op = dyn_cast<WaitOp>(event.op))
       wait(op);
     else if (auto op = dyn_cast<BarrierOp>(event.op))

@@ -13,7 +13,7 @@ using namespace hocket::tile;
 static constexpr int64_t kMaxVisits = 1 << 22;
 
 static bool isEvent(Operation *op) {
-  return isa<RingAccessOpInterface, WaitOp, BarrierOp>(op);
+  return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op);
 }
 
 // What a value depends on
@@ -56,6 +56,8 @@ static SmallVector<Value> sourcesOf(Value value) {
   // What a part holds is the tile that it was loaded from.
   if (auto load = dyn_cast<RingAccessOpInterface>(op); load && load.getStagedPart() == value)
     return {load.getTile()};
+  if (auto begin = dyn_cast<BeginLoadOp>(op))
+    return {begin.getTile()};
   return {};
 }
 
@@ -146,6 +148,8 @@ static SmallVector<Value> demandsOf(Operation *op) {
           values.push_back(part);
         return values;
       })
+      .Case([](BeginLoadOp begin) { return SmallVector<Value>{begin.getTile()}; })
+      .Case([](EndLoadOp end) { return SmallVector<Value>{end.getTile(), end.getPending()}; })
       .Case([](scf::IfOp branch) { return SmallVector<Value>{branch.getCondition()}; })
       .Case([](scf::ForOp loop) {
         return SmallVector<Value>{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
@@ -278,6 +282,8 @@ private:
   }
   LogicalResult record(Operation &op);
   LogicalResult recordAccess(RingAccessOpInterface access, ClusterEvent &event);
+  LogicalResult recordLoad(BeginLoadOp begin, ClusterEvent &event);
+  LogicalResult verifyEnd(EndLoadOp end) const;
   LogicalResult verifyPart(RingAccessOpInterface put, int64_t tile) const;
   void fold(Operation &op);
   void assign(ValueRange targets, ValueRange sources);
@@ -438,6 +444,29 @@ LogicalResult Interpreter::verifyPart(RingAccessOpInterface put, int64_t tile) c
   return diagnostic;
 }
 
+/// What is pending is known by its tile.
+LogicalResult Interpreter::recordLoad(BeginLoadOp begin, ClusterEvent &event) {
+  FailureOr<int64_t> tile = number(begin.getTile(), begin, "a tile");
+  if (failed(tile))
+    return failure();
+  event.tile = *tile;
+  env[begin.getPending()] = IntegerAttr::get(begin.getTile().getType(), *tile);
+  return success();
+}
+
+/// Whether what ends was begun for the same tile.
+LogicalResult Interpreter::verifyEnd(EndLoadOp end) const {
+  FailureOr<int64_t> tile = number(end.getTile(), end, "a tile"),
+                     begun = number(end.getPending(), end, "something pending");
+  if (failed(tile) || failed(begun))
+    return failure();
+  if (*tile == *begun)
+    return success();
+  InFlightDiagnostic diagnostic = end.emitOpError() << "ends the load of tile " << *begun << " for tile " << *tile;
+  diagnostic.attachNote(end.getPending().getLoc()) << "what is pending comes from here; begin and end the same tile";
+  return diagnostic;
+}
+
 /// Which slot is touched, for which tile; what is loaded or put is known by its tile.
 LogicalResult Interpreter::recordAccess(RingAccessOpInterface access, ClusterEvent &event) {
   FailureOr<int64_t> tile = number(access.getTile(), access, "a tile");
@@ -465,6 +494,10 @@ LogicalResult Interpreter::record(Operation &op) {
   if (auto access = dyn_cast<RingAccessOpInterface>(op))
     if (failed(recordAccess(access, event)))
       return failure();
+  if (auto begin = dyn_cast<BeginLoadOp>(op); begin && failed(recordLoad(begin, event)))
+    return failure();
+  if (auto end = dyn_cast<EndLoadOp>(op); end && failed(verifyEnd(end)))
+    return failure();
   trace.events.push_back(event);
   return success();
 }

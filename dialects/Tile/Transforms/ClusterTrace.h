@@ -15,13 +15,13 @@
 
 namespace hocket::tile {
 
-/// One thing that a wave does: a fetch, a part loaded or put, a read, a wait or a barrier - or, on
+/// One thing that a wave does: a fetch, a part loaded or put, a load begun, a read, a wait or a barrier - or, on
 /// request, a landmark: the beginning of a step or of a cluster.
 struct ClusterEvent {
   mlir::Operation *op = nullptr;
   RingOp ring;      ///< of a fetch, put or read
   int64_t slot = 0; ///< of a fetch, put or read
-  int64_t tile = 0; ///< of a fetch, put or read
+  int64_t tile = 0; ///< of a fetch, put, read or load
 
   /// The access, or null if it is something else.
   RingAccessOpInterface access() const {

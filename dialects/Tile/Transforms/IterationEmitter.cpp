@@ -1,6 +1,8 @@
 // The copies of steps; IterationEmitter.h says what an iteration is.
 #include "IterationEmitter.h"
 
+#include "Tile/IR/StepRole.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -14,6 +16,19 @@ static bool hasAccess(StepOp step, function_ref<bool(RingAccessOpInterface)> wan
         return wanted(access) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+void hocket::tile::emitAwait(ImplicitLocOpBuilder &builder, const AllowedInFlight &allowed, bool reads) {
+  SmallVector<Value> rings;
+  int64_t loads = 0;
+  for (const InFlight &inFlight : allowed.value_or(SmallVector<InFlight>())) {
+    loads += inFlight.loads;
+    if (inFlight.ring)
+      rings.push_back(inFlight.ring);
+  }
+  auto await = AwaitOp::create(builder, allowed.has_value(), rings, reads);
+  if (loads != 0)
+    await.setLoads(loads);
 }
 
 Clusters hocket::tile::scheduledClusters(const ScheduleModel &model) {
@@ -48,7 +63,7 @@ Clusters hocket::tile::plainClusters(ForTilesOp loop) {
   llvm::MapVector<StepOp, int64_t> levels;
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
-    levels[step] = brings ? 0 : 1;
+    levels[step] = brings || roleOf(step).loads ? 0 : 1;
   }
   // No longer than the longest chain of steps.
   for (size_t round = 0; round != levels.size(); ++round)
@@ -172,7 +187,9 @@ int64_t IterationEmitter::stepsOfTile(ArrayRef<PlacedStep> steps) {
   if (loop.getSeen().empty())
     return 0;
   int64_t count = 0, offset = steps.front().offset;
-  auto stays = [](StepOp step) { return hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); }); };
+  auto stays = [](StepOp step) {
+    return roleOf(step).loads || hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
+  };
   while (count != static_cast<int64_t>(steps.size()) && steps[count].offset == offset && !stays(steps[count].op))
     ++count;
   int64_t all = llvm::count_if(loop.getBody().getOps<StepOp>(), [&](StepOp step) { return !stays(step); });
@@ -231,10 +248,8 @@ void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clust
            });
   });
   AllowedInFlight allowed = copy.allowed(cluster);
-  if (reads || allowed) {
-    SmallVector<Value> inFlight = allowed.value_or(SmallVector<Value>());
-    AwaitOp::create(builder, allowed.has_value(), inFlight, reads);
-  }
+  if (reads || allowed)
+    emitAwait(builder, allowed, reads);
   Meeting meeting = copy.meeting(cluster);
   if (meeting != Meeting::Nobody)
     BarrierOp::create(builder,

@@ -57,6 +57,9 @@ Clusters scheduledClusters(const ScheduleModel &model);
 /// a ring ends a cluster in between. Legal for every algorithm.
 Clusters plainClusters(ForTilesOp loop);
 
+/// Waits for fetches, but for those that are `allowed` to stay in flight (none: for no fetches), and for `reads`.
+void emitAwait(mlir::ImplicitLocOpBuilder &builder, const AllowedInFlight &allowed, bool reads);
+
 class IterationEmitter {
 public:
   IterationEmitter(ForTilesOp loop, const ScheduleModel &model) : loop(loop), model(model) {

@@ -161,7 +161,7 @@ SmallVector<Value> LoopEmitter::emitPlainTile(ImplicitLocOpBuilder &builder, Val
   copy.allowed = [&](int64_t cluster) -> AllowedInFlight {
     if (scheduled)
       return model.allowedInFlight(/*tiles=*/1, /*iteration=*/-model.firstOffset(), cluster);
-    return cluster == 0 && model.fetches() ? AllowedInFlight(SmallVector<Value>()) : std::nullopt;
+    return cluster == 0 && model.fetches() ? AllowedInFlight(SmallVector<InFlight>()) : std::nullopt;
   };
   iterations.emit(builder, clusters, copy, scheduled);
   SmallVector<Value> next;
@@ -280,7 +280,7 @@ void LoopEmitter::emitEntry(ImplicitLocOpBuilder &builder) {
   iterations.rewind(iteration + model.lastOffset());
   AllowedInFlight allowed = model.allowedAfterEntry();
   if (allowed || anyPuts)
-    AwaitOp::create(builder, allowed.has_value(), allowed.value_or(SmallVector<Value>()), anyPuts);
+    emitAwait(builder, allowed, anyPuts);
   BarrierOp::create(builder, IntegerAttr());
 }
 

@@ -91,14 +91,24 @@ void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
 }
 
 /// Matches the loop's steps with the schedule's places; each must occur in both, once.
-/// Steps that use no other's values and no ring need no place: they end the cluster in front of that of the step which
-/// uses them, and where that is the iteration's first, stand right in front of the step.
+/// Has `place` stand at `at` among all.
+void ScheduleModel::insert(size_t at, Placement place, llvm::StringMap<StepOp> &steps) {
+  steps.erase(StepOp(place.step).getSymName());
+  placements.insert(placements.begin() + at, place);
+  for (auto [order, other] : llvm::enumerate(placements))
+    other.order = static_cast<int64_t>(order);
+}
+
+/// Steps that use no other's values, beside those that only load, and no ring need no place: they end the cluster in
+/// front of that of the step which uses them, and where that is the iteration's first, stand right in front of the step.
 void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   SmallVector<ValueDependence> dependences = valueDependences(loop);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     StepRole role = roleOf(step);
-    bool needsNone = llvm::none_of(dependences, [&](const ValueDependence &d) { return d.to == step && d.tiles == 0; });
-    if (!steps.contains(step.getSymName()) || !needsNone || !role.brings.empty() || !role.reads.empty())
+    bool needsNone = llvm::none_of(dependences, [&](const ValueDependence &d) {
+      return d.to == step && d.tiles == 0 && roleOf(d.from).loads == 0;
+    });
+    if (!steps.contains(step.getSymName()) || !needsNone || !role.brings.empty() || !role.reads.empty() || role.loads)
       continue;
     auto user = llvm::find_if(placements, [&](const Placement &place) {
       return llvm::any_of(dependences, [&](const ValueDependence &d) { return d.from == step && d.to == place.step; });
@@ -112,11 +122,38 @@ void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps)
       before = llvm::find_if(placements, [&](const Placement &p) { return p.clusterIndex > place.clusterIndex; });
     }
     place.step = step;
-    placements.insert(before, place);
-    steps.erase(step.getSymName());
+    insert(before - placements.begin(), place, steps);
   }
-  for (auto [order, place] : llvm::enumerate(placements))
-    place.order = static_cast<int64_t>(order);
+}
+
+/// Steps that only begin loads need no place: they stand in the cluster of the first step that uses them, one tile ahead
+/// if something else is as far ahead, in front of what the cluster does with the tile of that step.
+void ScheduleModel::placeLoads(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
+  SmallVector<ValueDependence> dependences = valueDependences(loop);
+  int64_t furthest = 0;
+  for (const Placement &place : placements)
+    furthest = std::max(furthest, place.offset);
+  for (StepOp step : loop.getBody().getOps<StepOp>()) {
+    if (!steps.contains(step.getSymName()) || !roleOf(step).onlyBrings() || roleOf(step).loads == 0)
+      continue;
+    std::optional<size_t> first;
+    for (auto [index, place] : llvm::enumerate(placements)) {
+      bool uses = llvm::any_of(dependences, [&, user = place.step](const ValueDependence &d) {
+        return d.from == step && d.to == user;
+      });
+      if (uses && (!first || position(place, 0) < position(placements[*first], 0)))
+        first = index;
+    }
+    if (!first)
+      continue;
+    Placement place = placements[*first];
+    while (*first != 0 && placements[*first - 1].clusterIndex == place.clusterIndex &&
+           placements[*first - 1].offset == place.offset)
+      --*first;
+    place.step = step;
+    place.offset = std::min(place.offset + 1, std::max(furthest, place.offset));
+    insert(*first, place, steps);
+  }
 }
 
 LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
@@ -150,6 +187,7 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   clusterCount = clusterOps.size();
   placePuts(loop, steps);
   placeStarts(loop, steps);
+  placeLoads(loop, steps);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     if (!steps.contains(step.getSymName()))
       continue;
@@ -160,6 +198,8 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
         << "add '" << step.getSymName() << "(0)' to one of its clusters";
     return failure();
   }
+  for (Placement &place : placements)
+    place.loads = roleOf(place.step).loads;
   if (placements.empty())
     return loop.emitOpError("has no steps; a loop over tiles needs at least one");
   auto [low, high] =
@@ -332,19 +372,24 @@ AllowedInFlight hocket::tile::strictest(const AllowedInFlight &a, const AllowedI
   size_t common = 0;
   while (common < std::min(a->size(), b->size()) && a->rbegin()[common] == b->rbegin()[common])
     ++common;
-  return SmallVector<Value>(ArrayRef(*a).take_back(common));
+  return SmallVector<InFlight>(ArrayRef(*a).take_back(common));
 }
 
-/// All fetches of one wave up to the end of a cluster, in order.
+/// All fetches and loads of one wave up to the end of a cluster, in order.
 std::vector<ScheduleModel::Fetched> ScheduleModel::fetchesUpTo(int64_t tiles, int64_t iteration,
                                                                int64_t cluster) const {
   std::vector<Fetched> fetches;
   for (int64_t i = -maxOffset; i <= iteration; ++i)
-    for (const Placement &place : placements)
-      if (runs(place, i, tiles) && (i < iteration || place.clusterIndex <= cluster))
-        for (const RingUse &use : ringUses)
-          if (use.fetch == &place && !use.put)
-            fetches.emplace_back(&use, i + place.offset);
+    for (const Placement &place : placements) {
+      if (!runs(place, i, tiles) || (i == iteration && place.clusterIndex > cluster))
+        continue;
+      int64_t tile = i + place.offset, at = i * clusterCount + place.clusterIndex;
+      for (const RingUse &use : ringUses)
+        if (use.fetch == &place && !use.put)
+          fetches.push_back({&use, tile, 0, at});
+      if (place.loads != 0)
+        fetches.push_back({nullptr, tile, place.loads, at});
+    }
   return fetches;
 }
 
@@ -352,16 +397,23 @@ std::vector<ScheduleModel::Fetched> ScheduleModel::fetchesUpTo(int64_t tiles, in
 /// many tiles.
 AllowedInFlight ScheduleModel::newerThanRead(ArrayRef<Fetched> fetches, int64_t tiles,
                                              function_ref<bool(int64_t)> readsAt) const {
-  SmallVector<Value> newer;
-  for (auto [use, tile] : llvm::reverse(fetches)) {
-    bool needed = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
-      return readsAt(position(*read, tile)) && runs(*read, tile - read->offset, tiles);
-    });
-    if (needed)
-      return SmallVector<Value>(llvm::reverse(newer));
-    newer.push_back(use->ring);
-  }
-  return std::nullopt;
+  auto isNeeded = [&](const Fetched &fetched) {
+    return fetched.use && llvm::any_of(fetched.use->reads, [&](const Placement *read) {
+             return readsAt(position(*read, fetched.tile)) && runs(*read, fetched.tile - read->offset, tiles);
+           });
+  };
+  auto needed = llvm::find_if(llvm::reverse(fetches), isNeeded);
+  if (needed == fetches.rend())
+    return std::nullopt;
+  // What stands in front of the loop has no barriers between, either.
+  int64_t later = std::max(needed->position + 1, entryEnd());
+  SmallVector<InFlight> newer;
+  for (const Fetched &fetched : fetches.take_back(needed - fetches.rbegin()))
+    if (fetched.use)
+      newer.push_back({fetched.use->ring});
+    else if (fetched.position >= later)
+      newer.push_back({Value(), fetched.loads});
+  return newer;
 }
 
 AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
@@ -408,14 +460,15 @@ bool ScheduleModel::endsInOneWait() const {
 bool ScheduleModel::leavesFetches() const {
   for (int64_t tiles = minimumTiles(); tiles <= minimumTiles() + stages() + 2; ++tiles) {
     std::vector<Fetched> all = fetchesUpTo(tiles, tiles + firstSteady(), clusterCount);
+    llvm::erase_if(all, [](const Fetched &fetched) { return !fetched.use; });
     if (all.empty())
       continue;
     // Waits are for what is read, or for all of the entry, and complete whatever is older.
-    auto [use, tile] = all.back();
+    const Fetched &last = all.back();
     AllowedInFlight early = allowedAfterEntry();
-    bool isEarly = early && early->empty() && position(*use->fetch, tile) < entryEnd();
-    bool isRead = llvm::any_of(use->reads, [&, tile = tile](const Placement *read) {
-      return runs(*read, tile - read->offset, tiles);
+    bool isEarly = early && early->empty() && last.position < entryEnd();
+    bool isRead = llvm::any_of(last.use->reads, [&](const Placement *read) {
+      return runs(*read, last.tile - read->offset, tiles);
     });
     if (!isRead && !isEarly)
       return true;
@@ -423,11 +476,11 @@ bool ScheduleModel::leavesFetches() const {
   return false;
 }
 
-/// Whether `step` holds only accesses to rings and what they need, with at least one.
+/// Whether `step` holds only accesses to rings, loads that it begins, and what they need, with at least one.
 static bool onlyAccessesRings(StepOp step) {
   bool any = false;
   for (Operation &op : step.getBody().front().without_terminator()) {
-    bool accesses = isa<RingAccessOpInterface>(op);
+    bool accesses = isa<RingAccessOpInterface, BeginLoadOp>(op);
     any |= accesses;
     if (!accesses && !isMemoryEffectFree(&op) && !isa<RecallOp>(op))
       return false;

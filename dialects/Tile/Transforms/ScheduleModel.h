@@ -16,6 +16,9 @@
 //    is read as it is, at any time;
 //  - write after read: a fetch at position f into a slot may overwrite what was last read at
 //    position r if f > r + lag. (Reads complete by the wait that ends their cluster.)
+//
+// Loads into registers (`tile.begin_load`) are waited for by whoever uses them. A wait for a fetch lets those pass that
+// began in a later cluster: within one, the compiler may have swapped them.
 #pragma once
 
 #include "Tile/Transforms/StepDependences.h"
@@ -36,6 +39,7 @@ struct Placement {
   bool moves = false;
   /// Whether it does nothing but bring tiles nearer, and so needs nobody.
   bool brings = false;
+  int64_t loads = 0; ///< into registers, that it begins, at least
 };
 
 /// A ring's users: one step fetches into it (or puts), others read it.
@@ -47,9 +51,16 @@ struct RingUse {
   int64_t depth = 1;
 };
 
-/// What may stay in flight at the end of a cluster: the rings of the newest fetches, oldest first;
+/// What is on its way from memory: a tile of a ring, or, of no ring, so many loads into registers, at least.
+struct InFlight {
+  mlir::Value ring;
+  int64_t loads = 0;
+  bool operator==(const InFlight &) const = default;
+};
+
+/// What may stay in flight at the end of a cluster: the newest fetches, oldest first, and the loads among them;
 /// or nothing, if nothing has to be waited for.
-using AllowedInFlight = std::optional<llvm::SmallVector<mlir::Value>>;
+using AllowedInFlight = std::optional<llvm::SmallVector<InFlight>>;
 
 /// What both allow.
 AllowedInFlight strictest(const AllowedInFlight &a, const AllowedInFlight &b);
@@ -121,7 +132,11 @@ public:
   bool readsRings(int64_t cluster) const;
 
 private:
-  using Fetched = std::pair<const RingUse *, int64_t>;
+  /// A tile that a wave has begun to bring, at a position: into a ring, or into registers in so many loads.
+  struct Fetched {
+    const RingUse *use;
+    int64_t tile, loads, position;
+  };
   void findMoves(ForTilesOp loop);
   std::vector<Fetched> fetchesUpTo(int64_t tiles, int64_t iteration, int64_t cluster) const;
   AllowedInFlight newerThanRead(llvm::ArrayRef<Fetched> fetches, int64_t tiles,
@@ -130,6 +145,8 @@ private:
   int64_t latestPut(StepOp step) const;
   void placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
   void placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
+  void placeLoads(ForTilesOp loop, llvm::StringMap<StepOp> &steps);
+  void insert(size_t at, Placement place, llvm::StringMap<StepOp> &steps);
   mlir::LogicalResult verifyValues(ForTilesOp loop) const;
   mlir::LogicalResult verifyValue(const Placement &user, const ValueDependence &dependence) const;
   mlir::LogicalResult collectRings();

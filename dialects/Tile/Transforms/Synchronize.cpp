@@ -1,7 +1,8 @@
 // tile-synchronize: from "which tiles may stay in flight" to instruction counts.
 //
 // A wave's loads complete in order, so "all but the newest fetches of these rings" is a number: the
-// instructions that one wave issues for them. How many those are follows from the ring's layout.
+// instructions that one wave issues for them. How many those are follows from the ring's layout. Of loads into registers
+// the schedule says how many there are at least; where there are more, a wait lets fewer fetches pass than it might.
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"
@@ -43,7 +44,7 @@ static LogicalResult synchronize(AwaitOp await, int64_t waves, const WaitCounter
   if (await.getReads())
     lgkm = builder.getI64IntegerAttr(0);
   if (await.getFetches()) {
-    int64_t inFlight = 0;
+    int64_t inFlight = await.getLoads().value_or(0);
     for (Value ring : await.getInFlight()) {
       FailureOr<int64_t> count = fetchInstructions(await, ring, waves);
       if (failed(count))

@@ -72,6 +72,7 @@ private:
   void prepareCuts(QueryRange rows);
   Value firstKeyOf(Value number);
   TileExtent extentOf(const ScorePlace &here);
+  void loadStep(Value t, function_ref<Value()> number);
   Value startStep(Value number);
   Value maskStep(Value raw, Value t, Value number, Value block);
   Value ring(Value view, int64_t columns, ValueRange indices);
@@ -560,6 +561,28 @@ TileExtent ForwardExpansion::extentOf(const ScorePlace &here) {
   return {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
 }
 
+/// Begins to load what modifications read for each score of tile `t`, in a step of its own, if there is any; `number` is
+/// the view's tile.
+void ForwardExpansion::loadStep(Value t, function_ref<Value()> number) {
+  SmallVector<ModificationProgram *> programs;
+  for (const auto *of : {&scoreMods, &maskMods})
+    for (const auto &program : *of)
+      if (program->loadsAhead())
+        programs.push_back(program.get());
+  if (programs.empty())
+    return;
+  ValueRange begun = builder.step("load", [&] {
+    ScorePlace here = place;
+    here.key = firstKeyOf(number());
+    SmallVector<Value> pending;
+    for (ModificationProgram *program : programs)
+      llvm::append_range(pending, program->beginLoads(builder, here, t));
+    return pending;
+  });
+  for (ModificationProgram *program : programs)
+    begun = program->takeLoads(begun, t);
+}
+
 /// What the scores of the view's tile `number` begin with: all that is added to them, in units of the product.
 Value ForwardExpansion::startStep(Value number) {
   ScorePlace here = place;
@@ -611,6 +634,7 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
     Type type = builder.frag(shape.kvTile, depth, element, FragLayout::Lhs);
     return {withoutPadding(builder, tile::ReadOp::create(builder, type, keys, t, Value()), headDim)};
   })[0];
+  loadStep(t, number);
   Value start = noScores;
   if (perScale)
     start = builder.step("start", [&]() -> SmallVector<Value> { return {startStep(number())}; })[0];

@@ -174,21 +174,15 @@ bool ModificationProgram::readsLines(attn::ReadOp op) const {
          indices[2] == query() && indices[3] == key();
 }
 
-/// What `op` reads, in the places that it differs in.
-Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
-                                const ScorePlace &place) {
+/// Where what `op` reads lies, for the scores at `place`.
+ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builder, attn::ReadOp op,
+                                                        const ScorePlace &place) {
+  Span span = spanOf(op.getResult());
   if (Value rows = lines.lookup(op.getResult())) {
     Value zero = builder.constant(int64_t(0));
-    Type type = typeFor(Span::Both, storedType(op.getResult().getType()));
-    auto load = tile::LoadOp::create(builder, type, rows, ValueRange{zero, zero, zero, place.key},
-                                     builder.getI64IntegerAttr(1));
-    load->setAttr(tile::kWholeLines, builder.getUnitAttr());
-    return load;
+    return {rows, {zero, zero, zero, place.key}, builder.getI64IntegerAttr(1)};
   }
   Value view = arguments.lookup(op.getTensor());
-  Type element = storedType(op.getResult().getType());
-  Span span = spanOf(op.getResult());
-  Type type = typeFor(span, element);
   // The dimensions along which queries, and keys, follow one another; others must be numbers.
   std::optional<int64_t> queries, keys;
   bool isDirect = true;
@@ -210,16 +204,70 @@ Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
     else
       indices.push_back(materialise(builder, index, place));
   }
-  if (!isDirect)
-    return tile::GatherOp::create(builder, type, view, indices);
   std::optional<int64_t> along = queriesInRows() ? queries : keys;
   if (!along)
     along = queriesInRows() ? keys : queries;
-  auto attribute = along ? builder.getI64IntegerAttr(*along) : IntegerAttr();
-  auto load = tile::LoadOp::create(builder, type, view, indices, attribute);
+  return {view, indices, along ? builder.getI64IntegerAttr(*along) : IntegerAttr(), isDirect};
+}
+
+/// What `op` reads, in the places that it differs in.
+Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
+                                const ScorePlace &place) {
+  Span span = spanOf(op.getResult());
+  Type type = typeFor(span, storedType(op.getResult().getType()));
+  Read from = describe(builder, op, place);
+  if (!from.isDirect)
+    return tile::GatherOp::create(builder, type, from.view, from.indices);
+  Operation *load;
+  if (Value begun = pending.lookup(op.getResult()))
+    load = tile::EndLoadOp::create(builder, type, begun, from.view, from.indices, from.along, pendingTile);
+  else
+    load = tile::LoadOp::create(builder, type, from.view, from.indices, from.along);
   if (span == Span::Both)
     load->setAttr(tile::kWholeLines, builder.getUnitAttr());
-  return load;
+  return load->getResult(0);
+}
+
+bool ModificationProgram::readsAhead(attn::ReadOp op) const {
+  if (lines.contains(op.getResult()))
+    return true;
+  // As `describe` has it: both directions, each by its own index, and columns last.
+  auto isOf = [&](Value index) { return index == rowArgument() || index == key(); };
+  OperandRange indices = op.getIndices();
+  bool isDirect = llvm::all_of(indices, [&](Value index) { return spanOf(index) == Span::Uniform || isOf(index); });
+  Value last = queriesInRows() ? key() : rowArgument();
+  return isDirect && spanOf(op.getResult()) == Span::Both && llvm::count(indices, key()) == 1 &&
+         llvm::count(indices, rowArgument()) == 1 && indices.back() == last;
+}
+
+bool ModificationProgram::loadsAhead() const {
+  return llvm::any_of(body->getOps<attn::ReadOp>(), [&](attn::ReadOp op) { return readsAhead(op); });
+}
+
+SmallVector<Value> ModificationProgram::beginLoads(ExpansionBuilder &builder, const ScorePlace &place, Value tile) {
+  SmallVector<Value> begun;
+  for (auto op : body->getOps<attn::ReadOp>()) {
+    if (!readsAhead(op))
+      continue;
+    Read from = describe(builder, op, place);
+    auto view = cast<tile::ViewType>(from.view.getType());
+    auto frag = cast<tile::FragType>(typeFor(Span::Both, view.getElementType()));
+    auto load = tile::BeginLoadOp::create(builder, tile::PendingType::get(builder.getContext(), frag), from.view,
+                                          from.indices, from.along, tile);
+    load->setAttr(tile::kWholeLines, builder.getUnitAttr());
+    begun.push_back(load);
+  }
+  return begun;
+}
+
+ValueRange ModificationProgram::takeLoads(ValueRange begun, Value tile) {
+  pendingTile = tile;
+  for (auto op : body->getOps<attn::ReadOp>())
+    if (readsAhead(op)) {
+      pending[op.getResult()] = begun.front();
+      begun = begun.drop_front();
+    }
+  return begun;
 }
 
 Value ModificationProgram::materialise(ExpansionBuilder &builder, Value value,

@@ -68,6 +68,13 @@ public:
   /// Emits, in front of the loop, what all tiles need; `place.key` is not asked for.
   void prepare(ExpansionBuilder &builder, const ScorePlace &place);
 
+  /// Whether `beginLoads` begins anything.
+  bool loadsAhead() const;
+  /// Begins to load what differs from score to score and lies in lines, for the scores of `tile` at `place`; what is begun.
+  llvm::SmallVector<mlir::Value> beginLoads(ExpansionBuilder &builder, const ScorePlace &place, mlir::Value tile);
+  /// From here on what `beginLoads` began for `tile` is ended where it is read; returns what is left of `begun`.
+  mlir::ValueRange takeLoads(mlir::ValueRange begun, mlir::Value tile);
+
   /// The modified scores; `scale` (null: none) is what the raw ones are multiplied by first. With `extent`, where the
   /// scores are, absolute values cost nothing on tiles that lie on one side of 0.
   mlir::Value modify(ExpansionBuilder &builder, mlir::Value scores, mlir::Value scale,
@@ -117,7 +124,16 @@ private:
   /// What differs between the rows of the scores: it is the same for all tiles.
   Span rowSpan() const { return queriesInRows() ? Span::Queries : Span::Keys; }
   mlir::Type typeFor(Span span, mlir::Type element) const;
+  /// Where what a read reads lies. Not direct: each element somewhere.
+  struct Read {
+    mlir::Value view;
+    llvm::SmallVector<mlir::Value> indices;
+    mlir::IntegerAttr along;
+    bool isDirect = true;
+  };
+  Read describe(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
   mlir::Value read(ExpansionBuilder &builder, attn::ReadOp op, const ScorePlace &place);
+  bool readsAhead(attn::ReadOp op) const;
   bool readsLines(attn::ReadOp op) const;
   mlir::Value materialise(ExpansionBuilder &builder, mlir::Value value, const ScorePlace &place);
   /// What a map of the region makes, beside the value that is wanted.
@@ -148,6 +164,8 @@ private:
   llvm::DenseSet<mlir::Value> ofQuery; ///< what depends on the query
   llvm::DenseMap<mlir::Value, mlir::Value> prepared; ///< the same in every tile
   llvm::DenseMap<mlir::Value, mlir::Value> lines;    ///< views of the rows of what reads along mixed ones
+  llvm::DenseMap<mlir::Value, mlir::Value> pending;  ///< of what is read, what has been begun for `pendingTile`
+  mlir::Value pendingTile;
 };
 
 /// The mask of keys from `left` before to `right` behind the diagonal that ends at the bottom right; nothing: no

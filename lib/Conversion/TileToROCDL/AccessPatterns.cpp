@@ -29,7 +29,77 @@ static void putRun(Emitter &emit, SmallVectorImpl<Value> &pieces, const Run &run
     piece = vector::InsertStridedSliceOp::create(emit, value, piece, run.first, /*strides=*/1);
 }
 
+/// Vectors for the pieces that runs of `width` name: of the lanes' own order, or of lines.
+static SmallVector<Type> storedPieces(const AccessEmitter &emitter, Width width, Type stored) {
+  SmallVector<Type> types = emitter.linePieces(width, stored);
+  if (!types.empty())
+    return types;
+  Type piece = stored;
+  if (!emitter.shape.isScalar)
+    piece = VectorType::get({emitter.shape.registers}, stored);
+  return SmallVector<Type>(emitter.shape.origins.size(), piece);
+}
+
+/// What `runs` load, in pieces of `types` of the view's elements `stored`.
+static SmallVector<Value> loadRuns(Emitter &emit, const AccessEmitter &emitter, ArrayRef<Run> runs, TypeRange types,
+                                   Type stored) {
+  SmallVector<Value> pieces, loaded;
+  for (Type type : types)
+    pieces.push_back(LLVM::PoisonOp::create(emit, type));
+  for (const Run &run : runs)
+    loaded.push_back(loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
+  for (auto [run, value] : llvm::zip_equal(runs, loaded))
+    putRun(emit, pieces, run, value);
+  return pieces;
+}
+
+/// `pieces`, as runs of `width` name them, in the lanes' own order and as `element`.
+static SmallVector<Value> settlePieces(Emitter &emit, const AccessEmitter &emitter, SmallVector<Value> pieces, Width width,
+                                       Type stored, Type element) {
+  if (!emitter.linePieces(width, stored).empty())
+    pieces = emitter.fromLines(pieces);
+  for (Value &piece : pieces)
+    piece = widenElements(emit, piece, element);
+  return pieces;
+}
+
+/// The registers of vectors, one by one.
+static SmallVector<Value> registersOf(Emitter &emit, ValueRange vectors) {
+  SmallVector<Value> registers;
+  for (Value vector : vectors) {
+    auto type = cast<VectorType>(vector.getType());
+    int64_t count = type.getNumElements() * type.getElementTypeBitWidth() / 32;
+    Value words = vector;
+    if (!type.getElementType().isInteger(32))
+      words = LLVM::BitcastOp::create(emit, VectorType::get({count}, emit.getI32Type()), vector);
+    for (int64_t i = 0; i != count; ++i)
+      registers.push_back(emit.element(words, i));
+  }
+  return registers;
+}
+
+/// The same registers as other vectors.
+static SmallVector<Value> asVectors(Emitter &emit, ValueRange vectors, TypeRange types) {
+  if (vectors.getTypes() == types)
+    return llvm::to_vector(vectors);
+  SmallVector<Value> registers = registersOf(emit, vectors), result;
+  ArrayRef<Value> left = registers;
+  for (Type type : types) {
+    auto wanted = cast<VectorType>(type);
+    int64_t count = wanted.getNumElements() * wanted.getElementTypeBitWidth() / 32;
+    Value words = vector::FromElementsOp::create(emit, VectorType::get({count}, emit.getI32Type()), left.take_front(count));
+    left = left.drop_front(count);
+    result.push_back(words.getType() == type ? words : LLVM::BitcastOp::create(emit, type, words).getResult());
+  }
+  return result;
+}
+
 namespace {
+/// Whole lines where the op asks for them and lanes exchange in one instruction.
+template <class Op> Gather gatherOf(Op op, const KernelValues &kernel) {
+  return op->hasAttr(tile::kWholeLines) && kernel.arch->features.permlaneSwap ? Gather::Lines : Gather::No;
+}
+
 struct LoadPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
@@ -38,31 +108,80 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     if (access.isNumber() || tile::isOfWholeHeadRows(access))
       return failure();
     Emitter emit(op.getLoc(), rewriter);
-    // Where lanes exchange in one instruction.
-    bool inLines = op->hasAttr(tile::kWholeLines) && state.of(op).arch->features.permlaneSwap;
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
-                          inLines ? Gather::Lines : Gather::No);
+    const KernelValues &kernel = state.of(op);
+    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+                          gatherOf(op, kernel));
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
       return failure();
     Type stored = op.getView().getType().getElementType(), element = access.elementType();
     SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
       SmallVector<Type> ofLines = emitter.linePieces(width, stored);
-      SmallVector<Value> pieces;
-      for (Type type : ofLines.empty() ? types : ofLines)
+      if (!ofLines.empty())
+        return settlePieces(emit, emitter, loadRuns(emit, emitter, runs, ofLines, stored), width, stored, element);
+      SmallVector<Value> pieces, loaded;
+      for (Type type : types)
         pieces.push_back(LLVM::PoisonOp::create(emit, type));
-      SmallVector<Value> loaded;
       for (const Run &run : runs)
         loaded.push_back(
             loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
       for (auto [run, value] : llvm::zip_equal(runs, loaded))
-        putRun(emit, pieces, run, ofLines.empty() ? widenElements(emit, value, element) : value);
-      if (ofLines.empty())
-        return pieces;
-      pieces = emitter.fromLines(pieces);
-      for (Value &piece : pieces)
-        piece = widenElements(emit, piece, element);
+        putRun(emit, pieces, run, widenElements(emit, value, element));
       return pieces;
+    });
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+};
+
+/// Registers as instructions bring them. Which way they came, `EndLoadPattern` finds out as this does.
+struct BeginLoadPattern : TilePattern<tile::BeginLoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::BeginLoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tile::MemoryAccess access = *tile::memoryAccessOf(op);
+    Emitter emit(op.getLoc(), rewriter);
+    const KernelValues &kernel = state.of(op);
+    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+                          gatherOf(op, kernel));
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getPending().getType(), types)))
+      return failure();
+    Type stored = op.getView().getType().getElementType();
+    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
+      SmallVector<Type> pieces = storedPieces(emitter, width, stored);
+      return asVectors(emit, loadRuns(emit, emitter, runs, pieces, stored), types);
+    });
+    stay(emit);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    return success();
+  }
+
+  /// Waits count these loads here: an empty statement that may write to any memory keeps LLVM from asking later.
+  static void stay(Emitter &emit) {
+    LLVM::InlineAsmOp::create(emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+                              /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                              LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
+  }
+};
+
+struct EndLoadPattern : TilePattern<tile::EndLoadOp> {
+  using TilePattern::TilePattern;
+  LogicalResult matchAndRewrite(tile::EndLoadOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    tile::MemoryAccess access = *tile::memoryAccessOf(op);
+    access.type = op.getPending().getType().getFrag();
+    Emitter emit(op.getLoc(), rewriter);
+    const KernelValues &kernel = state.of(op);
+    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+                          gatherOf(op, kernel));
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
+      return failure();
+    Type stored = op.getView().getType().getElementType(), element = op.getResult().getType().getElementType();
+    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run>, Width width) {
+      SmallVector<Value> pieces = asVectors(emit, adaptor.getPending(), storedPieces(emitter, width, stored));
+      return settlePieces(emit, emitter, pieces, width, stored, element);
     });
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
@@ -162,6 +281,6 @@ struct AtomicAddPattern : TilePattern<tile::AtomicAddOp> {
 
 void hocket::lowering::populateAccessPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<LoadPattern, StorePattern, AtomicAddPattern>(converter, patterns.getContext(),
-                                                            state);
+  patterns.add<LoadPattern, BeginLoadPattern, EndLoadPattern, StorePattern, AtomicAddPattern>(
+      converter, patterns.getContext(), state);
 }

@@ -48,6 +48,15 @@ static LogicalResult convertVector(const tile::VectorMap &map, Type element,
   return success();
 }
 
+/// What memory instructions bring: 16 bytes a lane, each.
+static LogicalResult convertPending(tile::PendingType type, SmallVectorImpl<Type> &types) {
+  constexpr int64_t mostRegisters = 4;
+  Type word = IntegerType::get(type.getContext(), 32);
+  for (int64_t left = type.getRegisters(); left > 0; left -= mostRegisters)
+    types.push_back(VectorType::get({std::min(left, mostRegisters)}, word));
+  return success();
+}
+
 void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](Type type) { return type; });
   converter.addConversion([](tile::ViewType type, SmallVectorImpl<Type> &types) {
@@ -66,6 +75,9 @@ void hocket::lowering::populateTypeConversions(TypeConverter &converter) {
   converter.addConversion([](tile::PagesType type, SmallVectorImpl<Type> &types) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
     return std::optional(success());
+  });
+  converter.addConversion([](tile::PendingType type, SmallVectorImpl<Type> &types) {
+    return std::optional(convertPending(type, types));
   });
   converter.addConversion([](tile::PlacesType type, SmallVectorImpl<Type> &types) {
     types.append(type.getRegisters(), IntegerType::get(type.getContext(), 32));
