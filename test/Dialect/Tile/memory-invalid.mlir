@@ -247,3 +247,25 @@ tile.kernel @put_any(%t: i32) target("gfx950") waves(2) {
   // expected-error @below {{has a part that is no result of 'tile.wave_grid'}}
   tile.put %ds, %0[%t] rows_part(%t) : !tile.frag<64x32xf32, acc>, <64x64xbf16>
 }
+
+// -----
+
+tile.kernel @begins_another_type(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
+  // expected-error @below {{loads 'f16' from a view of 'bf16', expected the view's element type, f32 for bf16 and f16, or i32 for i8}}
+  %p = tile.begin_load %b[%i, %i] tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xf16, acc>>
+}
+
+// -----
+
+tile.kernel @ends_another_shape(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
+  %p = tile.begin_load %b[%i, %i] tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+  // expected-error @below {{expected the same shape and layout, and what is pending in the view's element type}}
+  %x = tile.end_load %p of %b[%i, %i] tile(%i) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> <32x32xf32, acc>
+}
+
+// -----
+
+tile.kernel @leaves_no_loads(%k: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(1) {
+  // expected-error @below {{leaves 0 loads in flight, expected one or more}}
+  tile.await fetches loads(0)
+}

@@ -294,3 +294,71 @@ tile.kernel @seen_apart(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %from: i32, %to
     tile.yield %a : i32
   }
 }
+
+// -----
+
+// A step that only begins loads needs no place: it runs a tile ahead of the first that uses it, in front of what the
+// cluster does with that tile, and in the entry with what brings tiles. The wait for the fetch lets those loads pass that
+// began in a later cluster, four of them, and not those of the same one.
+tile.schedule @loads_ahead {
+  tile.cluster memory { fetch(+1) }
+  tile.cluster compute { other(0) use(0) }
+  tile.cluster compute { read(0) }
+}
+// CHECK-LABEL: tile.kernel @begins_ahead
+// CHECK: %[[FIRST:.*]] = tile.step @load -> !tile.pending<!tile.frag<64x32xbf16, acc>>
+// CHECK: scf.while {{.*}}%[[FIRST]]
+// CHECK: tile.step @fetch
+// CHECK: tile.barrier
+// CHECK: %[[NEXT:.*]] = tile.step @load
+// CHECK: arith.addi
+// CHECK: tile.step @other
+// CHECK: tile.step @use
+// CHECK: tile.barrier
+// CHECK: tile.step @read
+// CHECK: tile.await fetches but(%{{.*}}) loads(4) reads
+tile.kernel @begins_ahead(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n: i32)
+    target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  tile.for_tiles %t = 0 to %n schedule(@loads_ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %pending = tile.step @load -> !tile.pending<!tile.frag<64x32xbf16, acc>> {
+      %keys = arith.constant 64 : i32
+      %key = arith.muli %t, %keys : i32
+      %begun = tile.begin_load %b[%n, %key] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+      tile.yield %begun : !tile.pending<!tile.frag<64x32xbf16, acc>>
+    }
+    tile.step @other { }
+    tile.step @use {
+      %keys = arith.constant 64 : i32
+      %key = arith.muli %t, %keys : i32
+      %x = tile.end_load %pending of %b[%n, %key] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+  }
+}
+
+// -----
+
+// Where nothing runs ahead, nor do the loads.
+tile.schedule @nothing_ahead {
+  tile.cluster compute { use(0) }
+}
+// CHECK-LABEL: tile.kernel @begins_in_turn
+// CHECK: scf.for
+// CHECK: tile.step @load
+// CHECK: tile.step @use
+// CHECK-NOT: tile.step
+tile.kernel @begins_in_turn(%b: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(1) {
+  tile.for_tiles %t = 0 to %n schedule(@nothing_ahead) {
+    %pending = tile.step @load -> !tile.pending<!tile.frag<64x32xbf16, acc>> {
+      %begun = tile.begin_load %b[%n, %t] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+      tile.yield %begun : !tile.pending<!tile.frag<64x32xbf16, acc>>
+    }
+    tile.step @use {
+      %x = tile.end_load %pending of %b[%n, %t] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    }
+  }
+}

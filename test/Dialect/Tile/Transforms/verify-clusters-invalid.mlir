@@ -410,3 +410,50 @@ tile.kernel @between_turns(%k: !tile.view<?x?x?x128xbf16> {tile.bind = "k"}, %n:
     tile.wait lgkm(0)
   }
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Without a barrier between the compiler may have asked for them first.
+tile.kernel @loads_of_one_cluster(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %t = %zero to %n step %one : i32 {
+    %next = arith.addi %t, %one : i32
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    %p = tile.begin_load %b[%zero, %zero] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+    // expected-note @below {{this wait leaves 4 loads in flight; at most vm(0) completes the fetch}}
+    tile.wait vm(4)
+    tile.barrier
+    // expected-error @below {{reads tile 0 of ring 'k', which 'tile.fetch' (epoch 0) may still be fetching}}
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+    %y = tile.end_load %p of %b[%zero, %zero] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+  }
+}
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// What is pending is another tile's.
+tile.kernel @loads_of_another_tile(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %t = %zero to %n step %one : i32 {
+    %next = arith.addi %t, %one : i32
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.barrier
+    // expected-note @below {{what is pending comes from here; begin and end the same tile}}
+    %p = tile.begin_load %b[%zero, %zero] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+    tile.wait vm(4)
+    tile.barrier
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+    // expected-error @below {{ends the load of tile 0 for tile 1}}
+    %y = tile.end_load %p of %b[%zero, %zero] tile(%next) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+  }
+}

@@ -115,3 +115,26 @@ tile.kernel @nested(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gf
     }
   }
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Loads into registers that began behind a barrier are newer than the fetch: a wait may leave so many in flight.
+// expected-remark @below {{verified with 4 numbers of tiles}}
+tile.kernel @loads(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %t = %zero to %n step %one : i32 {
+    %next = arith.addi %t, %one : i32
+    tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+    tile.barrier
+    %p = tile.begin_load %b[%zero, %zero] tile(%t) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+    tile.wait vm(4)
+    tile.barrier
+    %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    tile.wait lgkm(0)
+    tile.barrier
+    %y = tile.end_load %p of %b[%zero, %zero] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+  }
+}
