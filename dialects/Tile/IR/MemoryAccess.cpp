@@ -19,8 +19,6 @@ std::optional<MemoryAccess> hocket::tile::memoryAccessOf(Operation *op) {
     return access(load, load.getResult().getType());
   if (auto begin = dyn_cast<BeginLoadOp>(op))
     return access(begin, begin.getPending().getType().getFrag());
-  if (auto end = dyn_cast<EndLoadOp>(op))
-    return access(end, end.getResult().getType());
   if (auto store = dyn_cast<StoreOp>(op))
     return access(store, store.getValue().getType());
   if (auto add = dyn_cast<AtomicAddOp>(op))

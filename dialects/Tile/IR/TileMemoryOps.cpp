@@ -243,15 +243,12 @@ LogicalResult GatherOp::verify() {
 LogicalResult BeginLoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }
 
 LogicalResult EndLoadOp::verify() {
-  if (failed(verifyTransfer(*this, "loads", "from")))
-    return failure();
   FragType pending = getPending().getType().getFrag(), result = getResult().getType();
-  if (pending.getElementType() == getView().getType().getElementType() && pending.getShape() == result.getShape() &&
-      pending.getRegisterLayout() == result.getRegisterLayout())
+  if (pending.getShape() == result.getShape() && pending.getRegisterLayout() == result.getRegisterLayout() &&
+      widens(pending.getElementType(), result.getElementType()))
     return success();
-  return emitOpError() << "makes " << result << " of " << pending << " in a view of "
-                       << getView().getType().getElementType()
-                       << ", expected the same shape and layout, and what is pending in the view's element type";
+  return emitOpError() << "makes " << result << " of " << pending
+                       << ", expected the same shape, layout and element type, f32 for bf16 and f16, or i32 for i8";
 }
 
 LogicalResult LoadOp::verify() { return verifyTransfer(*this, "loads", "from"); }

@@ -80,9 +80,9 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
 def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "starts to load a fragment, for a later `tile.end_load`";
   let description = [{
-    A `tile.load` in two: this op asks for the fragment's elements and does not wait; `tile.end_load` waits for them and
-    puts them in their places. Between the two stands a part of an iteration, or a whole one, so that memory's latency
-    costs nothing; meanwhile the elements need registers of their own.
+    A `tile.load` in two: this op asks for the fragment's elements, in whole lines where lanes can exchange them, and does
+    not wait; `tile.end_load` waits for them and puts them in their places. Between the two stands a part of an
+    iteration, or a whole one, so that memory's latency costs nothing; meanwhile the elements need registers of their own.
 
     View, place and `along` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for which
     tile of a loop this is: `tile-verify-clusters` makes sure that it is ended for the same.
@@ -109,20 +109,17 @@ def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRe
 def Tile_EndLoadOp : Tile_Op<"end_load", [NamedResults, Pure]> {
   let summary = "the fragment that a `tile.begin_load` has asked for";
   let description = [{
-    With the view, place and tile of the `tile.begin_load`, from which follows how the elements lie. Waits for them. bf16
-    and f16 may be widened to f32, i8 (signed) to i32.
+    Waits for its elements, which lanes exchange until each has its own. bf16 and f16 may be widened to f32, i8 (signed)
+    to i32. `tile` is that of the `tile.begin_load`.
 
     ```mlir
-    %block = tile.end_load %pending of %bias[%row, %key] tile(%t)
-        : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    %block = tile.end_load %pending tile(%t) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
     ```
   }];
-  let arguments = (ins Tile_Pending:$pending, Tile_View:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$along,
-      I32:$tile);
+  let arguments = (ins Tile_Pending:$pending, I32:$tile);
   let results = (outs Tile_Frag:$result);
   let assemblyFormat = [{
-    $pending `of` $view `[` $indices `]` (`along` `(` $along^ `)`)? `tile` `(` $tile `)` attr-dict
-    `:` type($pending) `,` type($view) `->` custom<RegisterValue>(type($result))
+    $pending `tile` `(` $tile `)` attr-dict `:` type($pending) `->` custom<RegisterValue>(type($result))
   }];
   let hasVerifier = 1;
 }

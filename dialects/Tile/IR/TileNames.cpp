@@ -104,7 +104,7 @@ void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));
 }
 void BeginLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPending(), nameAfter(getView(), "pending")); }
-void EndLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), nameAfter(getView(), "rows")); }
+void EndLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "loaded"); }
 void EntryOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getNumber(), "entry"); }
 void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "gathered"));

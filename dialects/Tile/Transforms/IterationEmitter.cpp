@@ -63,7 +63,7 @@ Clusters hocket::tile::plainClusters(ForTilesOp loop) {
   llvm::MapVector<StepOp, int64_t> levels;
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
     bool brings = hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
-    levels[step] = brings || roleOf(step).loads ? 0 : 1;
+    levels[step] = brings || roleOf(step).onlyBrings() ? 0 : 1;
   }
   // No longer than the longest chain of steps.
   for (size_t round = 0; round != levels.size(); ++round)
@@ -188,7 +188,7 @@ int64_t IterationEmitter::stepsOfTile(ArrayRef<PlacedStep> steps) {
     return 0;
   int64_t count = 0, offset = steps.front().offset;
   auto stays = [](StepOp step) {
-    return roleOf(step).loads || hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
+    return roleOf(step).onlyBrings() || hasAccess(step, [](RingAccessOpInterface op) { return op.bringsTile(); });
   };
   while (count != static_cast<int64_t>(steps.size()) && steps[count].offset == offset && !stays(steps[count].op))
     ++count;

@@ -177,7 +177,6 @@ bool ModificationProgram::readsLines(attn::ReadOp op) const {
 /// Where what `op` reads lies, for the scores at `place`.
 ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builder, attn::ReadOp op,
                                                         const ScorePlace &place) {
-  Span span = spanOf(op.getResult());
   if (Value rows = lines.lookup(op.getResult())) {
     Value zero = builder.constant(int64_t(0));
     return {rows, {zero, zero, zero, place.key}, builder.getI64IntegerAttr(1)};
@@ -213,19 +212,16 @@ ModificationProgram::Read ModificationProgram::describe(ExpansionBuilder &builde
 /// What `op` reads, in the places that it differs in.
 Value ModificationProgram::read(ExpansionBuilder &builder, attn::ReadOp op,
                                 const ScorePlace &place) {
-  Span span = spanOf(op.getResult());
-  Type type = typeFor(span, storedType(op.getResult().getType()));
+  Type type = typeFor(spanOf(op.getResult()), storedType(op.getResult().getType()));
+  if (Value begun = pending.lookup(op.getResult()))
+    return tile::EndLoadOp::create(builder, type, begun, pendingTile);
   Read from = describe(builder, op, place);
   if (!from.isDirect)
     return tile::GatherOp::create(builder, type, from.view, from.indices);
-  Operation *load;
-  if (Value begun = pending.lookup(op.getResult()))
-    load = tile::EndLoadOp::create(builder, type, begun, from.view, from.indices, from.along, pendingTile);
-  else
-    load = tile::LoadOp::create(builder, type, from.view, from.indices, from.along);
-  if (span == Span::Both)
+  auto load = tile::LoadOp::create(builder, type, from.view, from.indices, from.along);
+  if (isa<tile::FragType>(type))
     load->setAttr(tile::kWholeLines, builder.getUnitAttr());
-  return load->getResult(0);
+  return load;
 }
 
 bool ModificationProgram::readsAhead(attn::ReadOp op) const {
@@ -252,10 +248,8 @@ SmallVector<Value> ModificationProgram::beginLoads(ExpansionBuilder &builder, co
     Read from = describe(builder, op, place);
     auto view = cast<tile::ViewType>(from.view.getType());
     auto frag = cast<tile::FragType>(typeFor(Span::Both, view.getElementType()));
-    auto load = tile::BeginLoadOp::create(builder, tile::PendingType::get(builder.getContext(), frag), from.view,
-                                          from.indices, from.along, tile);
-    load->setAttr(tile::kWholeLines, builder.getUnitAttr());
-    begun.push_back(load);
+    Type pendingType = tile::PendingType::get(builder.getContext(), frag);
+    begun.push_back(tile::BeginLoadOp::create(builder, pendingType, from.view, from.indices, from.along, tile));
   }
   return begun;
 }

@@ -49,8 +49,9 @@ AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
                              ArrayRef<ValueRange> indexValues, Words words, Gather gather)
     : shape(tile::shapeOf(access)), emit(emit), kernel(kernel), viewType(access.view.getType()),
       elementBytes(bytesOf(viewType.getElementType())), words(words) {
-  if (gather == Gather::Lines)
+  if (gather != Gather::No)
     lines.emplace(shape, elementBytes);
+  linesOnly = gather == Gather::LinesOnly;
   int64_t widestBytes = words == Words::AsTheyLie ? kWidestBytes : kWordBytes;
   widest = std::min(shapeFor(Width::Wide).run(), widestBytes / elementBytes);
   SmallVector<Value> indices;
@@ -183,11 +184,13 @@ SmallVector<Run> AccessEmitter::runs(Width width) {
   return result;
 }
 
-SmallVector<Type> AccessEmitter::linePieces(Width width, Type element) const {
-  if (!lines || width != Width::Wide)
-    return {};
-  const tile::AccessShape &shape = lines->shape();
+SmallVector<Type> AccessEmitter::piecesOf(Width width, Type element) const {
+  const tile::AccessShape &shape = shapeFor(width);
   return SmallVector<Type>(shape.origins.size(), VectorType::get({shape.registers}, element));
+}
+
+SmallVector<Type> AccessEmitter::linePieces(Width width, Type element) const {
+  return &shapeFor(width) == &shape ? SmallVector<Type>() : piecesOf(width, element);
 }
 
 SmallVector<Value> AccessEmitter::fromLines(ValueRange pieces) const {

@@ -46,8 +46,8 @@ struct Run {
 /// whole ones, as additions of pairs need it. `Aligned`: it does both, and nobody asks.
 enum class Words { AsTheyLie, Whole, Aligned };
 
-/// Whether wide accesses take what lanes hold as it lies, or rearranged into lines.
-enum class Gather { No, Lines };
+/// Whether wide accesses take what lanes hold as it lies, or rearranged into lines; or all do.
+enum class Gather { No, Lines, LinesOnly };
 
 /// Which of the two ways of accessing everything is being emitted.
 enum class Width { Wide, ByElement };
@@ -69,8 +69,9 @@ public:
   mlir::SmallVector<mlir::Value>
   emitRuns(mlir::TypeRange results,
            llvm::function_ref<mlir::SmallVector<mlir::Value>(mlir::ArrayRef<Run>, Width)> emitRuns);
-  /// Vectors of `element` for the pieces that runs of `width` name, and what they are in the lanes' own order; nothing
-  /// where that is the order of runs.
+  /// Vectors of `element` for the pieces that runs of `width` name.
+  mlir::SmallVector<mlir::Type> piecesOf(Width width, mlir::Type element) const;
+  /// The same where they are not the lanes' own, and else nothing; and what such pieces are in the lanes' own order.
   mlir::SmallVector<mlir::Type> linePieces(Width width, mlir::Type element) const;
   mlir::SmallVector<mlir::Value> fromLines(mlir::ValueRange pieces) const;
   /// `pieces` as runs of `width` name them.
@@ -87,7 +88,7 @@ private:
     mlir::Value offset, column;
   };
   const tile::AccessShape &shapeFor(Width width) const {
-    return lines && width == Width::Wide ? lines->shape() : shape;
+    return lines && (linesOnly || width == Width::Wide) ? lines->shape() : shape;
   }
   LanePlace lanePlace(const tile::AccessShape &shape) const;
   void describe(const ViewValues &view, mlir::ArrayRef<mlir::Value> indices, int64_t along);
@@ -104,6 +105,7 @@ private:
   int64_t elementBytes;
   Words words;
   std::optional<LineStores> lines;
+  bool linesOnly = false;
   /// Columns from the place on that the view is known to have, at most the shape's; or unknown.
   std::optional<int64_t> knownColumns;
   mlir::Value rowStride;   ///< i32, bytes

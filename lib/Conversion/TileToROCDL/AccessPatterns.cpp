@@ -29,77 +29,38 @@ static void putRun(Emitter &emit, SmallVectorImpl<Value> &pieces, const Run &run
     piece = vector::InsertStridedSliceOp::create(emit, value, piece, run.first, /*strides=*/1);
 }
 
-/// Vectors for the pieces that runs of `width` name: of the lanes' own order, or of lines.
-static SmallVector<Type> storedPieces(const AccessEmitter &emitter, Width width, Type stored) {
-  SmallVector<Type> types = emitter.linePieces(width, stored);
-  if (!types.empty())
-    return types;
-  Type piece = stored;
-  if (!emitter.shape.isScalar)
-    piece = VectorType::get({emitter.shape.registers}, stored);
-  return SmallVector<Type>(emitter.shape.origins.size(), piece);
-}
-
-/// What `runs` load, in pieces of `types` of the view's elements `stored`.
-static SmallVector<Value> loadRuns(Emitter &emit, const AccessEmitter &emitter, ArrayRef<Run> runs, TypeRange types,
-                                   Type stored) {
-  SmallVector<Value> pieces, loaded;
-  for (Type type : types)
-    pieces.push_back(LLVM::PoisonOp::create(emit, type));
-  for (const Run &run : runs)
-    loaded.push_back(loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
-  for (auto [run, value] : llvm::zip_equal(runs, loaded))
-    putRun(emit, pieces, run, value);
-  return pieces;
-}
-
-/// `pieces`, as runs of `width` name them, in the lanes' own order and as `element`.
-static SmallVector<Value> settlePieces(Emitter &emit, const AccessEmitter &emitter, SmallVector<Value> pieces, Width width,
-                                       Type stored, Type element) {
-  if (!emitter.linePieces(width, stored).empty())
-    pieces = emitter.fromLines(pieces);
-  for (Value &piece : pieces)
-    piece = widenElements(emit, piece, element);
-  return pieces;
-}
-
-/// The registers of vectors, one by one.
-static SmallVector<Value> registersOf(Emitter &emit, ValueRange vectors) {
-  SmallVector<Value> registers;
+/// Vectors of 32-bit registers with those of `vectors`, as many in each as `types` say, one behind the other.
+static SmallVector<Value> regroup(Emitter &emit, ValueRange vectors, TypeRange types) {
+  constexpr int64_t registerBits = 32;
+  auto countOf = [](Type type) {
+    auto vector = cast<VectorType>(type);
+    return vector.getNumElements() * vector.getElementTypeBitWidth() / registerBits;
+  };
+  SmallVector<Value> registers, result;
   for (Value vector : vectors) {
-    auto type = cast<VectorType>(vector.getType());
-    int64_t count = type.getNumElements() * type.getElementTypeBitWidth() / 32;
-    Value words = vector;
-    if (!type.getElementType().isInteger(32))
-      words = LLVM::BitcastOp::create(emit, VectorType::get({count}, emit.getI32Type()), vector);
-    for (int64_t i = 0; i != count; ++i)
+    auto type = VectorType::get({countOf(vector.getType())}, emit.getI32Type());
+    Value words = vector.getType() == type ? vector : LLVM::BitcastOp::create(emit, type, vector).getResult();
+    for (int64_t i = 0; i != type.getNumElements(); ++i)
       registers.push_back(emit.element(words, i));
   }
-  return registers;
-}
-
-/// The same registers as other vectors.
-static SmallVector<Value> asVectors(Emitter &emit, ValueRange vectors, TypeRange types) {
-  if (vectors.getTypes() == types)
-    return llvm::to_vector(vectors);
-  SmallVector<Value> registers = registersOf(emit, vectors), result;
   ArrayRef<Value> left = registers;
   for (Type type : types) {
-    auto wanted = cast<VectorType>(type);
-    int64_t count = wanted.getNumElements() * wanted.getElementTypeBitWidth() / 32;
-    Value words = vector::FromElementsOp::create(emit, VectorType::get({count}, emit.getI32Type()), left.take_front(count));
-    left = left.drop_front(count);
-    result.push_back(words.getType() == type ? words : LLVM::BitcastOp::create(emit, type, words).getResult());
+    auto words = VectorType::get({countOf(type)}, emit.getI32Type());
+    Value vector = vector::FromElementsOp::create(emit, words, left.take_front(words.getNumElements()));
+    left = left.drop_front(words.getNumElements());
+    result.push_back(words == type ? vector : LLVM::BitcastOp::create(emit, type, vector).getResult());
   }
   return result;
 }
 
-namespace {
-/// Whole lines where the op asks for them and lanes exchange in one instruction.
-template <class Op> Gather gatherOf(Op op, const KernelValues &kernel) {
-  return op->hasAttr(tile::kWholeLines) && kernel.arch->features.permlaneSwap ? Gather::Lines : Gather::No;
+/// An empty statement that may write to any memory: LLVM asks for nothing behind it that stands in front.
+static void stay(Emitter &emit) {
+  LLVM::InlineAsmOp::create(emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
+                            /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                            LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
+namespace {
 struct LoadPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
@@ -108,25 +69,30 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     if (access.isNumber() || tile::isOfWholeHeadRows(access))
       return failure();
     Emitter emit(op.getLoc(), rewriter);
-    const KernelValues &kernel = state.of(op);
-    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
-                          gatherOf(op, kernel));
+    // Where lanes exchange in one instruction.
+    bool inLines = op->hasAttr(tile::kWholeLines) && state.of(op).arch->features.permlaneSwap;
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+                          inLines ? Gather::Lines : Gather::No);
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
       return failure();
     Type stored = op.getView().getType().getElementType(), element = access.elementType();
     SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
       SmallVector<Type> ofLines = emitter.linePieces(width, stored);
-      if (!ofLines.empty())
-        return settlePieces(emit, emitter, loadRuns(emit, emitter, runs, ofLines, stored), width, stored, element);
-      SmallVector<Value> pieces, loaded;
-      for (Type type : types)
+      SmallVector<Value> pieces;
+      for (Type type : ofLines.empty() ? types : ofLines)
         pieces.push_back(LLVM::PoisonOp::create(emit, type));
+      SmallVector<Value> loaded;
       for (const Run &run : runs)
         loaded.push_back(
             loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
       for (auto [run, value] : llvm::zip_equal(runs, loaded))
-        putRun(emit, pieces, run, widenElements(emit, value, element));
+        putRun(emit, pieces, run, ofLines.empty() ? widenElements(emit, value, element) : value);
+      if (ofLines.empty())
+        return pieces;
+      pieces = emitter.fromLines(pieces);
+      for (Value &piece : pieces)
+        piece = widenElements(emit, piece, element);
       return pieces;
     });
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
@@ -134,34 +100,33 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
   }
 };
 
-/// Registers as instructions bring them. Which way they came, `EndLoadPattern` finds out as this does.
+/// Registers as memory brings them: in lines where lanes exchange in one instruction, whatever each load is wide.
 struct BeginLoadPattern : TilePattern<tile::BeginLoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::BeginLoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    tile::MemoryAccess access = *tile::memoryAccessOf(op);
     Emitter emit(op.getLoc(), rewriter);
     const KernelValues &kernel = state.of(op);
-    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
-                          gatherOf(op, kernel));
+    AccessEmitter emitter(emit, kernel, *tile::memoryAccessOf(op), adaptor.getView(), adaptor.getIndices(),
+                          Words::AsTheyLie, kernel.arch->features.permlaneSwap ? Gather::LinesOnly : Gather::No);
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertType(op.getPending().getType(), types)))
       return failure();
     Type stored = op.getView().getType().getElementType();
     SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
-      SmallVector<Type> pieces = storedPieces(emitter, width, stored);
-      return asVectors(emit, loadRuns(emit, emitter, runs, pieces, stored), types);
+      SmallVector<Value> pieces, loaded;
+      for (Type type : emitter.piecesOf(width, stored))
+        pieces.push_back(LLVM::PoisonOp::create(emit, type));
+      for (const Run &run : runs)
+        loaded.push_back(loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
+      for (auto [run, value] : llvm::zip_equal(runs, loaded))
+        putRun(emit, pieces, run, value);
+      return regroup(emit, pieces, types);
     });
+    // Waits count these loads here.
     stay(emit);
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
-  }
-
-  /// Waits count these loads here: an empty statement that may write to any memory keeps LLVM from asking later.
-  static void stay(Emitter &emit) {
-    LLVM::InlineAsmOp::create(emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
-                              /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                              LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
   }
 };
 
@@ -169,21 +134,24 @@ struct EndLoadPattern : TilePattern<tile::EndLoadOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::EndLoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
-    tile::MemoryAccess access = *tile::memoryAccessOf(op);
-    access.type = op.getPending().getType().getFrag();
     Emitter emit(op.getLoc(), rewriter);
     const KernelValues &kernel = state.of(op);
-    AccessEmitter emitter(emit, kernel, access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
-                          gatherOf(op, kernel));
-    SmallVector<Type> types;
-    if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
-      return failure();
-    Type stored = op.getView().getType().getElementType(), element = op.getResult().getType().getElementType();
-    SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run>, Width width) {
-      SmallVector<Value> pieces = asVectors(emit, adaptor.getPending(), storedPieces(emitter, width, stored));
-      return settlePieces(emit, emitter, pieces, width, stored, element);
-    });
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
+    tile::FragType frag = op.getPending().getType().getFrag();
+    tile::AccessShape shape = tile::shapeOf(frag);
+    Type stored = frag.getElementType(), element = op.getResult().getType().getElementType();
+    auto vectorsOf = [&](const tile::AccessShape &of) {
+      return SmallVector<Type>(of.origins.size(), VectorType::get({of.registers}, stored));
+    };
+    SmallVector<Value> pieces;
+    if (kernel.arch->features.permlaneSwap) {
+      LineStores lines(shape, stored.getIntOrFloatBitWidth() / 8);
+      pieces = lines.scatter(emit, kernel, regroup(emit, adaptor.getPending(), vectorsOf(lines.shape())));
+    } else {
+      pieces = regroup(emit, adaptor.getPending(), vectorsOf(shape));
+    }
+    for (Value &piece : pieces)
+      piece = widenElements(emit, piece, element);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pieces});
     return success();
   }
 };

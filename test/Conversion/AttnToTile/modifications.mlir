@@ -11,9 +11,11 @@
 // CHECK: tile.load %{{.*}}[%wave_row] along(0) : <?xi32> -> !tile.rows<32xi32>
 // CHECK: arith.divf
 // CHECK: tile.for_tiles
+// CHECK: %load = tile.step @load
+// CHECK: tile.begin_load %bias[%wave_row, %{{.*}}] along(0) tile(%{{.*}}) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
 // CHECK: tile.step @start
 // CHECK-DAG: %[[COLUMNS:.*]] = tile.load %{{.*}}[%{{.*}}] along(0) : <?xf32> -> !tile.columns<64xf32, acc>
-// CHECK-DAG: %[[FRAGMENT:.*]] = tile.load %bias[%wave_row, %{{.*}}] along(0) {tile.whole_lines} : <?x?xbf16> -> <64x32xf32, acc>
+// CHECK-DAG: %[[FRAGMENT:.*]] = tile.end_load %load tile(%{{.*}}) : <!tile.frag<64x32xbf16, acc>> -> <64x32xf32, acc>
 // CHECK-DAG: %[[DISTANCE:.*]] = tile.map() at(%{{.*}} = %wave_row, %{{.*}} = %{{.*}}) -> !tile.frag<64x32xi32, acc>
 // CHECK-DAG: tile.gather %{{.*}}[%[[DISTANCE]]] : <?xf32>, !tile.frag<64x32xi32, acc> -> !tile.frag<64x32xf32, acc>
 // CHECK: %[[ADDED:.*]] = tile.map(%{{.*}} = %{{.*}} : !tile.frag<64x32xf32, acc>, %{{.*}} = %{{.*}} : f32,

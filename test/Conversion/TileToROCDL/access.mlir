@@ -29,6 +29,23 @@ tile.kernel @accumulator(%c: !tile.view<?x?xf32>, %i: i32) target("gfx950") wave
 tile.kernel @in_lines(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
   %x = tile.load %c[%i, %i] along(0) {tile.whole_lines} : <?x?xbf16> -> <64x32xf32, acc>
 }
+// In two: lines in either case, so that what puts elements in their places does not ask. LLVM must not ask later.
+// CHECK-LABEL: llvm.func @in_two
+// CHECK: %[[LOADED:.*]]:4 = scf.if %{{.*}} -> (vector<4xi32>, vector<4xi32>, vector<4xi32>, vector<4xi32>)
+// CHECK-COUNT-4: rocdl.raw.ptr.buffer.load {{.*}} : vector<4xi32>
+// CHECK: else
+// CHECK-COUNT-32: rocdl.raw.ptr.buffer.load {{.*}} : i16
+// CHECK: llvm.inline_asm has_side_effects {{.*}}"~{memory}"
+// CHECK-NOT: scf.if
+// CHECK: %[[LOADED]]#0
+// CHECK: rocdl.update.dpp
+// CHECK: rocdl.permlane16.swap
+// CHECK: rocdl.permlane32.swap
+// CHECK: llvm.fpext
+tile.kernel @in_two(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
+  %p = tile.begin_load %c[%i, %i] along(0) tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
+  %x = tile.end_load %p tile(%i) : <!tile.frag<64x32xbf16, acc>> -> <64x32xf32, acc>
+}
 // CHECK-LABEL: llvm.func @not_in_lines
 // CHECK-COUNT-8: rocdl.raw.ptr.buffer.load {{.*}} : vector<2xi32>
 tile.kernel @not_in_lines(%c: !tile.view<?x?xbf16>, %i: i32) target("gfx942") waves(1) {

@@ -259,8 +259,8 @@ tile.kernel @begins_another_type(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx9
 
 tile.kernel @ends_another_shape(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
   %p = tile.begin_load %b[%i, %i] tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
-  // expected-error @below {{expected the same shape and layout, and what is pending in the view's element type}}
-  %x = tile.end_load %p of %b[%i, %i] tile(%i) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> <32x32xf32, acc>
+  // expected-error @below {{expected the same shape, layout and element type, f32 for bf16 and f16, or i32 for i8}}
+  %x = tile.end_load %p tile(%i) : <!tile.frag<64x32xbf16, acc>> -> <32x32xf32, acc>
 }
 
 // -----

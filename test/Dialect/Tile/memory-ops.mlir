@@ -61,6 +61,6 @@ tile.kernel @exchange(%t: i32) target("gfx950") waves(4) {
 tile.kernel @in_two(%b: !tile.view<?x?xbf16>, %i: i32) target("gfx950") waves(1) {
   // CHECK: %b_pending = tile.begin_load %b[%{{.*}}, %{{.*}}] along(0) tile(%{{.*}}) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
   %p = tile.begin_load %b[%i, %i] along(0) tile(%i) : <?x?xbf16> -> <!tile.frag<64x32xbf16, acc>>
-  // CHECK: tile.end_load %b_pending of %b[%{{.*}}, %{{.*}}] along(0) tile(%{{.*}}) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> <64x32xf32, acc>
-  %x = tile.end_load %p of %b[%i, %i] along(0) tile(%i) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> <64x32xf32, acc>
+  // CHECK: tile.end_load %b_pending tile(%{{.*}}) : <!tile.frag<64x32xbf16, acc>> -> <64x32xf32, acc>
+  %x = tile.end_load %p tile(%i) : <!tile.frag<64x32xbf16, acc>> -> <64x32xf32, acc>
 }

@@ -430,7 +430,7 @@ tile.kernel @loads_of_one_cluster(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view
     %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
     tile.wait lgkm(0)
     tile.barrier
-    %y = tile.end_load %p of %b[%zero, %zero] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    %y = tile.end_load %p tile(%t) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
   }
 }
 
@@ -454,6 +454,6 @@ tile.kernel @loads_of_another_tile(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.vie
     tile.wait lgkm(0)
     tile.barrier
     // expected-error @below {{ends the load of tile 0 for tile 1}}
-    %y = tile.end_load %p of %b[%zero, %zero] tile(%next) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    %y = tile.end_load %p tile(%next) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
   }
 }

@@ -135,6 +135,6 @@ tile.kernel @loads(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n:
     %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
     tile.wait lgkm(0)
     tile.barrier
-    %y = tile.end_load %p of %b[%zero, %zero] tile(%t) : <!tile.frag<64x32xbf16, acc>>, <?x?xbf16> -> !tile.frag<64x32xf32, acc>
+    %y = tile.end_load %p tile(%t) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
   }
 }
