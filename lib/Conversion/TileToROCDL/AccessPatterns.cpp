@@ -100,6 +100,41 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
   }
 };
 
+/// `value`, of which LLVM does not see how it is made. It would keep parts of vectors that meet others behind a branch in
+/// registers of their own, and so wait for loads in front of a branch's end.
+static Value opaque(Emitter &emit, Value value) {
+  return LLVM::InlineAsmOp::create(emit, TypeRange(value.getType()), ValueRange(value), /*asm_string=*/"", "=v,0",
+                                   /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
+      .getResult(0);
+}
+
+/// What `runs` of pieces of these types have `loaded`, as the registers of what is pending: loads of 16 bytes are those.
+static SmallVector<Value> asPending(Emitter &emit, ArrayRef<Type> pieceTypes, ArrayRef<Run> runs, ArrayRef<Value> loaded,
+                                    ArrayRef<Type> types, Width width) {
+  auto bits = [](Type type) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? vector.getNumElements() * vector.getElementTypeBitWidth() : type.getIntOrFloatBitWidth();
+  };
+  SmallVector<Value> result;
+  bool areLoads = loaded.size() == types.size() && llvm::all_of(llvm::zip_equal(loaded, types), [&](auto pair) {
+                    return bits(std::get<0>(pair).getType()) == bits(std::get<1>(pair));
+                  });
+  if (areLoads) {
+    for (auto [value, type] : llvm::zip_equal(loaded, types))
+      result.push_back(value.getType() == type ? value : LLVM::BitcastOp::create(emit, type, value).getResult());
+    return result;
+  }
+  SmallVector<Value> pieces;
+  for (Type type : pieceTypes)
+    pieces.push_back(LLVM::PoisonOp::create(emit, type));
+  for (auto [run, value] : llvm::zip_equal(runs, loaded))
+    putRun(emit, pieces, run, value);
+  for (Value vector : regroup(emit, pieces, types))
+    result.push_back(width == Width::Wide ? vector : opaque(emit, vector));
+  return result;
+}
+
 /// Registers as memory brings them: in lines where lanes exchange in one instruction, whatever each load is wide.
 struct BeginLoadPattern : TilePattern<tile::BeginLoadOp> {
   using TilePattern::TilePattern;
@@ -114,14 +149,10 @@ struct BeginLoadPattern : TilePattern<tile::BeginLoadOp> {
       return failure();
     Type stored = op.getView().getType().getElementType();
     SmallVector<Value> results = emitter.emitRuns(types, [&](ArrayRef<Run> runs, Width width) {
-      SmallVector<Value> pieces, loaded;
-      for (Type type : emitter.piecesOf(width, stored))
-        pieces.push_back(LLVM::PoisonOp::create(emit, type));
+      SmallVector<Value> loaded;
       for (const Run &run : runs)
         loaded.push_back(loadElements(emit, stored, run.count, emitter.resource, run.offset, run.step));
-      for (auto [run, value] : llvm::zip_equal(runs, loaded))
-        putRun(emit, pieces, run, value);
-      return regroup(emit, pieces, types);
+      return asPending(emit, emitter.piecesOf(width, stored), runs, loaded, types, width);
     });
     // Waits count these loads here.
     stay(emit);
