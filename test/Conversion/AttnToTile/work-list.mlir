@@ -46,7 +46,7 @@ attn.forward @sliced element_type(bf16) head_dim(128) work_list split dropout
 // CHECK: %[[HEADS:.*]] = arith.cmpi slt, %{{.*}}, %c0_i32
 // CHECK-DAG: tile.rows_along %bias[%{{.*}}, %{{.*}}, %{{.*}}] heads(%[[HEADS]]) size(%{{.*}}) heads_first
 // CHECK-DAG: tile.gather %slopes[%{{.*}}] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
-// CHECK: tile.load %bias_lines[%c0_i32, %c0_i32, %c0_i32, %{{.*}}] along(1)
+// CHECK: tile.begin_load %bias_lines[%c0_i32, %c0_i32, %c0_i32, %{{.*}}] along(1)
 // CHECK: tile.gather %sink[%{{.*}}] : <?xf32>, !tile.rows<32xi32> -> !tile.rows<32xf32>
 tile.schedule @mine {
   tile.cluster memory { fetch_k(0) fetch_v(0) }
