@@ -70,10 +70,10 @@ APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-
     5x64,heads=1,data=rising"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
-# Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile that
-# the last key cuts: whole tiles too, in loops of every length. A scale below 0 negates Q.
-MODIFIED = """1x1 64x64 64x128 64x192 64x640 64x704 33x70 64x700 300x300,data=rising 520x900 300x1700 300x1701 129x333,data=rising
-    33x70,scale=-0.1"""
+# Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
+# that the last key cuts: whole tiles too, in loops of every length. A scale below 0 negates Q.
+MODIFIED = """1x1 64x64 64x128 64x192 64x640 64x704 33x70 64x700 300x300,data=rising 520x900 300x1700 300x1701
+    129x333,data=rising 33x70,scale=-0.1"""
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
     "window": "--window 90,20",

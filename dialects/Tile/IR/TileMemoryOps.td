@@ -80,12 +80,12 @@ def Tile_LoadOp : Tile_Op<"load", [NamedResults, MemoryEffects<[MemRead]>]> {
 def Tile_BeginLoadOp : Tile_Op<"begin_load", [NamedResults, MemoryEffects<[MemRead]>]> {
   let summary = "starts to load a fragment, for a later `tile.end_load`";
   let description = [{
-    A `tile.load` in two: this op asks for the fragment's elements, in whole lines where lanes can exchange them, and does
-    not wait; `tile.end_load` waits for them and puts them in their places. Between the two stands a part of an
-    iteration, or a whole one, so that memory's latency costs nothing; meanwhile the elements need registers of their own.
+    A `tile.load` in two: this op asks for the fragment's elements, in whole lines where lanes can exchange them, and
+    does not wait; `tile.end_load` waits for them and puts them in their places. Between the two stands a part of an
+    iteration, or a whole one, so that memory's latency costs nothing; meanwhile the elements need registers.
 
-    View, place and `along` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for which
-    tile of a loop this is: `tile-verify-clusters` makes sure that it is ended for the same.
+    View, place and `along` are those of `tile.load`, of a fragment of the view's element type. `tile` (i32) says for
+    which tile of a loop this is: `tile-verify-clusters` makes sure that it is ended for the same.
 
     A step that holds nothing else that touches memory needs no place in a schedule: it runs one tile ahead of the
     first step that uses it, where something runs that far ahead. Waits for fetches count its loads (`loads` of

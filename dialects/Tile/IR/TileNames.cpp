@@ -103,7 +103,9 @@ void WorkgroupIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void LoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "rows"));
 }
-void BeginLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getPending(), nameAfter(getView(), "pending")); }
+void BeginLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getPending(), nameAfter(getView(), "pending"));
+}
 void EndLoadOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "loaded"); }
 void EntryOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getNumber(), "entry"); }
 void GatherOp::getAsmResultNames(OpAsmSetValueNameFn setName) {

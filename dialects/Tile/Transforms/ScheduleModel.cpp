@@ -100,7 +100,7 @@ void ScheduleModel::insert(size_t at, Placement place, llvm::StringMap<StepOp> &
 }
 
 /// Steps that use no other's values, beside those that only load, and no ring need no place: they end the cluster in
-/// front of that of the step which uses them, and where that is the iteration's first, stand right in front of the step.
+/// front of that of the step which uses them; where that is the iteration's first, they stand in front of the step.
 void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   SmallVector<ValueDependence> dependences = valueDependences(loop);
   for (StepOp step : loop.getBody().getOps<StepOp>()) {
@@ -126,8 +126,8 @@ void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps)
   }
 }
 
-/// Steps that only begin loads need no place: they stand in the cluster of the first step that uses them, one tile ahead
-/// if something else is as far ahead, in front of what the cluster does with the tile of that step.
+/// Steps that only begin loads need no place: they stand in the cluster of the first step that uses them, one tile
+/// ahead if something else is as far ahead, in front of what the cluster does with the tile of that step.
 void ScheduleModel::placeLoads(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   SmallVector<ValueDependence> dependences = valueDependences(loop);
   int64_t furthest = 0;

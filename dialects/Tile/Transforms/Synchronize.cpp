@@ -1,8 +1,8 @@
 // tile-synchronize: from "which tiles may stay in flight" to instruction counts.
 //
 // A wave's loads complete in order, so "all but the newest fetches of these rings" is a number: the
-// instructions that one wave issues for them. How many those are follows from the ring's layout. Of loads into registers
-// the schedule says how many there are at least; where there are more, a wait lets fewer fetches pass than it might.
+// instructions that one wave issues for them. How many those are follows from the ring's layout. Of loads into
+// registers the schedule says how many there are at least; where there are more, a wait lets fewer fetches pass.
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
 #include "Tile/Transforms/Passes.h"

@@ -561,8 +561,8 @@ TileExtent ForwardExpansion::extentOf(const ScorePlace &here) {
   return {waveRows.first, waveRows.last, here.key, arith::MinSIOp::create(builder, last, lastKey)};
 }
 
-/// Begins to load what modifications read for each score of tile `t`, in a step of its own, if there is any; `number` is
-/// the view's tile.
+/// Begins to load what modifications read for each score of tile `t`, in a step of its own, if there is any; `number`
+/// is the view's tile.
 void ForwardExpansion::loadStep(Value t, function_ref<Value()> number) {
   SmallVector<ModificationProgram *> programs;
   for (const auto *of : {&scoreMods, &maskMods})

@@ -70,7 +70,8 @@ public:
 
   /// Whether `beginLoads` begins anything.
   bool loadsAhead() const;
-  /// Begins to load what differs from score to score and lies in lines, for the scores of `tile` at `place`; what is begun.
+  /// Begins to load what differs from score to score and lies in lines, for the scores of `tile` at `place`; what is
+  /// begun.
   llvm::SmallVector<mlir::Value> beginLoads(ExpansionBuilder &builder, const ScorePlace &place, mlir::Value tile);
   /// From here on what `beginLoads` began for `tile` is ended where it is read; returns what is left of `begun`.
   mlir::ValueRange takeLoads(mlir::ValueRange begun, mlir::Value tile);

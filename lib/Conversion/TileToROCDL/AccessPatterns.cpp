@@ -100,8 +100,8 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
   }
 };
 
-/// `value`, of which LLVM does not see how it is made. It would keep parts of vectors that meet others behind a branch in
-/// registers of their own, and so wait for loads in front of a branch's end.
+/// `value`, of which LLVM does not see how it is made. It would keep parts of vectors that meet others behind a branch
+/// in registers of their own, and so wait for loads in front of a branch's end.
 static Value opaque(Emitter &emit, Value value) {
   return LLVM::InlineAsmOp::create(emit, TypeRange(value.getType()), ValueRange(value), /*asm_string=*/"", "=v,0",
                                    /*has_side_effects=*/false, /*is_align_stack=*/false, LLVM::TailCallKind::None,
@@ -109,9 +109,9 @@ static Value opaque(Emitter &emit, Value value) {
       .getResult(0);
 }
 
-/// What `runs` of pieces of these types have `loaded`, as the registers of what is pending: loads of 16 bytes are those.
-static SmallVector<Value> asPending(Emitter &emit, ArrayRef<Type> pieceTypes, ArrayRef<Run> runs, ArrayRef<Value> loaded,
-                                    ArrayRef<Type> types, Width width) {
+/// What `runs` of pieces of these types have `loaded`, as the registers of what is pending: loads of 16 bytes are.
+static SmallVector<Value> asPending(Emitter &emit, ArrayRef<Type> pieceTypes, ArrayRef<Run> runs,
+                                    ArrayRef<Value> loaded, ArrayRef<Type> types, Width width) {
   auto bits = [](Type type) {
     auto vector = dyn_cast<VectorType>(type);
     return vector ? vector.getNumElements() * vector.getElementTypeBitWidth() : type.getIntOrFloatBitWidth();

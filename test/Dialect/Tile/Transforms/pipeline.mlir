@@ -298,8 +298,8 @@ tile.kernel @seen_apart(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %from: i32, %to
 // -----
 
 // A step that only begins loads needs no place: it runs a tile ahead of the first that uses it, in front of what the
-// cluster does with that tile, and in the entry with what brings tiles. The wait for the fetch lets those loads pass that
-// began in a later cluster, four of them, and not those of the same one.
+// cluster does with that tile, and in the entry with what brings tiles. The wait for the fetch lets those loads pass
+// that began in a later cluster, four of them, and not those of the same one.
 tile.schedule @loads_ahead {
   tile.cluster memory { fetch(+1) }
   tile.cluster compute { other(0) use(0) }
