@@ -125,8 +125,8 @@ static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
   return selected;
 }
 
-/// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal, which
-/// ends at the bottom right.
+/// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal,
+/// which ends at the bottom right.
 static ForwardProblem withoutIdleMask(ForwardProblem problem) {
   if (problem.seqQ == 1 && problem.visibility == Visibility::causal())
     problem.visibility = Visibility();

@@ -102,8 +102,8 @@ static int64_t slotsOf(const ForwardProblem &problem) { return std::max<int64_t>
 /// When the last slot ends if items above `limit` are cut, four times, expected: nothing where there is no room for so
 /// many slices.
 ///
-/// Were all entries as long as the longest, slots would work in rounds; were they of all lengths, all would end with the
-/// mean. Three parts of the one and one of the other were found to choose well (docs/notes/2026-11-24-serving.md).
+/// Were all entries as long as the longest, slots would work in rounds; were they of all lengths, all would end with
+/// the mean. Three parts of the one and one of the other were found to choose well (docs/notes/2026-11-24-serving.md).
 std::optional<int64_t> WorkOfProblem::expectedEnd(int64_t limit) const {
   int64_t longest = 0, slices = 0, cut = 0, large = 0, twiceWhole = 0;
   for (const SequenceWork &sequence : sequences) {
@@ -188,7 +188,8 @@ std::vector<int32_t> WorkOfProblem::list() const {
     for (int64_t copy = 0; copy != own.copies; ++copy)
       for (int64_t slice = 0; slice != item.slices; ++slice, entry += kWorkFields) {
         for (auto [field, value] : {std::pair(kWorkSequence, item.sequence), {kWorkRow, row},
-                                    {kWorkHead, own.grouped ? -1 : copy}, {kWorkSlice, slice}, {kWorkSlices, item.slices}})
+                                    {kWorkHead, own.grouped ? -1 : copy}, {kWorkSlice, slice},
+                                    {kWorkSlices, item.slices}})
           entry[field] = static_cast<int32_t>(value);
         ++numbers[kWorkCount];
         numbers[kWorkSliceCount] += item.slices > 1;

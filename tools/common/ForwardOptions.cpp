@@ -320,7 +320,8 @@ static Status readWorkList(const Options &options, ForwardProblem &problem) {
                         "', expected host, kernel, host-slices or kernel-slices");
   problem.work.list = who == "host" ? WorkLists::Given : WorkLists::Made;
   Result<ChosenChip> chip = chipNamed(architecture(options));
-  Result<int64_t> slots = options.integer(OPT_work_slots, chip.ok() ? usualWorkSlots(*chip) : kUsualWorkSlots, INT64_MIN, INT64_MAX);
+  int64_t usual = chip.ok() ? usualWorkSlots(*chip) : kUsualWorkSlots;
+  Result<int64_t> slots = options.integer(OPT_work_slots, usual, INT64_MIN, INT64_MAX);
   if (!slots.ok())
     return slots.error();
   problem.workSlots = *slots;

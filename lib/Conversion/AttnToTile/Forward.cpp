@@ -657,7 +657,8 @@ void ForwardExpansion::leaveOutIdleWaves(const WorkPartition &work, Value count)
   Value zero = builder.constant(int64_t(0));
   if (seen.empty())
     seen = {zero, count};
-  Value hasRows = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, work.row, tile::DimOp::create(builder, q, 1));
+  Value rows = tile::DimOp::create(builder, q, 1);
+  Value hasRows = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, work.row, rows);
   seen.back() = arith::SelectOp::create(builder, hasRows, seen.back(), zero);
 }
 

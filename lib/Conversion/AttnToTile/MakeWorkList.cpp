@@ -64,8 +64,8 @@ public:
   Value wideConstant(int64_t value) {
     return arith::ConstantOp::create(builder, builder.getI64IntegerAttr(value));
   }
-  /// a * b, in parts that are summed apart: there is no i64 in regions, and no sum of 64 of them leaves 32 bits. a is below
-  /// 2^24, b below 2^26.
+  /// a * b, in parts that are summed apart: there is no i64 in regions, and no sum of 64 of them leaves 32 bits. a is
+  /// below 2^24, b below 2^26.
   std::array<Value, 3> product(Value a, Value b) {
     Value low = constant((int64_t(1) << kPartBits) - 1), bits = constant(kPartBits);
     auto split = [&](Value x) -> std::pair<Value, Value> {
@@ -314,7 +314,8 @@ SmallVector<Value> WorkListExpansion::overSequences(
   SmallVector<Value> next;
   for (auto [kind, type, found, sofar] : llvm::zip_equal(kinds, types, map.getResults(), loop.getRegionIterArgs())) {
     Value ofAll = tile::ReduceOp::create(builder, i32, kind, found, tile::Dimension::Rows);
-    next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll) : a.add(sofar, type == i32 ? ofAll : a.wide(ofAll)));
+    ofAll = type == i32 ? ofAll : a.wide(ofAll);
+    next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll) : a.add(sofar, ofAll));
   }
   scf::YieldOp::create(builder, next);
   return loop.getResults();
@@ -438,7 +439,8 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
         Value above = work.itemsAbove(a, more[1]), isOwnCut = a.less(zero, more[4]);
         Value isEarlier = a.less(number, more[2]), isLater = a.less(more[2], number);
         Value within = a.sub(a.sub(work.items, one), more[3]);
-        Value before = a.pick(isEarlier, work.itemsFrom(a, more[1]), a.pick(a.either(isLater, isOwnCut), above, within));
+        Value from = work.itemsFrom(a, more[1]);
+        Value before = a.pick(isEarlier, from, a.pick(a.either(isLater, isOwnCut), above, within));
         Value whole = a.mul(work.copies, a.max(a.sub(before, cutItems), zero));
         Value rest = a.mul(work.copies, a.sub(work.items, cutItems));
         if (!op.getSplit())
@@ -446,8 +448,8 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
         Value each = work.slices(a, more[0]), slices = a.mul(a.mul(work.copies, cutItems), each);
         // Slices of other sequences, and a sequence's own in front of what is whole.
         Value length = a.ceilDivide(work.mostTiles(a), a.max(each, one));
-        Value least = a.pick(a.either(isLater, a.both(isOwnCut, a.less(a.sub(number, one), more[2]))), a.add(more[1], one), more[1]);
-        least = a.pick(isEarlier, more[1], least);
+        Value isOther = a.either(isLater, isOwnCut), longer = a.add(more[1], one);
+        Value least = a.pick(isEarlier, more[1], a.pick(isOther, longer, more[1]));
         Value ahead = a.pick(a.less(length, least), zero, slices);
         return SmallVector<Value>{slices, rest, whole, a.pick(isEarlier, slices, zero), ahead};
       });
