@@ -414,9 +414,8 @@ static int64_t causalVariable(Visibility mask) {
   return mask == Visibility() ? 0 : mask == Visibility::causal() ? 1 : 2;
 }
 
-/// The most keys that a row sees, as far as masks of fixed width say: windows, built in or shipped. For choosing kernels
-/// only: a mask of one's own may have the name of one that is shipped.
-static int64_t mostKeysOfRow(const ForwardProblem &problem) {
+/// Windows, built in or shipped. A mask of one's own may have the name of one that is shipped.
+int64_t attention::mostKeysOfRow(const ForwardProblem &problem) {
   auto number = [&](const char *name) {
     auto found = problem.numbers.find(name);
     double value = found == problem.numbers.end() ? -1 : found->second;

@@ -11,6 +11,9 @@ namespace hocket::attention {
 /// What does not depend on tensors.
 manifest::Variables scalarVariables(const ForwardProblem &problem);
 
+/// The most keys that a row sees, as far as masks of fixed width say. For choosing kernels and measuring work only.
+int64_t mostKeysOfRow(const ForwardProblem &problem);
+
 /// A table of pages: `rows` times `extent` numbers.
 struct PageTable {
   std::string name;

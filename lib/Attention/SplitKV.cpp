@@ -125,9 +125,18 @@ static Result<SelectedKernels> selectSplit(const KernelRegistry &registry,
   return selected;
 }
 
+/// The same problem, with no mask where it hides nothing: a sequence's only query sees all keys up to the diagonal,
+/// which ends at the bottom right.
+static ForwardProblem withoutIdleMask(ForwardProblem problem) {
+  if (problem.seqQ == 1 && problem.visibility == Visibility::causal())
+    problem.visibility = Visibility();
+  return problem;
+}
+
 Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
-                                                 const ForwardProblem &problem,
+                                                 const ForwardProblem &given,
                                                  std::string_view architecture, unsigned units) {
+  const ForwardProblem problem = withoutIdleMask(given);
   if (problem.tuning.isSplit())
     return selectSplit(registry, problem, architecture);
   Result<const KernelEntry *> whole = registry.select(problem, architecture, units);

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <tuple>
 
 using namespace hocket;
@@ -22,6 +24,7 @@ namespace {
 /// The entries of one sequence: `items`, each of `copies` entries (heads of a KV head's group that have rows of their own).
 struct SequenceWork {
   int64_t items = 0, copies = 1, queries = 0, keys = 0;
+  int64_t reach = 0; ///< tiles that rows of an item see at most, as far as masks of fixed width say
   bool grouped = false, causal = false;
 
   /// Tiles that hold a key which some row of an item sees.
@@ -29,11 +32,11 @@ struct SequenceWork {
     int64_t end = keys;
     if (causal && !grouped)
       end = std::clamp<int64_t>(std::min(queries, (item + 1) * kWorkRows) + keys - queries, 0, keys);
-    return divideUp(end, kWorkKeys);
+    return std::min(divideUp(end, kWorkKeys), reach);
   }
   /// How many items take more than so many: the last ones.
   int64_t itemsAbove(int64_t tiles) const {
-    if (keys <= tiles * kWorkKeys)
+    if (keys <= tiles * kWorkKeys || reach <= tiles)
       return 0;
     if (!causal || grouped)
       return items;
@@ -41,9 +44,9 @@ struct SequenceWork {
     return items - std::clamp<int64_t>(hidden > 0 ? hidden / kWorkRows : 0, 0, items);
   }
   int64_t mostTiles() const { return items == 0 ? 0 : tiles(items - 1); }
-  /// What all entries take, tiles; of items in between as if it grew evenly.
-  int64_t work() const {
-    return items == 0 ? 0 : copies * items * (tiles(0) + mostTiles() + 2 * kWorkEntryTiles) / 2;
+  /// Twice what the first `count` items take, as if it grew evenly.
+  int64_t twiceWork(int64_t count) const {
+    return count == 0 ? 0 : copies * count * (tiles(0) + tiles(count - 1) + 2 * kWorkEntryTiles);
   }
   int64_t slices(int64_t limit) const { return divideUp(mostTiles(), limit); }
 };
@@ -55,18 +58,19 @@ public:
   std::vector<int32_t> list() const;
 
 private:
-  /// Rows of a sequence that are worked on together, for each head of a group or all of them.
+  /// Rows of a sequence that are worked on together, for each head of a group or all of them; `tiles` of each slice.
   struct Item {
     int64_t sequence, number, tiles, slices;
   };
 
   void findLimit();
-  int64_t sliceEntries(int64_t limit) const;
-  std::vector<Item> items() const; ///< in the order of the list
+  std::optional<int64_t> expectedEnd(int64_t limit) const;
+  std::vector<Item> items() const; ///< those that are cut in front, then longest first
 
   const ForwardProblem &problem;
   std::vector<SequenceWork> sequences;
   int64_t limit = INT32_MAX; ///< items of more tiles are cut
+  int64_t share = 0;         ///< what each slot gets if nothing is cut
 };
 } // namespace
 
@@ -78,10 +82,11 @@ static int64_t groupItems(int64_t queries, int64_t group) {
 static SequenceWork workOf(const ForwardProblem &problem, int64_t sequence) {
   Lengths lengths = problem.lengthsOf(sequence);
   int64_t group = problem.heads / problem.kvHeads, blocks = divideUp(lengths.q, kWorkRows);
-  SequenceWork work{blocks, group, lengths.q, lengths.kv, false, problem.visibility.laterRowsSeeMore()};
+  SequenceWork work{blocks, group, lengths.q, lengths.kv, 0, false, problem.visibility.laterRowsSeeMore()};
   int64_t together = groupItems(lengths.q, group);
   if (mayGroupHeads(problem) && together < group * blocks)
     work.items = together, work.copies = 1, work.grouped = true;
+  work.reach = divideUp(mostKeysOfRow(problem) + (work.grouped ? kWorkQueries : kWorkRows) - 1, kWorkKeys) + 1;
   return work;
 }
 
@@ -92,42 +97,68 @@ WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {
     findLimit();
 }
 
-int64_t WorkOfProblem::sliceEntries(int64_t limit) const {
-  int64_t entries = 0;
-  for (const SequenceWork &sequence : sequences)
-    entries += sequence.copies * sequence.itemsAbove(limit) * sequence.slices(limit);
-  return entries;
+static int64_t slotsOf(const ForwardProblem &problem) { return std::max<int64_t>(problem.workSlots, 1); }
+
+/// When the last slot ends if items above `limit` are cut, four times, expected: nothing where there is no room for so
+/// many slices.
+///
+/// Were all entries as long as the longest, slots would work in rounds; were they of all lengths, all would end with
+/// the mean. Three parts of the one and one of the other were found to choose well (docs/notes/2026-11-24-serving.md).
+std::optional<int64_t> WorkOfProblem::expectedEnd(int64_t limit) const {
+  int64_t longest = 0, slices = 0, cut = 0, large = 0, twiceWhole = 0;
+  for (const SequenceWork &sequence : sequences) {
+    int64_t cutItems = sequence.itemsAbove(limit), pieces = sequence.slices(limit), whole = sequence.items - cutItems;
+    if (cutItems != 0)
+      longest = std::max(longest, divideUp(sequence.mostTiles(), pieces));
+    if (whole != 0)
+      longest = std::max(longest, sequence.tiles(whole - 1));
+    slices += sequence.copies * cutItems * pieces;
+    cut += sequence.copies * cutItems;
+    large += sequence.copies * (sequence.itemsAbove(std::max<int64_t>(limit - kWorkEntryTiles, 0) / 2) - cutItems);
+    twiceWhole += sequence.twiceWork(whole);
+  }
+  if (slices > mostWorkParts(problem))
+    return std::nullopt;
+  longest += kWorkEntryTiles;
+  int64_t slots = slotsOf(problem), round = 2 * slots * longest;
+  int64_t filled = (2 * slices * longest + twiceWhole) * problem.kvHeads;
+  int64_t rounds = 1;
+  // Two of more than half a limit fit no slot's round, and leave some of it unused where there are several.
+  if (filled > round || (slices + large) * problem.kvHeads > slots)
+    rounds = std::clamp<int64_t>(divideUp(filled + large * longest / 2 * problem.kvHeads, round), 2, kWorkMostRounds);
+  int64_t mean = share + kWorkEntryTiles * problem.kvHeads * (slices - cut) / slots;
+  return 3 * rounds * longest + std::max(mean, longest);
 }
 
-/// Work is cut where slots would wait for what takes longest: uneven work into pieces of a part of what each slot gets,
-/// entries that are alike and fill no whole number of rounds into more rounds.
+/// Work is cut where slots would wait for what takes longest: of some limits the one with which all is expected to end
+/// first, the largest of those that are alike.
 void WorkOfProblem::findLimit() {
-  int64_t total = 0, most = 0, entries = 0;
+  int64_t twice = 0, most = 0;
   for (const SequenceWork &sequence : sequences) {
-    total += sequence.work();
-    entries += sequence.copies * sequence.items;
+    twice += sequence.twiceWork(sequence.items);
     most = std::max(most, sequence.mostTiles());
   }
-  int64_t slots = std::max<int64_t>(problem.workSlots, 1);
-  int64_t workgroups = entries * problem.kvHeads, share = total * problem.kvHeads / slots;
-  // At most one and a half times the mean.
-  bool alike = 2 * (most + kWorkEntryTiles) * entries <= 3 * total;
-  bool inOneRound = workgroups <= slots;
-  int64_t rounds = divideUp(workgroups, slots);
-  bool wasted = alike && !inOneRound ? 10 * rounds * slots > 11 * workgroups : 10 * most > 11 * share;
-  int64_t part = !alike ? share * 7 / 10 : inOneRound ? share : share / 4;
-  int64_t cut = std::max(part, kWorkLeastSlice);
-  if (wasted && most > cut && sliceEntries(cut) <= mostWorkParts(problem))
-    limit = cut;
+  share = std::min(twice * problem.kvHeads / (2 * slotsOf(problem)), kWorkMostShare);
+  // Whatever comes last then makes no difference.
+  if (most * kWorkFine <= share)
+    return;
+  int64_t best = *expectedEnd(most), next = share + share / 4;
+  for (int64_t turn = 0; turn != kWorkLimits; ++turn, next = next * 7 / 8) {
+    int64_t candidate = std::min(std::max(next, kWorkLeastSlice), most);
+    std::optional<int64_t> end = expectedEnd(candidate);
+    if (end && *end < best)
+      best = *end, limit = candidate;
+  }
 }
 
 std::vector<WorkOfProblem::Item> WorkOfProblem::items() const {
   std::vector<Item> items;
   for (int64_t number = 0; number != problem.batch; ++number) {
     const SequenceWork &own = sequences[number];
-    int64_t whole = own.items - own.itemsAbove(limit);
+    int64_t whole = own.items - own.itemsAbove(limit), slices = own.slices(limit);
     for (int64_t item = 0; item != own.items; ++item)
-      items.push_back({number, item, own.tiles(item), item < whole ? 1 : own.slices(limit)});
+      items.push_back(item < whole ? Item{number, item, own.tiles(item), 1}
+                                   : Item{number, item, divideUp(own.mostTiles(), slices), slices});
   }
   // What is cut stays in order, in front; then longest first, of what takes as much later rows of a sequence.
   auto whole = std::stable_partition(items.begin(), items.end(), [](const Item &item) { return item.slices > 1; });
@@ -137,20 +168,37 @@ std::vector<WorkOfProblem::Item> WorkOfProblem::items() const {
   return items;
 }
 
+/// In which order they are worked on: longest first, slices and what is whole alike.
+static std::vector<size_t> orderOf(const std::vector<int64_t> &tiles, const std::vector<int64_t> &sequence) {
+  std::vector<size_t> order(tiles.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::pair(-tiles[a], sequence[a]) < std::pair(-tiles[b], sequence[b]);
+  });
+  return order;
+}
+
 std::vector<int32_t> WorkOfProblem::list() const {
   std::vector<int32_t> numbers(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
-  auto *entry = numbers.data() + kWorkFields;
+  std::vector<int64_t> tiles, sequence; // of each entry
+  int32_t *entry = numbers.data() + kWorkFields;
   for (const Item &item : items()) {
     const SequenceWork &own = sequences[item.sequence];
     int64_t row = item.number * (own.grouped ? kWorkQueries : kWorkRows);
     for (int64_t copy = 0; copy != own.copies; ++copy)
-      for (int64_t slice = 0; slice != item.slices; ++slice) {
-        for (int64_t field : {item.sequence, row, own.grouped ? -1 : copy, slice, item.slices})
-          *entry++ = static_cast<int32_t>(field);
+      for (int64_t slice = 0; slice != item.slices; ++slice, entry += kWorkFields) {
+        for (auto [field, value] : {std::pair(kWorkSequence, item.sequence), {kWorkRow, row},
+                                    {kWorkHead, own.grouped ? -1 : copy}, {kWorkSlice, slice},
+                                    {kWorkSlices, item.slices}})
+          entry[field] = static_cast<int32_t>(value);
         ++numbers[kWorkCount];
         numbers[kWorkSliceCount] += item.slices > 1;
+        tiles.push_back(item.tiles), sequence.push_back(item.sequence);
       }
   }
+  entry = numbers.data() + kWorkFields;
+  for (size_t number : orderOf(tiles, sequence))
+    entry[kWorkEntry] = static_cast<int32_t>(number), entry += kWorkFields;
   return numbers;
 }
 
@@ -162,7 +210,7 @@ int64_t attention::mostWorkParts(const ForwardProblem &problem) {
   if (!problem.work.slices)
     return 0;
   // Pieces of a quarter of what each slot gets, and some that are not full.
-  return divideUp(5 * std::max<int64_t>(problem.workSlots, 1), problem.kvHeads);
+  return divideUp(5 * slotsOf(problem), problem.kvHeads);
 }
 
 int64_t attention::mostWorkEntries(const ForwardProblem &problem) {
@@ -183,7 +231,8 @@ std::vector<manifest::NumberRange> attention::workNumbers(const ForwardProblem &
           {0, saturatingMultiply(problem.seqQ, parts), false, "the first row of an entry"},
           {mayGroupHeads(problem) ? -1 : 0, group - 1, false, "a head of a group, or -1 for all"},
           {0, pieces - 1, false, "a slice of the keys"},
-          {1, pieces, false, "how many slices there are"}};
+          {1, pieces, false, "how many slices there are"},
+          {0, std::max<int64_t>(mostWorkEntries(problem) - 1, 0), false, "the entry that is next in order"}};
 }
 
 namespace {
@@ -255,6 +304,7 @@ Status attention::validateWorkList(const ForwardProblem &problem, std::span<cons
                         std::to_string(mostWorkParts(problem)));
   std::vector<manifest::NumberRange> ranges = workNumbers(problem);
   WorkCoverage coverage(problem);
+  std::vector<bool> isTaken(static_cast<size_t>(entries));
   for (int64_t entry = 0; entry != entries; ++entry) {
     std::span<const int32_t> fields = numbers.subspan((entry + 1) * kWorkFields, kWorkFields);
     for (int64_t field = 0; field != kWorkFields; ++field)
@@ -262,6 +312,11 @@ Status attention::validateWorkList(const ForwardProblem &problem, std::span<cons
         return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[field]) + " for " +
                             ranges[field].meaning + ", expected " + std::to_string(ranges[field].least) + " to " +
                             std::to_string(ranges[field].most));
+    if (fields[kWorkEntry] >= entries || isTaken[static_cast<size_t>(fields[kWorkEntry])])
+      return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[kWorkEntry]) +
+                          " for the entry that is next in order, expected each below " + std::to_string(entries) +
+                          " once");
+    isTaken[static_cast<size_t>(fields[kWorkEntry])] = true;
     if ((fields[kWorkSlices] > 1) != (entry < slices))
       return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[kWorkSlices]) +
                           " slices; the first " + std::to_string(slices) + " entries are slices of several, no others");

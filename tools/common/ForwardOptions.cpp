@@ -298,6 +298,15 @@ static Status readModifications(const Options &options, ForwardProblem &problem)
   return readOwn(options, problem);
 }
 
+/// Workgroups of a kernel that follows a list which the chip runs at a time.
+static int64_t usualWorkSlots(const ChosenChip &chip) {
+  Result<const ArchInfo *> arch = findArch(chip.architecture);
+  if (!arch.ok())
+    return kUsualWorkSlots;
+  int64_t units = chip.computeUnits ? chip.computeUnits : (*arch)->chip.computeUnits;
+  return units * std::clamp<int64_t>((*arch)->lds.bytesPerCu / kListedLdsBytes, 1, kListedResidents);
+}
+
 /// --work-list and --work-slots. The host's list is known.
 static Status readWorkList(const Options &options, ForwardProblem &problem) {
   if (!options.has(OPT_work_list))
@@ -311,7 +320,8 @@ static Status readWorkList(const Options &options, ForwardProblem &problem) {
                         "', expected host, kernel, host-slices or kernel-slices");
   problem.work.list = who == "host" ? WorkLists::Given : WorkLists::Made;
   Result<ChosenChip> chip = chipNamed(architecture(options));
-  Result<int64_t> slots = options.integer(OPT_work_slots, chip.ok() ? chip->computeUnits : kUsualWorkSlots, INT64_MIN, INT64_MAX);
+  int64_t usual = chip.ok() ? usualWorkSlots(*chip) : kUsualWorkSlots;
+  Result<int64_t> slots = options.integer(OPT_work_slots, usual, INT64_MIN, INT64_MAX);
   if (!slots.ok())
     return slots.error();
   problem.workSlots = *slots;

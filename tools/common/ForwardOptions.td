@@ -18,7 +18,7 @@ defm rotary : Value<"rotary", "interleaved|half", "Turn queries and --append's k
 defm rotary_dim : Value<"rotary-dim", "R", "How many elements of a head --rotary turns (default: all, in multiples of 16)">;
 defm shared_pages : Value<"shared-pages", "N", "Sequences begin with the same N pages, as far as they fill them (default: 0)">;
 defm work_list : Value<"work-list", "host|kernel|host-slices|kernel-slices", "Workgroups take rows from a list, longest first: made on the host, or by a kernel in front; with slices long sequences are cut (docs/WorkLists.md)">;
-defm work_slots : Value<"work-slots", "N", "Workgroups that run at a time, for which --work-list cuts long sequences (default: the device's compute units)">;
+defm work_slots : Value<"work-slots", "N", "Workgroups that run at a time, for which --work-list cuts long sequences (default: as many as fit on the device)">;
 defm heads : Value<"heads", "H", "Query heads (default: 1)">;
 defm kv_heads : Value<"kv-heads", "H", "KV heads; divides --heads (default: as --heads)">;
 defm head_dim : Value<"head-dim", "D", "Elements of a head (default: 128)">;

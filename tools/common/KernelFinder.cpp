@@ -54,6 +54,8 @@ std::vector<PlannedLaunch> FoundKernel::launches() const {
 ForwardProblem FoundKernel::adapt(ForwardProblem problem) const {
   if (splits != 0)
     problem.tuning.numSplits = splits;
+  if (visibility)
+    problem.visibility = *visibility;
   return problem;
 }
 
@@ -228,6 +230,7 @@ Result<FoundKernel> KernelFinder::find(llvm::StringRef choice, const ForwardProb
     if (!found.ok())
       return found;
     found->splits = selected->problem.tuning.numSplits;
+    found->visibility = selected->problem.visibility;
     found->passedOver = std::move(passedOver);
     return found;
   }

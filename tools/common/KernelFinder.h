@@ -36,11 +36,13 @@ struct FoundKernel {
   manifest::Substitutes instead = {};                  ///< of attention, then
   attention::PlannedLaunch combine = {}; ///< the second launch of split KV; empty without
   int64_t splits = 0;                    ///< that the heuristic chose; 0: what the problem says
+  /// The mask that it was chosen with, where the problem's hides nothing; none: the problem's.
+  std::optional<attention::Visibility> visibility = {};
   /// Kernels that the registry prefers but that cannot be compiled for the problem, and why.
   std::vector<std::pair<std::string, std::string>> passedOver = {};
 
   std::vector<attention::PlannedLaunch> launches() const;
-  /// `problem` with the number of splits.
+  /// `problem` with the number of splits, and the mask.
   attention::ForwardProblem adapt(attention::ForwardProblem problem) const;
 };
 

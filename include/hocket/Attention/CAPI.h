@@ -128,7 +128,7 @@ typedef struct hocket_forward_problem {
   const char *const *gradients;
   size_t gradient_count;
   /* A list of work (docs/WorkLists.md): 0 none, 1 the buffer "work_list", 2 made by a launch in front [0]; whether it may
-   * cut long sequences into slices [0]; for how many workgroups that run at a time [256]. */
+   * cut long sequences into slices [0]; for how many workgroups that run at a time [512]. */
   int work_list, work_slices;
   int64_t work_slots;
   int64_t min_seqlen_q; /* packed sequences of at most so many queries are skipped [0] */

@@ -1,7 +1,7 @@
 // How a list of work is laid out (docs/WorkLists.md): what those who make one and kernels that read it agree on.
 //
 // A list is int32 [entries + 1, kWorkFields]. In front stands how many entries there are, and how many of the first ones
-// are slices of keys. Entry i is for as many workgroups as there are KV heads.
+// are slices of keys. An entry is for as many workgroups as there are KV heads.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@ enum WorkField : int64_t {
   kWorkHead,   ///< which head of the KV head's group, or -1: rows are the heads of the group
   kWorkSlice,  ///< which slice of the keys
   kWorkSlices, ///< of how many; with more than one, results of entry i go to place i of the workspace
+  kWorkEntry,  ///< of line i: the entry that workgroups number i take
   kWorkFields
 };
 /// Columns of what stands in front.
@@ -28,5 +29,8 @@ inline constexpr int64_t kWorkWaves = 4, kWorkRows = 128, kWorkQueries = 4, kWor
 inline constexpr int64_t kWorkKeys = 64;
 /// What an entry takes beside its tiles, as so many of them; and the fewest tiles of a slice.
 inline constexpr int64_t kWorkEntryTiles = 5, kWorkLeastSlice = 8;
+/// How many limits are tried above which work is cut, and how many rounds of workgroups are told apart; so many times
+/// the longest entry, a slot's share makes cutting needless; the largest share that is told from others.
+inline constexpr int64_t kWorkLimits = 14, kWorkMostRounds = 12, kWorkFine = 8, kWorkMostShare = int64_t(1) << 26;
 
 } // namespace hocket::attention

@@ -35,8 +35,10 @@ struct WorkUse {
   bool operator==(const WorkUse &) const = default;
 };
 
-/// Workgroups that run at a time, where nobody says how many.
-inline constexpr int64_t kUsualWorkSlots = 256;
+/// Workgroups that run at a time, where nobody says how many: two on each compute unit of a whole gfx950.
+inline constexpr int64_t kUsualWorkSlots = 512;
+/// LDS of a kernel that follows a list, where none is chosen yet: at most two of them are on a compute unit at a time.
+inline constexpr int64_t kListedLdsBytes = 66 * 1024, kListedResidents = 2;
 
 /// Whether an entry may be of the heads of a group: what dropout drops follows from rows of one head.
 bool mayGroupHeads(const ForwardSemantics &semantics);

@@ -62,7 +62,7 @@ static KernelFrame frameOf(attn::CombineOp op) {
 }
 
 /// Workgroups for an entry's rows, and slices whose loads are under way at once: computed views take scalar registers.
-static constexpr int64_t kListedWorkgroups = 4, kListedAtOnce = 4;
+static constexpr int64_t kListedWorkgroups = 4, kListedAtOnce = 3;
 
 namespace {
 /// What puts slices of listed work together: a workgroup for some rows of each entry that is the first of several slices;

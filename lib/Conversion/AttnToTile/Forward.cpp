@@ -84,6 +84,7 @@ private:
   }
   Value numberBehind(Value t, int64_t distance);
   SmallVector<Value> fetchLocatedSteps(Value t, ValueRange ahead);
+  void leaveOutIdleWaves(const WorkPartition &work, Value count);
   tile::ForTilesOp createLoop(Value count);
   SmallVector<Value> iterate(Value t, Value output, ValueRange state, ValueRange ahead);
   void storeListed(Value output, Value logSum, const WorkPartition &work);
@@ -673,6 +674,18 @@ SmallVector<Value> ForwardExpansion::iterate(Value t, Value output, ValueRange s
   return carried;
 }
 
+/// A group of few queries has rows for some of the waves; the others bring tiles, and compute nothing.
+void ForwardExpansion::leaveOutIdleWaves(const WorkPartition &work, Value count) {
+  if (!op.getGroupRows() && !op.getWorkList())
+    return;
+  Value zero = builder.constant(int64_t(0));
+  if (seen.empty())
+    seen = {zero, count};
+  Value rows = tile::DimOp::create(builder, q, 1);
+  Value hasRows = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, work.row, rows);
+  seen.back() = arith::SelectOp::create(builder, hasRows, seen.back(), zero);
+}
+
 tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   noScores = softmax.noScores(builder);
   Type outputType = builder.frag(depthV, kWaveRows, builder.getF32Type(), FragLayout::Acc);
@@ -744,6 +757,7 @@ FailureOr<tile::KernelOp> ForwardExpansion::expand() {
        op.getGroupRows(), op.getWorkList(), isMixed()},
       splits);
   Value count = prepare(work);
+  leaveOutIdleWaves(work, count);
   finish(createLoop(count), work);
   return kernel;
 }

@@ -24,6 +24,8 @@ using arith::CmpIPredicate;
 
 /// Sequences that are looked at together.
 static constexpr int64_t kWorkLanes = 64;
+/// Of products, whose parts are summed.
+static constexpr int64_t kPartBits = 12;
 /// More tiles than any sequence has.
 static constexpr int64_t kNoWorkLimit = int64_t(1) << 24;
 namespace {
@@ -43,36 +45,62 @@ public:
   Value compare(CmpIPredicate predicate, Value a, Value b) { return arith::CmpIOp::create(builder, predicate, a, b); }
   Value less(Value a, Value b) { return compare(CmpIPredicate::slt, a, b); }
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, a, b); }
+  Value either(Value a, Value b) { return arith::OrIOp::create(builder, a, b); }
   Value pick(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, condition, a, b); }
   /// a / 2^bits, rounded up; a is not negative.
   Value ceilShift(Value a, unsigned bits) {
     Value more = add(a, constant((int64_t(1) << bits) - 1));
     return arith::ShRUIOp::create(builder, more, constant(bits));
   }
-  Value real(Value a) { return arith::SIToFPOp::create(builder, builder.getF32Type(), a); }
-  Value whole(Value a) { return arith::FPToSIOp::create(builder, builder.getI32Type(), a); }
-  Value addReal(Value a, Value b) { return arith::AddFOp::create(builder, a, b); }
-  Value times(Value a, Value b) { return arith::MulFOp::create(builder, a, b); }
-  Value divide(Value a, Value b) { return arith::DivFOp::create(builder, a, b); }
-  Value constantReal(float value) { return builder.constant(value); }
   /// Rounded up; neither is negative, and both are below 2^24.
   Value ceilDivide(Value a, Value b) {
     if (inRegion)
-      return whole(math::CeilOp::create(builder, divide(real(a), real(b))));
+      return ceilQuotient(a, b);
     Value more = add(a, sub(b, constant(1)));
     return tile::DivModOp::create(builder, more, b).getQuotient();
   }
 
+  Value wide(Value a) { return arith::ExtUIOp::create(builder, builder.getI64Type(), a); }
+  Value wideConstant(int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI64IntegerAttr(value));
+  }
+  /// a * b, in parts that are summed apart: there is no i64 in regions, and no sum of 64 of them leaves 32 bits. a is
+  /// below 2^24, b below 2^26.
+  std::array<Value, 3> product(Value a, Value b) {
+    Value low = constant((int64_t(1) << kPartBits) - 1), bits = constant(kPartBits);
+    auto split = [&](Value x) -> std::pair<Value, Value> {
+      return {arith::AndIOp::create(builder, x, low), arith::ShRUIOp::create(builder, x, bits)};
+    };
+    auto [lowA, highA] = split(a);
+    auto [lowB, highB] = split(b);
+    return {mul(lowA, lowB), add(mul(highA, lowB), mul(lowA, highB)), mul(highA, highB)};
+  }
+  /// Of the sums of such parts, i64.
+  Value joined(ValueRange parts) {
+    Value sum = parts[0];
+    for (int64_t part : {1, 2})
+      sum = add(sum, mul(parts[part], wideConstant(int64_t(1) << (part * kPartBits))));
+    return sum;
+  }
+
   ExpansionBuilder &builder;
   bool inRegion = false; ///< of a map, where there is no division of integers
+
+private:
+  /// By way of f32, whose quotient of integers below 2^24 is rounded correctly.
+  Value ceilQuotient(Value a, Value b) {
+    auto real = [&](Value x) -> Value { return arith::SIToFPOp::create(builder, builder.getF32Type(), x); };
+    Value quotient = arith::DivFOp::create(builder, real(a), real(b));
+    return arith::FPToSIOp::create(builder, builder.getI32Type(), math::CeilOp::create(builder, quotient));
+  }
 };
 
 /// The entries of a sequence, as code: `SequenceWork` of lib/Attention/WorkList.cpp.
 struct LaneWork {
-  Value items, copies, queries, keys, grouped;
+  Value items, copies, queries, keys, reach, grouped;
   bool causal;
 
-  Value tilesTo(WorkArithmetic &a, Value end) const { return a.ceilShift(end, 6); }
+  Value tilesTo(WorkArithmetic &a, Value end) const { return a.min(a.ceilShift(end, 6), reach); }
   Value tiles(WorkArithmetic &a, Value item) const {
     if (!causal)
       return tilesTo(a, keys);
@@ -92,17 +120,17 @@ struct LaneWork {
       Value blocks = arith::ShRUIOp::create(a.builder, hidden, a.constant(7));
       above = a.pick(grouped, items, a.sub(items, a.min(blocks, items)));
     }
-    return a.pick(a.less(limit, keys), above, zero);
+    return a.pick(a.both(a.less(limit, keys), a.less(tiles, reach)), above, zero);
   }
   Value itemsFrom(WorkArithmetic &a, Value tiles) const {
     Value one = a.constant(1), isNone = a.less(tiles, one);
     return a.pick(isNone, items, itemsAbove(a, a.max(a.sub(tiles, one), a.constant(0))));
   }
-  /// What all entries take (f32).
-  Value work(WorkArithmetic &a) const {
-    Value ends = a.add(a.add(tiles(a, a.constant(0)), mostTiles(a)), a.constant(2 * kWorkEntryTiles));
-    Value of = a.times(a.times(a.real(a.mul(copies, items)), a.real(ends)), a.constantReal(0.5f));
-    return arith::SIToFPOp::create(a.builder, a.builder.getF32Type(), a.whole(of));
+  /// Twice what the first `count` items take, in parts.
+  std::array<Value, 3> twiceWork(WorkArithmetic &a, Value count) const {
+    Value last = tiles(a, a.sub(count, a.constant(1)));
+    Value ends = a.add(a.add(tiles(a, a.constant(0)), last), a.constant(2 * kWorkEntryTiles));
+    return a.product(a.mul(copies, count), ends);
   }
   Value slices(WorkArithmetic &a, Value limit) const {
     return a.ceilDivide(mostTiles(a), limit);
@@ -130,7 +158,10 @@ private:
   /// What `body` makes of each sequence, summed (`kinds`) over all of them.
   SmallVector<Value> overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
                                    function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body);
+  Value share(Value entriesWork);
+  Value expectedEnd(Value limit, Value share);
   Value findLimit();
+  Value bestLimit(Value most, Value share);
   void store(Value number, Value row, int64_t field);
   void writeEntries(Value block, Value sequence);
 
@@ -170,7 +201,7 @@ void WorkListExpansion::createKernel() {
   for (const Source &source : sources())
     if (source.behind == 0)
       frame.addTensor(list(1), {source.name, {}, {source.extent}});
-  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "work_parts"})
+  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "work_parts", "row_keys"})
     frame.addScalar(i32, number);
   if (op.getPackedQueries())
     frame.addScalar(i32, "min_seqlen_q");
@@ -190,7 +221,7 @@ Value WorkListExpansion::load(Type type, const Source &source, Value first) {
 /// What is the same for all sequences.
 LaneNumbers WorkListExpansion::common() {
   LaneNumbers numbers;
-  for (StringRef name : {"batch", "seq_q", "seq_kv", "min_seqlen_q", "new_rows", "max_pages"})
+  for (StringRef name : {"batch", "seq_q", "seq_kv", "row_keys", "min_seqlen_q", "new_rows", "max_pages"})
     if (Value argument = frame.argument(name))
       numbers[name] = argument;
   Value kvHeads = frame.argument("kv_heads");
@@ -230,24 +261,26 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
     k = a.min(k, used);
   }
   q = a.pick(exists, a.max(q, zero), zero), k = a.max(k, zero);
-  LaneWork work{a.ceilShift(q, 7), at("group"), q, k, Value(), causal};
+  LaneWork work{a.ceilShift(q, 7), at("group"), q, k, Value(), Value(), causal};
   Value together = a.ceilShift(a.mul(q, at("parts")), 2);
   work.grouped = a.less(together, a.mul(work.items, work.copies));
   if (op.getSingleHeads())
     work.grouped = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
   work.items = a.pick(work.grouped, together, work.items);
   work.copies = a.pick(work.grouped, a.constant(1), work.copies);
+  Value rows = a.pick(work.grouped, a.constant(kWorkQueries - 1), a.constant(kWorkRows - 1));
+  work.reach = a.add(a.ceilShift(a.add(at("row_keys"), rows), 6), a.constant(1));
   return work;
 }
 
 SmallVector<Value> WorkListExpansion::overSequences(
     ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
     function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body) {
-  auto lanesOf = [&](Type type) -> Type { return tile::RowsType::get(op.getContext(), kWorkLanes, type); };
+  Type i32 = builder.getI32Type(), lanes = tile::RowsType::get(op.getContext(), kWorkLanes, i32);
   LaneNumbers shared = common();
   SmallVector<Value> zeros;
   for (Type type : types)
-    zeros.push_back(type.isF32() ? a.constantReal(0.0f) : a.constant(0));
+    zeros.push_back(type == i32 ? a.constant(0) : a.wideConstant(0));
   auto loop = scf::ForOp::create(builder, a.constant(0), frame.argument("batch"), a.constant(kWorkLanes), zeros);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
@@ -255,11 +288,11 @@ SmallVector<Value> WorkListExpansion::overSequences(
   SmallVector<Value> inputs;
   SmallVector<StringRef> names;
   for (const Source &source : sources())
-    inputs.push_back(load(lanesOf(builder.getI32Type()), source, first)), names.push_back(source.key);
+    inputs.push_back(load(lanes, source, first)), names.push_back(source.key);
   for (auto &[name, value] : shared)
     inputs.push_back(value), names.push_back(name);
   llvm::append_range(inputs, more);
-  SmallVector<Type> results = llvm::map_to_vector(types, lanesOf);
+  SmallVector<Type> results(types.size(), lanes);
   auto map = tile::MapOp::create(builder, results, inputs, first, Value(), Value(), /*coordinates=*/true);
   {
     ExpansionBuilder::InsertionGuard inMap(builder);
@@ -280,13 +313,58 @@ SmallVector<Value> WorkListExpansion::overSequences(
   }
   SmallVector<Value> next;
   for (auto [kind, type, found, sofar] : llvm::zip_equal(kinds, types, map.getResults(), loop.getRegionIterArgs())) {
-    Value ofAll = tile::ReduceOp::create(builder, type, kind, found, tile::Dimension::Rows);
-    next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll)
-                   : type.isF32()               ? a.addReal(sofar, ofAll)
-                                                : a.add(sofar, ofAll));
+    Value ofAll = tile::ReduceOp::create(builder, i32, kind, found, tile::Dimension::Rows);
+    ofAll = type == i32 ? ofAll : a.wide(ofAll);
+    next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll) : a.add(sofar, ofAll));
   }
   scf::YieldOp::create(builder, next);
   return loop.getResults();
+}
+
+/// Of twice what all entries of a KV head take, what each slot gets.
+Value WorkListExpansion::share(Value twice) {
+  Value slots = a.wide(frame.argument("work_slots")), of = a.mul(twice, a.wide(frame.argument("kv_heads")));
+  Value each = arith::DivUIOp::create(builder, of, a.mul(slots, a.wideConstant(2)));
+  each = arith::MinUIOp::create(builder, each, a.wideConstant(kWorkMostShare));
+  return arith::TruncIOp::create(builder, builder.getI32Type(), each);
+}
+
+/// `expectedEnd` of lib/Attention/WorkList.cpp, i64; as late as can be where there is no room for so many slices.
+Value WorkListExpansion::expectedEnd(Value limit, Value share) {
+  constexpr auto sum = tile::Reduction::Sum;
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  Value zero = a.constant(0), one = a.constant(1), two = a.constant(2);
+  SmallVector<Value> found = overSequences(
+      {tile::Reduction::Max, sum, sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i64, i64, i64}, {limit},
+      [&](const LaneWork &work, Value, ValueRange more) {
+        Value zero = a.constant(0), one = a.constant(1), limit = more[0], cutItems = work.itemsAbove(a, limit);
+        Value pieces = work.slices(a, limit), whole = a.sub(work.items, cutItems), cut = a.mul(work.copies, cutItems);
+        Value length = a.ceilDivide(work.mostTiles(a), a.max(pieces, one));
+        Value ofCut = a.pick(a.less(zero, cutItems), length, zero);
+        Value ofWhole = a.pick(a.less(zero, whole), work.tiles(a, a.sub(whole, one)), zero);
+        Value less = a.max(a.sub(limit, a.constant(kWorkEntryTiles)), zero);
+        Value large = a.sub(work.itemsAbove(a, arith::ShRUIOp::create(builder, less, one)), cutItems);
+        auto parts = work.twiceWork(a, whole);
+        return SmallVector<Value>{a.max(ofCut, ofWhole), a.mul(cut, pieces), cut, a.mul(work.copies, large),
+                                  parts[0], parts[1], parts[2]};
+      });
+  Value longest = a.add(found[0], a.constant(kWorkEntryTiles)), slices = found[1], cut = found[2], large = found[3];
+  Value kvHeads = frame.argument("kv_heads"), slots = frame.argument("work_slots");
+  auto wideProduct = [&](Value x, Value y) { return a.mul(a.wide(x), a.wide(y)); };
+  Value round = a.mul(a.wideConstant(2), wideProduct(slots, longest));
+  Value inSlices = a.mul(a.wideConstant(2), wideProduct(slices, longest));
+  Value filled = a.mul(a.add(inSlices, a.joined(ArrayRef(found).drop_front(4))), a.wide(kvHeads));
+  Value unused = arith::ShRUIOp::create(builder, wideProduct(large, longest), a.wideConstant(1));
+  Value several = a.add(filled, a.mul(unused, a.wide(kvHeads))), rounds = two, of = a.add(round, round);
+  for (int64_t more = 2; more != kWorkMostRounds; ++more, of = a.add(of, round))
+    rounds = a.add(rounds, arith::ExtUIOp::create(builder, i32, a.less(of, several)));
+  Value isCrowded = a.less(slots, a.mul(a.add(slices, large), kvHeads));
+  rounds = a.pick(a.either(a.less(round, filled), isCrowded), rounds, one);
+  Value added = a.mul(a.mul(a.sub(slices, cut), kvHeads), a.constant(kWorkEntryTiles));
+  Value mean = a.add(share, tile::DivModOp::create(builder, a.max(added, zero), slots).getQuotient());
+  Value end = a.add(a.mul(a.wideConstant(3), wideProduct(rounds, longest)), a.wide(a.max(mean, longest)));
+  Value hasRoom = a.less(slices, a.add(frame.argument("work_parts"), one));
+  return a.pick(hasRoom, end, a.wideConstant(INT64_MAX));
 }
 
 /// From how many tiles on items are cut.
@@ -295,36 +373,37 @@ Value WorkListExpansion::findLimit() {
   if (!op.getSplit())
     return none;
   constexpr auto sum = tile::Reduction::Sum;
-  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   SmallVector<Value> found = overSequences(
-      {sum, sum, tile::Reduction::Max}, {f32, i32, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
-        return SmallVector<Value>{work.work(a), a.mul(work.copies, work.items), work.mostTiles(a)};
+      {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
+        auto all = work.twiceWork(a, work.items);
+        return SmallVector<Value>{all[0], all[1], all[2], work.mostTiles(a)};
       });
-  Value total = found[0], entries = a.real(found[1]), most = found[2], mostReal = a.real(most);
-  Value kvHeads = a.real(frame.argument("kv_heads")), slots = a.real(frame.argument("work_slots"));
-  auto times = [&](float factor, Value value) { return a.times(a.constantReal(factor), value); };
-  auto above = [&](Value x, Value y) -> Value {
-    return arith::CmpFOp::create(builder, arith::CmpFPredicate::OGT, x, y);
-  };
-  auto atLeast = [&](Value x, Value y) -> Value {
-    return arith::CmpFOp::create(builder, arith::CmpFPredicate::OGE, x, y);
-  };
-  auto whole = [&](Value value) { return a.real(a.whole(value)); };
-  Value workgroups = a.times(entries, kvHeads), share = whole(a.divide(a.times(total, kvHeads), slots));
-  Value alike = atLeast(times(3, total), a.times(times(2, a.addReal(mostReal, a.constantReal(kWorkEntryTiles))), entries));
-  Value moreRounds = above(workgroups, slots);
-  Value rounds =
-      a.real(a.ceilDivide(a.mul(found[1], frame.argument("kv_heads")), frame.argument("work_slots")));
-  Value wastedRounds = above(times(10, a.times(rounds, slots)), times(11, workgroups));
-  Value wasted = a.pick(a.both(alike, moreRounds), wastedRounds, above(times(10, mostReal), times(11, share)));
-  Value part = a.pick(alike, a.pick(moreRounds, times(0.25f, share), share),
-                      a.divide(times(7, share), a.constantReal(10.0f)));
-  Value cut = a.max(a.whole(part), a.constant(kWorkLeastSlice));
-  Value slices = overSequences({sum}, {i32}, {cut}, [&](const LaneWork &work, Value, ValueRange more) {
-    return SmallVector<Value>{a.mul(a.mul(work.copies, work.itemsAbove(a, more[0])), work.slices(a, more[0]))};
-  })[0];
-  Value fits = a.compare(CmpIPredicate::sle, slices, frame.argument("work_parts"));
-  return a.pick(a.both(a.both(wasted, a.less(cut, most)), fits), cut, none);
+  Value ofSlot = share(a.joined(ArrayRef(found).take_front(3))), most = found[3];
+  Value isUneven = a.less(ofSlot, a.mul(most, a.constant(kWorkFine)));
+  auto branch = scf::IfOp::create(builder, i32, isUneven, /*withElseRegion=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(builder, bestLimit(most, ofSlot));
+  builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(builder, none);
+  return branch.getResult(0);
+}
+
+/// Of the limits that are tried the one with which all is expected to end first; `most` itself cuts nothing.
+Value WorkListExpansion::bestLimit(Value most, Value share) {
+  auto shifted = [&](Value x, int64_t bits) -> Value { return arith::ShRUIOp::create(builder, x, a.constant(bits)); };
+  Value first[] = {expectedEnd(most, share), a.constant(kNoWorkLimit), a.add(share, shifted(share, 2))};
+  auto loop = scf::ForOp::create(builder, a.constant(0), a.constant(kWorkLimits), a.constant(1), first);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value best = loop.getRegionIterArg(0), next = loop.getRegionIterArg(2);
+  Value candidate = a.min(a.max(next, a.constant(kWorkLeastSlice)), most);
+  Value end = expectedEnd(candidate, share), isBetter = a.less(end, best);
+  Value limit = a.pick(isBetter, candidate, loop.getRegionIterArg(1));
+  next = shifted(a.mul(next, a.constant(7)), 3);
+  scf::YieldOp::create(builder, ValueRange{a.pick(isBetter, end, best), limit, next});
+  return loop.getResult(1);
 }
 
 void WorkListExpansion::store(Value number, Value row, int64_t field) {
@@ -346,20 +425,35 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
   auto branch = scf::IfOp::create(builder, arith::OrIOp::create(builder, isThere, isFirst), /*withElseRegion=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  Value limit = findLimit(), tiles = own.tiles(a, item);
+  Value limit = findLimit(), zero = a.constant(0), one = a.constant(1);
+  Value cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
+  Value isCut = a.less(a.sub(firstCut, one), item);
+  Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
+  Value length = a.ceilDivide(own.mostTiles(a), a.max(pieces, one));
+  Value tiles = a.pick(isCut, length, own.tiles(a, item));
+  Value cutNumber = arith::ExtUIOp::create(builder, i32, isCut);
   SmallVector<Value> sums = overSequences(
-      {sum, sum, sum, sum}, {i32, i32, i32, i32}, {limit, tiles, sequence, item},
+      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32}, {limit, tiles, sequence, item, cutNumber},
       [&](const LaneWork &work, Value number, ValueRange more) {
-        Value zero = a.constant(0), cutItems = work.itemsAbove(a, more[0]), above = work.itemsAbove(a, more[1]);
-        Value slices = op.getSplit() ? a.mul(a.mul(work.copies, cutItems), work.slices(a, more[0])) : zero;
+        Value zero = a.constant(0), one = a.constant(1), cutItems = work.itemsAbove(a, more[0]);
+        Value above = work.itemsAbove(a, more[1]), isOwnCut = a.less(zero, more[4]);
         Value isEarlier = a.less(number, more[2]), isLater = a.less(more[2], number);
-        Value within = a.sub(a.sub(work.items, a.constant(1)), more[3]);
-        Value before = a.pick(isEarlier, work.itemsFrom(a, more[1]), a.pick(isLater, above, within));
-        Value place = a.mul(work.copies, a.sub(a.max(before, above), cutItems));
+        Value within = a.sub(a.sub(work.items, one), more[3]);
+        Value from = work.itemsFrom(a, more[1]);
+        Value before = a.pick(isEarlier, from, a.pick(a.either(isLater, isOwnCut), above, within));
+        Value whole = a.mul(work.copies, a.max(a.sub(before, cutItems), zero));
         Value rest = a.mul(work.copies, a.sub(work.items, cutItems));
-        return SmallVector<Value>{slices, rest, place, a.pick(isEarlier, slices, zero)};
+        if (!op.getSplit())
+          return SmallVector<Value>{zero, rest, whole, zero, zero};
+        Value each = work.slices(a, more[0]), slices = a.mul(a.mul(work.copies, cutItems), each);
+        // Slices of other sequences, and a sequence's own in front of what is whole.
+        Value length = a.ceilDivide(work.mostTiles(a), a.max(each, one));
+        Value isOther = a.either(isLater, isOwnCut), longer = a.add(more[1], one);
+        Value least = a.pick(isEarlier, more[1], a.pick(isOther, longer, more[1]));
+        Value ahead = a.pick(a.less(length, least), zero, slices);
+        return SmallVector<Value>{slices, rest, whole, a.pick(isEarlier, slices, zero), ahead};
       });
-  Value slices = sums[0], zero = a.constant(0), one = a.constant(1);
+  Value slices = sums[0];
   auto only = [&](Value condition, function_ref<void()> body) {
     auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
     ExpansionBuilder::InsertionGuard guard(builder);
@@ -370,13 +464,10 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
     store(a.add(slices, sums[1]), zero, kWorkCount);
     store(slices, zero, kWorkSliceCount);
   });
-  Value cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
-  Value isCut = a.less(a.sub(firstCut, one), item);
-  Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
   // Of a cut item behind those of earlier sequences and its own sequence's; else behind all slices.
-  Value cutBefore = a.mul(a.sub(item, firstCut), own.copies);
-  Value ofSlices = a.add(sums[3], a.mul(cutBefore, pieces));
-  Value place = a.pick(isCut, ofSlices, a.add(slices, sums[2]));
+  Value cutBefore = a.mul(a.mul(a.sub(item, firstCut), own.copies), pieces);
+  Value place = a.pick(isCut, a.add(sums[3], cutBefore), a.add(slices, sums[2]));
+  Value order = a.add(a.add(sums[2], sums[4]), a.pick(isCut, cutBefore, zero));
   // What is whole and takes as much as the next item of its sequence stands behind that.
   Value isBehind = a.both(own.grouped, a.less(item, firstCut));
   Value step = a.pick(isBehind, a.constant(-1), pieces);
@@ -386,18 +477,19 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
     auto entries = scf::ForOp::create(builder, zero, left, one);
     ExpansionBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(entries.getBody());
-    Value entry = entries.getInductionVar();
-    Value head = a.pick(own.grouped, a.constant(-1), entry);
-    Value row = a.mul(a.add(item, a.pick(own.grouped, entry, zero)), unit);
-    Value first = a.add(a.add(place, a.mul(entry, step)), one);
+    Value copy = entries.getInductionVar(), before = a.mul(copy, step);
+    Value head = a.pick(own.grouped, a.constant(-1), copy);
+    Value row = a.mul(a.add(item, a.pick(own.grouped, copy, zero)), unit);
+    Value first = a.add(place, before), firstLine = a.add(a.add(order, before), one);
     auto loop = scf::ForOp::create(builder, zero, pieces, one);
     builder.setInsertionPointToStart(loop.getBody());
-    Value piece = loop.getInductionVar(), line = a.add(first, piece);
+    Value piece = loop.getInductionVar(), entry = a.add(first, piece), line = a.add(entry, one);
     store(sequence, line, kWorkSequence);
     store(row, line, kWorkRow);
     store(head, line, kWorkHead);
     store(piece, line, kWorkSlice);
     store(pieces, line, kWorkSlices);
+    store(entry, a.add(firstLine, piece), kWorkEntry);
   });
 }
 

@@ -74,7 +74,7 @@ WorkPartition::GroupPlace WorkPartition::placeInGroup(ExpansionBuilder &builder,
   return result;
 }
 
-Tensor WorkPartition::listTensor() { return {"work_list", {"5"}, {"work_entries + 1", "5"}}; }
+Tensor WorkPartition::listTensor() { return {"work_list", {"6"}, {"work_entries + 1", "6"}}; }
 
 Tensor WorkPartition::listedPartial() {
   return {"partial",
@@ -97,7 +97,8 @@ void WorkPartition::placeEntry(ExpansionBuilder &builder, Value list, Value q, V
   auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({"work_entries * kv_heads"}));
   Value kvHeads = tile::DimOp::create(builder, k, 2);
   auto at = tile::DivModOp::create(builder, id.getX(), kvHeads);
-  entry = at.getQuotient(), listedKvHead = at.getRemainder();
+  Value turn = at.getQuotient();
+  listedKvHead = at.getRemainder();
   Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1)), noRow = builder.constant(kNoRow);
   auto isBelow = [&](Value a, Value b) -> Value {
     return arith::CmpIOp::create(builder, arith::CmpIPredicate::ult, a, b);
@@ -110,8 +111,11 @@ void WorkPartition::placeEntry(ExpansionBuilder &builder, Value list, Value q, V
                                 IntegerAttr());
   };
   // Entries that there are not have been written by nobody, and are not read: a row of -1 reads zeros.
-  Value exists = isBelow(entry, load(zero, kWorkCount));
-  Value number = pick(exists, arith::AddIOp::create(builder, entry, one), builder.constant(int64_t(-1)));
+  Value count = load(zero, kWorkCount), nowhere = builder.constant(int64_t(-1));
+  Value line = pick(isBelow(turn, count), arith::AddIOp::create(builder, turn, one), nowhere);
+  entry = pick(isBelow(turn, count), load(line, kWorkEntry), nowhere);
+  Value exists = isBelow(entry, count);
+  Value number = pick(exists, arith::AddIOp::create(builder, entry, one), nowhere);
   Value sequence = load(number, kWorkSequence), first = load(number, kWorkRow), named = load(number, kWorkHead);
   if (slices) {
     splits = arith::MaxSIOp::create(builder, load(number, kWorkSlices), one);

@@ -52,12 +52,20 @@ public:
     lowest = emit.f32(-std::numeric_limits<float>::infinity());
   }
 
+  /// Whether the wave has a row at all.
+  Value hasRows() { return arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, row, emit.toI32(o.extent(emit, 1))); }
   RowState foldAll();
   void storeOutput(const RowState &state);
   void storeLse(const RowState &state, const ViewValues &lse);
 
 private:
-  Share load(Value slice);
+  /// Where the rows of slice 0 lie, bytes that they have, and bytes from slice to slice.
+  struct Slices {
+    Value start, bytes, step;
+  };
+  Slices outputSlices();
+  Slices logSlices();
+  Share load(const Slices &outputs, const Slices &logs, Value slice);
   RowState fold(const RowState &before, ArrayRef<Share> shares);
   /// What scores are counted from: the greatest, or 0 in a row that has seen no key.
   Value reference(Value greatest);
@@ -80,10 +88,15 @@ struct CombinePattern : TilePattern<tile::CombineOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     CombineEmitter combine(emit, op, adaptor, state.of(op).lane);
-    RowState total = combine.foldAll();
-    combine.storeOutput(total);
-    if (op.getLse())
-      combine.storeLse(total, ViewValues(op.getLse().getType(), adaptor.getLse()));
+    auto branch = scf::IfOp::create(emit, combine.hasRows(), /*withElseRegion=*/false);
+    {
+      OpBuilder::InsertionGuard guard(emit);
+      emit.setInsertionPointToStart(&branch.getThenRegion().front());
+      RowState total = combine.foldAll();
+      combine.storeOutput(total);
+      if (op.getLse())
+        combine.storeLse(total, ViewValues(op.getLse().getType(), adaptor.getLse()));
+    }
     rewriter.eraseOp(op);
     return success();
   }
@@ -99,28 +112,33 @@ Value CombineEmitter::pieceOffset(Value rowStride, int64_t pieceBytes) {
                                  emit.i32(static_cast<int32_t>(kOutOfBounds)));
 }
 
-/// Slice number `slice` (uniform); beyond the last, one without keys.
-Share CombineEmitter::load(Value slice) {
-  Value valid = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, slice, splits);
-  auto only = [&](Value bytes) {
-    return arith::SelectOp::create(emit, valid, bytes, emit.i64(0)).getResult();
-  };
-  Value index = emit.add(emit.mul(batch, splits), slice);
+CombineEmitter::Slices CombineEmitter::outputSlices() {
   Value stride = emit.mul(partial.stride(1), emit.i64(kWideBytes));
-  Value bytes = bytesOfRows(emit, partial.extent(emit, 1), row, op.getRows(), stride,
-                            op.getColumns() * kWideBytes);
-  Value rows = emit.bufferResource(elementAddress(emit, partial, {index, row, head}), only(bytes));
-  Value lseBytes = bytesOfRows(emit, partialLse.extent(emit, 2), row, op.getRows(),
-                               emit.i64(kWideBytes), kWideBytes);
-  Value start = emit.offset(elementAddress(emit, partialLse, {index, head}),
-                            emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
-  Value logs = emit.bufferResource(start, only(lseBytes));
+  Value bytes = bytesOfRows(emit, partial.extent(emit, 1), row, op.getRows(), stride, op.getColumns() * kWideBytes);
+  Value start = elementAddress(emit, partial, {emit.mul(batch, splits), row, head});
+  return {start, bytes, emit.mul(partial.stride(0), emit.i64(kWideBytes))};
+}
+
+CombineEmitter::Slices CombineEmitter::logSlices() {
+  Value bytes = bytesOfRows(emit, partialLse.extent(emit, 2), row, op.getRows(), emit.i64(kWideBytes), kWideBytes);
+  Value start = elementAddress(emit, partialLse, {emit.mul(batch, splits), head});
+  start = emit.offset(start, emit.mul(emit.toI64(row), emit.i64(kWideBytes)));
+  return {start, bytes, emit.mul(partialLse.stride(0), emit.i64(kWideBytes))};
+}
+
+/// Slice number `slice` (uniform), which `outputs` and `logs` begin with; beyond the last, one without keys.
+Share CombineEmitter::load(const Slices &outputs, const Slices &logs, Value slice) {
+  Value valid = arith::CmpIOp::create(emit, arith::CmpIPredicate::slt, slice, splits);
+  auto resource = [&](const Slices &of) {
+    return emit.bufferResource(of.start, arith::SelectOp::create(emit, valid, of.bytes, emit.i64(0)));
+  };
   auto read = [&](Type type, Value resource, Value offset) -> Value {
     return ROCDL::RawPtrBufferLoadOp::create(emit, type, resource, offset, emit.i32(0), emit.i32(0),
                                              ArrayAttr(), ArrayAttr(), ArrayAttr());
   };
-  Value lse = read(emit.getF32Type(), logs, emit.mul(laneRow, emit.i32(kWideBytes)));
-  Value output = read(quad, rows, pieceOffset(stride, kPerLane * kWideBytes));
+  Value lse = read(emit.getF32Type(), resource(logs), emit.mul(laneRow, emit.i32(kWideBytes)));
+  Value stride = emit.mul(partial.stride(1), emit.i64(kWideBytes));
+  Value output = read(quad, resource(outputs), pieceOffset(stride, kPerLane * kWideBytes));
   return {arith::SelectOp::create(emit, valid, lse, lowest), output};
 }
 
@@ -155,13 +173,20 @@ RowState CombineEmitter::foldAll() {
   Value zero = emit.f32(0.0f);
   SmallVector<Value> none = {lowest, zero, spread(zero)};
   const auto atOnce = static_cast<int64_t>(op.getAtOnce());
+  Slices outputs = outputSlices(), logs = logSlices();
   auto loop = scf::ForOp::create(emit, emit.i32(0), splits, emit.i32(atOnce), none);
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());
     SmallVector<Share> shares;
-    for (int64_t i = 0; i != atOnce; ++i)
-      shares.push_back(load(emit.add(loop.getInductionVar(), emit.i32(i))));
+    // From slice to slice by one addition: scalar instructions are what a turn has most of.
+    for (Slices *of : {&outputs, &logs})
+      of->start = emit.offset(of->start, emit.mul(emit.toI64(loop.getInductionVar()), of->step));
+    for (int64_t i = 0; i != atOnce; ++i) {
+      shares.push_back(load(outputs, logs, emit.add(loop.getInductionVar(), emit.i32(static_cast<int32_t>(i)))));
+      for (Slices *of : {&outputs, &logs})
+        of->start = emit.offset(of->start, of->step);
+    }
     ValueRange carried = loop.getRegionIterArgs();
     RowState next = fold({carried[0], carried[1], carried[2]}, shares);
     scf::YieldOp::create(emit, ValueRange{next.greatest, next.sum, next.output});

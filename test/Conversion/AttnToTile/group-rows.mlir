@@ -18,7 +18,10 @@
 // All rows of the wave see the same keys, each wave one more than the one before.
 // CHECK: arith.addi %[[QUERY]], %c1_i32
 // CHECK: %[[BELOW:.*]] = arith.minsi
-// CHECK: cut_right(%[[BELOW]] within 3)
+// A wave whose query is not there sees nothing.
+// CHECK: %[[THERE:.*]] = arith.cmpi slt, %[[QUERY]], %seq_q
+// CHECK: %[[SEEN:.*]] = arith.select %[[THERE]], %{{.*}}, %c0_i32
+// CHECK: cut_right(%[[BELOW]] within 3) seen(%c0_i32 to %[[SEEN]])
 // CHECK: tile.mask %{{.*}} below(%[[BELOW]]) :
 // CHECK: %[[OUT:.*]] = tile.select %o[%[[BATCH]], %[[QUERY]]]
 // CHECK: %[[OUTROWS:.*]] = tile.slice_rows %[[OUT]] from

@@ -2,12 +2,16 @@
 // RUN: hocket-opt %s --convert-attn-to-tile=schedule=mine --cse -split-input-file | FileCheck %s
 
 // CHECK-LABEL: tile.kernel @listed(
-// CHECK-SAME: %work_list: !tile.view<?x?xi32> {tile.bind = "work_list", tile.sizes = ["work_entries + 1", "5"], tile.strides = ["5"]}
+// CHECK-SAME: %work_list: !tile.view<?x?xi32> {tile.bind = "work_list", tile.sizes = ["work_entries + 1", "6"], tile.strides = ["6"]}
 // CHECK-SAME: waves(4)
 // CHECK: %[[X:.*]], %{{.*}}, %{{.*}} = tile.workgroup_id ["work_entries * kv_heads"]
-// CHECK: %[[ENTRY:.*]], %[[KVHEAD:.*]] = tile.divmod %[[X]] by %kv_heads
-// Entries that there are not are not read.
+// CHECK: %[[TURN:.*]], %[[KVHEAD:.*]] = tile.divmod %[[X]] by %kv_heads
+// Entries that there are not are not read. The last column has the order.
 // CHECK: %[[COUNT:.*]] = tile.load %work_list[%c0_i32, %c0_i32]
+// CHECK: %[[ISTURN:.*]] = arith.cmpi ult, %[[TURN]], %[[COUNT]]
+// CHECK: %[[OWN:.*]] = arith.select %[[ISTURN]], %{{.*}}, %c-1_i32
+// CHECK: %[[LOADED:.*]] = tile.load %work_list[%[[OWN]], %c5_i32]
+// CHECK: %[[ENTRY:.*]] = arith.select %[[ISTURN]], %[[LOADED]], %c-1_i32
 // CHECK: %[[EXISTS:.*]] = arith.cmpi ult, %[[ENTRY]], %[[COUNT]]
 // CHECK: %[[LINE:.*]] = arith.select %[[EXISTS]], %{{.*}}, %c-1_i32
 // CHECK: %[[SEQUENCE:.*]] = tile.load %work_list[%[[LINE]], %c0_i32]
@@ -70,7 +74,7 @@ attn.score_mod @both(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
 // CHECK: tile.workgroup_id ["max(work_parts, 1) * kv_heads", "4"]
 // CHECK: scf.if
 // CHECK: scf.for
-// CHECK: tile.combine %{{.*}}, %{{.*}} splits(%{{.*}}) into %o_lines and %{{.*}}[%c0_i32, %c0_i32, %c0_i32] rows(2) at_once(4)
+// CHECK: tile.combine %{{.*}}, %{{.*}} splits(%{{.*}}) into %o_lines and %{{.*}}[%c0_i32, %c0_i32, %c0_i32] rows(2) at_once(3)
 // CHECK-SAME: <?x?xf32>
 attn.combine @fold element_type(bf16) head_dim(128) lse work_list packed_queries
 
