@@ -118,8 +118,24 @@ static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {
   return success();
 }
 
-/// There are no lists in the backward pass yet.
-static LogicalResult verifyBlocks(attn::BackwardOp, TileShape) { return success(); }
+/// The same where keys may be held instead, and queries pass.
+static LogicalResult verifyBlocks(attn::BackwardOp op, TileShape shape) {
+  if (!op.getKeyBlock() || !op.isLoop())
+    return success();
+  bool holdsKeys = op.getPart() != attn::BackwardPart::Dq;
+  int64_t rows = shape.waves * kWaveRows, queries = *op.getQueryBlock(), keys = *op.getKeyBlock();
+  int64_t held = holdsKeys ? keys : queries, passing = holdsKeys ? queries : keys;
+  StringRef ofHeld = holdsKeys ? "keys" : "queries", ofPassing = holdsKeys ? "queries" : "keys";
+  if (held < 1 || held % rows != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << held << " " << ofHeld
+                            << ", expected a multiple of the " << rows << " of a workgroup of " << shape.waves
+                            << " waves; use fewer waves, or larger blocks";
+  if (passing < 1 || passing % shape.kvTile != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << passing << " " << ofPassing
+                            << ", expected a multiple of the " << shape.kvTile
+                            << " of a tile; use smaller tiles, or larger blocks";
+  return success();
+}
 
 template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
@@ -243,6 +259,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::BlockListsOp> lists(getOperation().getOps<attn::BlockListsOp>());
     for (attn::BlockListsOp list : lists)
       if (failed(expandBlockLists(list, target)))
+        return signalPassFailure();
+    SmallVector<attn::TransposedListsOp> transposed(getOperation().getOps<attn::TransposedListsOp>());
+    for (attn::TransposedListsOp list : transposed)
+      if (failed(expandTransposedLists(list, target)))
         return signalPassFailure();
     SmallVector<attn::WorkListOp> work(getOperation().getOps<attn::WorkListOp>());
     for (attn::WorkListOp list : work)

@@ -66,7 +66,8 @@ static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
   return shape;
 }
 
-BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+/// As the head wants it, whatever the problem.
+static BackwardShape shapeOfHead(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
   if (op.getPart() == BackwardPart::Fused)
     return shapeOfFused(op, arch);
   if (schedule && schedule.getWorkgroups())
@@ -92,5 +93,20 @@ BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, t
                                         llvm::alignTo(op.getValueHeadDim(), kHeadBlock),
                                         shape.kvTile));
   shape.waves = op.getWaves().value_or(shape.waves);
+  return shape;
+}
+
+BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+  BackwardShape shape = shapeOfHead(op, arch, schedule);
+  if (!op.getKeyBlock())
+    return shape;
+  // A block of lists has all rows of a workgroup, and whole tiles.
+  bool holdsKeys = op.getPart() != BackwardPart::Dq;
+  int64_t held = holdsKeys ? *op.getKeyBlock() : *op.getQueryBlock();
+  int64_t passing = holdsKeys ? *op.getQueryBlock() : *op.getKeyBlock();
+  while (!op.getWaves() && shape.waves > 1 && held % (shape.waves * kWaveRows) != 0)
+    shape.waves /= 2;
+  if (!op.getLoopTile() && passing % shape.kvTile != 0)
+    shape.kvTile = kFewRows;
   return shape;
 }

@@ -108,6 +108,21 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
   problem.dropping = {draw.of({0.0, 0.1, 0.5}), draw.between(0, 1 << 20), draw.between(0, 99)};
 }
 
+/// Block lists, of any extents, given both ways or transposed in front.
+void drawBlocks(Draw &draw, BackwardProblem &problem) {
+  ForwardProblem &forward = problem.forward;
+  forward.blocks = {draw.of<int64_t>({32, 64, 96, 128, 128, 256}), draw.of<int64_t>({32, 64, 96, 128, 128, 256})};
+  forward.fullBlocks = draw.oneIn(2);
+  problem.transposedLists = draw.oneIn(2);
+  auto blocksOf = [](int64_t rows, int64_t size) { return (rows + size - 1) / size; };
+  int64_t rows = blocksOf(forward.seqQ, forward.blocks.queries), columns = blocksOf(forward.seqKv, forward.blocks.keys);
+  int64_t batch = draw.oneIn(2) ? 1 : forward.batch, heads = draw.oneIn(2) ? 1 : forward.heads;
+  for (std::string prefix : {"", "full_"}) {
+    forward.capturedExtents[prefix + "kv_num_blocks"] = {batch, heads, rows};
+    forward.capturedExtents[prefix + "kv_indices"] = {batch, heads, rows, columns};
+  }
+}
+
 /// The same in one loop, where it is there.
 void runFused(BackwardProblem problem, DataKind data, uint64_t seed, Draw &draw) {
   problem.accumulate = draw.of({Accumulation::F32, Accumulation::Packed});
@@ -145,6 +160,10 @@ void runOne(uint64_t seed) {
     for (const CapturedTensor &tensor : modification.tensors)
       if ((tensor.name == "bias" || tensor.name == "slopes") && draw.oneIn(2))
         problem.otherGradients.insert(tensor.name);
+  bool hasCaptured = std::any_of(problem.otherGradients.begin(), problem.otherGradients.end(),
+                                 [](const std::string &name) { return name != "sink"; });
+  if (!ownLengths && !hasCaptured && draw.oneIn(3))
+    drawBlocks(draw, problem);
   if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
     problem.gradientStrides["dk"] = {row * forward.seqKv + 64, row, forward.headDim};
@@ -283,10 +302,77 @@ TEST(Backward, Refused) {
   problem.forward.headDim = problem.forward.headDimV = 64;
   EXPECT_EQ(message(), "'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
                        "out");
-  problem = {};
-  problem.forward.headDim = 128;
-  problem.forward.blocks = {128, 64};
-  EXPECT_EQ(message(), "the backward of block lists is not there yet; say the mask as a modification");
+}
+
+/// dQ walks the forward's lists, dK and dV those of blocks of queries: of masks that count in partial blocks alone, with
+/// a mask that counts in all, heads of a group with lists of their own, rows behind whole blocks, and blocks of nothing.
+TEST(Backward, BlockLists) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 300, forward.seqKv = 420;
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {128, 128};
+  forward.fullBlocks = true;
+  forward.modifications = {*shippedModification("documents")};
+  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ((*plan)->launches().size(), 4u);
+  EXPECT_EQ((*plan)->launches().front().kernel, "fmha_bwd_lists");
+  runChecked(problem, DataKind::Normal, 31);
+  problem.transposedLists = true;
+  plan = planFor(problem, "gfx950");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ((*plan)->launches().size(), 3u);
+  runChecked(problem, DataKind::Normal, 31);
+  forward.visibility = Visibility::causal();
+  forward.headDim = forward.headDimV = 128;
+  runChecked(problem, DataKind::Normal, 32);
+  runChecked(problem, DataKind::Normal, 32, "gfx950", "two_on_a_unit");
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {256, 32};
+  forward.dropout = true, forward.sink = true;
+  forward.dropping = {0.2, 3, 4};
+  problem.otherGradients = {"sink"};
+  problem.transposedLists = false;
+  runChecked(problem, DataKind::Normal, 33);
+  runChecked(problem, DataKind::Normal, 34, "gfx942");
+  forward.headDim = forward.headDimV = 256; // dK and dV apart
+  forward.dropout = false;
+  forward.blocks = {128, 96};
+  runChecked(problem, DataKind::Normal, 35);
+}
+
+/// More entries than a wave looks at together.
+TEST(Backward, LongListsAreTransposed) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.seqQ = 70, forward.seqKv = 32 * 150;
+  forward.headDim = forward.headDimV = 32;
+  forward.blocks = {32, 32};
+  forward.fullBlocks = true;
+  runChecked(problem, DataKind::Normal, 36);
+}
+
+/// Keys go through the queries that see them, and no others, whatever says it.
+TEST(Backward, PredicatesLeaveQueriesOut) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.seqQ = forward.seqKv = 1536;
+  forward.headDim = forward.headDimV = 64;
+  auto instructions = [&] {
+    BackwardReport report = runChecked(problem, DataKind::Normal, 37);
+    return report.launches.empty() ? 0 : report.launches.front().kernels[1].waveInstructions;
+  };
+  uint64_t all = instructions();
+  forward.modifications = {*shippedModification("window")};
+  forward.numbers = {{"window_left", 60}, {"window_right", 0}};
+  uint64_t ofWindow = instructions();
+  EXPECT_GT(ofWindow, 0u);
+  EXPECT_LT(ofWindow, all / 2);
+  forward.visibility = Visibility::causal();
+  forward.numbers = {{"window_left", 60}, {"window_right", 100}};
+  EXPECT_LT(instructions(), all / 2);
 }
 
 /// Scores far beyond a cap, where powers overflow, have flat slopes and not NaN.
