@@ -162,9 +162,6 @@ Status attention::validate(const BackwardProblem &problem) {
   if (problem.deterministic && problem.accumulate != Accumulation::None)
     return invalidInput("'deterministic' is asked for, and 'accumulate' " + std::string(toString(problem.accumulate)) +
                         ", which adds dQ up in whatever order workgroups come to it; leave one of them out");
-  if (problem.accumulate != Accumulation::None && forward.lists.any())
-    return unsupported("'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
-                       "out");
   if (problem.transposedLists && !forward.blocks.any())
     return invalidInput("transposed lists are given, of no block lists; leave them out");
   if (forward.blocks.any())

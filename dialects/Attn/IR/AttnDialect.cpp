@@ -215,8 +215,6 @@ LogicalResult BackwardOp::verify() {
   if (!getAccumulate() && mayAccumulate && part != BackwardPart::Delta)
     return emitOpError() << "does not say how part(" << stringifyBackwardPart(part)
                          << ") adds up dQ; write accumulate(f32) or accumulate(packed)";
-  if (getAccumulate() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))
-    return emitOpError("has accumulate and sequences of their own lengths, which 'fused' does not work on; use parts dkdv and dq");
   if (getKeyBlock() && part == BackwardPart::Fused)
     return emitOpError("has block_lists, by which 'fused' does not go; use parts dkdv and dq");
   if (getKeyBlock() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))

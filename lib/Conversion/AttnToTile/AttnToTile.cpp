@@ -12,6 +12,7 @@
 #include "Forward.h"
 #include "MakeBlockLists.h"
 #include "MakeWorkList.h"
+#include "QuerySums.h"
 #include "TileShape.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -89,17 +90,17 @@ static LogicalResult verifyTarget(attn::BackwardOp op, const ArchInfo &arch) {
   return success();
 }
 
-/// The waves of a fused loop share dQ's columns evenly, in whole blocks.
+/// The waves of a fused loop share dQ's columns, of which there are a power of two, in whole blocks.
 static LogicalResult verifyFused(attn::BackwardOp op, const BackwardShape &shape) {
   if (op.getPart() != attn::BackwardPart::Fused)
     return success();
-  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), parts = shape.waves / shape.tilesAtOnce;
-  if (llvm::isPowerOf2_64(columns) && parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
+  int64_t columns = QuerySums::columnsOf(op), parts = shape.waves / shape.tilesAtOnce;
+  if (parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
     return success();
-  return op.emitOpError() << "'" << op.getSymName() << "' has heads of " << op.getHeadDim() << " elements, of which "
-                          << shape.waves << " waves of a fused loop would share " << columns << " columns of dQ in "
-                          << parts << " parts; heads of 33 to 64, 97 to 128 and 225 to 256 elements have such, others "
-                          << "parts dkdv and dq";
+  return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << shape.waves << "), which would share " << columns
+                          << " columns of dQ in " << parts << " parts of less than a block of " << kHeadBlock
+                          << "; use " << shape.tilesAtOnce << " to " << columns / kHeadBlock * shape.tilesAtOnce
+                          << ", a power of two, or leave it out";
 }
 
 /// Blocks of lists are whole tiles, and have all rows of a workgroup.

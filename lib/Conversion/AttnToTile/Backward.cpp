@@ -147,6 +147,8 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
     held[i] = holdsKeys() ? keys[i] : queries[i];
     passing[i] = holdsKeys() ? queries[i] : keys[i];
   }
+  if (querySums)
+    held[0].depth = QuerySums::columnsOf(op);
 }
 
 FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
@@ -181,7 +183,7 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   // What gradients are written by would else take a quarter of the scalar registers of the loop.
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
-  if (isFused() || workgroups)
+  if (isFused() || workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
     kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
   if (workgroups)
     kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
@@ -435,7 +437,8 @@ void BackwardLoop::loopOverQueries() {
       first.row = firstQuery;
     }
     if (querySums)
-      sumsOfHead = querySums->ofHead(builder, problem.kernelFrame(), batch, head);
+      sumsOfHead =
+          querySums->ofHead(builder, problem.kernelFrame(), batch, head, problem.sequences().firstQuery());
     logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
     if (lists)
       count = lists->prepare(builder, batch, head, blockRow, queryCount);

@@ -7,6 +7,7 @@
 
 #include "ExpansionBuilder.h"
 #include "Forward.h"
+#include "QuerySums.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Target/Arch/Occupancy.h"
@@ -60,7 +61,7 @@ static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
   BackwardShape shape;
   shape.kvTile = kFewRows;
   shape.tilesAtOnce = kFusedTiles;
-  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
+  int64_t columns = QuerySums::columnsOf(op), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
   bool fits = columns + llvm::alignTo(op.getValueHeadDim(), kHeadBlock) <= kFusedSums;
   shape.waves = op.getWaves().value_or(fits && columns % ofMany == 0 ? kManyWaves : kFewWaves);
   return shape;
