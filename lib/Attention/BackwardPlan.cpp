@@ -17,7 +17,8 @@ static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
 static constexpr int64_t kKeysOfTwo = 128, kUnits = 256;
 
 std::string_view attention::toString(BackwardPart part) {
-  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert", "lists"};
+  constexpr std::string_view names[] = {"delta", "dkdv",     "dk",    "dv",      "dq",
+                                        "sink",  "captured", "fused", "convert", "lists"};
   return names[static_cast<size_t>(part)];
 }
 
@@ -137,7 +138,8 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
 
 std::string attention::describeBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel) {
   std::string name(toString(kernel.part));
-  std::string blocks = "(" + std::to_string(semantics.blocks.queries) + ", " + std::to_string(semantics.blocks.keys) + ")";
+  const BlockSizes &sizes = semantics.blocks;
+  std::string blocks = "(" + std::to_string(sizes.queries) + ", " + std::to_string(sizes.keys) + ")";
   if (kernel.part == BackwardPart::Lists)
     return "attn.transposed_lists @transposed_lists blocks" + blocks + "\n";
   std::string whose = kernel.tensor.empty() ? name : name + "_" + kernel.tensor;

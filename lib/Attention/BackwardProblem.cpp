@@ -138,8 +138,8 @@ static Status checkBlocks(const BackwardProblem &problem) {
                        " keys, the backward takes multiples of " + std::to_string(unit) + "; use such");
   for (const std::string &name : problem.otherGradients)
     if (name != "sink")
-      return unsupported("the gradient of '" + name + "' is asked for, and there are block lists, by which its kernel does "
-                         "not go; say the mask as a modification");
+      return unsupported("the gradient of '" + name + "' is asked for, and there are block lists, by which its kernel "
+                         "does not go; say the mask as a modification");
   return Status::success();
 }
 

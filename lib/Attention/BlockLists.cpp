@@ -65,11 +65,6 @@ BlockLists attention::transpose(const BlockLists &lists) {
   return result;
 }
 
-std::string attention::transposedName(std::string_view tensor) {
-  std::string name(tensor);
-  return name.replace(name.find("kv_"), 3, "q_");
-}
-
 namespace {
 /// One problem's predicate, a block at a time.
 struct BlockLooker {

@@ -218,8 +218,8 @@ LogicalResult BackwardOp::verify() {
   if (getKeyBlock() && part == BackwardPart::Fused)
     return emitOpError("has block_lists, by which 'fused' does not go; use parts dkdv and dq");
   if (getKeyBlock() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))
-    return emitOpError("has block_lists, which are of one length for all, and sequences of lengths of their own; remove one "
-                       "of them");
+    return emitOpError("has block_lists, which are of one length for all, and sequences of lengths of their own; remove "
+                       "one of them");
   return verifyProblem(*this);
 }
 

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +45,6 @@ struct BlockLists {
 /// For each block of keys the blocks of queries that list it, ascending: `rows` are blocks of keys then, and the tensors
 /// are "q_num_blocks" and so on. Of lists that `validate` accepts; what no count reaches is 0.
 BlockLists transpose(const BlockLists &lists);
-/// The tensor of transposed lists that takes the place of `tensor`, one of the four.
-std::string transposedName(std::string_view tensor);
 
 /// Whether a tensor of that name is one of the four.
 bool isBlockList(std::string_view tensor);

@@ -97,8 +97,8 @@ static LogicalResult verifyFused(attn::BackwardOp op, const BackwardShape &shape
   int64_t columns = QuerySums::columnsOf(op), parts = shape.waves / shape.tilesAtOnce;
   if (parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
     return success();
-  return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << shape.waves << "), which would share " << columns
-                          << " columns of dQ in " << parts << " parts of less than a block of " << kHeadBlock
+  return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << shape.waves << "), which would share "
+                          << columns << " columns of dQ in " << parts << " parts of less than a block of " << kHeadBlock
                           << "; use " << shape.tilesAtOnce << " to " << columns / kHeadBlock * shape.tilesAtOnce
                           << ", a power of two, or leave it out";
 }

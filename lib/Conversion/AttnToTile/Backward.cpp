@@ -135,11 +135,13 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
       workgroups(shape.workgroups), tilesAtOnce(shape.tilesAtOnce) {
   if (isFused()) {
     querySums.emplace(op);
-    parts = op.getHeadDim() > kHeadBlock ? 2 : 1;
+    parts = 2;
   }
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
-  auto operand = [](StringRef name, int64_t elements) {
-    return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
+  // Both parts of a product of a fused loop have something to multiply, if only zeros.
+  int64_t least = isFused() ? kHeadBlock : 0;
+  auto operand = [&](StringRef name, int64_t elements) {
+    return Operand{name, std::max(elements, least), int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
   };
   Operand queries[] = {operand("q", dim), operand("do", dimV)};
   Operand keys[] = {operand("k", dim), operand("v", dimV)};
@@ -334,8 +336,8 @@ QueryRange BackwardLoop::shownQueries(QueryRange range, Value queries, Value key
   return {first, behind};
 }
 
-/// Which queries see keys of the workgroup, where masks say it: those from the first, at the beginning of a tile, to the
-/// last. What a wave's keys are hidden from counts from the first.
+/// Which queries see keys of the workgroup, where masks say it: those from the first, at the beginning of a tile, to
+/// the last. What a wave's keys are hidden from counts from the first.
 void BackwardLoop::measureQueries() {
   attn::VisibilityAttr window = op.getKeyVisibility();
   Value zero = builder.constant(int64_t(0));
@@ -438,7 +440,7 @@ void BackwardLoop::loopOverQueries() {
     }
     if (querySums)
       sumsOfHead =
-          querySums->ofHead(builder, problem.kernelFrame(), batch, head, problem.sequences().firstQuery());
+          querySums->ofHead(builder, problem.kernelFrame(), batch, head, q, problem.sequences().firstQuery());
     logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
     if (lists)
       count = lists->prepare(builder, batch, head, blockRow, queryCount);

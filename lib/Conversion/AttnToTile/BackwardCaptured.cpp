@@ -78,8 +78,8 @@ private:
 /// What the indices of a read are. Of a computed one the program is made.
 FailureOr<SmallVector<Index, 4>> CapturedGradient::indicesOf(attn::ReadOp read, StringRef mod) {
   auto refuse = [&](const Twine &what) {
-    return op.emitOpError() << "'" << op.getSymName() << "': the gradient of '" << name << "' is asked for, which '" << mod
-                            << "' reads " << what;
+    return op.emitOpError() << "'" << op.getSymName() << "': the gradient of '" << name << "' is asked for, which '"
+                            << mod << "' reads " << what;
   };
   SmallVector<Index, 4> own;
   for (Value value : read.getIndices()) {
@@ -98,7 +98,8 @@ FailureOr<SmallVector<Index, 4>> CapturedGradient::indicesOf(attn::ReadOp read, 
     if (own.size() != read.getIndices().size() || llvm::is_contained(own, Query) || llvm::is_contained(own, Key))
       return refuse("at a computed place beside other indices than batch and head in front of it; use those");
     auto program = attn::yieldIndex(read->getParentOfType<attn::ScoreModOp>(), value);
-    index = std::make_unique<ModificationProgram>(program.get(), scoresType, Orientation::QueriesInRows, hasOwnLengths());
+    index = std::make_unique<ModificationProgram>(program.get(), scoresType, Orientation::QueriesInRows,
+                                                  hasOwnLengths());
   }
   return own;
 }
@@ -323,7 +324,8 @@ Value CapturedGradient::addEntries(Value ds, Value raw, Value t, Value sum) {
       for (Type type : {f32, f32, i32, i32, i32})
         block.addArgument(type, builder.getLoc());
       builder.setInsertionPointToStart(&block);
-      Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, block.getArgument(4), block.getArgument(2));
+      Value column = block.getArgument(4);
+      Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, column, block.getArgument(2));
       Value more = arith::SelectOp::create(builder, isOwn, block.getArgument(1), builder.constant(0.0f));
       Value next = arith::AddFOp::create(builder, block.getArgument(0), more);
       tile::YieldOp::create(builder, ValueRange(next));

@@ -53,7 +53,8 @@ static Value scaled(ExpansionBuilder &builder, Value rows, Value factor) {
 
 /// Sets what dQ of `rows` rows from `place` (batch, head, row) on is added to, to 0. Behind the last row, too, up to the
 /// end of what sums are kept of.
-static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, Value view, ArrayRef<Value> place, int64_t rows) {
+static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, Value view, ArrayRef<Value> place,
+                      int64_t rows) {
   Type element = sums.elementType();
   SmallVector<int64_t> shape = {rows, sums.blocks() * 32};
   Type lines = tile::FragType::get(builder.getContext(), shape, element,
@@ -111,7 +112,8 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   }
   if (sums)
     clearSums(builder, *sums,
-              sums->ofSequence(builder, frame, block.getBatch(), problem.sequences().firstQuery(), /*asRows=*/true),
+              sums->ofSequence(builder, frame, block.getBatch(), problem.view(builder, "o"),
+                               problem.sequences().firstQuery(), /*asRows=*/true),
               {block.getBatch(), block.getHead(), row}, rows);
   tile::ReturnOp::create(builder);
   return kernel;

@@ -66,7 +66,8 @@ void BackwardScores::findOwnMask() {
   if (!isCausal && holdsKeys())
     return;
   OpBuilder atModule(op);
-  attn::MaskModOp mask = isCausal ? createWindow(atModule, op.getLoc(), std::nullopt, 0) : createEnd(atModule, op.getLoc());
+  attn::MaskModOp mask = isCausal ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
+                                  : createEnd(atModule, op.getLoc());
   ownMask = std::make_unique<ModificationProgram>(mask, scoresType, orientation);
   mask.erase();
   if (isCausal && !holdsKeys())

@@ -63,7 +63,11 @@ static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
   shape.tilesAtOnce = kFusedTiles;
   int64_t columns = QuerySums::columnsOf(op), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
   bool fits = columns + llvm::alignTo(op.getValueHeadDim(), kHeadBlock) <= kFusedSums;
-  shape.waves = op.getWaves().value_or(fits && columns % ofMany == 0 ? kManyWaves : kFewWaves);
+  shape.waves = fits && columns % ofMany == 0 ? kManyWaves : kFewWaves;
+  // Of tiles that so many waves cannot fetch together fewer hold keys: right, and slow.
+  int64_t dimV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
+  int64_t fetching = writingWaves(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock), dimV, shape.kvTile);
+  shape.waves = op.getWaves().value_or(std::min(shape.waves, fetching));
   return shape;
 }
 

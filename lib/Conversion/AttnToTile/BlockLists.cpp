@@ -24,7 +24,8 @@ void BlockListTensors::addArguments(KernelFrame &frame, StringRef batch, StringR
   for (bool isFull : {false, true}) {
     // Without full blocks these lists have no extent, and what is read of them is 0.
     StringRef batches = isFull ? text(batch + " * full_blocks") : batch;
-    StringRef counts = text(BlockListTensors::counts(of, isFull)), indices = text(BlockListTensors::indices(of, isFull));
+    StringRef counts = text(BlockListTensors::counts(of, isFull));
+    StringRef indices = text(BlockListTensors::indices(of, isFull));
     frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic}, i32),
                     {counts,
                      {text(counts + "_stride_0"), text(counts + "_stride_1")},

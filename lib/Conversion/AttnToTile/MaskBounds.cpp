@@ -319,8 +319,8 @@ SmallVector<KeyBounds> MaskBounds::visible(ExpansionBuilder &builder, ArrayRef<M
   return visible(builder, masks, Elimination(builder, masks, rows));
 }
 
-SmallVector<KeyBounds> MaskBounds::visibleQueries(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks, QueryRange keys,
-                                                  QueryRange queries) {
+SmallVector<KeyBounds> MaskBounds::visibleQueries(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks,
+                                                  QueryRange keys, QueryRange queries) {
   return visible(builder, masks, Elimination(builder, masks, keys, queries));
 }
 

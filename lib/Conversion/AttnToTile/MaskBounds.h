@@ -44,8 +44,8 @@ public:
   /// Ranges outside of which no query of `rows` sees a key, of all of `masks` together; at most kMaxKeyRanges.
   static llvm::SmallVector<KeyBounds> visible(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
                                               QueryRange rows);
-  /// The same of queries, of which there are `queries`: none outside of the ranges sees one of the keys `keys`, both ends
-  /// included.
+  /// The same of queries, of which there are `queries`: none outside of the ranges sees one of the keys `keys`, both
+  /// ends included.
   static llvm::SmallVector<KeyBounds> visibleQueries(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
                                                      QueryRange keys, QueryRange queries);
 

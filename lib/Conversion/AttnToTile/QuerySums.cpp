@@ -53,8 +53,8 @@ void QuerySums::addTo(KernelFrame &frame) const {
 
 void QuerySums::addRowsTo(KernelFrame &frame) const { addPieces(frame, rowsOfHead, depth); }
 
-Value QuerySums::ofSequence(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value firstQuery,
-                            bool asRows) const {
+Value QuerySums::ofSequence(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value rows,
+                            Value firstQuery, bool asRows) const {
   Value whole = frame.argument(kName);
   if (!firstQuery)
     return whole;
@@ -63,16 +63,18 @@ Value QuerySums::ofSequence(ExpansionBuilder &builder, const KernelFrame &frame,
   before = arith::AddIOp::create(builder, before, batch);
   int64_t pieces = asRows ? kQueries : kQueries / kQueriesOfBlock * blocks();
   Value first = arith::MulIOp::create(builder, before, builder.constant(pieces));
-  Value all = tile::DimOp::create(builder, whole, 2);
-  Value left = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, all, first), builder.constant(int64_t(0)));
-  return tile::SliceRowsOp::create(builder, whole.getType(), whole, first, left, builder.getI64IntegerAttr(2));
+  // None of the next sequence's.
+  Value count = arith::AddIOp::create(builder, tile::DimOp::create(builder, rows, 1), builder.constant(kQueries - 1));
+  Value own = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, count, builder.constant(kQueries)),
+                                    builder.constant(pieces));
+  return tile::SliceRowsOp::create(builder, whole.getType(), whole, first, own, builder.getI64IntegerAttr(2));
 }
 
-Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head,
+Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head, Value rows,
                         Value firstQuery) const {
   Type view = tile::ViewType::get(context, {ShapedType::kDynamic, kBlockNumbers}, element);
   SmallVector<Value> place = {batch, head};
-  return tile::SelectOp::create(builder, view, ofSequence(builder, frame, batch, firstQuery), place);
+  return tile::SelectOp::create(builder, view, ofSequence(builder, frame, batch, rows, firstQuery), place);
 }
 
 tile::FragType QuerySums::image(int64_t count) const {
@@ -109,18 +111,18 @@ tile::KernelOp hocket::buildQueryConversion(attn::BackwardOp op, const ArchInfo 
   int64_t waves = op.getWaves().value_or(kWavesOfConversion);
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
 
-  auto block = tile::BlockIdOp::create(builder, frame.argument("dq"), waves * kQueriesOfBlock, /*last_rows_first=*/false,
-                                       IntegerAttr(), problem.sequences().rowCount(frame));
+  auto block = tile::BlockIdOp::create(builder, frame.argument("dq"), waves * kQueriesOfBlock,
+                                       /*last_rows_first=*/false, IntegerAttr(), problem.sequences().rowCount(frame));
   problem.enterSequence(builder, block.getBatch());
   Value dq = problem.view(builder, "dq");
   Value row = tile::WaveRowOp::create(builder, block.getRow(), kQueriesOfBlock);
   Value ofQueries = arith::DivUIOp::create(builder, row, builder.constant(kQueriesOfBlock));
   Value first = arith::MulIOp::create(builder, ofQueries, builder.constant(sums.blocks()));
   SmallVector<Value> place = {block.getBatch(), block.getHead(), first};
-  Value view = sums.ofSequence(builder, frame, block.getBatch(), problem.sequences().firstQuery());
-  Value image =
-      tile::LoadOp::create(builder, sums.wideImage(sums.blocks()), view, place, builder.getI64IntegerAttr(2));
-  Value held = tile::RelabelOp::create(builder, sums.accumulators(sums.blocks()), image);
+  Value view = sums.ofSequence(builder, frame, block.getBatch(), dq, problem.sequences().firstQuery());
+  int64_t ofHead = llvm::divideCeil(op.getHeadDim(), kHeadBlock);
+  Value image = tile::LoadOp::create(builder, sums.wideImage(ofHead), view, place, builder.getI64IntegerAttr(2));
+  Value held = tile::RelabelOp::create(builder, sums.accumulators(ofHead), image);
   // Packed sums have been scaled before they were rounded.
   if (!sums.isPacked())
     held = tile::ScaleOp::create(builder, held, frame.argument(scale));

@@ -22,7 +22,8 @@ struct FetchAhead {
 /// Tile `t` of all rings to LDS: in one step each, `fetch_NAME`, where a load can write there, else a step that loads
 /// parts into registers and one that puts them, `put_NAME`. Returns what `ahead` gives, results of the first step.
 llvm::SmallVector<mlir::Value> fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
-                                          llvm::ArrayRef<NamedRings> rings, mlir::Value t, const FetchAhead &ahead = {});
+                                          llvm::ArrayRef<NamedRings> rings, mlir::Value t,
+                                          const FetchAhead &ahead = {});
 
 /// `operand` without the steps of the depth in which all of a head's `headDim` columns are padding: neither read nor
 /// multiplied, since what they would add is zero.

@@ -58,8 +58,8 @@ void Transposition::createKernel() {
 Value Transposition::isListed(Value row, bool full) {
   Value place[] = {batch, head, row};
   Value most = tile::DimOp::create(builder, frame.argument(BlockListTensors::indices(ListsOf::Keys, full)), 3);
-  Value given = tile::LoadOp::create(builder, builder.getI32Type(),
-                                     frame.argument(BlockListTensors::counts(ListsOf::Keys, full)), place, IntegerAttr());
+  Value counts = frame.argument(BlockListTensors::counts(ListsOf::Keys, full));
+  Value given = tile::LoadOp::create(builder, builder.getI32Type(), counts, place, IntegerAttr());
   // Whatever is in memory: no more than there is room for.
   Value count = arith::MinUIOp::create(builder, given, most);
   Value entries = numbersOf(BlockListTensors::indices(ListsOf::Keys, full), place);

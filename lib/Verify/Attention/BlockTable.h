@@ -13,8 +13,8 @@ namespace hocket::attention {
 /// Makes the lists of a problem with blocks, from what its masks read.
 using MakeBlockLists = std::function<Result<BlockLists>(const ForwardProblem &problem, const ForwardInputs &inputs)>;
 
-/// Gives `inputs` the lists that `make` makes, if it is there, else leaves lists of random blocks. Errors: those of `make`
-/// and of `validate`.
+/// Gives `inputs` the lists that `make` makes, if it is there, else leaves lists of random blocks. Errors: those of
+/// `make` and of `validate`.
 Status takeBlockLists(const ForwardProblem &problem, const MakeBlockLists &make, ForwardInputs &inputs);
 
 /// The lists among `inputs`, which must be those of a problem with blocks.

@@ -61,7 +61,8 @@ std::vector<manifest::TensorSpec> BackwardRunner::tensorsOf(const BackwardProble
 /// Of lists that were made all that counts reach; the rest may be anything.
 void BackwardRunner::verifyLists() {
   const auto &made = madeLists[static_cast<size_t>(Outcome::First)];
-  auto compare = [&](const std::string &prefix, const std::vector<int32_t> &counts, const std::vector<int32_t> &indices) {
+  auto compare = [&](const std::string &prefix, const std::vector<int32_t> &counts,
+                     const std::vector<int32_t> &indices) {
     if (!made.contains(prefix + "q_indices"))
       return;
     const std::vector<int32_t> &found = made.at(prefix + "q_indices");
@@ -144,15 +145,14 @@ Status BackwardRunner::prepare() {
                                {"do", bytesOf(inputs.dO)},       {"lse", bytesOf(inputs.lse)}};
   for (auto &[name, bytes] : inputs.forward.capturedBytes)
     contents[name] = bytes;
-  std::vector<std::pair<std::string, std::vector<std::byte>>> lists;
-  if (problem.forward.blocks.any()) {
+  if (problem.forward.blocks.any())
     transposed = transpose(listsOf(problem.forward, inputs.forward));
-    for (auto [name, bytes] : transposed.tensors())
-      lists.emplace_back(transposedName(name), std::vector<std::byte>(bytes.begin(), bytes.end()));
-  }
   if (problem.transposedLists)
-    for (auto &[name, bytes] : lists)
-      contents[name] = bytes;
+    for (auto [name, numbers] : {std::pair("q_num_blocks", &transposed.counts),
+                                 {"q_indices", &transposed.indices},
+                                 {"full_q_num_blocks", &transposed.fullCounts},
+                                 {"full_q_indices", &transposed.fullIndices}})
+      contents[name] = bytesOf(*numbers);
   if (Status status = place(std::move(contents)); !status.ok())
     return status;
   manifest::Addresses placed = addresses();

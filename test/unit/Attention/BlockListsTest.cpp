@@ -67,7 +67,6 @@ TEST(BlockLists, AreTransposed) {
   EXPECT_THAT(turned.fullCounts, ElementsAre(0, 1, 0, 2, 0, 0, 0, 0, 0, 0));
   EXPECT_THAT(std::span(turned.fullIndices).subspan(6, 2), ElementsAre(0, 1));
   EXPECT_EQ(transpose(turned).table(), both);
-  EXPECT_EQ(transposedName("full_kv_num_blocks"), "full_q_num_blocks");
 }
 
 TEST(BlockLists, AreRefusedByName) {
