@@ -120,7 +120,7 @@ tile.kernel @nested(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %m: i32) target("gf
 
 #layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
 // The same where each turn makes a count of its own: every two, one after the other.
-// expected-remark @below {{verified with 16 numbers of tiles}}
+// expected-remark @below {{verified with 52 numbers of tiles}}
 tile.kernel @turns(%k: !tile.view<?x?x?x128xbf16>, %counts: !tile.view<?xi32>, %m: i32) target("gfx950") waves(8) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
