@@ -17,13 +17,15 @@ static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
 static constexpr int64_t kKeysOfTwo = 128, kUnits = 256;
 
 std::string_view attention::toString(BackwardPart part) {
-  constexpr std::string_view names[] = {"delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert"};
+  constexpr std::string_view names[] = {"delta", "dkdv",     "dk",    "dv",      "dq",
+                                        "sink",  "captured", "fused", "convert", "lists"};
   return names[static_cast<size_t>(part)];
 }
 
 /// Whether a part computes scores, and so looks at masks and modifications; and whether it follows a schedule.
 static bool hasScores(BackwardPart part) {
-  return part != BackwardPart::Delta && part != BackwardPart::Sink && part != BackwardPart::Convert;
+  return part != BackwardPart::Delta && part != BackwardPart::Sink && part != BackwardPart::Convert &&
+         part != BackwardPart::Lists;
 }
 static bool isLoop(BackwardPart part) { return hasScores(part) && part != BackwardPart::Captured; }
 
@@ -120,6 +122,8 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
       {{kernelOf(BackwardPart::Delta)}}, std::move(ofKeys), std::move(ofQueries)};
   if (problem.accumulate != Accumulation::None)
     steps = addingSteps(problem, schedules(BackwardPart::Fused));
+  if (problem.forward.blocks.any() && !problem.transposedLists)
+    steps.insert(steps.begin(), {{kernelOf(BackwardPart::Lists)}});
   for (const std::string &tensor : problem.otherGradients) {
     if (tensor == "sink") {
       steps.push_back({{kernelOf(BackwardPart::Sink)}});
@@ -134,6 +138,10 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
 
 std::string attention::describeBackward(const ForwardSemantics &semantics, const BackwardKernel &kernel) {
   std::string name(toString(kernel.part));
+  const BlockSizes &sizes = semantics.blocks;
+  std::string blocks = "(" + std::to_string(sizes.queries) + ", " + std::to_string(sizes.keys) + ")";
+  if (kernel.part == BackwardPart::Lists)
+    return "attn.transposed_lists @transposed_lists blocks" + blocks + "\n";
   std::string whose = kernel.tensor.empty() ? name : name + "_" + kernel.tensor;
   bool adds = kernel.accumulate != Accumulation::None;
   if (adds)
@@ -153,6 +161,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
   // Rows have their two numbers whatever they see.
   if (!hasScores(kernel.part))
     return text + "\n";
+  if (semantics.blocks.any())
+    text += " block_lists" + blocks;
   if (!kernel.tensor.empty())
     text += " gradient_of(\"" + kernel.tensor + "\")";
   text += " mask(" + semantics.visibility.attnText() + ")";

@@ -1,6 +1,8 @@
 // The backward's tensors, and what follows from them.
 #include "hocket/Attention/BackwardProblem.h"
 
+#include "Attention/ProblemParts.h"
+
 #include <algorithm>
 
 using namespace hocket;
@@ -62,6 +64,9 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
     list.push_back(std::move(tensor));
   }
   list.insert(list.end(), gradients.begin(), gradients.end());
+  if (forward.blocks.any() && transposedLists)
+    for (TensorSpec &tensor : transposedTensors(forward, TensorRole::Input))
+      list.push_back(std::move(tensor));
   for (const std::string &name : otherGradients) {
     TensorSpec gradient = forward.tensor(name);
     gradient.name = "d_" + name;
@@ -71,6 +76,12 @@ std::vector<TensorSpec> BackwardProblem::tensors() const {
     list.push_back(std::move(gradient));
   }
   return list;
+}
+
+std::vector<TensorSpec> BackwardProblem::temporaries() const {
+  if (!forward.blocks.any() || transposedLists)
+    return {};
+  return transposedTensors(forward, TensorRole::Output);
 }
 
 TensorSpec BackwardProblem::tensor(std::string_view name) const {
@@ -93,6 +104,8 @@ std::string BackwardProblem::describe() const {
     text += " accumulate " + std::string(toString(accumulate));
   if (deterministic)
     text += " deterministic";
+  if (transposedLists)
+    text += " transposed lists";
   return text;
 }
 
@@ -114,6 +127,22 @@ static Status checkOther(const ForwardProblem &forward, const std::string &name)
                                        "that modifications of scores read"));
 }
 
+/// What kernels ask of lists: blocks have whole waves of rows.
+static Status checkBlocks(const BackwardProblem &problem) {
+  constexpr int64_t unit = 32;
+  const BlockSizes &blocks = problem.forward.blocks;
+  if (problem.accumulate != Accumulation::None)
+    return unsupported("'accumulate' does not go by block lists; leave it out");
+  if (blocks.queries % unit != 0 || blocks.keys % unit != 0)
+    return unsupported("blocks have " + std::to_string(blocks.queries) + " queries and " + std::to_string(blocks.keys) +
+                       " keys, the backward takes multiples of " + std::to_string(unit) + "; use such");
+  for (const std::string &name : problem.otherGradients)
+    if (name != "sink")
+      return unsupported("the gradient of '" + name + "' is asked for, and there are block lists, by which its kernel "
+                         "does not go; say the mask as a modification");
+  return Status::success();
+}
+
 Status attention::validate(const BackwardProblem &problem) {
   ForwardProblem forward = problem.forward;
   forward.tuning = {};
@@ -133,11 +162,11 @@ Status attention::validate(const BackwardProblem &problem) {
   if (problem.deterministic && problem.accumulate != Accumulation::None)
     return invalidInput("'deterministic' is asked for, and 'accumulate' " + std::string(toString(problem.accumulate)) +
                         ", which adds dQ up in whatever order workgroups come to it; leave one of them out");
-  if (problem.accumulate != Accumulation::None && forward.lists.any())
-    return unsupported("'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
-                       "out");
+  if (problem.transposedLists && !forward.blocks.any())
+    return invalidInput("transposed lists are given, of no block lists; leave them out");
   if (forward.blocks.any())
-    return unsupported("the backward of block lists is not there yet; say the mask as a modification");
+    if (Status status = checkBlocks(problem); !status.ok())
+      return status;
   std::vector<TensorSpec> tensors = problem.tensors();
   for (const auto &[name, strides] : problem.gradientStrides) {
     bool isKnown = name == "do" || name == "dq" || name == "dk" || name == "dv";
@@ -155,7 +184,8 @@ manifest::Variables attention::problemVariables(const BackwardProblem &problem,
   ForwardProblem forward = problem.forward;
   forward.wantLse = true;
   manifest::Variables variables = problemVariables(forward);
-  std::vector<TensorSpec> tensors = problem.tensors();
+  std::vector<TensorSpec> tensors = problem.tensors(), between = problem.temporaries();
+  tensors.insert(tensors.end(), between.begin(), between.end());
   addVariables(variables, tensors);
   if (addresses)
     addAddresses(variables, tensors, *addresses);

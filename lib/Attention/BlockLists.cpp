@@ -52,6 +52,19 @@ BlockLists attention::listBlocks(int64_t batch, int64_t heads, int64_t rows, int
   return lists;
 }
 
+BlockLists attention::transpose(const BlockLists &lists) {
+  std::vector<BlockKind> kinds = lists.table(), turned(kinds.size());
+  auto size = static_cast<size_t>(lists.rows * lists.columns), rows = static_cast<size_t>(lists.rows);
+  for (size_t i = 0; i != kinds.size(); ++i) {
+    size_t of = i / size * size, row = i % size / static_cast<size_t>(lists.columns);
+    turned[of + i % static_cast<size_t>(lists.columns) * rows + row] = kinds[i];
+  }
+  BlockLists result = listBlocks(lists.batch, lists.heads, lists.columns, lists.rows, turned);
+  if (!lists.hasFull())
+    result.fullCounts.clear(), result.fullIndices.clear();
+  return result;
+}
+
 namespace {
 /// One problem's predicate, a block at a time.
 struct BlockLooker {

@@ -51,6 +51,22 @@ static std::vector<CapturedTensor> blockTensors(const BlockSizes &blocks) {
   return tensors;
 }
 
+std::vector<TensorSpec> attention::transposedTensors(const ForwardProblem &problem, TensorRole role) {
+  TensorSpec whole = problem.tensor("kv_indices");
+  int64_t batch = whole.dimensions[0].extent, heads = whole.dimensions[1].extent;
+  int64_t rows = whole.dimensions[2].extent, columns = whole.rowElements;
+  std::vector<TensorSpec> tensors;
+  for (std::string prefix : {"", "full_"}) {
+    tensors.push_back(captured({prefix + "q_num_blocks", DataType::I32, {}}, {batch, heads, columns}));
+    tensors.push_back(captured({prefix + "q_indices", DataType::I32, {}}, {batch, heads, columns, rows}));
+  }
+  for (TensorSpec &tensor : tensors) {
+    tensor.role = role;
+    tensor.wanted = problem.fullBlocks || !tensor.name.starts_with("full_");
+  }
+  return tensors;
+}
+
 bool attention::isBlockList(std::string_view tensor) {
   return tensor.ends_with("kv_num_blocks") || tensor.ends_with("kv_indices");
 }

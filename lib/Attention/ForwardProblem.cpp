@@ -469,7 +469,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"dropout_words", Value::integer(problem.dropping.inMemory ? kDropoutWords : 0)},
       {"element_bytes", Value::integer(bytesOf(problem.dtype))},
   };
-  if (problem.makesBlocks) {
+  if (problem.blocks.any()) {
     auto extents = problem.capturedExtents.find("kv_indices");
     bool isGiven = extents != problem.capturedExtents.end() && extents->second.size() > 1;
     variables.emplace("block_batch", Value::integer(isGiven ? extents->second[0] : problem.batch));

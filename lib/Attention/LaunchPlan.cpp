@@ -28,7 +28,7 @@ Status LaunchPlan::measure(const std::string &description) {
     needs.push_back({tensor.name, tensor.bufferBytes()});
   for (const manifest::TensorSpec &tensor : temporaries) {
     places[tensor.name] = toLine(workspace);
-    workspace = toLine(workspace) + tensor.spanBytes();
+    workspace = toLine(workspace) + tensor.bufferBytes();
   }
   needs.push_back({std::string(manifest::workspaceName), workspace});
   return Status::success();

@@ -28,6 +28,8 @@ bool hasFirstRows(const SequenceList &list);
 /// What the numbers of `list` may be.
 manifest::NumberRange numbersOf(const ForwardProblem &problem, const SequenceList &list);
 
+/// The tensors of lists of blocks of queries for each block of keys (BlockLists.h), those of full blocks last.
+std::vector<manifest::TensorSpec> transposedTensors(const ForwardProblem &problem, manifest::TensorRole role);
 /// Appends the tensors that modifications capture and those of block lists, each once.
 void addCaptured(const ForwardProblem &problem, std::vector<manifest::TensorSpec> &list);
 

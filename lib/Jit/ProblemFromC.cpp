@@ -260,5 +260,6 @@ Result<BackwardProblem> capi::readGradients(const hocket_forward_problem &from,
                         std::to_string(last) + " (packed)");
   problem.accumulate = static_cast<Accumulation>(given->accumulate);
   problem.deterministic = given->deterministic != 0;
+  problem.transposedLists = given->transposed_lists != 0;
   return problem;
 }

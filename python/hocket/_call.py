@@ -284,6 +284,10 @@ class Call:
         _hocket.forward(self.problem, {**views, **self._beside}, self.arch, self.stream)
         return out, lse
 
+    def describe(self, q, k, v):
+        """Makes the problem, and so what is captured, known before anything runs."""
+        self._describe(q, k, v)
+
     def plan_backward(self, q, k, v):
         """Makes the kernels of the backward; refuses what has none."""
         views = self._describe(q, k, v)

@@ -446,6 +446,7 @@ def flex_attention(
     if block_mask is not None:
         block_mask = block_masks.BlockMask.of(block_mask)
     _check_gqa(query, key, enable_gqa)
+    others = []
 
     def modify(problem):
         modifications = Modifications()
@@ -464,11 +465,17 @@ def flex_attention(
             modifications.add_text(modification.text, name)
             for captured, tensor in modification.tensors.items():
                 where = f"{name} (a tensor that it captures)"
-                modifications.capture(captured, where, _tensors.capturable(tensor, where), tensor.shape)
+                # Of a predicate there is no gradient.
+                if name == "score_mod" and _tensors.wants_gradient(tensor):
+                    others.append((captured, where, tensor))
+                    call.others = (*call.others, captured)
+                own = _tensors.capturable(tensor, where, differentiable=captured in call.others)
+                modifications.capture(captured, where, own, tensor.shape)
         return modifications
 
     call = Call(
         Names("query", "key", "value"), layout="bhsd", mask="none", scale=_scale(scale, "scale"), dtype=dtype,
         num_splits=num_splits, arch=arch, stream=stream, modify=modify,
     )
-    return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse)
+    call.describe(query, key, value)
+    return attend(call, query, key, value, out=out, lse=lse, return_lse=return_lse, others=others)

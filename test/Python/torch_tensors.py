@@ -248,6 +248,37 @@ class Gradients(unittest.TestCase):
                    score=lambda s: torch.where(s > 0, s * slopes.double()[:, None, None], torch.exp(s))
                    - 0.1 * places.abs())
 
+    def test_block_lists(self):
+        documents = torch.sort(torch.randint(0, 3, (2, 70)), 1)[0]
+        documents[:, 0] = 0
+
+        def seen(batch, head, query, key):
+            return (documents[batch, query] == documents[batch, key]) | (key == 0)
+
+        mask = hocket.create_block_mask(seen, 2, None, 40, 70, BLOCK_SIZE=(128, 32))
+        whole = (documents[:, :40, None] == documents[:, None, :]) | (torch.arange(70) == 0)
+        self.check(lambda q, k, v: hocket.flex_attention(q, k, v, None, mask, enable_gqa=True), transposed=True,
+                   mask=whole[:, None])
+
+    def test_what_functions_capture(self):
+        q, k, v = (t.transpose(1, 2) for t in tensors(torch.bfloat16, kv_heads=4))
+        torch.manual_seed(12)
+        dout = torch.randn(q.shape).bfloat16()
+        places = torch.meshgrid(*(torch.arange(n) for n in (2, 4, 40, 70)), indexing="ij")
+
+        def score(of):
+            slopes, table = of
+            return lambda s, b, h, q, k: s * slopes[h] + table[h, q - k + 69]
+
+        leaves = [torch.rand(4).requires_grad_(), torch.randn(4, 109).bfloat16().requires_grad_()]
+        hocket.flex_attention(q, k, v, score(leaves)).backward(dout)
+        own = [leaf.detach().double().requires_grad_() for leaf in leaves]
+        scores = score(own)(q.double() @ k.double().transpose(2, 3) / 8, *places)
+        (torch.softmax(scores, 3) @ v.double()).backward(dout.double())
+        for leaf, wanted in zip(leaves, own):
+            self.assertEqual((leaf.grad.dtype, leaf.grad.shape), (leaf.dtype, leaf.shape))
+            self.assertLess(float((leaf.grad.double() - wanted.grad).norm() / wanted.grad.norm()), 1e-2)
+
     def test_sink(self):
         q, k, v = tensors(torch.bfloat16, kv_heads=4)
         sink, dout = torch.linspace(-2, 3, 4).requires_grad_(), torch.randn(q.shape).bfloat16()
@@ -358,9 +389,14 @@ class Gradients(unittest.TestCase):
         q, k, v = tensors(grad=True)
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'q' requires a gradient"):
             flash_attn_func(q, k, v, out=torch.empty(q.shape).half())
+        with self.assertRaisesRegex(hocket.InvalidInput, "reads at a computed place beside other indices"):
+            table = torch.ones(40, 70, requires_grad=True)
+            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), lambda s, b, h, q, k: s + table[q, abs(k - q)],
+                                  enable_gqa=True)
         with self.assertRaisesRegex(hocket.Unsupported, "requires a gradient, which there is none of yet"):
-            slopes = torch.ones(4, requires_grad=True)
-            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), lambda s, b, h, q, k: s * slopes[h], enable_gqa=True)
+            limits = torch.ones(40, requires_grad=True)
+            seen = hocket.create_block_mask(lambda b, h, q, k: limits[q] > 0, None, None, 40, 70)
+            hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, seen, enable_gqa=True)
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'lse' requires a gradient"):
             flash_attn_func(q, k, v, lse=torch.empty(2, 4, 40, requires_grad=True))
         with self.assertRaisesRegex(hocket.Unsupported, "argument 'out' is given, and argument 'sink' requires a gradient"):
@@ -369,8 +405,8 @@ class Gradients(unittest.TestCase):
         with self.assertRaisesRegex(hocket.Unsupported, "keys in pages have no backward"):
             hocket.flash_attn_varlen_func(q.flatten(0, 1), k, v, torch.tensor([0, 40, 80]).int(),
                                           torch.tensor([0, 70, 140]).int(), 40, 70, block_table=pages)
-        blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=128)
-        with self.assertRaisesRegex(hocket.Unsupported, "backward of block lists"):
+        blocks = hocket.create_block_mask(lambda b, h, q, k: q >= k, None, None, 40, 70, BLOCK_SIZE=(128, 16))
+        with self.assertRaisesRegex(hocket.Unsupported, "keys, the backward takes multiples of 32"):
             hocket.flex_attention(*(t.transpose(1, 2) for t in (q, k, v)), None, blocks, enable_gqa=True)
         gradient = torch.autograd.grad((flash_attn_func(q, k, v) ** 2).sum(), q, create_graph=True)[0]
         with self.assertRaisesRegex(RuntimeError, "once_differentiable"):

@@ -29,6 +29,7 @@ Result<BackwardProblem> run::readBackwardProblem(const Options &options) {
     return accumulate.error();
   problem.accumulate = *accumulate;
   problem.deterministic = isDeterministic(options);
+  problem.transposedLists = givesTransposedLists(options);
   return problem;
 }
 
@@ -40,6 +41,7 @@ Result<BackwardOptions> run::readBackwardOptions(const Options &options) {
   static_cast<verify::RunOptions &>(result) = *forward;
   result.data = forward->data;
   result.scoreRules = forward->scoreRules;
+  result.blockLists = forward->blockLists;
   return result;
 }
 

@@ -488,6 +488,8 @@ Result<Accumulation> run::accumulation(const Options &options) {
 
 bool run::isDeterministic(const Options &options) { return options.has(OPT_deterministic); }
 
+bool run::givesTransposedLists(const Options &options) { return options.has(OPT_transposed_lists); }
+
 std::string run::scheduleName(const Options &options) { return options.string(OPT_schedule); }
 
 std::string run::kernelName(const Options &options) { return options.string(OPT_kernel); }

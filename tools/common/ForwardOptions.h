@@ -38,6 +38,8 @@ std::vector<std::string> gradientNames(const Options &options);
 /// --accumulate and --deterministic.
 Result<attention::Accumulation> accumulation(const Options &options);
 bool isDeterministic(const Options &options);
+/// Of --transposed-lists.
+bool givesTransposedLists(const Options &options);
 /// Refuses options that say how a forward is computed, for 'fmha-bwd'.
 Status checkBackwardOptions(const Options &options);
 /// --schedule; empty if it is not there.

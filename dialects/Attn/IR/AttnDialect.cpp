@@ -195,13 +195,16 @@ LogicalResult ForwardOp::verify() {
   return verifyProblem(*this);
 }
 
-LogicalResult BlockListsOp::verify() {
+template <typename ListsOp> static LogicalResult verifyBlockSizes(ListsOp op) {
   constexpr int64_t most = int64_t(1) << 28;
-  for (int64_t size : {static_cast<int64_t>(getQueryBlock()), static_cast<int64_t>(getKeyBlock())})
+  for (int64_t size : {static_cast<int64_t>(op.getQueryBlock()), static_cast<int64_t>(op.getKeyBlock())})
     if (size < 1 || size > most)
-      return emitOpError() << "blocks of " << size << ", expected 1 to " << most << " queries and keys";
+      return op.emitOpError() << "blocks of " << size << ", expected 1 to " << most << " queries and keys";
   return success();
 }
+
+LogicalResult BlockListsOp::verify() { return verifyBlockSizes(*this); }
+LogicalResult TransposedListsOp::verify() { return verifyBlockSizes(*this); }
 
 LogicalResult BackwardOp::verify() {
   BackwardPart part = getPart();
@@ -212,8 +215,11 @@ LogicalResult BackwardOp::verify() {
   if (!getAccumulate() && mayAccumulate && part != BackwardPart::Delta)
     return emitOpError() << "does not say how part(" << stringifyBackwardPart(part)
                          << ") adds up dQ; write accumulate(f32) or accumulate(packed)";
-  if (getAccumulate() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))
-    return emitOpError("has accumulate and sequences of their own lengths, which 'fused' does not work on; use parts dkdv and dq");
+  if (getKeyBlock() && part == BackwardPart::Fused)
+    return emitOpError("has block_lists, by which 'fused' does not go; use parts dkdv and dq");
+  if (getKeyBlock() && (getPackedQueries() || getPackedKeys() || getQueryLengths() || getKeyLengths()))
+    return emitOpError("has block_lists, which are of one length for all, and sequences of lengths of their own; remove "
+                       "one of them");
   return verifyProblem(*this);
 }
 

@@ -271,6 +271,22 @@ def Attn_BlockListsOp : Op<AttnDialect, "block_lists", [
   }];
 }
 
+def Attn_TransposedListsOp : Op<AttnDialect, "transposed_lists", [Symbol, HasParent<"::mlir::ModuleOp">]> {
+  let summary = "lists of blocks of queries for each block of keys, of those of `attn.block_lists`";
+  let description = [{
+    Of `kv_num_blocks` and `kv_indices`, of blocks of `m` queries and `n` keys, it makes `q_num_blocks` and `q_indices`:
+    for each block of keys the blocks of queries that list it, ascending. The same of full blocks, where `full_blocks`
+    is 1. The lists' extents are `block_batch` and `block_heads`. Entries that no count reaches are not written.
+
+    ```mlir
+    attn.transposed_lists @lists blocks(128, 128)
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, I64Attr:$query_block, I64Attr:$key_block);
+  let assemblyFormat = [{ $sym_name `blocks` `(` $query_block `,` $key_block `)` attr-dict-with-keyword }];
+  let hasVerifier = 1;
+}
+
 def Attn_BackwardPart : I32EnumAttr<"BackwardPart", "which of a backward's kernels", [
     I32EnumAttrCase<"Delta", 0, "delta">,
     I32EnumAttrCase<"DkDv", 1, "dkdv">,
@@ -309,18 +325,22 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     batches and rows of -exp(sink - LSE) delta, in a fixed order. `captured` makes the gradient of the tensor
     `gradient_of` that one of the score modifications reads, "d_" and its name, of its shape and type: a workgroup has
     some of its elements and goes through all scores that they are part of. The tensor is read at places whose indices
-    are the batch, the head, the query and the key themselves, the key last; an extent of 1 serves all.
+    are the batch, the head, the query and the key themselves, the key last, where an extent of 1 serves all; or the
+    batch and the head, and an index of any kind, the last.
 
     `fused` makes dK, dV and dQ in one loop: it works on keys as `dkdv` does, waves exchange dS through LDS, and what a
     workgroup's keys add to dQ is added in memory, atomically, in whatever order workgroups come to it. `accumulate`
     says in which type: `f32`, or `packed`, pairs of the element type, half the bytes, and rounded with each addition.
     The sums lie in the workspace behind what `delta` leaves there, which sets them to 0 when it has the same
-    `accumulate`; `convert` makes dQ of them. Dense tensors only, and a target that reads transposed from LDS.
+    `accumulate`; `convert` makes dQ of them. No block lists, and a target that reads transposed from LDS.
 
     Types, heads, masks, `score_mod`, whose derivative is that of `attn-derive-score-mods`, and `dropout` are as in
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
     are dQ, dK and dV until they are stored. `packed_queries`, `packed_keys`, `query_lengths` and `key_lengths` are as
     there, too: gradients lie as what they are of, and rows that no sequence uses are neither read nor written.
+    `block_lists(m, n)` are those of `attn.forward`: `dq` reads its tensors, `dkdv`, `dk` and `dv` read lists of blocks of
+    queries for each block of keys, `q_num_blocks`, `q_indices` and the `full_` ones, which `attn.transposed_lists` makes
+    of the others.
     `waves` is the number of waves of a workgroup, 32 rows each of
     what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
 
@@ -336,6 +356,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       DefaultValuedAttr<Attn_BlockOrder, "::hocket::attn::BlockOrder::HeavyFirst">:$block_order,
       UnitAttr:$dropout, UnitAttr:$packed_queries, UnitAttr:$packed_keys, UnitAttr:$query_lengths,
       UnitAttr:$key_lengths, OptionalAttr<StrAttr>:$gradient_of, OptionalAttr<Attn_Accumulation>:$accumulate,
+      OptionalAttr<I64Attr>:$query_block, OptionalAttr<I64Attr>:$key_block,
       OptionalAttr<FlatSymbolRefArrayAttr>:$score_mods,
       OptionalAttr<FlatSymbolRefArrayAttr>:$mask_mods, OptionalAttr<FlatSymbolRefAttr>:$schedule);
   let assemblyFormat = [{
@@ -345,6 +366,7 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
       | `packed_queries` $packed_queries | `packed_keys` $packed_keys | `query_lengths` $query_lengths
       | `key_lengths` $key_lengths | `gradient_of` `(` $gradient_of `)` | `accumulate` `(` $accumulate `)`
       | `block_order` `(` $block_order `)` | `schedule` `(` $schedule `)`
+      | `block_lists` `(` $query_block `,` $key_block `)`
       | `score_mod` `(` custom<Symbols>($score_mods) `)` | `mask_mod` `(` custom<Symbols>($mask_mods) `)`)
     attr-dict-with-keyword
   }];

@@ -210,16 +210,31 @@ FailureOr<OwningOpRef<ScoreModOp>> hocket::attn::deriveByTensor(ScoreModOp op, S
       return op.emitOpError() << "reads '" << tensor << "' as " << read.getResult().getType()
                               << ", whose gradient is not there; read it as f32";
     // Out of its branch, where it reads the same.
-    if (!llvm::all_of(read.getIndices(), llvm::IsaPred<BlockArgument>))
+    bool isMovable = llvm::all_of(read.getIndices(), llvm::IsaPred<BlockArgument>);
+    if (!isMovable && read->getBlock() != &body)
       return op.emitOpError() << "reads '" << tensor
-                              << "' at computed places, by which there is no derivative; leave its gradient out";
-    read->moveBefore(&body, body.begin());
+                              << "' at a computed place in a branch; read it outside, or leave its gradient out";
+    if (isMovable)
+      read->moveBefore(&body, body.begin());
     inputs.push_back(read.getResult());
   }
   if (failed(Derivation(*derived).run(inputs)))
     return failure();
   derived->setSymName((op.getSymName() + "_by_" + tensor).str());
   return derived;
+}
+
+OwningOpRef<ScoreModOp> hocket::attn::yieldIndex(ScoreModOp op, Value index) {
+  IRMapping mapping;
+  OwningOpRef<ScoreModOp> copy(cast<ScoreModOp>(op->clone(mapping)));
+  Block &body = copy->getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  OpBuilder builder(yield);
+  Value number = arith::SIToFPOp::create(builder, op.getLoc(), builder.getF32Type(), mapping.lookup(index));
+  yield.getValueMutable().assign(number);
+  removeUnused(body);
+  copy->setSymName((op.getSymName() + "_index").str());
+  return copy;
 }
 
 bool hocket::attn::yieldsOne(ScoreModOp op) {

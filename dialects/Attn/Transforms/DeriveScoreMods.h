@@ -17,6 +17,10 @@ mlir::FailureOr<mlir::OwningOpRef<ScoreModOp>> deriveByTensor(ScoreModOp op, llv
 /// What `op` reads of the captured tensor `tensor`.
 llvm::SmallVector<ReadOp> readsOf(ScoreModOp op, llvm::StringRef tensor);
 
+/// A modification "NAME_index" of the same arguments, in no module, that yields `index`, a number (i32) of `op`'s region,
+/// as a number in f32: exact up to 2^24 in size, and beyond not less.
+mlir::OwningOpRef<ScoreModOp> yieldIndex(ScoreModOp op, mlir::Value index);
+
 /// Whether `op` yields 1 whatever its arguments.
 bool yieldsOne(ScoreModOp op);
 

@@ -204,7 +204,7 @@ LogicalResult SliceRowsOp::verify() {
 }
 
 static constexpr StringLiteral kColumnsHint =
-    "; give it the view's, a multiple of 8, rounded up to a multiple of 32";
+    "; give it the view's, a multiple of 8, rounded up to a multiple of 32, or more of them";
 
 // Rings
 
@@ -238,7 +238,10 @@ static LogicalResult verifySource(RingOp op) {
   if (view.getElementType() != ring.getElementType())
     return op.emitOpError() << "ring of " << ring.getElementType() << " over a view of "
                             << view.getElementType();
-  if (!op.getByColumns() && !coversColumns(ring.getShape()[1], view.getShape()[3]))
+  // More columns than the view has are zeros.
+  int64_t columns = ring.getShape()[1], ofView = op.getByColumns() ? columns : view.getShape()[3];
+  bool hasRoom = ofView % kColumnsOfLoad == 0 && columns % kColumnBlock == 0 && columns >= ofView;
+  if (!op.getByColumns() && !hasRoom)
     return op.emitOpError() << "ring tile has " << ring.getShape()[1] << " columns, the view has "
                             << view.getShape()[3] << kColumnsHint;
   return success();

@@ -175,6 +175,22 @@ Value ClusterProgram::countOf(Operation *unit, ArrayRef<Value> demands, ArrayRef
   SmallVector<Value> candidates(kernel.getBody().getArguments());
   for (Operation *op = &kernel.getBody().front().front(); op != unit; op = op->getNextNode())
     llvm::append_range(candidates, op->getResults());
+  return lastCut(candidates, demands, known);
+}
+
+/// The same among what each turn of the loop in which `inner` stands computes in front of it.
+Value ClusterProgram::countOfTurn(Operation *inner, ArrayRef<Value> demands, ArrayRef<Value> known) {
+  SmallVector<Value> candidates;
+  if (!isa<scf::ForOp>(inner->getParentOp()))
+    return Value();
+  for (Operation *op = &inner->getBlock()->front(); op != inner; op = op->getNextNode())
+    if (op->getNumResults() == 1 && op->getNumRegions() == 0)
+      candidates.push_back(op->getResult(0));
+  return lastCut(candidates, demands, known);
+}
+
+/// The last of `candidates` through which, or through `known`, every way from run-time values to the demands leads.
+Value ClusterProgram::lastCut(ArrayRef<Value> candidates, ArrayRef<Value> demands, ArrayRef<Value> known) {
   SmallVector<Value> cuts(known);
   cuts.push_back(Value());
   for (Value candidate : llvm::reverse(candidates)) {
@@ -222,6 +238,10 @@ LogicalResult ClusterProgram::findCounts(Operation *unit, Operation *op,
         return failure();
     return success();
   }
+  if (Value count = countOfTurn(op, demands, found)) {
+    found.push_back(count);
+    return success();
+  }
   InFlightDiagnostic diagnostic = op->emitOpError()
                                   << "depends on more at run time than one number of tiles, which "
                                      "is what 'tile-verify-clusters' follows";
@@ -243,8 +263,10 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
       diagnostic.attachNote(wave.getLoc()) << "through this; use the workgroup's row instead";
       return diagnostic;
     }
-    if (!llvm::is_contained(tileCounts, count))
-      tileCounts.push_back(count);
+    if (llvm::is_contained(tileCounts, count))
+      continue;
+    bool isOfTurns = count.getParentBlock() != &kernel.getBody().front();
+    tileCounts.append(isOfTurns ? 2 : 1, count);
   }
   if (!found.empty())
     countedUnits.push_back(unit);
@@ -259,7 +281,11 @@ public:
   Interpreter(const ClusterProgram &program, bool landmarks)
       : program(program), landmarks(landmarks) {}
 
-  void set(Value value, Attribute attribute) { env[value] = attribute; }
+  /// Where several are set for one value, those of turns of a loop, one after the other.
+  void set(Value value, Attribute attribute) {
+    env[value] = attribute;
+    given[value].push_back(attribute);
+  }
   LogicalResult run(Block &block);
 
   ClusterTrace trace;
@@ -293,6 +319,8 @@ private:
   const ClusterProgram &program;
   bool landmarks;
   llvm::DenseMap<Value, Attribute> env;
+  llvm::DenseMap<Value, SmallVector<Attribute, 2>> given; ///< of counts
+  llvm::DenseMap<Value, size_t> turns;                    ///< of loops that make one
   int64_t visits = 0;
 };
 } // namespace
@@ -325,9 +353,12 @@ void Interpreter::assign(ValueRange targets, ValueRange sources) {
 }
 
 void Interpreter::fold(Operation &op) {
-  if (op.getNumResults() != 1 || !program.isNeeded(op.getResult(0)) ||
-      llvm::is_contained(program.counts(), op.getResult(0)) || isa<arith::ConstantOp>(op))
+  if (op.getNumResults() != 1 || !program.isNeeded(op.getResult(0)) || isa<arith::ConstantOp>(op))
     return;
+  if (auto count = given.find(op.getResult(0)); count != given.end()) {
+    env[op.getResult(0)] = count->second[turns[op.getResult(0)]++ % count->second.size()];
+    return;
+  }
   SmallVector<Attribute> operands;
   for (Value operand : op.getOperands())
     operands.push_back(known(operand));

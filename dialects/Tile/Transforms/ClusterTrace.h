@@ -54,7 +54,8 @@ public:
   static mlir::FailureOr<ClusterProgram> create(KernelOp kernel);
 
   /// The run-time values on which control flow depends: one for each piece of it (a loop over
-  /// tiles, with what surrounds it), or, where loops stand in a loop, one for each of them; without repetition.
+  /// tiles, with what surrounds it), or, where loops stand in a loop, one for each of them; without repetition, but one
+  /// that each turn of a loop makes anew is there twice: that of even turns, and of odd ones.
   llvm::ArrayRef<mlir::Value> counts() const { return tileCounts; }
   /// The ops of the kernel's own block whose control flow depends on one of `counts()`.
   llvm::ArrayRef<mlir::Operation *> unitsWithCounts() const { return countedUnits; }
@@ -75,6 +76,10 @@ private:
   mlir::LogicalResult findCounts(mlir::Operation *unit, mlir::Operation *op,
                                  llvm::SmallVectorImpl<mlir::Value> &found);
   mlir::Value countOf(mlir::Operation *unit, llvm::ArrayRef<mlir::Value> demands,
+                      llvm::ArrayRef<mlir::Value> known);
+  mlir::Value countOfTurn(mlir::Operation *inner, llvm::ArrayRef<mlir::Value> demands,
+                          llvm::ArrayRef<mlir::Value> known);
+  mlir::Value lastCut(llvm::ArrayRef<mlir::Value> candidates, llvm::ArrayRef<mlir::Value> demands,
                       llvm::ArrayRef<mlir::Value> known);
   llvm::SmallVector<mlir::Value> allDemands(mlir::Operation *op) const;
   void addToSlice(llvm::ArrayRef<mlir::Value> demands);

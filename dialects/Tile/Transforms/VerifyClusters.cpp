@@ -23,6 +23,8 @@ using namespace hocket::tile;
 static constexpr int64_t kMaxTiles = 256;
 /// Wanted passes of each loop beyond those at which all code has run.
 static constexpr int64_t kMorePasses = 2;
+/// Turns of a loop around loops with two counts by turns: each follows the other.
+static constexpr int64_t kTurns = 3;
 
 namespace {
 /// How often the busiest loop of one piece of control flow runs, as the number of tiles grows.
@@ -131,18 +133,20 @@ FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
 }
 
 /// Of loops with counts of their own, every two with all counts up to `most`, the others empty:
-/// what one leaves behind, the next finds.
+/// what one leaves behind, the next finds. So do turns of a loop that have counts of their own; there are some then.
 LogicalResult KernelVerifier::replayUnequalCounts(int64_t most) {
   size_t loops = program.counts().size();
   for (size_t first = 0; first < loops; ++first)
-    for (size_t second = first + 1; second < loops; ++second)
+    for (size_t second = first + 1; second < loops; ++second) {
+      bool areTurns = program.counts()[first] == program.counts()[second];
       for (int64_t a = 0; a <= most; ++a)
         for (int64_t b = 0; b <= most; ++b) {
-          SmallVector<int64_t> counts(loops, 0);
+          SmallVector<int64_t> counts(loops, areTurns ? kTurns : 0);
           counts[first] = a, counts[second] = b;
           if ((a != b || loops > 2) && failed(replay(counts)))
             return failure();
         }
+    }
   return success();
 }
 

@@ -4,6 +4,8 @@
 // no sum depends on timing, so the same problem gives the same bits whenever it runs. Gradients of other tensors, if
 // they are asked for, come last, a kernel for each.
 //
+// Block lists of the forward are transposed by a launch in front, where nobody gives them.
+//
 // Where dQ may be added up by atomics, the first kernel also sets to 0 what is added to, one loop makes dK, dV and dQ,
 // and a last kernel converts dQ.
 #pragma once
@@ -21,8 +23,9 @@
 namespace hocket::attention {
 
 /// The kernels of a backward.
-enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured, Fused, Convert };
-/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert": as `attn.backward` spells them.
+enum class BackwardPart { Delta, DkDv, Dk, Dv, Dq, Sink, Captured, Fused, Convert, Lists };
+/// "delta", "dkdv", "dk", "dv", "dq", "sink", "captured", "fused", "convert": as `attn.backward` spells them; "lists" is
+/// `attn.transposed_lists`.
 std::string_view toString(BackwardPart part);
 
 /// How one part is made, where there is a choice; every one computes the same.
@@ -65,7 +68,7 @@ public:
 
 private:
   BackwardPlan(BackwardProblem problem, std::vector<PlannedLaunch> launches)
-      : LaunchPlan(std::move(launches), problem.tensors(), problemVariables(problem)),
+      : LaunchPlan(std::move(launches), problem.tensors(), problemVariables(problem), problem.temporaries()),
         description(std::move(problem)) {}
 
   BackwardProblem description;

@@ -34,10 +34,16 @@ struct BackwardProblem {
   Accumulation accumulate = Accumulation::None;
   /// Refuses what would make bits depend on timing.
   bool deterministic = false;
+  /// With block lists, which are the forward's and read, whoever made them: whether the lists of blocks of queries for
+  /// each block of keys (`transpose` of BlockLists.h) are given, "q_num_blocks" and so on. Else a launch in front makes
+  /// them in the workspace.
+  bool transposedLists = false;
 
-  /// "q", "k", "v", "o", "lse" and "do", which are read, "dq", "dk", "dv", and what modifications capture; other
-  /// gradients last.
+  /// "q", "k", "v", "o", "lse" and "do", which are read, "dq", "dk", "dv", and what modifications capture; transposed
+  /// lists that are given, and other gradients last.
   std::vector<manifest::TensorSpec> tensors() const;
+  /// Tensors that plans keep in their workspace, from one launch to a later one: transposed lists.
+  std::vector<manifest::TensorSpec> temporaries() const;
   /// The one called `name`, which must be one of them.
   manifest::TensorSpec tensor(std::string_view name) const;
   /// One line that says everything: "backward of bf16 B1 H8/2 Sq1000 Skv1000 D128 causal bshd", "... accumulate f32".

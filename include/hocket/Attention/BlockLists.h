@@ -42,6 +42,10 @@ struct BlockLists {
   std::vector<BlockKind> table() const;
 };
 
+/// For each block of keys the blocks of queries that list it, ascending: `rows` are blocks of keys then, and the tensors
+/// are "q_num_blocks" and so on. Of lists that `validate` accepts; what no count reaches is 0.
+BlockLists transpose(const BlockLists &lists);
+
 /// Whether a tensor of that name is one of the four.
 bool isBlockList(std::string_view tensor);
 

@@ -135,6 +135,9 @@ typedef struct hocket_forward_problem {
   /* Of backwards: how dQ is added up, 0 by two loops without atomics, 1 by one loop in f32, 2 in pairs of the problem's type
    * [0]; whether what makes bits depend on timing is refused [0]. */
   int accumulate, deterministic;
+  /* Of backwards with block lists: whether lists of blocks of queries for each block of keys are given, "q_num_blocks",
+   * "q_indices" and the "full_" ones; otherwise a launch in front makes them in the workspace [0]. */
+  int transposed_lists;
 } hocket_forward_problem;
 
 /* Those of dO, dQ, dK and dV. */

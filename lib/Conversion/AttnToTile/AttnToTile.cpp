@@ -12,6 +12,7 @@
 #include "Forward.h"
 #include "MakeBlockLists.h"
 #include "MakeWorkList.h"
+#include "QuerySums.h"
 #include "TileShape.h"
 
 #include "Tile/IR/FragmentAccess.h"
@@ -89,17 +90,17 @@ static LogicalResult verifyTarget(attn::BackwardOp op, const ArchInfo &arch) {
   return success();
 }
 
-/// The waves of a fused loop share dQ's columns evenly, in whole blocks.
+/// The waves of a fused loop share dQ's columns, of which there are a power of two, in whole blocks.
 static LogicalResult verifyFused(attn::BackwardOp op, const BackwardShape &shape) {
   if (op.getPart() != attn::BackwardPart::Fused)
     return success();
-  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), parts = shape.waves / shape.tilesAtOnce;
-  if (llvm::isPowerOf2_64(columns) && parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
+  int64_t columns = QuerySums::columnsOf(op), parts = shape.waves / shape.tilesAtOnce;
+  if (parts > 0 && llvm::isPowerOf2_64(shape.waves) && columns % (parts * kHeadBlock) == 0)
     return success();
-  return op.emitOpError() << "'" << op.getSymName() << "' has heads of " << op.getHeadDim() << " elements, of which "
-                          << shape.waves << " waves of a fused loop would share " << columns << " columns of dQ in "
-                          << parts << " parts; heads of 33 to 64, 97 to 128 and 225 to 256 elements have such, others "
-                          << "parts dkdv and dq";
+  return op.emitOpError() << "'" << op.getSymName() << "' has waves(" << shape.waves << "), which would share "
+                          << columns << " columns of dQ in " << parts << " parts of less than a block of " << kHeadBlock
+                          << "; use " << shape.tilesAtOnce << " to " << columns / kHeadBlock * shape.tilesAtOnce
+                          << ", a power of two, or leave it out";
 }
 
 /// Blocks of lists are whole tiles, and have all rows of a workgroup.
@@ -118,8 +119,24 @@ static LogicalResult verifyBlocks(attn::ForwardOp op, TileShape shape) {
   return success();
 }
 
-/// There are no lists in the backward pass yet.
-static LogicalResult verifyBlocks(attn::BackwardOp, TileShape) { return success(); }
+/// The same where keys may be held instead, and queries pass.
+static LogicalResult verifyBlocks(attn::BackwardOp op, TileShape shape) {
+  if (!op.getKeyBlock() || !op.isLoop())
+    return success();
+  bool holdsKeys = op.getPart() != attn::BackwardPart::Dq;
+  int64_t rows = shape.waves * kWaveRows, queries = *op.getQueryBlock(), keys = *op.getKeyBlock();
+  int64_t held = holdsKeys ? keys : queries, passing = holdsKeys ? queries : keys;
+  StringRef ofHeld = holdsKeys ? "keys" : "queries", ofPassing = holdsKeys ? "queries" : "keys";
+  if (held < 1 || held % rows != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << held << " " << ofHeld
+                            << ", expected a multiple of the " << rows << " of a workgroup of " << shape.waves
+                            << " waves; use fewer waves, or larger blocks";
+  if (passing < 1 || passing % shape.kvTile != 0)
+    return op.emitOpError() << "'" << op.getSymName() << "' has blocks of " << passing << " " << ofPassing
+                            << ", expected a multiple of the " << shape.kvTile
+                            << " of a tile; use smaller tiles, or larger blocks";
+  return success();
+}
 
 template <typename ProblemOp> static LogicalResult verifyShape(ProblemOp op, TileShape shape) {
   if (shape.waves < 1 || shape.waves > kMaxWaves)
@@ -243,6 +260,10 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     SmallVector<attn::BlockListsOp> lists(getOperation().getOps<attn::BlockListsOp>());
     for (attn::BlockListsOp list : lists)
       if (failed(expandBlockLists(list, target)))
+        return signalPassFailure();
+    SmallVector<attn::TransposedListsOp> transposed(getOperation().getOps<attn::TransposedListsOp>());
+    for (attn::TransposedListsOp list : transposed)
+      if (failed(expandTransposedLists(list, target)))
         return signalPassFailure();
     SmallVector<attn::WorkListOp> work(getOperation().getOps<attn::WorkListOp>());
     for (attn::WorkListOp list : work)

@@ -76,11 +76,15 @@ private:
   ValueRange step(const Twine &name, function_ref<SmallVector<Value>()> body) {
     return builder.step((name + ofTile).str(), body);
   }
+  /// Whether tiles of queries are left out by their numbers: of lists, by the lists.
+  bool isNarrowed() { return !lists && (!op.getKeyVisibility().isAll() || !masks.empty()); }
+  QueryRange shownQueries(QueryRange range, Value queries, Value keys);
   void measureQueries();
+  Value visitQueries();
   SmallVector<tile::TileCut> queryCuts();
   void loopOverKeys();
   void loopOverQueries();
-  tile::ForTilesOp loopOverTiles(Value count, ValueRange sums);
+  SmallVector<Value> loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   SmallVector<Value> iterateTile(Value t, ValueRange sums);
   std::pair<Value, Value> rowSteps(Value t);
@@ -88,9 +92,13 @@ private:
   Value existing(Value ds);
   Value standing(const Operand &rows, Type type, int64_t first);
   void fetchTile(Value t);
+  void fetchPassing(ArrayRef<NamedRings> tiles, Value t);
   void addQueryGradient(Value t, ValueRange ofTiles);
   void placeSums();
   void addToSums(Value t, Value sum, int64_t count);
+  /// The number of tile `t` of an iteration among those of the view; for use in a step, as what lists say of it.
+  Value placeInView(Value t) { return lists ? lists->number(builder, ahead, t) : numberOf(t); }
+  Listed listedAt(Value t) { return lists ? Listed{ahead, lists->isPartial(builder, t)} : Listed(); }
   Value partOf(Value operand, Type type, int64_t first);
   Value product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
                 llvm::function_ref<Value()> start);
@@ -116,6 +124,8 @@ private:
   Value heldMinusDelta, heldLogSum; ///< where queries are held
   Value minusDeltas, logSums;       ///< where they pass: views
   Value firstQuery;            ///< and the first one that is visited
+  /// With lists: the block of the tile of the iteration that is being written, and of the next one.
+  Value ahead, nextAhead;
 };
 } // namespace
 
@@ -125,11 +135,13 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
       workgroups(shape.workgroups), tilesAtOnce(shape.tilesAtOnce) {
   if (isFused()) {
     querySums.emplace(op);
-    parts = op.getHeadDim() > kHeadBlock ? 2 : 1;
+    parts = 2;
   }
   int64_t dim = op.getHeadDim(), dimV = op.getValueHeadDim();
-  auto operand = [](StringRef name, int64_t elements) {
-    return Operand{name, elements, int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
+  // Both parts of a product of a fused loop have something to multiply, if only zeros.
+  int64_t least = isFused() ? kHeadBlock : 0;
+  auto operand = [&](StringRef name, int64_t elements) {
+    return Operand{name, std::max(elements, least), int64_t(llvm::alignTo(elements, kHeadBlock)), {}, {}, {}};
   };
   Operand queries[] = {operand("q", dim), operand("do", dimV)};
   Operand keys[] = {operand("k", dim), operand("v", dimV)};
@@ -137,6 +149,8 @@ BackwardLoop::BackwardLoop(attn::BackwardOp op, FlatSymbolRefAttr schedule, cons
     held[i] = holdsKeys() ? keys[i] : queries[i];
     passing[i] = holdsKeys() ? queries[i] : keys[i];
   }
+  if (querySums)
+    held[0].depth = QuerySums::columnsOf(op);
 }
 
 FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
@@ -161,6 +175,8 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
       frame.addScalar(builder.getF32Type(), factor);
   }
   problem.addSequences(holdsKeys());
+  if (lists)
+    lists->addArguments(frame);
   for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
@@ -169,12 +185,14 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   // What gradients are written by would else take a quarter of the scalar registers of the loop.
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
-  if (isFused() || workgroups)
+  if (isFused() || workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
     kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
   if (workgroups)
     kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})
     operand->view = frame.argument(operand->name);
+  if (lists)
+    lists->bindArguments(frame);
   for (ModificationProgram *program : programs())
     program->bindArguments(frame);
   if (op.getDropout())
@@ -298,14 +316,34 @@ Value BackwardLoop::numberOf(Value t) {
   return arith::AddIOp::create(builder, before, builder.constant(tileInTurn));
 }
 
-/// Which queries see keys of the workgroup, where `window` says it: those from the first, at the beginning of a tile,
-/// to the last. What a wave's keys are hidden from counts from the first.
+/// [first, behind) without those that no mask shows to a key of the workgroup: from the first one to the last.
+QueryRange BackwardLoop::shownQueries(QueryRange range, Value queries, Value keys) {
+  Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1));
+  Value lastOfBlock = arith::AddIOp::create(builder, blockRow, builder.constant(shape.waves * kWaveRows - 1));
+  Value lastOfKeys = arith::SubIOp::create(builder, keys, one);
+  SmallVector<MaskBounds *> all = llvm::map_to_vector(maskBounds, [](MaskBounds &bounds) { return &bounds; });
+  SmallVector<KeyBounds> shown = MaskBounds::visibleQueries(
+      builder, all, {blockRow, arith::MinSIOp::create(builder, lastOfBlock, lastOfKeys)},
+      {zero, arith::SubIOp::create(builder, queries, one)});
+  Value first = queries, behind = zero;
+  for (const KeyBounds &part : shown) {
+    Value lo = part.lo ? arith::MaxSIOp::create(builder, part.lo, range.first).getResult() : range.first;
+    Value hi = part.hi ? arith::MinSIOp::create(builder, part.hi, range.last).getResult() : range.last;
+    Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, lo, hi);
+    first = arith::MinSIOp::create(builder, first, arith::SelectOp::create(builder, any, lo, queries));
+    behind = arith::MaxSIOp::create(builder, behind, arith::SelectOp::create(builder, any, hi, zero));
+  }
+  return {first, behind};
+}
+
+/// Which queries see keys of the workgroup, where masks say it: those from the first, at the beginning of a tile, to
+/// the last. What a wave's keys are hidden from counts from the first.
 void BackwardLoop::measureQueries() {
   attn::VisibilityAttr window = op.getKeyVisibility();
   Value zero = builder.constant(int64_t(0));
   Value queries = tile::DimOp::create(builder, passing[0].view, 1);
   firstQuery = zero, queryCount = queries;
-  if (window.isAll())
+  if (!isNarrowed())
     return;
   // Query i stands beside key i + shift.
   Value keys = tile::DimOp::create(builder, held[0].view, 1);
@@ -314,20 +352,36 @@ void BackwardLoop::measureQueries() {
     Value query = arith::SubIOp::create(builder, key, shift);
     return arith::AddIOp::create(builder, query, builder.constant(further));
   };
-  if (std::optional<int64_t> right = window.getRight()) {
-    Value first = arith::MaxSIOp::create(builder, beside(blockRow, -*right), zero);
+  QueryRange range{zero, queries}; // up to behind its last
+  std::optional<int64_t> right = window.getRight(), left = window.getLeft();
+  if (right)
+    range.first = arith::MaxSIOp::create(builder, beside(blockRow, -*right), zero);
+  if (left)
+    range.last = arith::MinSIOp::create(builder, beside(blockRow, shape.waves * kWaveRows + *left), queries);
+  if (!masks.empty())
+    range = shownQueries(range, queries, keys);
+  if (right || !masks.empty()) {
     Value size = builder.constant(shape.kvTile);
-    firstQuery = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, first, size), size);
+    firstQuery = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, range.first, size), size);
+  }
+  if (right)
     above = arith::SubIOp::create(builder, beside(row, -*right), firstQuery);
-  }
-  Value last = queries;
-  if (std::optional<int64_t> left = window.getLeft()) {
-    Value end = beside(blockRow, shape.waves * kWaveRows + *left);
-    last = arith::MinSIOp::create(builder, end, queries);
+  if (left)
     diagonal = arith::SubIOp::create(builder, beside(row, *left), firstQuery);
-  }
-  Value count = arith::SubIOp::create(builder, last, firstQuery);
+  Value count = arith::SubIOp::create(builder, range.last, firstQuery);
   queryCount = arith::MaxSIOp::create(builder, count, zero);
+}
+
+/// How many tiles of queries are visited; from here on passing tensors begin with the first one.
+Value BackwardLoop::visitQueries() {
+  measureQueries();
+  queryCount = unlessBehind(k, queryCount);
+  if (isNarrowed())
+    for (Operand &operand : passing)
+      operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
+  if (querySums)
+    placeSums();
+  return tilesUpTo(queryCount);
 }
 
 /// dQ: the tiles of keys that a query of the workgroup sees.
@@ -339,10 +393,11 @@ void BackwardLoop::loopOverKeys() {
   heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
   heldMinusDelta = loadFrom(builder, statistic(BackwardFrame::kMinusDelta), builder.rows(), row);
   visibility.prepareMasks(builder, row);
-  Value count = tilesUpTo(unlessBehind(q, visibility.end(builder, blockRow)));
+  Value count = lists ? lists->prepare(builder, batch, head, blockRow, tile::DimOp::create(builder, passing[0].view, 1))
+                      : tilesUpTo(unlessBehind(q, visibility.end(builder, blockRow)));
   Type sum = builder.frag(held[0].depth, kWaveRows, builder.getF32Type(), FragLayout::Acc);
   Value zero = builder.fill(sum, 0.0f);
-  store(loopOverTiles(count, zero).getResults());
+  store(loopOverTiles(count, zero));
 }
 
 /// Which block of a head's sums is the wave's first, in iteration 0.
@@ -357,14 +412,9 @@ void BackwardLoop::placeSums() {
 
 /// dK and dV: for each query head that shares the keys, the tiles of queries from the first that sees one on.
 void BackwardLoop::loopOverQueries() {
-  measureQueries();
-  queryCount = unlessBehind(k, queryCount);
-  if (!op.getKeyVisibility().isAll())
-    for (Operand &operand : passing)
-      operand.view = tile::SliceRowsOp::create(builder, operand.view, firstQuery, queryCount);
-  if (querySums)
-    placeSums();
-  Value count = tilesUpTo(queryCount);
+  // What a predicate shows may differ by the head.
+  bool isOfHead = !masks.empty() && isNarrowed();
+  Value count = isOfHead ? Value() : visitQueries();
   Value heads = tile::DimOp::create(builder, passing[0].view, 2);
   Value kvHeads = tile::DimOp::create(builder, held[0].view, 2);
   auto group = tile::DivModOp::create(builder, heads, kvHeads);
@@ -383,17 +433,24 @@ void BackwardLoop::loopOverQueries() {
       body->back().erase();
     builder.setInsertionPointToEnd(body);
     head = arith::AddIOp::create(builder, firstHead, loop.getInductionVar());
-    preparePositions(firstQuery, row);
+    preparePositions(isOfHead ? builder.constant(int64_t(0)) : firstQuery, row);
+    if (isOfHead) {
+      count = visitQueries();
+      first.row = firstQuery;
+    }
     if (querySums)
-      sumsOfHead = querySums->ofHead(builder, problem.kernelFrame(), batch, head);
+      sumsOfHead =
+          querySums->ofHead(builder, problem.kernelFrame(), batch, head, q, problem.sequences().firstQuery());
     logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
-    tile::ForTilesOp tiles = loopOverTiles(count, loop.getRegionIterArgs());
-    scf::YieldOp::create(builder, tiles.getResults());
+    if (lists)
+      count = lists->prepare(builder, batch, head, blockRow, queryCount);
+    scf::YieldOp::create(builder, loopOverTiles(count, loop.getRegionIterArgs()));
   }
   store(loop.getResults());
 }
 
-tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
+/// Returns `sums` with those of `count` tiles.
+SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
   Value passingHead = holdsKeys() ? head : kvHead;
   for (Operand &operand : passing) {
     Type type = tile::RingType::get(op.getContext(), {shape.kvTile, operand.depth}, element);
@@ -412,16 +469,27 @@ tile::ForTilesOp BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
       operand.turned = ring();
   }
   noScores = builder.fill(scoresType, 0.0f);
-  SmallVector<tile::TileCut> cuts = holdsKeys() ? queryCuts() : visibility.cuts();
-  auto loop = tile::ForTilesOp::create(builder, count, sums, cuts, schedule);
+  SmallVector<tile::TileCut> cuts;
+  if (!lists)
+    cuts = holdsKeys() ? queryCuts() : visibility.cuts();
+  SmallVector<Value> inits(sums);
+  if (lists)
+    inits.push_back(lists->lookUp(builder, builder.constant(int64_t(0))));
+  auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());
-  for (Value sum : sums)
-    body.addArgument(sum.getType(), op.getLoc());
+  for (Value init : inits)
+    body.addArgument(init.getType(), op.getLoc());
   builder.setInsertionPointToStart(&body);
-  tile::YieldOp::create(builder, iterate(t, body.getArguments().drop_front()));
+  if (lists)
+    ahead = body.getArguments().back();
+  SmallVector<Value> next = iterate(t, body.getArguments().slice(1, sums.size()));
+  if (lists)
+    next.push_back(nextAhead);
+  tile::YieldOp::create(builder, next);
   builder.setInsertionPointAfter(loop);
-  return loop;
+  ValueRange results = loop.getResults();
+  return llvm::to_vector(results.take_front(sums.size()));
 }
 
 /// What is known of the tiles of queries: they are counted to the last, and begin with the tile of the first that sees a
@@ -442,7 +510,7 @@ std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   tile::RegisterLayout line{FragLayout::Lines, 1, std::min<int64_t>(shape.kvTile, kLanes)};
   Type narrow = tile::ColumnsType::get(op.getContext(), shape.kvTile, f32, line);
   ValueRange loaded = step("load_rows", [&]() -> SmallVector<Value> {
-    Value before = arith::MulIOp::create(builder, numberOf(t), builder.constant(shape.kvTile));
+    Value before = arith::MulIOp::create(builder, placeInView(t), builder.constant(shape.kvTile));
     Value query = arith::AddIOp::create(builder, first.row, before);
     SmallVector<Value> numbers = {loadFrom(builder, logSums, narrow, query)};
     if (wantsFirst())
@@ -600,6 +668,20 @@ void BackwardLoop::addToSums(Value t, Value sum, int64_t count) {
   add->setAttr(tile::kWholeWords, builder.getUnitAttr());
 }
 
+/// The tiles of iteration `t`; with lists the block of the next one is looked up beside.
+void BackwardLoop::fetchPassing(ArrayRef<NamedRings> tiles, Value t) {
+  if (!lists) {
+    fetchSteps(builder, arch, shape.waves, tiles, t);
+    return;
+  }
+  auto number = [&] { return placeInView(t); };
+  auto next = [&]() -> SmallVector<Value> {
+    Value later = arith::AddIOp::create(builder, t, builder.constant(int64_t(1)));
+    return {lists->lookUp(builder, later)};
+  };
+  nextAhead = fetchSteps(builder, arch, shape.waves, tiles, t, {number, next}).front();
+}
+
 /// One tile: P = exp2(S scale - LSE), dS = P * (dP - delta), and what is summed. Returns the next sums.
 SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
   SmallVector<NamedRings, 2> tiles;
@@ -611,14 +693,14 @@ SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
   if (isFused())
     fetchTile(t);
   else
-    fetchSteps(builder, arch, shape.waves, tiles, t);
+    fetchPassing(tiles, t);
   Value logSum = heldLogSum, minusDelta = heldMinusDelta;
   if (holdsKeys())
     std::tie(logSum, minusDelta) = rowSteps(t);
   Value raw = product(passing[0], held[0], t, "qk", [&] { return noScores; });
-  ValueRange masked = step("mask", [&] { return exponents(raw, logSum, numberOf(t)); });
+  ValueRange masked = step("mask", [&] { return exponents(raw, logSum, placeInView(t), listedAt(t)); });
   Value slope = masked.size() > 1 ? masked.back() : Value();
-  ValueRange weighed = step("p", [&] { return weights(masked, slope, numberOf(t)); });
+  ValueRange weighed = step("p", [&] { return weights(masked, slope, placeInView(t)); });
   SmallVector<Value> next(sums);
   if (wantsSecond())
     next.back() = addProduct(passing[1], t, weighed.back(), sums.back(), "dv");

@@ -4,6 +4,9 @@
 // workgroup has the elements of 32 keys, and 32 queries for each wave, or fewer of either, and goes through batches,
 // heads, queries and keys that share them, in their order: no sum depends on timing. It recomputes S and dP, two products
 // of the five, from registers.
+//
+// Of a table whose last index is computed a workgroup has 32 entries and goes through everything: of each tile it sums,
+// entry by entry, what reads it.
 #include "Backward.h"
 
 #include "BackwardScores.h"
@@ -24,8 +27,10 @@ using tile::FragLayout;
 static constexpr int64_t kCapturedWaves = 4, kCapturedKeys = 32;
 
 namespace {
-/// What an index of the tensor is: the first arguments of a modification behind the score.
-enum Index : unsigned { Batch, Head, Query, Key, kIndices };
+/// What an index of the tensor is: the first arguments of a modification behind the score, or another number.
+enum Index : unsigned { Batch, Head, Query, Key, kIndices, Computed = kIndices };
+/// Numbers up to this are whole in f32.
+constexpr int64_t kMostEntries = int64_t(1) << 24;
 
 class CapturedGradient : BackwardScores {
 public:
@@ -35,6 +40,9 @@ public:
 
 private:
   LogicalResult findTensor();
+  FailureOr<SmallVector<Index, 4>> indicesOf(attn::ReadOp read, StringRef mod);
+  bool isTable() const { return dimensionOf(Computed).has_value(); }
+  Value addEntries(Value ds, Value raw, Value t, Value sum);
   std::optional<size_t> dimensionOf(Index index) const;
   std::string stride(size_t dimension) const { return ("d_" + name + "_stride_" + Twine(dimension)).str(); }
   std::string ownText(Index index) const;
@@ -61,8 +69,40 @@ private:
   std::array<Value, kIndices> firsts;  ///< the workgroup's, 0 of what it sums over: of queries and keys the block
   Value queryOperand, gradientOperand; ///< Q and dO of the wave
   Value logSum, minusDelta;
+  // Of a table.
+  std::unique_ptr<ModificationProgram> index; ///< the entry that is read
+  Value firstEntry;                           ///< the workgroup's
 };
 } // namespace
+
+/// What the indices of a read are. Of a computed one the program is made.
+FailureOr<SmallVector<Index, 4>> CapturedGradient::indicesOf(attn::ReadOp read, StringRef mod) {
+  auto refuse = [&](const Twine &what) {
+    return op.emitOpError() << "'" << op.getSymName() << "': the gradient of '" << name << "' is asked for, which '"
+                            << mod << "' reads " << what;
+  };
+  SmallVector<Index, 4> own;
+  for (Value value : read.getIndices()) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    unsigned number = argument ? argument.getArgNumber() : 0;
+    bool isComputed = number < 1 || number > kIndices;
+    Index kind = isComputed ? Computed : Index(number - 1);
+    if (llvm::is_contained(own, kind))
+      return refuse(isComputed ? "at several computed places; compute one index, the last"
+                               : "by one index twice; read each number by indices of its own");
+    own.push_back(kind);
+    if (!isComputed)
+      continue;
+    if (index)
+      return refuse("at several places; read it at one");
+    if (own.size() != read.getIndices().size() || llvm::is_contained(own, Query) || llvm::is_contained(own, Key))
+      return refuse("at a computed place beside other indices than batch and head in front of it; use those");
+    auto program = attn::yieldIndex(read->getParentOfType<attn::ScoreModOp>(), value);
+    index = std::make_unique<ModificationProgram>(program.get(), scoresType, Orientation::QueriesInRows,
+                                                  hasOwnLengths());
+  }
+  return own;
+}
 
 /// The one modification that reads the tensor, and at which indices.
 LogicalResult CapturedGradient::findTensor() {
@@ -73,18 +113,12 @@ LogicalResult CapturedGradient::findTensor() {
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>()) {
       auto mod = SymbolTable::lookupNearestSymbolFrom<attn::ScoreModOp>(op, symbol);
       for (attn::ReadOp read : attn::readsOf(mod, name)) {
-        SmallVector<Index, 4> own;
-        for (Value index : read.getIndices()) {
-          auto argument = dyn_cast<BlockArgument>(index);
-          unsigned number = argument ? argument.getArgNumber() : 0;
-          if (number < 1 || number > kIndices || llvm::is_contained(own, Index(number - 1)))
-            return refuse("is asked for, which '" + mod.getSymName() +
-                          "' reads at computed places; each index must be the batch, the head, the query or the key");
-          own.push_back(Index(number - 1));
-        }
-        if (!indices.empty() && (indices != own || tensor != read.getTensor().getType()))
+        FailureOr<SmallVector<Index, 4>> own = indicesOf(read, mod.getSymName());
+        if (failed(own))
+          return failure();
+        if (!indices.empty() && (indices != *own || tensor != read.getTensor().getType()))
           return refuse("is asked for, which is read at several places; read it at one");
-        indices = own;
+        indices = *own;
         tensor = cast<RankedTensorType>(read.getTensor().getType());
         sizes = mod.getArgAttrOfType<ArrayAttr>(cast<BlockArgument>(read.getTensor()).getArgNumber(), "attn.sizes");
       }
@@ -144,6 +178,11 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
+  if (index && failed(index->addArguments(frame)))
+    return failure();
+  if (index)
+    frame.require(gradient.sizes.back() + (" <= " + Twine(kMostEntries)).str(),
+                  "a table whose gradient is asked for may have at most " + Twine(kMostEntries) + " entries");
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
   frame.require("max(ceildiv(seq_q, " + Twine(kCapturedWaves * kWaveRows) + "), batch * heads) <= 65535",
@@ -152,6 +191,8 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
   for (ModificationProgram *program : programs())
     program->bindArguments(frame);
+  if (index)
+    index->bindArguments(frame);
   if (op.getDropout())
     dropout.emplace(frame);
   return kernel;
@@ -166,7 +207,10 @@ Value CapturedGradient::own(Index index) {
 void CapturedGradient::findPlace() {
   std::string keys = "ceildiv(seq_kv, " + std::to_string(kCapturedKeys) + ")";
   std::string queries = "ceildiv(seq_q, " + std::to_string(kCapturedWaves * kWaveRows) + ")";
-  std::string grid[] = {countText(Key, keys), countText(Query, queries),
+  std::string entries = isTable() ? cast<StringAttr>(sizes.getValue().back()).getValue().str() : std::string();
+  std::string columns =
+      isTable() ? "ceildiv(" + entries + ", " + std::to_string(kCapturedKeys) + ")" : countText(Key, keys);
+  std::string grid[] = {columns, countText(Query, queries),
                         countText(Batch, "batch") + " * " + countText(Head, "heads")};
   auto place = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({grid[0], grid[1], grid[2]}));
   Value one = builder.constant(int64_t(1));
@@ -174,6 +218,10 @@ void CapturedGradient::findPlace() {
   Value heads = arith::AddIOp::create(builder, arith::MulIOp::create(builder, more, own(Head)), one);
   auto group = tile::DivModOp::create(builder, place.getZ(), heads);
   firsts = {group.getQuotient(), group.getRemainder(), place.getY(), place.getX()};
+  if (!isTable())
+    return;
+  firstEntry = arith::MulIOp::create(builder, place.getX(), builder.constant(kCapturedKeys));
+  firsts[Key] = builder.constant(int64_t(0));
 }
 
 /// `body` for each value of the index that adds to the workgroup's elements, of `count` there are.
@@ -193,7 +241,8 @@ Value CapturedGradient::sumOfAll() {
   KernelFrame &frame = problem.kernelFrame();
   Value whole = frame.argument("q");
   Value batches = tile::DimOp::create(builder, whole, 0), heads = tile::DimOp::create(builder, whole, 2);
-  return over(Batch, batches, builder.fill(scoresType, 0.0f), [&](Value inBatch, Value ofBatch) {
+  Type sums = isTable() ? Type(tile::columnsOf(scoresType, builder.getF32Type())) : Type(scoresType);
+  return over(Batch, batches, builder.fill(sums, 0.0f), [&](Value inBatch, Value ofBatch) {
     batch = inBatch;
     problem.enterSequence(builder, batch);
     q = problem.view(builder, "q"), k = problem.view(builder, "k");
@@ -223,6 +272,8 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   Value keys = tile::DimOp::create(builder, k, 1);
   visibility.measure(builder, q, keys);
   preparePositions(row, builder.constant(int64_t(0)));
+  if (index)
+    index->prepare(builder, first);
   visibility.prepareMasks(builder, row);
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
@@ -245,7 +296,42 @@ Value CapturedGradient::addTile(Value t, Value sum) {
   Value slope = masked.size() > 1 ? masked.back() : Value();
   SmallVector<Value> weighed = weights(masked, slope, t);
   Value ds = onlyOfRows(gradients(weightGradients, minusDelta, weighed.front(), dropout ? slope : Value()));
+  if (isTable())
+    return addEntries(ds, raw, t, sum);
   return mapScores({sum, ds}, [&](ValueRange e) -> Value { return arith::AddFOp::create(builder, e[0], e[1]); });
+}
+
+/// Adds to the workgroup's entries, column values, what of the tile's `ds` reads each of them.
+Value CapturedGradient::addEntries(Value ds, Value raw, Value t, Value sum) {
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  Value read = index->modify(builder, raw, problem.kernelFrame().argument("scale"), placeOf(t));
+  Value zero = builder.constant(int64_t(0)), count = builder.constant(kCapturedKeys);
+  return builder.accumulate(zero, count, 1, sum, [&](Value entry, Value sofar) -> Value {
+    Value number = arith::SIToFPOp::create(builder, f32, arith::AddIOp::create(builder, firstEntry, entry));
+    Value own = mapScores({ds, read, number}, [&](ValueRange e) -> Value {
+      Value isRead = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[1], e[2]);
+      return arith::SelectOp::create(builder, isRead, e[0], builder.constant(0.0f));
+    });
+    Value ofRows = tile::ReduceOp::create(builder, tile::rowsOf(scoresType, f32), tile::Reduction::Sum, own,
+                                          tile::Dimension::Columns);
+    Value total = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, ofRows, tile::Dimension::Rows);
+    Value inputs[] = {sofar, total, entry};
+    auto map = tile::MapOp::create(builder, TypeRange(sofar.getType()), inputs, Value(), Value(), Value(),
+                                   /*coordinates=*/true);
+    {
+      ExpansionBuilder::InsertionGuard guard(builder);
+      Block &block = map.getBody().emplaceBlock();
+      for (Type type : {f32, f32, i32, i32, i32})
+        block.addArgument(type, builder.getLoc());
+      builder.setInsertionPointToStart(&block);
+      Value column = block.getArgument(4);
+      Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, column, block.getArgument(2));
+      Value more = arith::SelectOp::create(builder, isOwn, block.getArgument(1), builder.constant(0.0f));
+      Value next = arith::AddFOp::create(builder, block.getArgument(0), more);
+      tile::YieldOp::create(builder, ValueRange(next));
+    }
+    return map.getResult(0);
+  });
 }
 
 /// `ds` without what rows have that do not exist, whatever it is.
@@ -270,7 +356,9 @@ Value CapturedGradient::onlyOfRows(Value ds) {
 void CapturedGradient::storeAt(Value values, Value query, std::optional<int64_t> along) {
   SmallVector<Value> place;
   for (Index index : indices) {
-    if (index == Key)
+    if (index == Computed)
+      place.push_back(firstEntry);
+    else if (index == Key)
       place.push_back(arith::MulIOp::create(builder, firsts[Key], builder.constant(kCapturedKeys)));
     else
       place.push_back(index == Query ? query : firsts[index]);
@@ -292,9 +380,12 @@ void CapturedGradient::storeOfRows(Value sum) {
 /// Where all queries share them: those of all waves.
 void CapturedGradient::storeOfAllRows(Value sum) {
   Type f32 = builder.getF32Type();
-  Value total = tile::ReduceOp::create(builder, tile::columnsOf(scoresType, f32), tile::Reduction::Sum, sum,
-                                       tile::Dimension::Rows);
-  if (!dimensionOf(Key))
+  Value total = sum;
+  bool isOfColumns = dimensionOf(Key) || isTable();
+  if (!isTable())
+    total = tile::ReduceOp::create(builder, tile::columnsOf(scoresType, f32), tile::Reduction::Sum, sum,
+                                   tile::Dimension::Rows);
+  if (!isOfColumns)
     total = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, total, tile::Dimension::Columns);
   total = tile::ReduceWavesOp::create(builder, tile::Reduction::Sum, total, Value(), IntegerAttr());
   Value zero = builder.constant(int64_t(0));
@@ -303,12 +394,14 @@ void CapturedGradient::storeOfAllRows(Value sum) {
   auto branch = scf::IfOp::create(builder, isFirst, /*withElseRegion=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  storeAt(total, zero, dimensionOf(Key) ? std::optional<int64_t>(indices.size() - 1) : std::nullopt);
+  storeAt(total, zero, isOfColumns ? std::optional<int64_t>(indices.size() - 1) : std::nullopt);
 }
 
 void CapturedGradient::store(Value sum) {
   if (op.getDropout())
-    sum = tile::ScaleOp::create(builder, sum, problem.kernelFrame().argument(kOneOfKept));
+    sum = builder.map(sum.getType(), {sum, problem.kernelFrame().argument(kOneOfKept)}, [&](ValueRange e) -> Value {
+      return arith::MulFOp::create(builder, e[0], e[1]);
+    });
   std::string ofQueries = ownText(Query);
   if (ofQueries == "0")
     return storeOfAllRows(sum);

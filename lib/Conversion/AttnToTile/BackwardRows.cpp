@@ -53,13 +53,13 @@ static Value scaled(ExpansionBuilder &builder, Value rows, Value factor) {
 
 /// Sets what dQ of `rows` rows from `place` (batch, head, row) on is added to, to 0. Behind the last row, too, up to the
 /// end of what sums are kept of.
-static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, KernelFrame &frame, ArrayRef<Value> place,
+static void clearSums(ExpansionBuilder &builder, const QuerySums &sums, Value view, ArrayRef<Value> place,
                       int64_t rows) {
   Type element = sums.elementType();
   SmallVector<int64_t> shape = {rows, sums.blocks() * 32};
   Type lines = tile::FragType::get(builder.getContext(), shape, element,
                                    tile::FragType::defaultLayout(FragLayout::Lines, shape, element));
-  tile::StoreOp::create(builder, builder.fill(lines, 0.0f), frame.argument(QuerySums::kName), place,
+  tile::StoreOp::create(builder, builder.fill(lines, 0.0f), view, place,
                         builder.getI64IntegerAttr(2));
 }
 
@@ -111,7 +111,10 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
     tile::StoreOp::create(builder, values, problem.rowStatistics(builder), there, IntegerAttr());
   }
   if (sums)
-    clearSums(builder, *sums, frame, {block.getBatch(), block.getHead(), row}, rows);
+    clearSums(builder, *sums,
+              sums->ofSequence(builder, frame, block.getBatch(), problem.view(builder, "o"),
+                               problem.sequences().firstQuery(), /*asRows=*/true),
+              {block.getBatch(), block.getHead(), row}, rows);
   tile::ReturnOp::create(builder);
   return kernel;
 }

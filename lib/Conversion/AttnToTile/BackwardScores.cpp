@@ -53,11 +53,33 @@ SmallVector<ModificationProgram *> BackwardScores::programs() {
         all.push_back(program);
   for (const auto &mask : masks)
     all.push_back(mask.get());
+  if (ownMask)
+    all.push_back(ownMask.get());
   return all;
+}
+
+/// Which tiles of lists the mask cuts is not known from their numbers: it is a predicate as any other.
+void BackwardScores::findOwnMask() {
+  auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
+  bool isCausal = op.getKeyVisibility().isCausal();
+  // Keys that are held and do not exist are not stored.
+  if (!isCausal && holdsKeys())
+    return;
+  OpBuilder atModule(op);
+  attn::MaskModOp mask = isCausal ? createWindow(atModule, op.getLoc(), std::nullopt, 0)
+                                  : createEnd(atModule, op.getLoc());
+  ownMask = std::make_unique<ModificationProgram>(mask, scoresType, orientation);
+  mask.erase();
+  if (isCausal && !holdsKeys())
+    ownBounds.emplace(*ownMask);
 }
 
 /// Where queries are held a causal mask is the forward's and a window is a modification.
 void BackwardScores::findMasks() {
+  if (op.getKeyBlock()) {
+    lists.emplace(*op.getQueryBlock(), *op.getKeyBlock(), shape.kvTile, holdsKeys() ? ListsOf::Queries : ListsOf::Keys);
+    findOwnMask();
+  }
   auto orientation = holdsKeys() ? Orientation::KeysInRows : Orientation::QueriesInRows;
   auto add = [&](Operation *mask) {
     masks.push_back(
@@ -67,7 +89,7 @@ void BackwardScores::findMasks() {
     for (auto symbol : symbols->getAsRange<FlatSymbolRefAttr>())
       add(SymbolTable::lookupNearestSymbolFrom(op, symbol));
   attn::VisibilityAttr window = op.getKeyVisibility();
-  if (!holdsKeys() && !window.isAll() && !window.isCausal()) {
+  if ((!holdsKeys() || lists) && !window.isAll() && !window.isCausal()) {
     OpBuilder atModule(op);
     attn::MaskModOp mask =
         createWindow(atModule, op.getLoc(), window.getLeft(), window.getRight());
@@ -100,6 +122,10 @@ void BackwardScores::preparePositions(Value query, Value key) {
     if (!holdsKeys())
       bounds.prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
   }
+  if (!ownBounds)
+    return;
+  ownBounds->prepare(first);
+  ownBounds->prepareCuts(builder, {query, arith::MinSIOp::create(builder, behind, lastQuery)});
 }
 
 /// Where the wave's scores of tile `t` stand.
@@ -139,9 +165,33 @@ Value BackwardScores::maskQueries(Value scaled, Value t) {
   return mask;
 }
 
+/// The exponents of tile `t` of those that lists name, -inf where a query does not see a key or is not there.
+Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
+  ScorePlace here = placeOf(t);
+  if (holdsKeys()) {
+    if (!scores.empty())
+      scaled = maskQueries(scaled, t);
+    if (ownMask)
+      scaled = ownMask->hide(builder, scaled, ownMask->yielded(), Value(), here);
+    for (const auto &program : masks)
+      scaled = program->hide(builder, scaled, program->yielded(), listed.isPartial, here);
+    return scaled;
+  }
+  Value behind = arith::AddIOp::create(builder, here.key, builder.constant(shape.kvTile - 1));
+  if (ownBounds)
+    scaled = ownBounds->hide(builder, scaled, here, behind, Value());
+  else // In the block in which keys end all tiles ask.
+    scaled = ownMask->hide(builder, scaled, ownMask->yielded(), lists->isBehindWhole(builder, listed.block), here,
+                           /*rarely=*/true);
+  Value last = arith::MinSIOp::create(builder, behind, lastKey);
+  for (const MaskBounds &bounds : maskBounds)
+    scaled = bounds.hide(builder, scaled, here, last, listed.isPartial);
+  return scaled;
+}
+
 /// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
 /// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
-SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
+SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t, Listed listed) {
   Value slope, scaled;
   if (scores.empty())
     scaled = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
@@ -150,7 +200,9 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
     });
   else
     scaled = modified(raw, logSum, placeOf(t), slope);
-  if (!holdsKeys())
+  if (lists)
+    scaled = hideListed(scaled, t, listed);
+  else if (!holdsKeys())
     scaled = visibility.mask(builder, scaled, t);
   else if (above || diagonal || !scores.empty())
     scaled = maskQueries(scaled, t);
@@ -159,7 +211,7 @@ SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t) {
       return {scaled, slope};
     return {scaled};
   };
-  if (masks.empty())
+  if (masks.empty() || lists)
     return results();
   ScorePlace here = placeOf(t);
   Value last;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "BackwardFrame.h"
+#include "BlockLists.h"
 #include "Dropout.h"
 #include "MaskBounds.h"
 #include "ModificationProgram.h"
@@ -46,7 +47,11 @@ protected:
 
   // Of tile `t`.
   ScorePlace placeOf(mlir::Value t);
-  llvm::SmallVector<mlir::Value> exponents(mlir::Value raw, mlir::Value logSum, mlir::Value t);
+  /// With lists, what they say of a tile: its block, and whether masks count there (i1).
+  struct Listed {
+    mlir::Value block, isPartial;
+  };
+  llvm::SmallVector<mlir::Value> exponents(mlir::Value raw, mlir::Value logSum, mlir::Value t, Listed listed = {});
   /// The weights of what `exponents` gave: for dS, in f32, with their dropout's sign and, without dropout, times the
   /// `slope` (null: 1); for dV, packed. Those that are wanted.
   llvm::SmallVector<mlir::Value> weights(mlir::ValueRange exponents, mlir::Value slope, mlir::Value t);
@@ -69,6 +74,10 @@ protected:
   llvm::SmallVector<MaskBounds> maskBounds;
   Visibility visibility; ///< where queries are held
   std::optional<Dropout> dropout;
+  std::optional<BlockLists> lists;
+  /// With lists: `mask`, or where keys end, where they pass: what hides in full blocks, too.
+  std::unique_ptr<ModificationProgram> ownMask;
+  std::optional<MaskBounds> ownBounds; ///< of the mask, where queries are held
   BackwardFrame problem;
 
   mlir::Value batch, head, kvHead, blockRow, row; ///< the first row of the workgroup and of the wave
@@ -82,6 +91,8 @@ protected:
 
 private:
   mlir::Value maskQueries(mlir::Value scaled, mlir::Value t);
+  void findOwnMask();
+  mlir::Value hideListed(mlir::Value scaled, mlir::Value t, Listed listed);
   mlir::Value modified(mlir::Value raw, mlir::Value logSum, const ScorePlace &here, mlir::Value &slope);
 };
 

@@ -7,6 +7,7 @@
 
 #include "ExpansionBuilder.h"
 #include "Forward.h"
+#include "QuerySums.h"
 
 #include "Tile/IR/FragmentAccess.h"
 #include "Target/Arch/Occupancy.h"
@@ -60,13 +61,18 @@ static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
   BackwardShape shape;
   shape.kvTile = kFewRows;
   shape.tilesAtOnce = kFusedTiles;
-  int64_t columns = llvm::alignTo(op.getHeadDim(), kHeadBlock), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
+  int64_t columns = QuerySums::columnsOf(op), ofMany = kManyWaves / kFusedTiles * kHeadBlock;
   bool fits = columns + llvm::alignTo(op.getValueHeadDim(), kHeadBlock) <= kFusedSums;
-  shape.waves = op.getWaves().value_or(fits && columns % ofMany == 0 ? kManyWaves : kFewWaves);
+  shape.waves = fits && columns % ofMany == 0 ? kManyWaves : kFewWaves;
+  // Of tiles that so many waves cannot fetch together fewer hold keys: right, and slow.
+  int64_t dimV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
+  int64_t fetching = writingWaves(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock), dimV, shape.kvTile);
+  shape.waves = op.getWaves().value_or(std::min(shape.waves, fetching));
   return shape;
 }
 
-BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+/// As the head wants it, whatever the problem.
+static BackwardShape shapeOfHead(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
   if (op.getPart() == BackwardPart::Fused)
     return shapeOfFused(op, arch);
   if (schedule && schedule.getWorkgroups())
@@ -92,5 +98,20 @@ BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, t
                                         llvm::alignTo(op.getValueHeadDim(), kHeadBlock),
                                         shape.kvTile));
   shape.waves = op.getWaves().value_or(shape.waves);
+  return shape;
+}
+
+BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, tile::ScheduleOp schedule) {
+  BackwardShape shape = shapeOfHead(op, arch, schedule);
+  if (!op.getKeyBlock())
+    return shape;
+  // A block of lists has all rows of a workgroup, and whole tiles.
+  bool holdsKeys = op.getPart() != BackwardPart::Dq;
+  int64_t held = holdsKeys ? *op.getKeyBlock() : *op.getQueryBlock();
+  int64_t passing = holdsKeys ? *op.getQueryBlock() : *op.getKeyBlock();
+  while (!op.getWaves() && shape.waves > 1 && held % (shape.waves * kWaveRows) != 0)
+    shape.waves /= 2;
+  if (!op.getLoopTile() && passing % shape.kvTile != 0)
+    shape.kvTile = kFewRows;
   return shape;
 }

@@ -4,6 +4,14 @@
 using namespace mlir;
 using namespace hocket;
 
+std::string BlockListTensors::counts(ListsOf of, bool full) {
+  return std::string(full ? "full_" : "") + (of == ListsOf::Keys ? "kv" : "q") + "_num_blocks";
+}
+
+std::string BlockListTensors::indices(ListsOf of, bool full) {
+  return std::string(full ? "full_" : "") + (of == ListsOf::Keys ? "kv" : "q") + "_indices";
+}
+
 void BlockListTensors::addArguments(KernelFrame &frame, StringRef batch, StringRef heads) const {
   constexpr int64_t dynamic = ShapedType::kDynamic;
   MLIRContext *context = frame.context();
@@ -11,10 +19,13 @@ void BlockListTensors::addArguments(KernelFrame &frame, StringRef batch, StringR
   std::string rows = "ceildiv(seq_q, " + std::to_string(queries) + ")";
   std::string columns = "ceildiv(seq_kv, " + std::to_string(keys) + ")";
   auto text = [&](const Twine &twine) { return StringAttr::get(context, twine).getValue(); };
-  for (StringRef prefix : {"", "full_"}) {
+  if (of == ListsOf::Queries)
+    std::swap(rows, columns);
+  for (bool isFull : {false, true}) {
     // Without full blocks these lists have no extent, and what is read of them is 0.
-    StringRef batches = prefix.empty() ? batch : text(batch + " * full_blocks");
-    StringRef counts = text(prefix + "kv_num_blocks"), indices = text(prefix + "kv_indices");
+    StringRef batches = isFull ? text(batch + " * full_blocks") : batch;
+    StringRef counts = text(BlockListTensors::counts(of, isFull));
+    StringRef indices = text(BlockListTensors::indices(of, isFull));
     frame.addTensor(tile::ViewType::get(context, {dynamic, dynamic, dynamic}, i32),
                     {counts,
                      {text(counts + "_stride_0"), text(counts + "_stride_1")},
@@ -26,13 +37,14 @@ void BlockListTensors::addArguments(KernelFrame &frame, StringRef batch, StringR
   }
 }
 
-void BlockLists::addArguments(KernelFrame &frame) const {
-  BlockListTensors(queries, keys).addArguments(frame, "batch", "heads");
-}
+void BlockLists::addArguments(KernelFrame &frame) const { tensors.addArguments(frame, "batch", "heads"); }
 
 void BlockLists::bindArguments(const KernelFrame &frame) {
-  partial = {frame.argument("kv_num_blocks"), frame.argument("kv_indices"), Value()};
-  full = {frame.argument("full_kv_num_blocks"), frame.argument("full_kv_indices"), Value()};
+  auto list = [&](bool isFull) -> List {
+    return {frame.argument(BlockListTensors::counts(of, isFull)), frame.argument(BlockListTensors::indices(of, isFull)),
+            Value(), Value()};
+  };
+  partial = list(false), full = list(true);
 }
 
 Value BlockLists::prepare(ExpansionBuilder &builder, Value batch, Value head, Value row, Value keyCount) {

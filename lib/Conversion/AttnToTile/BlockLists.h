@@ -7,26 +7,35 @@
 
 namespace hocket {
 
+/// What lists are of: for each block of queries blocks of keys, or the other way round.
+enum class ListsOf { Keys, Queries };
+
 /// The four tensors of lists of blocks of `queries` queries and `keys` keys, of which those of full blocks may be empty
 /// (`full_blocks` is 0).
 class BlockListTensors {
 public:
-  BlockListTensors(int64_t queries, int64_t keys) : queries(queries), keys(keys) {}
+  BlockListTensors(int64_t queries, int64_t keys, ListsOf of = ListsOf::Keys) : queries(queries), keys(keys), of(of) {}
   /// `batch`, `heads`: the extents, as expressions.
   void addArguments(KernelFrame &frame, llvm::StringRef batch, llvm::StringRef heads) const;
+  /// "kv_num_blocks", "full_q_num_blocks"; "kv_indices".
+  static std::string counts(ListsOf of, bool full);
+  static std::string indices(ListsOf of, bool full);
 
 private:
   int64_t queries, keys;
+  ListsOf of;
 };
 
 class BlockLists {
 public:
-  /// Queries and keys of a block, and keys of a tile, which divide those of a block.
-  BlockLists(int64_t queries, int64_t keys, int64_t kvTile)
-      : queries(queries), keys(keys), tilesOfBlock(keys / kvTile) {}
+  /// Queries and keys of a block, and keys of a tile, which divide those of a block; of lists of queries everything
+  /// that is said of keys is said of queries, and the other way round.
+  BlockLists(int64_t queries, int64_t keys, int64_t kvTile, ListsOf of = ListsOf::Keys)
+      : tensors(queries, keys, of), of(of), queries(of == ListsOf::Keys ? queries : keys),
+        keys(of == ListsOf::Keys ? keys : queries), tilesOfBlock(this->keys / kvTile) {}
 
   /// What the kernel takes: "kv_num_blocks", "kv_indices", and "full_kv_num_blocks", "full_kv_indices", which may be
-  /// empty (`full_blocks` is 0).
+  /// empty (`full_blocks` is 0); "q_num_blocks" and so on.
   void addArguments(KernelFrame &frame) const;
   void bindArguments(const KernelFrame &frame);
   /// In front of the loop: how many tiles there are in the lists of the workgroup whose first query is `row`, of
@@ -50,6 +59,8 @@ private:
   /// Of the entry that names the block of the tile that is visited as number `t`.
   mlir::Value placeOf(ExpansionBuilder &builder, mlir::Value t) const;
 
+  BlockListTensors tensors;
+  ListsOf of;
   int64_t queries, keys, tilesOfBlock;
   List partial, full;
   mlir::Value wholeBlocks;

@@ -45,13 +45,15 @@ struct Side {
 };
 } // namespace
 
-/// Of the queries `rows`, which are eliminated.
+/// Of the queries `rows`, which are eliminated; or of the keys `rows`, and what is looked for are queries.
 class MaskBounds::Elimination {
 public:
   Elimination(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks, QueryRange rows)
-      : builder(builder), masks(masks), rows(rows) {}
+      : builder(builder), masks(masks), rows(rows), queries(rows) {}
+  Elimination(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks, QueryRange keys, QueryRange queries)
+      : builder(builder), masks(masks), rows(keys), queries(queries), eliminatesKeys(true) {}
 
-  /// The keys for which `term` holds with one of the queries.
+  /// The keys for which `term` holds with one of the queries; or the other way round.
   KeyBounds keysOf(const MaskTerm &term);
 
 private:
@@ -63,7 +65,9 @@ private:
 
   ExpansionBuilder &builder;
   ArrayRef<MaskBounds *> masks;
-  QueryRange rows;
+  QueryRange rows;    ///< what is eliminated: divided as the term that is looked at divides keys
+  QueryRange queries; ///< those that there are in any case
+  bool eliminatesKeys = false;
   KeyBounds bounds;
   Value isPossible; ///< whether there are such keys; null: yes
 };
@@ -77,7 +81,7 @@ MaskBounds &MaskBounds::Elimination::ownerOf(Value value) {
 Value MaskBounds::Elimination::extreme(Value value, bool isUpper) {
   MaskBounds &owner = ownerOf(value);
   if (value == owner.program.query())
-    return isUpper ? rows.last : rows.first;
+    return isUpper ? queries.last : queries.first;
   if (owner.program.isSameForBlock(value))
     return owner.program.number(builder, value, owner.place);
   Operation *op = value.getDefiningOp();
@@ -129,6 +133,8 @@ std::optional<Side> MaskBounds::Elimination::sideOf(const Inequality &inequality
     return std::nullopt;
   if (isCutOff || size > reach + 1)
     sum = within(builder, sum, reach + 1);
+  if (eliminatesKeys)
+    return Side{inequality.query, inequality.key, sum, reach};
   return Side{inequality.key, inequality.query, sum, reach};
 }
 
@@ -182,14 +188,18 @@ KeyBounds MaskBounds::Elimination::keysOf(const MaskTerm &term) {
       divisors.push_back(inequality.divisor);
   if (divisors.empty())
     divisors.push_back(1);
+  const QueryRange whole = rows;
   for (int64_t divisor : divisors) {
+    if (eliminatesKeys)
+      rows = {dividedDown(builder, whole.first, divisor), dividedDown(builder, whole.last, divisor)};
     SmallVector<Side> sides;
     for (const Inequality &inequality : term)
       if (inequality.key == 0 || inequality.divisor == divisor)
         if (std::optional<Side> side = sideOf(inequality))
           sides.push_back(*side);
-    eliminate(sides, divisor);
+    eliminate(sides, eliminatesKeys ? 1 : divisor);
   }
+  rows = whole;
   if (bounds.lo && bounds.hi) {
     Value any = compare(builder, CmpIPredicate::slt, bounds.lo, bounds.hi);
     isPossible = isPossible ? make<arith::AndIOp>(builder, isPossible, any) : any;
@@ -306,10 +316,19 @@ Value MaskBounds::isCut(ExpansionBuilder &builder, const Part &part, Value first
 }
 
 SmallVector<KeyBounds> MaskBounds::visible(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks, QueryRange rows) {
+  return visible(builder, masks, Elimination(builder, masks, rows));
+}
+
+SmallVector<KeyBounds> MaskBounds::visibleQueries(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks,
+                                                  QueryRange keys, QueryRange queries) {
+  return visible(builder, masks, Elimination(builder, masks, keys, queries));
+}
+
+SmallVector<KeyBounds> MaskBounds::visible(ExpansionBuilder &builder, ArrayRef<MaskBounds *> masks,
+                                           Elimination elimination) {
   SmallVector<MaskTerm> terms = {MaskTerm()};
   for (MaskBounds *mask : masks)
     terms = bothOf(terms, termsOf(mask->program, mask->program.yielded(), /*isNegated=*/false));
-  Elimination elimination(builder, masks, rows);
   SmallVector<KeyBounds> ranges;
   for (const MaskTerm &term : terms)
     ranges.push_back(elimination.keysOf(term));

@@ -3,7 +3,7 @@
 // The terms of a predicate (MaskTerms.h) are inequalities in a query and a key, of which a block of rows knows the
 // queries: those that can be seen are found by eliminating the query, one range of keys for each term. That is exact
 // where query and key have factors of 1 or -1 (or, in all of a term, the key divided by the same number), and never
-// leaves out a key that is seen.
+// leaves out a key that is seen. The same the other way round: of a block of keys those queries that see one.
 //
 // *Which keys.* Those in a range of a term of all masks together.
 //
@@ -44,9 +44,15 @@ public:
   /// Ranges outside of which no query of `rows` sees a key, of all of `masks` together; at most kMaxKeyRanges.
   static llvm::SmallVector<KeyBounds> visible(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
                                               QueryRange rows);
+  /// The same of queries, of which there are `queries`: none outside of the ranges sees one of the keys `keys`, both
+  /// ends included.
+  static llvm::SmallVector<KeyBounds> visibleQueries(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
+                                                     QueryRange keys, QueryRange queries);
 
 private:
   class Elimination;
+  static llvm::SmallVector<KeyBounds> visible(ExpansionBuilder &builder, llvm::ArrayRef<MaskBounds *> masks,
+                                              Elimination elimination);
   /// One of the predicates of which all must hold, and what it hides from the wave's rows.
   struct Part {
     mlir::Value predicate;

@@ -16,13 +16,21 @@ static constexpr int64_t kBlockNumbers = 1024, kLanesOfWave = 64, kWordBytes = 4
 static constexpr int64_t kQueriesOfBlock = 32, kWavesOfConversion = 4;
 
 QuerySums::QuerySums(attn::BackwardOp op)
-    : context(op.getContext()), depth(llvm::alignTo(op.getHeadDim(), kHeadBlock)),
-      packed(op.getAccumulate() == attn::Accumulation::Packed),
+    : context(op.getContext()), depth(columnsOf(op)), packed(op.getAccumulate() == attn::Accumulation::Packed),
+      packedQueries(op.getPackedQueries()),
       element(packed ? op.getElementType() : Float32Type::get(op.getContext())) {
-  rowsOfHead = text("roundup(seq_q, " + Twine(kQueries) + ")");
-  address = text("workspace + roundup(8 * batch * heads * seq_q, 256)");
-  bytes = text("roundup(8 * batch * heads * seq_q, 256) + batch * heads * " + rowsOfHead + " * " +
+  rowsOfHead = packedQueries ? text("(roundup(total_q, " + Twine(kQueries) + ") + batch * " + Twine(kQueries) + ")")
+                             : text("roundup(seq_q, " + Twine(kQueries) + ")");
+  StringRef heads = packedQueries ? "heads" : "batch * heads", rows = packedQueries ? "total_q" : "seq_q";
+  StringRef statistics = text("roundup(8 * " + heads + " * " + rows + ", 256)");
+  address = text("workspace + " + statistics);
+  bytes = text(statistics + " + " + heads + " * " + rowsOfHead + " * " +
                Twine(depth * element.getIntOrFloatBitWidth() / 8));
+}
+
+int64_t QuerySums::columnsOf(attn::BackwardOp op) {
+  constexpr int64_t least = 64; // a block for each of two parts
+  return std::max<int64_t>(least, llvm::PowerOf2Ceil(llvm::alignTo(op.getHeadDim(), kHeadBlock)));
 }
 
 /// Texts live as long as the context.
@@ -32,7 +40,10 @@ void QuerySums::addPieces(KernelFrame &frame, StringRef pieces, int64_t numbers)
   int64_t any = ShapedType::kDynamic;
   StringRef ofHead = text(rowsOfHead + " * " + Twine(depth));
   frame.addTensor(tile::ViewType::get(context, {any, any, any, numbers}, element),
-                  {kName, {text("heads * " + ofHead), ofHead, text(Twine(numbers))}, {"batch", "heads", pieces}, address});
+                  {kName,
+                   {packedQueries ? StringRef("0") : text("heads * " + ofHead), ofHead, text(Twine(numbers))},
+                   {"batch", "heads", pieces},
+                   address});
   frame.setWorkspace(bytes);
 }
 
@@ -42,10 +53,28 @@ void QuerySums::addTo(KernelFrame &frame) const {
 
 void QuerySums::addRowsTo(KernelFrame &frame) const { addPieces(frame, rowsOfHead, depth); }
 
-Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head) const {
+Value QuerySums::ofSequence(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value rows,
+                            Value firstQuery, bool asRows) const {
+  Value whole = frame.argument(kName);
+  if (!firstQuery)
+    return whole;
+  // As many 128 queries before it as whole ones of packed rows, and one for each sequence.
+  Value before = arith::DivUIOp::create(builder, firstQuery, builder.constant(kQueries));
+  before = arith::AddIOp::create(builder, before, batch);
+  int64_t pieces = asRows ? kQueries : kQueries / kQueriesOfBlock * blocks();
+  Value first = arith::MulIOp::create(builder, before, builder.constant(pieces));
+  // None of the next sequence's.
+  Value count = arith::AddIOp::create(builder, tile::DimOp::create(builder, rows, 1), builder.constant(kQueries - 1));
+  Value own = arith::MulIOp::create(builder, arith::DivUIOp::create(builder, count, builder.constant(kQueries)),
+                                    builder.constant(pieces));
+  return tile::SliceRowsOp::create(builder, whole.getType(), whole, first, own, builder.getI64IntegerAttr(2));
+}
+
+Value QuerySums::ofHead(ExpansionBuilder &builder, const KernelFrame &frame, Value batch, Value head, Value rows,
+                        Value firstQuery) const {
   Type view = tile::ViewType::get(context, {ShapedType::kDynamic, kBlockNumbers}, element);
   SmallVector<Value> place = {batch, head};
-  return tile::SelectOp::create(builder, view, frame.argument(kName), place);
+  return tile::SelectOp::create(builder, view, ofSequence(builder, frame, batch, rows, firstQuery), place);
 }
 
 tile::FragType QuerySums::image(int64_t count) const {
@@ -78,19 +107,22 @@ tile::KernelOp hocket::buildQueryConversion(attn::BackwardOp op, const ArchInfo 
   sums.addTo(frame);
   StringRef scale = op.getDropout() ? StringRef(kScaleOfKept) : "scale";
   frame.addScalar(builder.getF32Type(), scale);
+  problem.addSequences(/*ofKeys=*/false);
   int64_t waves = op.getWaves().value_or(kWavesOfConversion);
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, waves);
 
-  Value dq = frame.argument("dq");
-  auto block = tile::BlockIdOp::create(builder, dq, waves * kQueriesOfBlock, /*last_rows_first=*/false, IntegerAttr(),
-                                       Value());
+  auto block = tile::BlockIdOp::create(builder, frame.argument("dq"), waves * kQueriesOfBlock,
+                                       /*last_rows_first=*/false, IntegerAttr(), problem.sequences().rowCount(frame));
+  problem.enterSequence(builder, block.getBatch());
+  Value dq = problem.view(builder, "dq");
   Value row = tile::WaveRowOp::create(builder, block.getRow(), kQueriesOfBlock);
   Value ofQueries = arith::DivUIOp::create(builder, row, builder.constant(kQueriesOfBlock));
   Value first = arith::MulIOp::create(builder, ofQueries, builder.constant(sums.blocks()));
   SmallVector<Value> place = {block.getBatch(), block.getHead(), first};
-  Value image = tile::LoadOp::create(builder, sums.wideImage(sums.blocks()), frame.argument(QuerySums::kName), place,
-                                     builder.getI64IntegerAttr(2));
-  Value held = tile::RelabelOp::create(builder, sums.accumulators(sums.blocks()), image);
+  Value view = sums.ofSequence(builder, frame, block.getBatch(), dq, problem.sequences().firstQuery());
+  int64_t ofHead = llvm::divideCeil(op.getHeadDim(), kHeadBlock);
+  Value image = tile::LoadOp::create(builder, sums.wideImage(ofHead), view, place, builder.getI64IntegerAttr(2));
+  Value held = tile::RelabelOp::create(builder, sums.accumulators(ofHead), image);
   // Packed sums have been scaled before they were rounded.
   if (!sums.isPacked())
     held = tile::ScaleOp::create(builder, held, frame.argument(scale));

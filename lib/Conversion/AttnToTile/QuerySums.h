@@ -3,7 +3,9 @@
 // Many workgroups add to the same queries. So that an atomic instruction of a wave adds to 256 bytes in a row, sums lie
 // as accumulators do in registers: blocks of 32 queries and 32 columns, 1024 numbers each, number 64 r + l of a block
 // that of register r of lane l; packed ones, pairs of 16 bits, likewise. Of a head the blocks of the first 32 queries
-// come first, one for each 32 columns. Nobody but the kernel that adds and the one that converts knows more of it.
+// come first, one for each 32 columns, of which there are as many as waves share evenly: behind the head's are zeros.
+// Of packed sequences each begins at a multiple of 128 queries. Nobody but the kernel that adds and the one that converts
+// knows more of it.
 #pragma once
 
 #include "ExpansionBuilder.h"
@@ -27,8 +29,15 @@ public:
   /// Queries that sums are kept of, for one that is `rows`: what a workgroup that writes zeros may have.
   static constexpr int64_t kQueries = 128;
 
-  /// The sums of one head: a view of blocks.
-  mlir::Value ofHead(ExpansionBuilder &builder, const KernelFrame &frame, mlir::Value batch, mlir::Value head) const;
+  /// Columns that sums are kept of.
+  static int64_t columnsOf(attn::BackwardOp op);
+  /// The sums of all heads of a sequence, whose rows are those of `rows` (a tensor of the sequence); of packed queries
+  /// the one that begins with `firstQuery` (null: dense).
+  mlir::Value ofSequence(ExpansionBuilder &builder, const KernelFrame &frame, mlir::Value batch, mlir::Value rows,
+                         mlir::Value firstQuery, bool asRows = false) const;
+  /// Those of one head: a view of blocks.
+  mlir::Value ofHead(ExpansionBuilder &builder, const KernelFrame &frame, mlir::Value batch, mlir::Value head,
+                     mlir::Value rows, mlir::Value firstQuery) const;
 
   mlir::Type elementType() const { return element; }
   bool isPacked() const { return packed; }
@@ -49,7 +58,7 @@ private:
 
   mlir::MLIRContext *context;
   int64_t depth;
-  bool packed;
+  bool packed, packedQueries;
   mlir::Type element;
   llvm::StringRef rowsOfHead, address, bytes;
 };

@@ -9,35 +9,43 @@ using namespace hocket;
 /// Columns of an operand that one step of its product takes.
 static constexpr int64_t kDepthStep = 16;
 
-void hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
-                        ArrayRef<NamedRings> tiles, Value t) {
-  if (arch.hasLdsDma(tile::kDmaBytes)) {
-    for (const NamedRings &entry : tiles)
-      builder.step(("fetch_" + entry.name).str(), [&] {
-        for (Value ring : entry.rings)
-          tile::FetchOp::create(builder, ring, t, Value(), Value(), Value());
-        return SmallVector<Value>();
-      });
-    return;
-  }
+SmallVector<Value> hocket::fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
+                                      ArrayRef<NamedRings> tiles, Value t, const FetchAhead &ahead) {
+  bool hasDma = arch.hasLdsDma(tile::kDmaBytes);
   SmallVector<ValueRange> parts;
-  for (const NamedRings &entry : tiles)
-    parts.push_back(builder.step(("fetch_" + entry.name).str(), [&] {
-      SmallVector<Value> loaded;
+  SmallVector<Value> next;
+  for (const NamedRings &entry : tiles) {
+    bool isFirst = &entry == tiles.begin();
+    ValueRange results = builder.step(("fetch_" + entry.name).str(), [&] {
+      Value from = ahead.number ? ahead.number() : Value();
+      SmallVector<Value> made;
       for (Value ring : entry.rings) {
+        if (hasDma) {
+          tile::FetchOp::create(builder, ring, t, from, Value(), Value());
+          continue;
+        }
         auto type = cast<tile::RingType>(ring.getType());
         Type part = tile::PartType::get(builder.getContext(), type.getShape(),
                                         type.getElementType(), waves);
-        loaded.push_back(tile::LoadPartOp::create(builder, part, ring, t, Value(), Value()));
+        made.push_back(tile::LoadPartOp::create(builder, part, ring, t, from, Value()));
       }
-      return loaded;
-    }));
+      if (isFirst && ahead.next)
+        llvm::append_range(made, ahead.next());
+      return made;
+    });
+    size_t count = hasDma ? 0 : entry.rings.size();
+    parts.push_back(results.take_front(count));
+    llvm::append_range(next, results.drop_front(count));
+  }
+  if (hasDma)
+    return next;
   for (auto [loaded, entry] : llvm::zip_equal(parts, tiles))
     builder.step(("put_" + entry.name).str(), [&, loaded = loaded, &rings = entry.rings] {
       for (auto [part, ring] : llvm::zip_equal(loaded, rings))
         tile::PutOp::create(builder, ring, t, Value(), part);
       return SmallVector<Value>();
     });
+  return next;
 }
 
 Value hocket::withoutPadding(ExpansionBuilder &builder, Value operand, int64_t headDim) {

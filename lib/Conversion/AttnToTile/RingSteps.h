@@ -13,10 +13,17 @@ struct NamedRings {
   llvm::SmallVector<mlir::Value, 2> rings;
 };
 
+/// What the first step of a fetch gives beside tiles, and which tile of its view tile `t` is.
+struct FetchAhead {
+  llvm::function_ref<mlir::Value()> number = nullptr;              ///< null: `t`
+  llvm::function_ref<llvm::SmallVector<mlir::Value>()> next = nullptr; ///< null: nothing
+};
+
 /// Tile `t` of all rings to LDS: in one step each, `fetch_NAME`, where a load can write there, else a step that loads
-/// parts into registers and one that puts them, `put_NAME`.
-void fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
-                llvm::ArrayRef<NamedRings> rings, mlir::Value t);
+/// parts into registers and one that puts them, `put_NAME`. Returns what `ahead` gives, results of the first step.
+llvm::SmallVector<mlir::Value> fetchSteps(ExpansionBuilder &builder, const ArchInfo &arch, int64_t waves,
+                                          llvm::ArrayRef<NamedRings> rings, mlir::Value t,
+                                          const FetchAhead &ahead = {});
 
 /// `operand` without the steps of the depth in which all of a head's `headDim` columns are padding: neither read nor
 /// multiplied, since what they would add is zero.

@@ -45,6 +45,8 @@ public:
   /// Strides that accesses of 16 bytes to tensor `name` ask for.
   void requireWideStrides(KernelFrame &frame, llvm::StringRef name) const;
 
+  /// The first row of the sequence in packed queries; null: they are dense, or `enter` was not called.
+  mlir::Value firstQuery() const { return packedQueries ? queries.first : mlir::Value(); }
   /// How many rows the grid counts for a sequence; null: those of Q, or of K.
   mlir::Value rowCount(const KernelFrame &frame) const {
     return packedQueries ? frame.argument("seq_q") : mlir::Value();

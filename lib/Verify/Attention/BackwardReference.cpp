@@ -70,10 +70,10 @@ class HeadWorker {
 public:
   HeadWorker(const ForwardProblem &problem, const ScoreRules *rules, int64_t batch, int64_t head,
              Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO, double sink,
-             std::span<const double> dropoutState)
+             std::span<const double> dropoutState, std::span<const BlockKind> blocks)
       : q(std::move(q)), k(k), v(v), dO(std::move(dO)), o(problem.seqQ * v.padded),
         lse(problem.seqQ, kNegativeInfinity), problem(problem), rules(rules), batch(batch), head(head), sink(sink),
-        delta(problem.seqQ), outputSizes(problem.seqQ) {
+        blocks(blocks), delta(problem.seqQ), outputSizes(problem.seqQ) {
     if (problem.dropout)
       bytes.emplace(problem, dropoutState, batch, head);
   }
@@ -109,6 +109,7 @@ private:
   const ScoreRules *rules;
   int64_t batch, head;
   double sink; ///< -inf: none
+  std::span<const BlockKind> blocks; ///< empty: no lists
   std::vector<double> delta, outputSizes;
   std::optional<DropoutBytes> bytes;
 };
@@ -124,8 +125,14 @@ Tile HeadWorker::product(const Matrix &a, int64_t row, const Matrix &b, int64_t 
 }
 
 bool HeadWorker::sees(int64_t query, int64_t key) const {
-  return query < problem.seqQ && key < problem.seqKv && problem.sees(query, key) &&
-         (!rules || rules->sees({batch, head, query, key}));
+  if (query >= problem.seqQ || key >= problem.seqKv || !problem.sees(query, key))
+    return false;
+  BlockKind kind = BlockKind::Partial; // without lists masks count everywhere
+  if (!blocks.empty()) {
+    int64_t columns = (problem.seqKv + problem.blocks.keys - 1) / problem.blocks.keys;
+    kind = blocks[static_cast<size_t>(query / problem.blocks.queries * columns + key / problem.blocks.keys)];
+  }
+  return kind != BlockKind::Hidden && (kind == BlockKind::Full || !rules || rules->sees({batch, head, query, key}));
 }
 
 /// The scores of a block, -inf where a query does not see a key.
@@ -316,7 +323,8 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
     HeadWorker worker(problem, rules, batch, kvHead * heads + h,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
                       Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV),
-                      problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState);
+                      problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState,
+                      tensors.blocks ? tensors.blocks->of(batch, kvHead * heads + h) : std::span<const BlockKind>());
     worker.forward();
     if (!captured.empty())
       worker.captured = &result.others;
@@ -377,6 +385,7 @@ static void generateOutputs(const ForwardProblem &forward, DataKind kind, uint64
   ForwardProblem like = forward;
   like.headDim = forward.headDimV;
   like.modifications.clear(), like.numbers.clear(), like.capturedExtents.clear();
+  like.blocks = {}, like.makesBlocks = false;
   like.sink = like.dropout = false;
   like.kvHeads = forward.heads, like.seqKv = forward.seqQ, like.totalKv = forward.totalQ;
   like.lists.packedKv = forward.lists.packedQ, like.lists.usedKv = forward.lists.usedQ;
@@ -445,11 +454,14 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
                                          uint64_t seed, std::vector<int64_t> groups,
                                          BackwardReference &reference, unsigned threads,
                                          const verify::Progress &progress,
-                                         const ScoreRules *rules) {
+                                         const ScoreRules *rules, const MakeBlockLists &blockLists) {
   const ForwardProblem &forward = problem.forward;
   const RowNumbers numbers(forward);
   BackwardInputs inputs;
   inputs.forward = generateInputs(forward, kind, seed, threads);
+  // Who calls has seen whether they are right.
+  (void)takeBlockLists(forward, blockLists, inputs.forward);
+  BlockTable blocks(forward, inputs.forward);
   generateOutputs(forward, kind, seed + 1, threads, inputs);
   inputs.lse.assign(static_cast<size_t>(numbers.queries()),
                     static_cast<float>(std::log(double(forward.seqKv)) + 1));
@@ -467,8 +479,9 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
         int64_t sequence = reference.groups[item] / forward.kvHeads;
         int64_t kvHead = reference.groups[item] % forward.kvHeads;
         GroupGradients &found = reference.gradients[item];
-        found = computeGradients(problemOf(forward, numbers.of(sequence)),
-                                 tensorsOf(forward, numbers, inputs, sequence, kvHead), sequence, kvHead, rules, captured);
+        GroupTensors tensors = tensorsOf(forward, numbers, inputs, sequence, kvHead);
+        tensors.blocks = &blocks;
+        found = computeGradients(problemOf(forward, numbers.of(sequence)), tensors, sequence, kvHead, rules, captured);
         int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
         for (size_t i = 0; i != found.o.size(); ++i)
           inputs.o[first * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);

@@ -5,6 +5,7 @@
 // it, of as many batches and heads as take about a minute.
 #pragma once
 
+#include "Verify/Attention/BlockTable.h"
 #include "Verify/Attention/Data.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/Parallel.h"
@@ -23,6 +24,7 @@ struct GroupTensors {
   std::vector<double> q, k, v, dO;
   std::vector<double> sinks;        ///< [query head of the group], if the problem has a sink
   std::vector<double> dropoutState; ///< the tensor "dropout_state"; all zeros if it is empty
+  const BlockTable *blocks = nullptr; ///< what lists say, if the problem has some
 };
 
 /// What bounds the rounding of a kernel, for each row of a gradient: the sum of the sizes of what is added up; of what
@@ -87,11 +89,12 @@ struct BackwardReference {
 /// `limit`: at most so many rows of Q; 0: as said.
 std::vector<int64_t> chooseGroups(const BackwardProblem &problem, int64_t limit, uint64_t seed);
 
-/// Generates what the kernels read, and with it the reference of `groups`.
+/// Generates what the kernels read, and with it the reference of `groups`. Lists are those of `blockLists`, which are
+/// right for the problem, or random ones.
 BackwardInputs generateInputs(const BackwardProblem &problem, DataKind kind, uint64_t seed,
                               std::vector<int64_t> groups, BackwardReference &reference,
                               unsigned threads = 0, const verify::Progress &progress = nullptr,
-                              const ScoreRules *rules = nullptr);
+                              const ScoreRules *rules = nullptr, const MakeBlockLists &blockLists = nullptr);
 
 /// Gradients, rows as in `ForwardInputs`; others by the names of the tensors that they are of, dense,
 /// in their types.

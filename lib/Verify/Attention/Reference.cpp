@@ -5,7 +5,7 @@
 // row.
 #include "Verify/Attention/Reference.h"
 
-#include "hocket/Attention/BlockLists.h"
+#include "Verify/Attention/BlockTable.h"
 #include "Verify/Attention/Dropout.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/DenseProduct.h"
@@ -49,39 +49,6 @@ private:
 struct RowBlock {
   size_t first = 0, count = 0;
   RowNumbers::Place place; ///< of the first
-};
-
-/// The kinds of all blocks, of what lists there are.
-class BlockTable {
-public:
-  BlockTable(const ForwardProblem &problem, const ForwardInputs &inputs) {
-    if (!problem.blocks.any())
-      return;
-    lists.rows = divideCeil(problem.seqQ, problem.blocks.queries);
-    lists.columns = divideCeil(problem.seqKv, problem.blocks.keys);
-    manifest::TensorSpec tensor = problem.tensor("kv_num_blocks");
-    lists.batch = tensor.dimensions[0].extent, lists.heads = tensor.dimensions[1].extent;
-    auto copy = [&](const char *name, std::vector<int32_t> &to) {
-      if (auto found = inputs.captured.find(name); found != inputs.captured.end())
-        to.assign(found->second.begin(), found->second.end());
-    };
-    copy("kv_num_blocks", lists.counts), copy("kv_indices", lists.indices);
-    copy("full_kv_num_blocks", lists.fullCounts), copy("full_kv_indices", lists.fullIndices);
-    kinds = lists.table();
-  }
-
-  /// Of one head; empty without lists.
-  std::span<const BlockKind> of(int64_t batch, int64_t head) const {
-    if (kinds.empty())
-      return {};
-    int64_t group = (lists.batch == 1 ? 0 : batch) * lists.heads + (lists.heads == 1 ? 0 : head);
-    auto size = static_cast<size_t>(lists.rows * lists.columns);
-    return std::span(kinds).subspan(static_cast<size_t>(group) * size, size);
-  }
-
-private:
-  BlockLists lists;
-  std::vector<BlockKind> kinds;
 };
 
 /// Everything that one block of rows needs while it is worked on.

@@ -19,12 +19,14 @@ class BackwardRunner : verify::TensorRun {
 public:
   BackwardRunner(runtime::Device &device, const BackwardProblem &problem, const BackwardOptions &options)
       : TensorRun(device, options, report, "tensor",
-                  RowNumbers::rowByRow(problem.forward, problem.tensors())),
+                  RowNumbers::rowByRow(problem.forward, tensorsOf(problem))),
         problem(problem), options(options), numbers(problem.forward) {}
   Result<BackwardReport> run(std::span<const PlannedLaunch> launches);
 
 private:
-  Status makeRules(std::shared_ptr<const ScoreRules> &rules);
+  static std::vector<manifest::TensorSpec> tensorsOf(const BackwardProblem &problem);
+  Status makeRules(const ForwardInputs &captured, std::shared_ptr<const ScoreRules> &rules);
+  void verifyLists();
   Status prepare();
   verify::Contents roomFor(Outcome outcome) override;
   /// What is added up by atomics is judged anew.
@@ -42,9 +44,39 @@ private:
   BackwardInputs inputs;
   BackwardReference reference;
   BackwardOutputs outputs[3]; ///< by outcome
+  BlockLists transposed;      ///< the host's
+  std::map<std::string, std::vector<int32_t>, std::less<>> madeLists[3]; ///< by outcome, where a launch transposes
   BackwardReport report;
 };
 } // namespace
+
+/// What one launch leaves for another is compared like a result.
+std::vector<manifest::TensorSpec> BackwardRunner::tensorsOf(const BackwardProblem &problem) {
+  std::vector<manifest::TensorSpec> specs = problem.tensors();
+  for (manifest::TensorSpec &spec : problem.temporaries())
+    specs.push_back(std::move(spec));
+  return specs;
+}
+
+/// Of lists that were made all that counts reach; the rest may be anything.
+void BackwardRunner::verifyLists() {
+  const auto &made = madeLists[static_cast<size_t>(Outcome::First)];
+  auto compare = [&](const std::string &prefix, const std::vector<int32_t> &counts,
+                     const std::vector<int32_t> &indices) {
+    if (!made.contains(prefix + "q_indices"))
+      return;
+    const std::vector<int32_t> &found = made.at(prefix + "q_indices");
+    bool same = made.at(prefix + "q_num_blocks") == counts;
+    auto columns = static_cast<size_t>(transposed.columns);
+    for (size_t row = 0; same && row != counts.size(); ++row)
+      same = std::equal(indices.begin() + row * columns, indices.begin() + row * columns + counts[row],
+                        found.begin() + row * columns);
+    if (!same)
+      report.failures.push_back("the lists '" + prefix + "q_indices' are not the forward's, transposed");
+  };
+  compare("", transposed.counts, transposed.indices);
+  compare("full_", transposed.fullCounts, transposed.fullIndices);
+}
 
 verify::Contents BackwardRunner::roomFor(Outcome outcome) {
   BackwardOutputs &room = outputs[static_cast<size_t>(outcome)];
@@ -52,6 +84,12 @@ verify::Contents BackwardRunner::roomFor(Outcome outcome) {
   room.dk.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDim));
   room.dv.resize(static_cast<size_t>(numbers.keys() * problem.forward.headDimV));
   verify::Contents contents = {{"dq", bytesOf(room.dq)}, {"dk", bytesOf(room.dk)}, {"dv", bytesOf(room.dv)}};
+  for (const manifest::TensorSpec &spec : problem.temporaries())
+    if (spec.wanted) {
+      std::vector<int32_t> &list = madeLists[static_cast<size_t>(outcome)][spec.name];
+      list.resize(static_cast<size_t>(spec.elements()));
+      contents[spec.name] = bytesOf(list);
+    }
   for (const std::string &name : problem.otherGradients) {
     std::vector<std::byte> &values = room.others[name];
     manifest::TensorSpec gradient = problem.tensor("d_" + name);
@@ -70,13 +108,12 @@ void BackwardRunner::judgeAnother(const std::string &where) {
 }
 
 /// What the modifications do, which the forward's O and LSE depend on, too.
-Status BackwardRunner::makeRules(std::shared_ptr<const ScoreRules> &rules) {
+Status BackwardRunner::makeRules(const ForwardInputs &captured, std::shared_ptr<const ScoreRules> &rules) {
   if (problem.forward.modifications.empty() || !options.verify)
     return Status::success();
   if (!options.scoreRules)
     return unsupported("the problem '" + problem.describe() +
                        "' has modifications, which nothing here interprets; run it without verifying");
-  ForwardInputs captured = generateInputs(problem.forward, options.data, options.seed, options.threads);
   auto made = options.scoreRules(problem.forward, captured.captured);
   if (!made.ok())
     return made.error();
@@ -90,19 +127,32 @@ Status BackwardRunner::prepare() {
   report.workspaceBytes = workspaceBytes();
   say("generating data");
   std::shared_ptr<const ScoreRules> rules;
-  if (Status status = makeRules(rules); !status.ok())
-    return status;
+  if (problem.forward.blocks.any() || !problem.forward.modifications.empty()) {
+    ForwardInputs captured = generateInputs(problem.forward, options.data, options.seed, options.threads);
+    if (Status status = takeBlockLists(problem.forward, options.blockLists, captured); !status.ok())
+      return status;
+    if (Status status = makeRules(captured, rules); !status.ok())
+      return status;
+  }
   std::vector<int64_t> groups;
   if (options.verify)
     groups = chooseGroups(problem, options.maxCheckedRows, options.seed);
   inputs = generateInputs(problem, options.data, options.seed, std::move(groups), reference,
-                          options.threads, options.progress, rules.get());
+                          options.threads, options.progress, rules.get(), options.blockLists);
   say("uploading");
   verify::Contents contents = {{"q", bytesOf(inputs.forward.q)}, {"k", bytesOf(inputs.forward.k)},
                                {"v", bytesOf(inputs.forward.v)}, {"o", bytesOf(inputs.o)},
                                {"do", bytesOf(inputs.dO)},       {"lse", bytesOf(inputs.lse)}};
   for (auto &[name, bytes] : inputs.forward.capturedBytes)
     contents[name] = bytes;
+  if (problem.forward.blocks.any())
+    transposed = transpose(listsOf(problem.forward, inputs.forward));
+  if (problem.transposedLists)
+    for (auto [name, numbers] : {std::pair("q_num_blocks", &transposed.counts),
+                                 {"q_indices", &transposed.indices},
+                                 {"full_q_num_blocks", &transposed.fullCounts},
+                                 {"full_q_indices", &transposed.fullIndices}})
+      contents[name] = bytesOf(*numbers);
   if (Status status = place(std::move(contents)); !status.ok())
     return status;
   manifest::Addresses placed = addresses();
@@ -132,6 +182,7 @@ Result<BackwardReport> BackwardRunner::run(std::span<const PlannedLaunch> launch
     say("comparing");
     report.errors = compareBackward(problem, options.data, reference, computed);
     addVerdict(report.errors.failures);
+    verifyLists();
   }
   finish();
   report.problem = problem;

@@ -20,6 +20,8 @@ struct BackwardOptions : verify::RunOptions {
   std::function<Status(const BackwardInputs &inputs, const BackwardOutputs &outputs)> save;
   /// Makes what the reference does with modifications; a problem that has some cannot be verified without.
   MakeScoreRules scoreRules;
+  /// Makes the lists of a problem with blocks; empty: lists of random blocks.
+  MakeBlockLists blockLists;
 };
 
 struct BackwardReport : verify::RunReport {

@@ -5,6 +5,7 @@
 #include "Verify/Attention/RunForward.h"
 
 #include "Verify/Attention/AppendedKeys.h"
+#include "Verify/Attention/BlockTable.h"
 #include "Verify/Attention/RowNumbers.h"
 #include "Verify/TensorRun.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -117,14 +118,8 @@ Status ForwardRunner::prepare() {
   inputs = generateInputs(problem, options.data, options.seed, options.threads);
   if (problem.makesBlocks && !options.blockLists)
     return unsupported("the kernel makes lists of blocks of the masks; say which are right ('blockLists')");
-  if (options.blockLists && problem.blocks.any()) {
-    Result<BlockLists> lists = options.blockLists(problem, inputs);
-    if (!lists.ok())
-      return lists.error();
-    if (Status status = validate(*lists, problem); !status.ok())
-      return status;
-    setBlockLists(*lists, inputs);
-  }
+  if (Status status = takeBlockLists(problem, options.blockLists, inputs); !status.ok())
+    return status;
   if (Status status = makeRules(); !status.ok())
     return status;
   Clock::time_point start = Clock::now();

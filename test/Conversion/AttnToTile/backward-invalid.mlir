@@ -45,12 +45,12 @@ attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t")
 
 // -----
 
-// expected-error @below {{the gradient of 't' is asked for, which 'm' reads at computed places; each index must be the batch, the head, the query or the key}}
+// expected-error @below {{the gradient of 't' is asked for, which 'm' reads at a computed place beside other indices than batch and head in front of it; use those}}
 attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
 attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
     %t: tensor<?x?xf32> {attn.sizes = ["seq_kv", "seq_kv"]}) {
   %place = arith.subi %query, %key : i32
-  %number = attn.read %t[%head, %place] : tensor<?x?xf32> -> f32
+  %number = attn.read %t[%place, %key] : tensor<?x?xf32> -> f32
   %result = arith.addf %score, %number : f32
   attn.yield %result : f32
 }
@@ -90,3 +90,62 @@ attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
   %result = arith.addf %score, %wide : f32
   attn.yield %result : f32
 }
+
+// -----
+
+// expected-error @below {{the gradient of 't' is asked for, which 'm' reads at several places; read it at one}}
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?xf32> {attn.sizes = ["seq_kv"]}) {
+  %place = arith.subi %query, %key : i32
+  %other = arith.addi %query, %key : i32
+  %number = attn.read %t[%place] : tensor<?xf32> -> f32
+  %second = attn.read %t[%other] : tensor<?xf32> -> f32
+  %sum = arith.addf %number, %second : f32
+  %result = arith.addf %score, %sum : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+attn.backward @g part(captured) element_type(bf16) head_dim(64) gradient_of("t") score_mod(@m)
+// expected-error @below {{reads 't' at a computed place in a branch; read it outside, or leave its gradient out}}
+attn.score_mod @m(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?xf32> {attn.sizes = ["seq_kv"]}) {
+  %place = arith.subi %query, %key : i32
+  %zero = arith.constant 0 : i32
+  %is = arith.cmpi sgt, %place, %zero : i32
+  %result = scf.if %is -> f32 {
+    %number = attn.read %t[%place] : tensor<?xf32> -> f32
+    %sum = arith.addf %score, %number : f32
+    scf.yield %sum : f32
+  } else {
+    scf.yield %score : f32
+  }
+  attn.yield %result : f32
+}
+
+// -----
+
+// expected-error @below {{'f' has waves(16), which would share 128 columns of dQ in 8 parts of less than a block of 32; use 2 to 8, a power of two, or leave it out}}
+attn.backward @f part(fused) element_type(bf16) head_dim(96) accumulate(f32) waves(16) schedule(@s)
+
+// -----
+
+// expected-error @below {{has block_lists, by which 'fused' does not go; use parts dkdv and dq}}
+attn.backward @f part(fused) element_type(bf16) head_dim(96) accumulate(f32) block_lists(128, 128) schedule(@s)
+
+// -----
+
+// expected-error @below {{'keys' has blocks of 64 keys, expected a multiple of the 128 of a workgroup of 4 waves; use fewer waves, or larger blocks}}
+attn.backward @keys part(dkdv) element_type(bf16) head_dim(64) waves(4) block_lists(128, 64) schedule(@s)
+
+// -----
+
+// expected-error @below {{'keys' has blocks of 48 queries, expected a multiple of the 32 of a tile; use smaller tiles, or larger blocks}}
+attn.backward @keys part(dkdv) element_type(bf16) head_dim(64) block_lists(48, 128) schedule(@s)
+
+// -----
+
+// expected-error @below {{blocks of 0, expected 1 to 268435456 queries and keys}}
+attn.transposed_lists @lists blocks(0, 64)

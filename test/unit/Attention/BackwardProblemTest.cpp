@@ -93,7 +93,50 @@ TEST(BackwardProblem, Refused) {
   problem.forward.modifications.back().isMask = true;
   EXPECT_FALSE(validate(problem).ok());
   problem = example();
+  problem.transposedLists = true;
+  EXPECT_EQ(validate(problem).error().message, "transposed lists are given, of no block lists; leave them out");
   problem.forward.blocks = {128, 128};
+  EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
+  problem.accumulate = Accumulation::F32;
+  EXPECT_EQ(validate(problem).error().message, "'accumulate' does not go by block lists; leave it out");
+  problem.accumulate = Accumulation::None;
+  problem.forward.blocks = {128, 48};
   EXPECT_EQ(validate(problem).error().message,
-            "the backward of block lists is not there yet; say the mask as a modification");
+            "blocks have 128 queries and 48 keys, the backward takes multiples of 32; use such");
+  problem.forward.blocks = {128, 64};
+  problem.forward.modifications = {{"biased", false, "", {{"bias", DataType::FP16, {"heads", "seq_q", "seq_kv"}}}, {}}};
+  problem.otherGradients = {"bias"};
+  EXPECT_EQ(validate(problem).error().message,
+            "the gradient of 'bias' is asked for, and there are block lists, by which its kernel does not go; say the mask "
+            "as a modification");
+}
+
+/// Transposed lists are tensors where they are given, else a launch leaves them for others.
+TEST(BackwardProblem, TransposedLists) {
+  BackwardProblem problem = example();
+  EXPECT_TRUE(problem.temporaries().empty());
+  problem.forward.seqQ = 300, problem.forward.seqKv = 100;
+  problem.forward.blocks = {128, 32};
+  auto names = [](const std::vector<manifest::TensorSpec> &tensors) {
+    std::string text;
+    for (const manifest::TensorSpec &tensor : tensors)
+      if (tensor.name.find("q_") != std::string::npos && tensor.wanted)
+        text += tensor.name + " ";
+    return text;
+  };
+  EXPECT_EQ(names(problem.temporaries()), "q_num_blocks q_indices ");
+  EXPECT_EQ(names(problem.tensors()), "");
+  problem.forward.fullBlocks = true;
+  EXPECT_EQ(names(problem.temporaries()), "q_num_blocks q_indices full_q_num_blocks full_q_indices ");
+  EXPECT_EQ(problem.temporaries()[1].elements(), 1 * 4 * 4 * 3); // 4 blocks of keys, 3 of queries
+  EXPECT_EQ(problem.temporaries()[1].rowElements, 3);
+  problem.transposedLists = true;
+  EXPECT_TRUE(problem.temporaries().empty());
+  EXPECT_EQ(names(problem.tensors()), "q_num_blocks q_indices full_q_num_blocks full_q_indices ");
+  EXPECT_EQ(problem.tensor("q_indices").role, manifest::TensorRole::Input);
+  // One list for all heads is one list for all heads.
+  problem.forward.capturedExtents["kv_indices"] = {1, 1, 3, 4};
+  problem.forward.capturedExtents["kv_num_blocks"] = {1, 1, 3};
+  EXPECT_EQ(problem.tensor("q_indices").elements(), 4 * 3);
+  EXPECT_EQ(problemVariables(problem).at("q_indices_stride_1").asInteger(), 0);
 }

@@ -10,7 +10,8 @@ using namespace hocket;
 using namespace hocket::attention;
 
 /// sum(dO * O) of one group: what the gradients are of.
-static double loss(const ForwardProblem &problem, const GroupTensors &t, const ScoreRules *rules) {
+static double loss(const ForwardProblem &problem, const GroupTensors &t, const ScoreRules *rules,
+                   const std::vector<BlockKind> *kinds = nullptr) {
   int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
   double total = 0;
   for (int64_t row = 0; row != heads * problem.seqQ; ++row) {
@@ -23,6 +24,11 @@ static double loss(const ForwardProblem &problem, const GroupTensors &t, const S
       for (int64_t d = 0; d != dim; ++d)
         score += t.q[row * dim + d] * t.k[j * dim + d];
       int64_t head = row / problem.seqQ, query = row % problem.seqQ;
+      if (kinds) { // of two heads, and blocks of which each row has two
+        BlockKind kind = (*kinds)[head * 4 + query / problem.blocks.queries * 2 + j / problem.blocks.keys];
+        if (kind == BlockKind::Hidden || (kind == BlockKind::Partial && !rules->sees({0, head, query, j})))
+          continue;
+      }
       score *= problem.effectiveScale();
       if (rules)
         score = rules->modified(score, {0, head, query, j});
@@ -168,6 +174,39 @@ TEST(BackwardReference, FiniteDifferencesOfModifiedScores) {
   problem = problemOf(40, 9, 8, 8, 1, Visibility::causal()); // rows that see nothing but the sink
   problem.sink = true;
   compareWithDifferences(problem);
+}
+
+/// Lists of two heads: masks of a modification count in partial blocks, the problem's in all.
+TEST(BackwardReference, FiniteDifferencesOfBlockLists) {
+  struct Even : Bent {
+    bool sees(const ScorePosition &at) const override { return (at.query + at.key) % 2 == 0; }
+  } even;
+  using enum BlockKind;
+  ForwardProblem problem = problemOf(20, 70, 8, 8, 2, Visibility::causal());
+  problem.blocks = {16, 64};
+  problem.fullBlocks = true;
+  std::vector<BlockKind> kinds = {Full, Partial, Partial, Hidden, Hidden, Full, Partial, Partial};
+  ForwardInputs inputs = generateInputs(problem, DataKind::Normal, 1, 1);
+  setBlockLists(listBlocks(1, 2, 2, 2, kinds), inputs);
+  BlockTable table(problem, inputs);
+  GroupTensors tensors{numbers(2 * 20 * 8, 1), numbers(70 * 8, 2), numbers(70 * 8, 3), numbers(2 * 20 * 8, 4), {},
+                       {}, &table};
+  GroupGradients gradients = computeGradients(problem, tensors, 0, 0, &even);
+  auto check = [&](std::vector<double> GroupTensors::*of, const std::vector<double> &gradient) {
+    for (size_t i = 0; i < gradient.size(); i += 1 + gradient.size() / 40) {
+      constexpr double step = 1e-5;
+      double &value = (tensors.*of)[i], was = value;
+      value = was + step;
+      double more = loss(problem, tensors, &even, &kinds);
+      value = was - step;
+      double less = loss(problem, tensors, &even, &kinds);
+      value = was;
+      ASSERT_NEAR(gradient[i], (more - less) / (2 * step), 1e-7) << i;
+    }
+  };
+  check(&GroupTensors::q, gradients.dq);
+  check(&GroupTensors::k, gradients.dk);
+  check(&GroupTensors::v, gradients.dv);
 }
 
 /// A wrong gradient is found, and so are NaN and what was not written.

@@ -53,6 +53,22 @@ TEST(BlockLists, SayTheKindOfEachBlock) {
   EXPECT_EQ(lists.tensors()[1].second.size(), 40u);
 }
 
+TEST(BlockLists, AreTransposed) {
+  using enum BlockKind;
+  std::vector<BlockKind> kinds = {Hidden, Full, Partial, Full, Hidden, Hidden, Partial, Partial, Full, Hidden};
+  std::vector<BlockKind> other(10, Partial);
+  std::vector<BlockKind> both = kinds;
+  both.insert(both.end(), other.begin(), other.end());
+  BlockLists turned = transpose(listBlocks(1, 2, 2, 5, both));
+  EXPECT_EQ(turned.rows, 5);
+  EXPECT_EQ(turned.columns, 2);
+  EXPECT_THAT(turned.counts, ElementsAre(0, 1, 2, 0, 0, 2, 2, 2, 2, 2));
+  EXPECT_THAT(std::span(turned.indices).first(6), ElementsAre(0, 0, 1, 0, 0, 1));
+  EXPECT_THAT(turned.fullCounts, ElementsAre(0, 1, 0, 2, 0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(std::span(turned.fullIndices).subspan(6, 2), ElementsAre(0, 1));
+  EXPECT_EQ(transpose(turned).table(), both);
+}
+
 TEST(BlockLists, AreRefusedByName) {
   using enum BlockKind;
   ForwardProblem problem = problemOf(128, 300);

@@ -108,6 +108,21 @@ void drawScores(Draw &draw, ForwardProblem &problem) {
   problem.dropping = {draw.of({0.0, 0.1, 0.5}), draw.between(0, 1 << 20), draw.between(0, 99)};
 }
 
+/// Block lists, of any extents, given both ways or transposed in front.
+void drawBlocks(Draw &draw, BackwardProblem &problem) {
+  ForwardProblem &forward = problem.forward;
+  forward.blocks = {draw.of<int64_t>({32, 64, 96, 128, 128, 256}), draw.of<int64_t>({32, 64, 96, 128, 128, 256})};
+  forward.fullBlocks = draw.oneIn(2);
+  problem.transposedLists = draw.oneIn(2);
+  auto blocksOf = [](int64_t rows, int64_t size) { return (rows + size - 1) / size; };
+  int64_t rows = blocksOf(forward.seqQ, forward.blocks.queries), columns = blocksOf(forward.seqKv, forward.blocks.keys);
+  int64_t batch = draw.oneIn(2) ? 1 : forward.batch, heads = draw.oneIn(2) ? 1 : forward.heads;
+  for (std::string prefix : {"", "full_"}) {
+    forward.capturedExtents[prefix + "kv_num_blocks"] = {batch, heads, rows};
+    forward.capturedExtents[prefix + "kv_indices"] = {batch, heads, rows, columns};
+  }
+}
+
 /// The same in one loop, where it is there.
 void runFused(BackwardProblem problem, DataKind data, uint64_t seed, Draw &draw) {
   problem.accumulate = draw.of({Accumulation::F32, Accumulation::Packed});
@@ -145,6 +160,10 @@ void runOne(uint64_t seed) {
     for (const CapturedTensor &tensor : modification.tensors)
       if ((tensor.name == "bias" || tensor.name == "slopes") && draw.oneIn(2))
         problem.otherGradients.insert(tensor.name);
+  bool hasCaptured = std::any_of(problem.otherGradients.begin(), problem.otherGradients.end(),
+                                 [](const std::string &name) { return name != "sink"; });
+  if (!ownLengths && !hasCaptured && draw.oneIn(3))
+    drawBlocks(draw, problem);
   if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
     problem.gradientStrides["dk"] = {row * forward.seqKv + 64, row, forward.headDim};
@@ -271,22 +290,118 @@ TEST(Backward, Refused) {
                        "of 8 up to 256");
   problem.forward.headDim = problem.forward.headDimV = 96;
   problem.accumulate = Accumulation::F32;
-  EXPECT_NE(message().find("has heads of 96 elements, of which 4 waves of a fused loop would share 96 columns of dQ in 2 "
-                           "parts; heads of 33 to 64, 97 to 128 and 225 to 256 elements have such"),
-            std::string::npos)
-      << message();
   problem.deterministic = true;
   EXPECT_EQ(message(), "'deterministic' is asked for, and 'accumulate' f32, which adds dQ up in whatever order workgroups "
                        "come to it; leave one of them out");
-  problem.deterministic = false;
-  problem.forward.lists.usedKv = true;
-  problem.forward.headDim = problem.forward.headDimV = 64;
-  EXPECT_EQ(message(), "'accumulate' is of dense tensors, and the problem has sequences with lists of their own; leave it "
-                       "out");
-  problem = {};
-  problem.forward.headDim = 128;
-  problem.forward.blocks = {128, 64};
-  EXPECT_EQ(message(), "the backward of block lists is not there yet; say the mask as a modification");
+}
+
+/// Heads whose columns are no power of two, and of fewer than two blocks: what is behind them is zero, and not stored.
+TEST(Backward, FusedTakesEveryHead) {
+  for (auto [dim, dimV] : {std::pair(16, 16), {72, 72}, {96, 40}, {136, 136}, {192, 128}, {224, 224}}) {
+    BackwardProblem problem;
+    problem.forward.heads = 2, problem.forward.kvHeads = 1;
+    problem.forward.seqQ = 100, problem.forward.seqKv = 270;
+    problem.forward.headDim = dim, problem.forward.headDimV = dimV;
+    problem.forward.visibility = dim == 96 ? Visibility::causal() : Visibility();
+    problem.accumulate = dim % 16 == 0 ? Accumulation::F32 : Accumulation::Packed;
+    SCOPED_TRACE(problem.describe());
+    runChecked(problem, DataKind::Normal, 41);
+  }
+}
+
+/// Sums of packed sequences have places of their own, and sequences without queries none.
+TEST(Backward, FusedTakesPackedSequences) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 5, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 200, forward.seqKv = 300;
+  forward.headDim = forward.headDimV = 64;
+  forward.visibility = Visibility::causal();
+  forward.lists = {true, true, true, true};
+  forward.totalQ = 350, forward.totalKv = 650;
+  forward.known.lists = {{"cu_seqlens_q", {0, 0, 33, 233, 272, 350}},
+                         {"cu_seqlens_k", {0, 100, 100, 400, 417, 650}},
+                         {"seqused_q", {0, 33, 190, 39, 60}},
+                         {"seqused_k", {90, 0, 300, 17, 233}}};
+  for (Accumulation accumulate : {Accumulation::F32, Accumulation::Packed}) {
+    problem.accumulate = accumulate;
+    runChecked(problem, DataKind::Normal, 42);
+  }
+  forward.headDim = forward.headDimV = 128;
+  forward.lists = {false, false, true, true}; // dense, of lengths of their own
+  forward.known.lists = {{"seqused_q", {0, 33, 190, 39, 60}}, {"seqused_k", {90, 0, 300, 17, 233}}};
+  runChecked(problem, DataKind::Normal, 43);
+}
+
+/// dQ walks the forward's lists, dK and dV those of blocks of queries: of masks that count in partial blocks alone, with
+/// a mask that counts in all, heads of a group with lists of their own, rows behind whole blocks, and blocks of nothing.
+TEST(Backward, BlockLists) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 300, forward.seqKv = 420;
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {128, 128};
+  forward.fullBlocks = true;
+  forward.modifications = {*shippedModification("documents")};
+  Result<std::shared_ptr<const BackwardPlan>> plan = planFor(problem, "gfx950");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  ASSERT_EQ((*plan)->launches().size(), 4u);
+  EXPECT_EQ((*plan)->launches().front().kernel, "fmha_bwd_lists");
+  runChecked(problem, DataKind::Normal, 31);
+  problem.transposedLists = true;
+  plan = planFor(problem, "gfx950");
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ((*plan)->launches().size(), 3u);
+  runChecked(problem, DataKind::Normal, 31);
+  forward.visibility = Visibility::causal();
+  forward.headDim = forward.headDimV = 128;
+  runChecked(problem, DataKind::Normal, 32);
+  runChecked(problem, DataKind::Normal, 32, "gfx950", "two_on_a_unit");
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {256, 32};
+  forward.dropout = true, forward.sink = true;
+  forward.dropping = {0.2, 3, 4};
+  problem.otherGradients = {"sink"};
+  problem.transposedLists = false;
+  runChecked(problem, DataKind::Normal, 33);
+  runChecked(problem, DataKind::Normal, 34, "gfx942");
+  forward.headDim = forward.headDimV = 256; // dK and dV apart
+  forward.dropout = false;
+  forward.blocks = {128, 96};
+  runChecked(problem, DataKind::Normal, 35);
+}
+
+/// More entries than a wave looks at together.
+TEST(Backward, LongListsAreTransposed) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.seqQ = 70, forward.seqKv = 32 * 150;
+  forward.headDim = forward.headDimV = 32;
+  forward.blocks = {32, 32};
+  forward.fullBlocks = true;
+  runChecked(problem, DataKind::Normal, 36);
+}
+
+/// Keys go through the queries that see them, and no others, whatever says it.
+TEST(Backward, PredicatesLeaveQueriesOut) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.seqQ = forward.seqKv = 1536;
+  forward.headDim = forward.headDimV = 64;
+  auto instructions = [&] {
+    BackwardReport report = runChecked(problem, DataKind::Normal, 37);
+    return report.launches.empty() ? 0 : report.launches.front().kernels[1].waveInstructions;
+  };
+  uint64_t all = instructions();
+  forward.modifications = {*shippedModification("window")};
+  forward.numbers = {{"window_left", 60}, {"window_right", 0}};
+  uint64_t ofWindow = instructions();
+  EXPECT_GT(ofWindow, 0u);
+  EXPECT_LT(ofWindow, all / 2);
+  forward.visibility = Visibility::causal();
+  forward.numbers = {{"window_left", 60}, {"window_right", 100}};
+  EXPECT_LT(instructions(), all / 2);
 }
 
 /// Scores far beyond a cap, where powers overflow, have flat slopes and not NaN.
@@ -346,6 +461,48 @@ attn.score_mod @bent(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   forward.dtype = DataType::FP16;
   forward.visibility = Visibility::causal();
   runChecked(problem, DataKind::Normal, 7, "gfx942");
+}
+
+/// A table by head and by distance, of which some distances lie outside, before a cap, with dropout, of packed
+/// sequences; and one that differs from batch to batch and is read at places that masks and the score know nothing of.
+TEST(Backward, GradientsOfTables) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 150, forward.seqKv = 70;
+  forward.headDim = forward.headDimV = 64;
+  forward.modifications = {*shippedModification("relative_bias"), *shippedModification("soft_cap")};
+  forward.numbers = {{"max_distance", 40}, {"soft_cap", 1.5}};
+  problem.otherGradients = {"table"};
+  BackwardReport report = runChecked(problem, DataKind::Normal, 51);
+  ASSERT_EQ(report.errors.gradients.size(), 4u);
+  EXPECT_EQ(report.errors.gradients.back().name, "d_table");
+  EXPECT_TRUE(report.errors.gradients.back().isChecked);
+  forward.visibility = Visibility::causal();
+  forward.dropout = true;
+  forward.dropping = {0.3, 7, 8};
+  runChecked(problem, DataKind::Normal, 52, "gfx942");
+  Result<std::vector<Modification>> modifications = parseModifications(R"(
+attn.score_mod @hashed(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
+    %t: tensor<?x?xf32> {attn.sizes = ["batch", "seq_kv"]}) {
+  %three = arith.constant 3 : i32
+  %size = arith.constant 31 : i32
+  %product = arith.muli %query, %three : i32
+  %sum = arith.addi %product, %key : i32
+  %place = arith.remui %sum, %size : i32
+  %number = attn.read %t[%batch, %place] : tensor<?x?xf32> -> f32
+  %square = arith.mulf %number, %number : f32
+  %result = arith.addf %score, %square : f32
+  attn.yield %result : f32
+})", "hashed.mlir");
+  ASSERT_TRUE(modifications.ok()) << modifications.error().message;
+  forward.modifications = *modifications;
+  forward.numbers = {};
+  problem.otherGradients = {"t"};
+  forward.dropout = false;
+  forward.lists.usedKv = true;
+  forward.known.lists = {{"seqused_k", {70, 31}}};
+  runChecked(problem, DataKind::Normal, 53);
 }
 
 /// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them

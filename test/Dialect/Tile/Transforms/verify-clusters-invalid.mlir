@@ -457,3 +457,36 @@ tile.kernel @loads_of_another_tile(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.vie
     %y = tile.end_load %p tile(%next) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
   }
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// Turns of a loop that make their counts themselves: two of one tile, or of two, follow one another; two behind one do not.
+tile.kernel @turns_differ(%k: !tile.view<?x?x?x128xbf16>, %counts: !tile.view<?xi32>, %m: i32) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %two = arith.constant 2 : i32
+  %ring = tile.ring %k[%zero, %zero] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  scf.for %head = %zero to %m step %one : i32 {
+    %n = tile.load %counts[%head] : !tile.view<?xi32> -> i32
+    %is_one = arith.cmpi eq, %n, %one : i32
+    scf.if %is_one {
+      tile.barrier
+      tile.fetch %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16>
+      tile.wait vm(0)
+      tile.barrier
+      // expected-note @below {{the read is here; fetch one cluster later, read one cluster earlier, or give ring 'k' one more slot}}
+      %x = tile.read %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      tile.wait lgkm(0)
+    }
+    scf.for %t = %one to %n step %one : i32 {
+      // expected-error @below {{with 3 and 1 and 2 tiles: fetches tile 0 of ring 'k' over tile 0 (epoch 2), which 'tile.read' may still be reading}}
+      tile.fetch %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16>
+      tile.wait vm(0)
+      tile.barrier
+      %x = tile.read %ring[%zero] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      tile.wait lgkm(0)
+      tile.barrier
+    }
+  }
+}

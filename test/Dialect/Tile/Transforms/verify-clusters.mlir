@@ -138,3 +138,25 @@ tile.kernel @loads(%k: !tile.view<?x?x?x128xbf16>, %b: !tile.view<?x?xbf16>, %n:
     %y = tile.end_load %p tile(%t) : <!tile.frag<64x32xbf16, acc>> -> !tile.frag<64x32xf32, acc>
   }
 }
+
+// -----
+
+#layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
+// The same where each turn makes a count of its own: every two, one after the other.
+// expected-remark @below {{verified with 52 numbers of tiles}}
+tile.kernel @turns(%k: !tile.view<?x?x?x128xbf16>, %counts: !tile.view<?xi32>, %m: i32) target("gfx950") waves(8) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %head = %zero to %m step %one : i32 {
+    %n = tile.load %counts[%head] : !tile.view<?xi32> -> i32
+    %ring = tile.ring %k[%n, %head] depth(1) at(0) layout(#layout) : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+    scf.for %t = %zero to %n step %one : i32 {
+      tile.fetch %ring[%t] slot(%zero) : !tile.ring<64x128xbf16>
+      tile.wait vm(0)
+      tile.barrier
+      %x = tile.read %ring[%t] slot(%zero) : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      tile.wait lgkm(0)
+      tile.barrier
+    }
+  }
+}
