@@ -133,10 +133,8 @@ static ForwardProblem withoutIdleMask(ForwardProblem problem) {
   return problem;
 }
 
-Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
-                                                 const ForwardProblem &given,
-                                                 std::string_view architecture, unsigned units) {
-  const ForwardProblem problem = withoutIdleMask(given);
+static Result<SelectedKernels> select(const KernelRegistry &registry, const ForwardProblem &problem,
+                                      std::string_view architecture, unsigned units) {
   if (problem.tuning.isSplit())
     return selectSplit(registry, problem, architecture);
   Result<const KernelEntry *> whole = registry.select(problem, architecture, units);
@@ -179,4 +177,11 @@ Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry,
   selected.problem.tuning.numSplits = selected.split.splits;
   selected.kernels = std::move(other->kernels);
   return selected;
+}
+
+Result<SelectedKernels> attention::selectKernels(const KernelRegistry &registry, const ForwardProblem &problem,
+                                                 std::string_view architecture, unsigned units) {
+  Result<SelectedKernels> selected = select(registry, withoutIdleMask(problem), architecture, units);
+  // What is wrong is said of the problem as it was given.
+  return selected.ok() ? std::move(selected) : select(registry, problem, architecture, units);
 }

@@ -260,6 +260,7 @@ TEST_F(Bundles, AreAskedBeforeOtherSources) {
   ASSERT_TRUE(both.plan(problem).ok());
   EXPECT_EQ(source->asked, 0);
   problem.visibility = Visibility::causal();
+  problem.seqQ = 2; // of one query a causal mask hides nothing
   ASSERT_TRUE(both.plan(problem).ok());
   EXPECT_EQ(source->asked, 1);
 }

@@ -343,14 +343,14 @@ TEST(Kernels, AnExpressionThatCannotBeEvaluatedIsAnErrorThatNamesTheKernel) {
 
 /// 512 workgroups on 256 units, two on each: 16 tiles beside 8 in the order of their weight, 16 beside 2 in pairs.
 TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
-  auto entry = [](const std::string &name, const std::string &order) {
-    std::string text = entryText(name, 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
+  auto entry = [](const std::string &name, int priority, const std::string &order) {
+    std::string text = entryText(name, priority, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
         "head_dims": [128, 128], "causal": true, "rows": 128, "keys": 64, "resident": 2,
         "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000], "cold_code": 0}])");
     size_t at = text.find("linear");
     return text.replace(at, std::string("linear").size(), order);
   };
-  Result<KernelRegistry> registry = parse(entry("heavy", "heavy_first") + "," + entry("pairs", "paired"));
+  Result<KernelRegistry> registry = parse(entry("heavy", 1, "heavy_first") + "," + entry("pairs", 0, "paired"));
   ASSERT_TRUE(registry.ok()) << registry.error().message;
   ForwardProblem problem;
   problem.heads = problem.kvHeads = 64;
