@@ -167,7 +167,7 @@ def head(build, heads, chip, schedule):
         compiled = run(build / "bin" / "hocketc", source, f"--schedule={schedule}", f"--target={chip}", "-o", code,
                        f"--manifest={manifest}", "--report=json")
         if compiled.returncode != 0:
-            return [heads, f"`{schedule}`", "refused: " + reason(compiled.stderr.splitlines()[0])]
+            return [heads, f"`{schedule}`", "refused: " + reason(compiled.stderr.splitlines()[0].replace(f"{directory}/", ""))]
         kernel = json.loads(compiled.stdout)["kernels"][0]
         keys = json.loads(manifest.read_text())["tile_keys"]
         timed = run(build / "bin" / "hocket-run", "fmha-fwd", "--device", "sim", "--arch", chip, "--seq-q", 256, "--seq-kv", 4096,
