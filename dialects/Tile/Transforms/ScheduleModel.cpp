@@ -90,7 +90,6 @@ void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
   }
 }
 
-/// Matches the loop's steps with the schedule's places; each must occur in both, once.
 /// Has `place` stand at `at` among all.
 void ScheduleModel::insert(size_t at, Placement place, llvm::StringMap<StepOp> &steps) {
   steps.erase(StepOp(place.step).getSymName());
@@ -156,6 +155,7 @@ void ScheduleModel::placeLoads(ForTilesOp loop, llvm::StringMap<StepOp> &steps) 
   }
 }
 
+/// Matches the loop's steps with the schedule's places; each must occur in both, once.
 LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
   unrollFactor = schedule.getUnroll();
   waveGroups = schedule.getWaveGroups();

@@ -309,8 +309,9 @@ TEST(Backward, FusedTakesEveryHead) {
   }
 }
 
-/// Sums of packed sequences have places of their own, and sequences without queries none.
-TEST(Backward, FusedTakesPackedSequences) {
+/// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them lie
+/// rows that are nobody's.
+static BackwardProblem packedSequences() {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
   forward.batch = 5, forward.heads = 4, forward.kvHeads = 2;
@@ -323,6 +324,13 @@ TEST(Backward, FusedTakesPackedSequences) {
                          {"cu_seqlens_k", {0, 100, 100, 400, 417, 650}},
                          {"seqused_q", {0, 33, 190, 39, 60}},
                          {"seqused_k", {90, 0, 300, 17, 233}}};
+  return problem;
+}
+
+/// Sums of packed sequences have places of their own, and sequences without queries none.
+TEST(Backward, FusedTakesPackedSequences) {
+  BackwardProblem problem = packedSequences();
+  ForwardProblem &forward = problem.forward;
   for (Accumulation accumulate : {Accumulation::F32, Accumulation::Packed}) {
     problem.accumulate = accumulate;
     runChecked(problem, DataKind::Normal, 42);
@@ -508,18 +516,8 @@ attn.score_mod @hashed(%score: f32, %batch: i32, %head: i32, %query: i32, %key: 
 /// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them
 /// lie rows that are nobody's and hold NaN.
 TEST(Backward, PackedSequences) {
-  BackwardProblem problem;
+  BackwardProblem problem = packedSequences();
   ForwardProblem &forward = problem.forward;
-  forward.batch = 5, forward.heads = 4, forward.kvHeads = 2;
-  forward.seqQ = 200, forward.seqKv = 300;
-  forward.headDim = forward.headDimV = 64;
-  forward.visibility = Visibility::causal();
-  forward.lists = {true, true, true, true};
-  forward.totalQ = 350, forward.totalKv = 650;
-  forward.known.lists = {{"cu_seqlens_q", {0, 0, 33, 233, 272, 350}},
-                         {"cu_seqlens_k", {0, 100, 100, 400, 417, 650}},
-                         {"seqused_q", {0, 33, 190, 39, 60}},
-                         {"seqused_k", {90, 0, 300, 17, 233}}};
   forward.sink = true;
   problem.otherGradients = {"sink"};
   runChecked(problem, DataKind::Normal, 9);
