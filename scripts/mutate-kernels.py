@@ -115,7 +115,7 @@ def forward_runs():
     yield "dual_wave-d64-none", small, "none", DUAL_WAVE_64
     yield "dual_wave-d64-causal", small, "causal", DUAL_WAVE_64_CAUSAL
     for mask in ("none", "causal"):
-        yield f"read_ahead-d256-{mask}", "--kernel fmha_fwd_read_ahead --head-dim 256", mask, READ_AHEAD_256
+        yield f"lone_wave-d256-{mask}", "--kernel fmha_fwd_lone_wave_large_heads --head-dim 256", mask, READ_AHEAD_256
         yield (f"double_buffer-d64-{mask}", "--kernel fmha_fwd_double_buffer_small_heads --head-dim 64", mask,
                SMALL_HEADS_CAUSAL if mask == "causal" else SMALL_HEADS)
     for head in (72, 96):

@@ -6,5 +6,5 @@
 // docs/notes/2026-11-24-fits-twice.md has what else was tried.
 tile.schedule @lone_wave_streamed unroll(2) waves(4) workgroups(2) {
   tile.cluster compute interleave("stream") { qk(0) read_v(-1) fetch_k(+2) tail(-1) }
-  tile.cluster compute { mask(0) rescale(-1) settle(0) pv(-1) head(0) read_k(+1) fetch_v(+1) }
+  tile.cluster compute interleave("across") { mask(0) rescale(-1) settle(0) pv(-1) head(0) read_k(+1) fetch_v(+1) }
 }

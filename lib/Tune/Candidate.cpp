@@ -24,7 +24,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   Candidate result;
   result.clusters = static_cast<int>(table.clusters.size());
   result.unroll = table.unroll, result.waveGroups = table.waveGroups;
-  result.waves = table.waves, result.workgroups = table.workgroups, result.streams = table.streams, result.kvTile = table.kvTile;
+  result.waves = table.waves, result.workgroups = table.workgroups, result.kvTile = table.kvTile;
   result.masksApart = table.masksApart;
   result.position.assign(graph.steps.size(), 0);
   result.rank.assign(graph.steps.size(), 0);
@@ -37,6 +37,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   }
   for (auto [index, form] : llvm::enumerate(table.clusters)) {
     result.priority.push_back(form.priority);
+    result.interleave.push_back(form.interleave);
     result.otherKind.push_back(form.compute != multiplies[index]);
   }
   return result;
@@ -66,7 +67,7 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
                                            : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
   result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
-  result.workgroups = shapes.workgroups, result.streams = shapes.streams, result.masksApart = shapes.masksApart;
+  result.workgroups = shapes.workgroups, result.masksApart = shapes.masksApart;
   size_t count = graph.steps.size();
   result.position.assign(count, 0);
   result.rank.resize(count);
@@ -84,6 +85,7 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
     if (graph.steps[step].fetches)
       result.position[step] -= choices.few(2 * result.clusters);
   result.priority.assign(result.clusters, -1);
+  result.interleave.assign(result.clusters, std::string(shapes.streams ? kStream : ""));
   result.otherKind.assign(result.clusters, false);
   for (int cluster = 1; raised && cluster < result.clusters; cluster += 2)
     result.priority[cluster] = 1;
@@ -145,6 +147,7 @@ void Candidate::insertCluster(int before) {
   }
   ++clusters;
   priority.insert(priority.begin() + before, -1);
+  interleave.insert(interleave.begin() + before, interleave[std::min<size_t>(before, interleave.size() - 1)]);
   otherKind.insert(otherKind.begin() + before, false);
 }
 
@@ -156,6 +159,7 @@ void Candidate::removeCluster(int index) {
   }
   --clusters;
   priority.erase(priority.begin() + index);
+  interleave.erase(interleave.begin() + index);
   otherKind.erase(otherKind.begin() + index);
 }
 
@@ -170,7 +174,7 @@ void Candidate::changeClusters(Choices &choices) {
 
 void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   int cluster = choices.below(clusters);
-  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 4 : 5)) {
+  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 5 : 6)) {
   case 0:
     unroll = 1 + choices.below(kMaxUnroll);
     break;
@@ -182,6 +186,9 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
     break;
   case 3:
     otherKind[cluster] = !otherKind[cluster];
+    break;
+  case 4: // products in front of branches, for a wave that has its SIMD to itself
+    interleave[cluster] = interleave[cluster].empty() ? kAcross : "";
     break;
   default:
     waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
@@ -273,13 +280,13 @@ void Candidate::normalize(const StepGraph &graph) {
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
   result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
-  result.workgroups = workgroups, result.streams = streams, result.masksApart = masksApart;
+  result.workgroups = workgroups, result.masksApart = masksApart;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
   llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
   for (int cluster = 0; cluster != clusters; ++cluster)
-    result.clusters.push_back({bool(otherKind[cluster]), priority[cluster]});
+    result.clusters.push_back({bool(otherKind[cluster]), priority[cluster], interleave[cluster]});
   for (size_t step : order) {
     size_t cluster = floorCluster(position[step]);
     result.places.push_back({step, cluster, -floorDivide(position[step], clusters)});
@@ -302,8 +309,8 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
     text += form.compute ? "  tile.cluster compute" : "  tile.cluster memory";
     if (form.priority >= 0)
       text += " priority(" + std::to_string(form.priority) + ")";
-    if (form.compute && table.streams)
-      text += " interleave(\"stream\")";
+    if (form.compute && !form.interleave.empty())
+      text += " interleave(\"" + form.interleave + "\")";
     text += " {";
     for (const Place &place : table.places)
       if (place.cluster == index)

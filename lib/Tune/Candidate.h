@@ -10,6 +10,8 @@
 #include <array>
 #include <optional>
 #include <random>
+#include <string>
+#include <string_view>
 
 namespace hocket::tune {
 
@@ -35,10 +37,13 @@ private:
   std::mt19937_64 engine;
 };
 
+/// How a compute cluster may be interleaved, beside not saying anything (docs/WritingASchedule.md).
+inline constexpr std::string_view kStream = "stream", kAcross = "across";
+
 /// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
 struct Shapes {
   std::vector<int64_t> waves, kvTiles;
-  bool streams = false;
+  bool streams = false; ///< what is drawn asks for operands as products need them
   int workgroups = 0; ///< that all have on a compute unit, 0: not said
   bool masksApart = false;
 };
@@ -76,10 +81,11 @@ private:
   void normalize(const StepGraph &graph);
 
   int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
-  bool streams = false, masksApart = false;
+  bool masksApart = false;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster
+  std::vector<std::string> interleave; ///< by cluster: what a compute cluster says of it
   std::vector<bool> otherKind;   ///< by cluster: "compute" where nothing multiplies, "memory" where something does
 };
 

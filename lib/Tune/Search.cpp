@@ -247,8 +247,9 @@ Result<Found> Search::run() {
     return algorithm.error();
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
-  shapes = {options.waves, options.kvTiles, algorithm->start.streams, algorithm->start.workgroups,
-            algorithm->start.masksApart};
+  bool streams = llvm::any_of(algorithm->start.clusters,
+                              [](const ClusterForm &form) { return form.interleave == kStream; });
+  shapes = {options.waves, options.kvTiles, streams, algorithm->start.workgroups, algorithm->start.masksApart};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));

@@ -62,9 +62,9 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
   table.workgroups = static_cast<int>(schedule.getWorkgroups().value_or(0));
   for (tile::ClusterOp cluster : schedule.getBody().getOps<tile::ClusterOp>()) {
     size_t index = table.clusters.size();
-    table.streams |= cluster.getInterleave() == "stream";
     table.clusters.push_back({cluster.getKind() == tile::ClusterKind::Compute,
-                              static_cast<int>(cluster.getPriority().value_or(-1))});
+                              static_cast<int>(cluster.getPriority().value_or(-1)),
+                              cluster.getInterleave().value_or("").str()});
     for (tile::PlaceAttr place : cluster.getPlaces().getAsRange<tile::PlaceAttr>())
       for (size_t step = 0; step != graph.steps.size(); ++step)
         if (graph.steps[step].name == place.getStep().getValue())

@@ -39,7 +39,8 @@ struct Place {
 
 struct ClusterForm {
   bool compute = false;
-  int priority = -1; ///< -1: none is given
+  int priority = -1;      ///< -1: none is given
+  std::string interleave; ///< empty: none is given
 };
 
 /// A schedule as data.
@@ -47,7 +48,6 @@ struct Table {
   std::vector<ClusterForm> clusters;
   std::vector<Place> places; ///< those of a cluster in their order
   int unroll = 1, waveGroups = 1, waves = 0; ///< waves 0: not said
-  bool streams = false;                      ///< products' clusters ask for operands as they need them
   int workgroups = 0;                        ///< on a compute unit, 0: not said
   bool masksApart = false;                   ///< tiles that masks may cut have loops of their own
   int kvTile = 0;                            ///< keys of a tile, 0: not said; no part of a schedule's text

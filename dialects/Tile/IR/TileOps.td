@@ -417,7 +417,8 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
     contents, "stream" does so too and issues what the cluster itself reads from LDS not all in front but a few matrix
-    instructions before it is needed, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read`
+    instructions before it is needed, "across" also moves matrix instructions in front of branches in the cluster that
+    they do not depend on, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read`
     (from LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as dependences
     allow; the rest comes behind.
 

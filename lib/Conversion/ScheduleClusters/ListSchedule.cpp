@@ -37,7 +37,9 @@ static bool isVectorIntrinsic(Operation *op) {
                   call.getIntrin() == "llvm.amdgcn.perm");
 }
 
-static bool isMfma(Operation *op) { return op->getName().getStringRef().starts_with("rocdl.mfma"); }
+bool hocket::scheduling::isMfma(Operation *op) {
+  return op->getName().getStringRef().starts_with("rocdl.mfma");
+}
 
 static bool isLdsRead(Operation *op) {
   if (isa<ROCDL::ds_read_tr16_b64>(op))
@@ -95,6 +97,36 @@ static unsigned instructionsOf(Operation *op) {
     bits += width * (vector ? vector.getNumElements() : 1);
   }
   return std::max(1u, (bits + 31) / 32);
+}
+
+unsigned hocket::scheduling::issueCycles(Operation *op) {
+  switch (issueKind(op)) {
+  case IssueKind::Free:
+    return 0;
+  case IssueKind::Mfma:
+    return kMfmaIssueCycles;
+  case IssueKind::Trans:
+    return kTransCycles * instructionsOf(op);
+  case IssueKind::Valu:
+    return kValuCycles * instructionsOf(op);
+  case IssueKind::Fetch:
+  case IssueKind::Read:
+    return kValuCycles;
+  }
+  llvm_unreachable("all kinds of instructions are named");
+}
+
+static unsigned latencyOf(Operation *op, IssueKind kind) {
+  switch (kind) {
+  case IssueKind::Trans:
+    return kTransLatency;
+  case IssueKind::Valu:
+    return isScalarLoad(op) ? kScalarLoadLatency : kValuLatency;
+  case IssueKind::Read:
+    return kReadLatency;
+  default:
+    return 0;
+  }
 }
 
 namespace {
@@ -163,26 +195,8 @@ void Scheduler::describe(unsigned index) {
   Node &node = nodes[index];
   Operation *op = ops[index];
   node.kind = issueKind(op);
-  unsigned count = instructionsOf(op);
-  switch (node.kind) {
-  case IssueKind::Free:
-    break;
-  case IssueKind::Mfma:
-    node.cost = kMfmaIssueCycles;
-    break;
-  case IssueKind::Trans:
-    node.cost = kTransCycles * count, node.latency = kTransLatency;
-    break;
-  case IssueKind::Valu:
-    node.cost = kValuCycles * count, node.latency = isScalarLoad(op) ? kScalarLoadLatency : kValuLatency;
-    break;
-  case IssueKind::Fetch:
-    node.cost = kValuCycles;
-    break;
-  case IssueKind::Read:
-    node.cost = kValuCycles, node.latency = kReadLatency;
-    break;
-  }
+  node.cost = issueCycles(op);
+  node.latency = latencyOf(op, node.kind);
   for (Value operand : op->getOperands()) {
     Operation *producer = operand.getDefiningOp();
     auto found = producer ? indexOf.find(producer) : indexOf.end();
@@ -369,7 +383,7 @@ Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
 
 Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, StringRef pattern) {
   Scheduler scheduler(ops);
-  if (pattern.empty())
+  if (pattern.empty() || pattern == kAcross)
     return scheduler.derived();
   if (pattern == kStream)
     return scheduler.streamed();

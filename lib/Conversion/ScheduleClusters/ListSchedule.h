@@ -25,7 +25,10 @@ enum class IssueKind {
 
 /// Whether the scalar unit loads what `op` does, from memory that nobody writes to.
 bool isScalarLoad(mlir::Operation *op);
+bool isMfma(mlir::Operation *op);
 IssueKind issueKind(mlir::Operation *op);
+/// Cycles that one wave takes to issue `op`.
+unsigned issueCycles(mlir::Operation *op);
 
 /// Whether `op` may be reordered with other such operations as far as its operands allow: no
 /// regions, no convergence to keep, no effect on memory but reading LDS and fetching tiles to it. A
@@ -36,12 +39,16 @@ bool isSchedulable(mlir::Operation *op);
 /// The pattern by which what a cluster reads from LDS is issued a few matrix instructions before it is needed.
 inline constexpr llvm::StringLiteral kStream = "stream";
 
+/// The pattern by which matrix instructions may pass the branches of a cluster (AcrossBranches.h).
+inline constexpr llvm::StringLiteral kAcross = "across";
+
 /// Operations that stand together, in order; a fence belongs behind each group.
 using Groups = llvm::SmallVector<llvm::SmallVector<mlir::Operation *>>;
 
 /// Orders `ops`, which are schedulable and stand in this order in one block, without another
 /// operation that uses or makes their values between them. `pattern` is a blank-separated list of
-/// mfma, trans, valu and read that is followed cyclically, or empty: derived from the contents, as with kStream.
+/// mfma, trans, valu and read that is followed cyclically, or empty: derived from the contents, as with kStream and
+/// kAcross.
 /// Every operation is in exactly one group, after those whose results it uses.
 Groups scheduleAroundMfmas(llvm::ArrayRef<mlir::Operation *> ops, llvm::StringRef pattern);
 

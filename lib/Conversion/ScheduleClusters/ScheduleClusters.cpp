@@ -3,6 +3,7 @@
 // Fences rather than `sched_group_barrier`: LLVM 22 follows groups only where they were counted off
 // a feasible order, and then a fence behind each shadow gives the same code with less work
 // (docs/CodeGeneration.md).
+#include "AcrossBranches.h"
 #include "ListSchedule.h"
 
 #include "Conversion/ClusterMarks.h"
@@ -207,12 +208,14 @@ static Operation *endOf(const Cluster &cluster) {
   return isa<ROCDL::SchedBarrier>(last) ? last : last->getNextNode();
 }
 
-static void scheduleCluster(const Cluster &cluster) {
+static void scheduleCluster(Cluster cluster) {
   if (cluster.ops.empty())
     return;
   Operation *end = endOf(cluster);
   bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   bool isOurs = cluster.isCompute() && cluster.pattern() != "none";
+  if (isOurs && cluster.pattern() == kAcross)
+    fillBeforeBranches(cluster.ops);
   if (isOurs && mfmas)
     scheduleStretches(cluster, end);
   // Without products, beneath which to put them, only where other waves compute at the same time.

@@ -188,3 +188,65 @@ llvm.func @loads_ahead(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %s: f32,
   rocdl.s.barrier
   llvm.return %n : i32
 }
+
+// -----
+
+// Across branches, what stands in front of one has its share of the products behind it: those that need nothing of the
+// branch, in their order. What needs it stays.
+// CHECK-LABEL: llvm.func @across
+// CHECK: rocdl.mfma.f32.32x32x16.bf16 %arg0, %arg0, %arg1
+// CHECK: arith.maximumf
+// CHECK: scf.if
+// CHECK: rocdl.mfma
+// CHECK: rocdl.mfma
+// CHECK: rocdl.s.barrier
+// In place, all of them stand behind it.
+// CHECK-LABEL: llvm.func @in_place
+// CHECK-NOT: rocdl.mfma
+// CHECK: scf.if
+// CHECK-COUNT-3: rocdl.mfma
+llvm.func @across(%a: vector<8xbf16>, %c: vector<16xf32>, %x: vector<4xf32>, %y: vector<4xf32>, %moved: i1) -> (!llvm.struct<(vector<16xf32>, vector<4xf32>)>) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "across"}
+  %m = arith.maximumf %x, %y : vector<4xf32>
+  %n = scf.if %moved -> vector<8xbf16> {
+    %other = llvm.mlir.zero : vector<8xbf16>
+    scf.yield %other : vector<8xbf16>
+  } else {
+    scf.yield %a : vector<8xbf16>
+  }
+  %needs = rocdl.mfma.f32.32x32x16.bf16 %n, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %e = arith.mulf %m, %y : vector<4xf32>
+  %f = arith.mulf %e, %y : vector<4xf32>
+  rocdl.s.barrier
+  %sum = arith.addf %q, %needs : vector<16xf32>
+  %undef = llvm.mlir.undef : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  %one = llvm.insertvalue %sum, %undef[0] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  %both = llvm.insertvalue %f, %one[1] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  llvm.return %both : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+}
+
+llvm.func @in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: vector<4xf32>, %y: vector<4xf32>, %moved: i1) -> (!llvm.struct<(vector<16xf32>, vector<4xf32>)>) {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  %m = arith.maximumf %x, %y : vector<4xf32>
+  %n = scf.if %moved -> vector<8xbf16> {
+    %other = llvm.mlir.zero : vector<8xbf16>
+    scf.yield %other : vector<8xbf16>
+  } else {
+    scf.yield %a : vector<8xbf16>
+  }
+  %needs = rocdl.mfma.f32.32x32x16.bf16 %n, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %e = arith.mulf %m, %y : vector<4xf32>
+  %f = arith.mulf %e, %y : vector<4xf32>
+  rocdl.s.barrier
+  %sum = arith.addf %q, %needs : vector<16xf32>
+  %undef = llvm.mlir.undef : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  %one = llvm.insertvalue %sum, %undef[0] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  %both = llvm.insertvalue %f, %one[1] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+  llvm.return %both : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+}

@@ -74,7 +74,7 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {2, 8, 2, 9, 9, 128, false, "fmha_fwd_small_tiles"},
       {8, 32, 8, 1, 128, 128, false, "fmha_fwd_group_rows"},
       {2, 32, 32, 128, 32, 256, false, "fmha_fwd_small_tiles"},
-      {16, 32, 32, 256, 65, 256, false, "fmha_fwd_read_ahead"},
+      {16, 32, 32, 256, 65, 256, false, "fmha_fwd_lone_wave_large_heads"},
       {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
   };
   for (const Case &c : cases) {
