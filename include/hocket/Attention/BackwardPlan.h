@@ -35,6 +35,7 @@ struct BackwardTuning {
   /// The last resort of masks with many comparisons, of large heads and of `fused` with modifications: what registers
   /// have no room for may lie elsewhere, scalars in lanes of vector registers, those in memory of the work-item's own.
   bool allowSpills = false;
+  std::string blockOrder = {}; ///< "paired"; empty: those with most to do first
 };
 
 /// A kernel of a part, and what it is called.
