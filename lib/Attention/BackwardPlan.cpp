@@ -36,7 +36,9 @@ static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = 
   if (!isLoop(part))
     return {part, {}, name};
   name += "_" + schedule;
-  return {part, {.schedule = name}, name};
+  BackwardKernel kernel{part, {}, name};
+  kernel.tuning.schedule = name;
+  return kernel;
 }
 
 /// The kernel of a part of those that add dQ up.
@@ -95,14 +97,26 @@ static bool isAmong(const std::vector<std::string> &names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Refuses a schedule that no part of a backward has.
+static Status checkSchedule(std::string_view asked) {
+  std::vector<std::string> known;
+  for (BackwardPart part : {BackwardPart::DkDv, BackwardPart::Dk, BackwardPart::Dq, BackwardPart::Fused})
+    for (const std::string &name : schedulesOf(part))
+      if (!isAmong(known, name))
+        known.push_back(name);
+  if (asked.empty() || isAmong(known, asked))
+    return Status::success();
+  std::string names;
+  for (const std::string &name : known)
+    names += (names.empty() ? "" : ", ") + name;
+  return invalidInput("no part of a backward has a schedule '" + std::string(asked) + "'; there are " + names);
+}
+
 /// What a part follows of a `problem` where `asked` is what the user wants, or empty. A name that only other parts have
 /// is not for this one.
 static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardProblem &problem, std::string_view asked) {
   std::vector<std::string> all = schedulesOf(part);
-  bool isOfAnother = false;
-  for (BackwardPart other : {BackwardPart::DkDv, BackwardPart::Dq, BackwardPart::Fused})
-    isOfAnother |= isAmong(schedulesOf(other), asked);
-  if (!asked.empty() && (isAmong(all, asked) || !isOfAnother))
+  if (isAmong(all, asked))
     return {std::string(asked)};
   if (!wantsTwoOnAUnit(problem))
     std::erase(all, kTwoOnAUnit);
@@ -209,8 +223,10 @@ BackwardPlan::make(BackwardProblem problem, std::vector<PlannedLaunch> launches)
   return std::shared_ptr<const BackwardPlan>(std::move(plan));
 }
 
-Status attention::checkBackward(const BackwardProblem &problem) {
+Status attention::checkBackward(const BackwardProblem &problem, std::string_view schedule) {
   if (Status status = validate(problem); !status.ok())
+    return status;
+  if (Status status = checkSchedule(schedule); !status.ok())
     return status;
   auto refuse = [&](const std::string &what) {
     return Status(unsupported("no kernel takes the " + problem.describe() + ": " + what));
@@ -251,7 +267,7 @@ static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices
 Result<std::shared_ptr<const BackwardPlan>>
 attention::planBackward(const BackwardProblem &problem, const MakeBackwardKernel &make,
                         std::string_view schedule) {
-  if (Status status = checkBackward(problem); !status.ok())
+  if (Status status = checkBackward(problem, schedule); !status.ok())
     return status.error();
   std::vector<PlannedLaunch> launches;
   for (const BackwardChoices &choices : backwardSteps(problem, schedule)) {

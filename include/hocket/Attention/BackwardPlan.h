@@ -76,8 +76,8 @@ private:
 };
 
 /// Whether there are kernels for `problem`, without making them. Errors: what `validate` refuses; Unsupported for what
-/// has no backward.
-Status checkBackward(const BackwardProblem &problem);
+/// has no backward; InvalidInput for a `schedule` that none of its parts has.
+Status checkBackward(const BackwardProblem &problem, std::string_view schedule = {});
 
 /// Makes a kernel of a part for semantics: a compiler, a cache.
 using MakeBackwardKernel = std::function<Result<std::shared_ptr<const CompiledKernel>>(
