@@ -14,7 +14,9 @@ static constexpr int64_t kMaxSummed = 384;
 /// waves there anyway.
 static constexpr int64_t kHeadOfTwo = 128, kHeadBlock = 32;
 /// Keys of such a workgroup, and compute units: with fewer workgroups each has a unit for itself.
-static constexpr int64_t kKeysOfTwo = 128, kUnits = 256;
+static constexpr int64_t kKeysOfTwo = 128, kUnits = 256, kWorkgroupsOfTwo = 2;
+/// The schedule of such workgroups.
+static constexpr std::string_view kTwoOnAUnit = "two_on_a_unit";
 
 std::string_view attention::toString(BackwardPart part) {
   constexpr std::string_view names[] = {"delta", "dkdv",     "dk",    "dv",      "dq",
@@ -34,7 +36,9 @@ static BackwardKernel kernelOf(BackwardPart part, const std::string &schedule = 
   if (!isLoop(part))
     return {part, {}, name};
   name += "_" + schedule;
-  return {part, {name, std::nullopt, std::nullopt, /*allowSpills=*/false}, name};
+  BackwardKernel kernel{part, {}, name};
+  kernel.tuning.schedule = name;
+  return kernel;
 }
 
 /// The kernel of a part of those that add dQ up.
@@ -52,20 +56,36 @@ static BackwardKernel spilling(BackwardKernel kernel) {
   return kernel;
 }
 
-/// Whether dK and dV are best computed by two workgroups on a compute unit. Under a causal mask the first blocks have most
-/// to do: where all are there at once, some units get two heavy ones and nobody makes up for it.
+/// Workgroups of dK and dV where two share a compute unit.
+static int64_t workgroupsOfTwo(const ForwardProblem &problem) {
+  int64_t blocks = (problem.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
+  return problem.batch * problem.kvHeads * blocks;
+}
+
+/// Whether dK and dV are best computed by two workgroups on a compute unit.
 static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
   auto isOfTwo = [](int64_t dim) { return dim <= kHeadOfTwo && dim > kHeadOfTwo - kHeadBlock; };
-  int64_t blocks = (problem.seqKv + kKeysOfTwo - 1) / kKeysOfTwo;
-  int64_t perUnit = problem.visibility == Visibility::causal() ? 2 : 1;
-  return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) &&
-         problem.batch * problem.kvHeads * blocks > perUnit * kUnits;
+  return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) && workgroupsOfTwo(problem) > kUnits;
+}
+
+/// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most to
+/// do, and where all workgroups are there at once, nobody makes up for a unit that has two of them.
+static bool wantsPairs(const ForwardProblem &problem) {
+  return problem.visibility == Visibility::causal() && !problem.blocks.any() &&
+         workgroupsOfTwo(problem) <= kWorkgroupsOfTwo * kUnits;
+}
+
+/// The same, a heavy block on a unit beside a light one.
+static BackwardKernel paired(BackwardKernel kernel) {
+  kernel.tuning.blockOrder = "paired";
+  kernel.name += "_paired";
+  return kernel;
 }
 
 /// What a part of a backward may follow, the best first.
 static std::vector<std::string> schedulesOf(BackwardPart part) {
   if (part == BackwardPart::DkDv)
-    return {"two_on_a_unit", "double_buffer", "sequential"};
+    return {std::string(kTwoOnAUnit), "double_buffer", "sequential"};
   if (part == BackwardPart::Dq)
     return {"dual_wave", "double_buffer", "sequential"};
   if (part == BackwardPart::Fused)
@@ -77,17 +97,29 @@ static bool isAmong(const std::vector<std::string> &names, std::string_view name
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// Refuses a schedule that no part of a backward has.
+static Status checkSchedule(std::string_view asked) {
+  std::vector<std::string> known;
+  for (BackwardPart part : {BackwardPart::DkDv, BackwardPart::Dk, BackwardPart::Dq, BackwardPart::Fused})
+    for (const std::string &name : schedulesOf(part))
+      if (!isAmong(known, name))
+        known.push_back(name);
+  if (asked.empty() || isAmong(known, asked))
+    return Status::success();
+  std::string names;
+  for (const std::string &name : known)
+    names += (names.empty() ? "" : ", ") + name;
+  return invalidInput("no part of a backward has a schedule '" + std::string(asked) + "'; there are " + names);
+}
+
 /// What a part follows of a `problem` where `asked` is what the user wants, or empty. A name that only other parts have
 /// is not for this one.
 static std::vector<std::string> schedulesFor(BackwardPart part, const ForwardProblem &problem, std::string_view asked) {
   std::vector<std::string> all = schedulesOf(part);
-  bool isOfAnother = false;
-  for (BackwardPart other : {BackwardPart::DkDv, BackwardPart::Dq, BackwardPart::Fused})
-    isOfAnother |= isAmong(schedulesOf(other), asked);
-  if (!asked.empty() && (isAmong(all, asked) || !isOfAnother))
+  if (isAmong(all, asked))
     return {std::string(asked)};
   if (!wantsTwoOnAUnit(problem))
-    std::erase(all, "two_on_a_unit");
+    std::erase(all, kTwoOnAUnit);
   return all;
 }
 
@@ -108,8 +140,10 @@ std::vector<BackwardChoices> attention::backwardSteps(const BackwardProblem &pro
   auto schedules = [&](BackwardPart part) { return schedulesFor(part, problem.forward, schedule); };
   BackwardChoices ofKeys, ofQueries;
   if (problem.forward.headDim + problem.forward.headDimV <= kMaxSummed)
-    for (const std::string &name : schedules(BackwardPart::DkDv))
-      ofKeys.push_back({kernelOf(BackwardPart::DkDv, name)});
+    for (const std::string &name : schedules(BackwardPart::DkDv)) {
+      BackwardKernel kernel = kernelOf(BackwardPart::DkDv, name);
+      ofKeys.push_back({name == kTwoOnAUnit && wantsPairs(problem.forward) ? paired(kernel) : kernel});
+    }
   std::vector<std::string> apart = schedules(BackwardPart::Dk);
   for (const std::string &name : apart)
     ofKeys.push_back({kernelOf(BackwardPart::Dk, name), kernelOf(BackwardPart::Dv, name)});
@@ -163,6 +197,8 @@ std::string attention::describeBackward(const ForwardSemantics &semantics, const
     return text + "\n";
   if (semantics.blocks.any())
     text += " block_lists" + blocks;
+  if (!kernel.tuning.blockOrder.empty())
+    text += " block_order(" + kernel.tuning.blockOrder + ")";
   if (!kernel.tensor.empty())
     text += " gradient_of(\"" + kernel.tensor + "\")";
   text += " mask(" + semantics.visibility.attnText() + ")";
@@ -187,8 +223,10 @@ BackwardPlan::make(BackwardProblem problem, std::vector<PlannedLaunch> launches)
   return std::shared_ptr<const BackwardPlan>(std::move(plan));
 }
 
-Status attention::checkBackward(const BackwardProblem &problem) {
+Status attention::checkBackward(const BackwardProblem &problem, std::string_view schedule) {
   if (Status status = validate(problem); !status.ok())
+    return status;
+  if (Status status = checkSchedule(schedule); !status.ok())
     return status;
   auto refuse = [&](const std::string &what) {
     return Status(unsupported("no kernel takes the " + problem.describe() + ": " + what));
@@ -229,7 +267,7 @@ static Result<std::vector<PlannedLaunch>> firstOf(const BackwardChoices &choices
 Result<std::shared_ptr<const BackwardPlan>>
 attention::planBackward(const BackwardProblem &problem, const MakeBackwardKernel &make,
                         std::string_view schedule) {
-  if (Status status = checkBackward(problem); !status.ok())
+  if (Status status = checkBackward(problem, schedule); !status.ok())
     return status.error();
   std::vector<PlannedLaunch> launches;
   for (const BackwardChoices &choices : backwardSteps(problem, schedule)) {

@@ -11,12 +11,13 @@ using namespace hocket::sim;
 
 class Tracer::Recorder final : public Instrument {
 public:
-  Recorder(uint64_t workgroup, std::vector<unsigned> waves)
-      : workgroup(workgroup), waves(std::move(waves)) {}
+  Recorder(uint64_t workgroup, std::vector<unsigned> waves, std::string kernel)
+      : workgroup(workgroup), waves(std::move(waves)), kernel(std::move(kernel)) {}
   std::unique_ptr<Observer> observe(const LaunchContext &) override;
 
   const uint64_t workgroup;
   const std::vector<unsigned> waves;
+  const std::string kernel; ///< empty: any
   std::vector<WaveTrace> traces;
 };
 
@@ -53,12 +54,14 @@ private:
 };
 } // namespace
 
-std::unique_ptr<Observer> Tracer::Recorder::observe(const LaunchContext &) {
+std::unique_ptr<Observer> Tracer::Recorder::observe(const LaunchContext &context) {
+  if (!kernel.empty() && context.kernel->name != kernel)
+    return std::make_unique<Observer>();
   return std::make_unique<TraceObserver>(workgroup, waves, traces);
 }
 
-Tracer::Tracer(uint64_t workgroup, std::vector<unsigned> waves)
-    : recorder(std::make_unique<Recorder>(workgroup, std::move(waves))) {}
+Tracer::Tracer(uint64_t workgroup, std::vector<unsigned> waves, std::string kernel)
+    : recorder(std::make_unique<Recorder>(workgroup, std::move(waves), std::move(kernel))) {}
 Tracer::~Tracer() = default;
 
 Instrument &Tracer::instrument() { return *recorder; }

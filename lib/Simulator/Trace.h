@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace hocket::sim {
@@ -19,8 +20,9 @@ struct WaveTrace {
 /// An instrument that keeps traces. Of several launches, the last one's remain.
 class Tracer {
 public:
-  /// Watches the waves `waves` of workgroup number `workgroup` of the grid (x fastest).
-  Tracer(uint64_t workgroup, std::vector<unsigned> waves);
+  /// Watches the waves `waves` of workgroup number `workgroup` of the grid (x fastest) of launches of `kernel`, or of
+  /// all.
+  Tracer(uint64_t workgroup, std::vector<unsigned> waves, std::string kernel = {});
   ~Tracer();
   Tracer(const Tracer &) = delete;
   Tracer &operator=(const Tracer &) = delete;

@@ -83,7 +83,7 @@ static std::string whyAtomicsOrNot(const BackwardProblem &problem) {
 Result<std::string> run::explainBackward(const Options &options, const BackwardProblem &problem) {
   if (!kernelName(options).empty())
     return invalidInput("--explain says what is chosen, and --kernel names what runs; leave one of them out");
-  if (Status status = checkBackward(problem); !status.ok())
+  if (Status status = checkBackward(problem, scheduleName(options)); !status.ok())
     return status.error();
   auto compiler = jit::Jit::create();
   if (!compiler.ok())

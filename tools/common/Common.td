@@ -5,6 +5,8 @@ include "llvm/Option/OptParser.td"
 def MutateVis : OptionVisibility;
 // And those that only 'fmha-bwd' has.
 def BackwardVis : OptionVisibility;
+// And those of what looks at one of several launches.
+def LaunchVis : OptionVisibility;
 
 multiclass Value<string name, string meta, string help> {
   def NAME : Separate<["--"], name>, MetaVarName<meta>, HelpText<help>;

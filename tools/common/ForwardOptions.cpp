@@ -554,8 +554,9 @@ std::string run::textDirectory(const Options &options) { return options.string(O
 
 bool run::wantsExplanation(const Options &options) { return options.has(OPT_explain); }
 
-Result<size_t> run::mutatedLaunch(const Options &options) {
-  Result<int64_t> number = options.integer(OPT_launch, 1, 1, 4);
+Result<size_t> run::launchNumber(const Options &options, size_t fallback) {
+  constexpr int64_t kMaxLaunches = 64;
+  Result<int64_t> number = options.integer(OPT_launch, static_cast<int64_t>(fallback) + 1, 1, kMaxLaunches);
   if (!number.ok())
     return number.error();
   return static_cast<size_t>(*number - 1);

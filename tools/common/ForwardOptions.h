@@ -56,8 +56,8 @@ std::string textDirectory(const Options &options);
 bool wantsExplanation(const Options &options);
 /// --time and its companions; `always`: as if --time were given.
 Result<TimeRequest> readTimeRequest(const Options &options, bool always = false);
-/// --launch, counted from 0.
-Result<size_t> mutatedLaunch(const Options &options);
+/// --launch, counted from 0; without it `fallback`.
+Result<size_t> launchNumber(const Options &options, size_t fallback = 0);
 /// --count: 0 is all.
 Result<uint64_t> mutantCount(const Options &options);
 /// --arch.

@@ -66,5 +66,5 @@ defm code_object : Value<"code-object", "FILE", "Run this code object instead of
 defm manifest : Value<"manifest", "FILE", "Launch manifest of --code-object (docs/Manifest.md)">;
 defm arch : Value<"arch", "CHIP", "Chip to compile for and to simulate: gfx950 (default) or gfx942">;
 defm device : Value<"device", "auto|hip|sim", "Device to run on (default: auto; with another chip than gfx950 its simulator)">;
-defm launch : Value<"launch", "N", "Which kernel to mutate: of split KV 1 the producer, 2 the one that combines; of a backward its launches in order (default: 1)">, Visibility<[MutateVis]>;
+defm launch : Value<"launch", "N", "Which kernel is meant: of split KV 1 the producer, 2 the one that combines; of a backward its launches in order (default: 1; steady-state: the first that has a loop over tiles)">, Visibility<[LaunchVis]>;
 include "RunOptions.td"

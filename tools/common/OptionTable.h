@@ -8,6 +8,7 @@
 
 namespace {
 using hocket::run::BackwardVis;
+using hocket::run::LaunchVis;
 using hocket::run::MutateVis;
 using llvm::opt::DefaultVis; // the generated tables name it bare, and this:
 

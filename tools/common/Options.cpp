@@ -28,6 +28,8 @@ llvm::opt::Visibility run::visibilityOf(ExtraOptions extra) {
     mask |= MutateVis;
   if (extra.ofBackward)
     mask |= BackwardVis;
+  if (extra.ofLaunches)
+    mask |= LaunchVis;
   return llvm::opt::Visibility(mask);
 }
 

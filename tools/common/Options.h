@@ -30,11 +30,12 @@ struct CommandLine {
   llvm::opt::Visibility visibility = {};
 };
 
-/// Visibility of the options that only `mutate` has, and only backwards, in the tables that they share with others.
-inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2;
-/// Which options there are beside those of all subcommands that share a table: `mutate fmha-bwd` has both kinds.
+/// Visibility of the options that only `mutate` has, only backwards, and only what looks at one of several launches, in
+/// the tables that they share with others.
+inline constexpr unsigned MutateVis = 1 << 1, BackwardVis = 1 << 2, LaunchVis = 1 << 3;
+/// Which options there are beside those of all subcommands that share a table: `mutate fmha-bwd` has all kinds.
 struct ExtraOptions {
-  bool ofMutate = false, ofBackward = false;
+  bool ofMutate = false, ofBackward = false, ofLaunches = false;
 };
 llvm::opt::Visibility visibilityOf(ExtraOptions extra);
 

@@ -356,7 +356,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
   size_t mutated = 0;                  // which of them is
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
-        parseForwardOptions("mutate", kTitle, args, {.ofMutate = true});
+        parseForwardOptions("mutate", kTitle, args, {.ofMutate = true, .ofLaunches = true});
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -381,7 +381,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     if (!kernel.ok())
       return kernel.error();
     launches = kernel->launches();
-    Result<size_t> launch = mutatedLaunch(**options);
+    Result<size_t> launch = launchNumber(**options);
     if (!launch.ok())
       return launch.error();
     mutated = *launch;
@@ -413,7 +413,8 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
   size_t mutated = 0;
   for (const std::vector<const char *> &args : problems) {
     Result<std::optional<Options>> options =
-        parseForwardOptions("mutate fmha-bwd", kTitle, args, {.ofMutate = true, .ofBackward = true});
+        parseForwardOptions("mutate fmha-bwd", kTitle, args,
+                            {.ofMutate = true, .ofBackward = true, .ofLaunches = true});
     if (!options.ok())
       return options.error();
     if (!*options)
@@ -432,7 +433,7 @@ readBackwards(const std::vector<std::vector<const char *>> &problems) {
       if (!plan.ok())
         return plan.error();
       launches.assign((*plan)->launches().begin(), (*plan)->launches().end());
-      Result<size_t> launch = mutatedLaunch(**options);
+      Result<size_t> launch = launchNumber(**options);
       if (!launch.ok())
         return launch.error();
       mutated = *launch;

@@ -1,7 +1,9 @@
 // hocket-run steady-state: what a kernel executes in one turn of its hot loop, from a trace.
 //
 // The problem is run and verified like by fmha-fwd, on the simulator, with one wave of each wave
-// group of one workgroup traced. The counts are the machine code's, not the compiler's.
+// group of one workgroup traced. The counts are the machine code's, not the compiler's. Of a
+// backward's launches one is counted.
+#include "BackwardRequest.h"
 #include "ForwardOptions.h"
 #include "GemmRequest.h"
 #include "Output.h"
@@ -17,6 +19,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <numeric>
 
 using namespace hocket;
@@ -138,8 +141,10 @@ static void print(llvm::raw_ostream &out, const Steady &steady) {
 }
 
 /// Tiles of one turn. For each key (or step in depth) of a tile, `perRow` multiply-adds are done
-/// for each query row (or element of a product).
+/// for each query row (or element of a product). 0: as many as the schedule's turn has.
 static double tilesOf(const SteadyState &state, const manifest::Manifest &manifest, double perRow) {
+  if (perRow == 0)
+    return manifest.clusters.unroll;
   if (manifest.tileKeys == 0 || manifest.waveRows == 0)
     return 0;
   return double(state.total.matrixMultiplies) / perRow / manifest.waveRows / manifest.tileKeys;
@@ -224,6 +229,48 @@ static Result<std::optional<SteadyRequest>> readForward(llvm::ArrayRef<const cha
   return std::optional(std::move(request));
 }
 
+/// The first launch of a backward that follows a schedule.
+static size_t firstLoop(std::span<const PlannedLaunch> launches) {
+  auto hasClusters = [](const PlannedLaunch &launch) { return !launch.compiled->manifest.clusters.kinds.empty(); };
+  return size_t(std::find_if(launches.begin(), launches.end(), hasClusters) - launches.begin());
+}
+
+static Result<std::optional<SteadyRequest>> readBackward(llvm::ArrayRef<const char *> args) {
+  Result<std::optional<Options>> options = parseForwardOptions(
+      "steady-state fmha-bwd", "Counts what a kernel of a backward executes in one turn of its hot loop", args,
+      {.ofBackward = true, .ofLaunches = true});
+  if (!options.ok())
+    return options.error();
+  if (!*options)
+    return std::optional<SteadyRequest>();
+  Result<BackwardProblem> problem = readBackwardProblem(**options);
+  if (!problem.ok())
+    return problem.error();
+  Result<BackwardOptions> backward = readBackwardOptions(**options);
+  if (!backward.ok())
+    return backward.error();
+  SteadyRequest request;
+  request.device = deviceName(**options);
+  request.json = jsonPath(**options);
+  request.controls = {backward->seed, backward->interleavings, backward->check, backward->verify, 0};
+  request.perRow = 0;
+  if (!isSimulator(request.device))
+    return std::optional(std::move(request)); // refused before anything is compiled
+  Result<std::shared_ptr<const BackwardPlan>> plan = makeBackwardPlan(**options, *problem);
+  if (!plan.ok())
+    return plan.error();
+  std::vector<PlannedLaunch> launches((*plan)->launches().begin(), (*plan)->launches().end());
+  Result<size_t> number = launchNumber(**options, firstLoop(launches));
+  if (!number.ok())
+    return number.error();
+  if (*number >= launches.size())
+    return invalidInput("--launch is " + std::to_string(*number + 1) + ", the backward has " +
+                        std::to_string(launches.size()) + " launches");
+  request.kernel = *launches[*number].compiled;
+  request.run = runnerOf(std::move(launches), *number, *problem, *backward);
+  return std::optional(std::move(request));
+}
+
 static Result<std::optional<SteadyRequest>> readProduct(llvm::ArrayRef<const char *> args) {
   Result<std::optional<GemmRequest>> gemm = parseGemmRequest(
       "steady-state gemm",
@@ -248,7 +295,7 @@ static Result<int> runSteadyState(const SteadyRequest &request) {
                         request.device + "' cannot be traced, leave the option out");
   std::vector<unsigned> all(sim::maxWorkgroupSize / 64);
   std::iota(all.begin(), all.end(), 0u);
-  sim::Tracer tracer(/*workgroup=*/0, all);
+  sim::Tracer tracer(/*workgroup=*/0, all, request.kernel.manifest.kernel);
   std::shared_ptr<runtime::Device> device =
       sim::createDevice(&tracer.instrument(), request.kernel.manifest.target);
   Result<RunOutcome> outcome =
@@ -269,8 +316,10 @@ static Result<int> runSteadyState(const SteadyRequest &request) {
 }
 
 Result<int> run::steadyStateCommand(llvm::ArrayRef<const char *> args) {
-  bool isProduct = !args.empty() && llvm::StringRef(args.front()) == "gemm";
-  auto request = isProduct ? readProduct(args.drop_front()) : readForward(args);
+  llvm::StringRef kind = args.empty() ? llvm::StringRef() : args.front();
+  auto request = kind == "gemm"       ? readProduct(args.drop_front())
+                 : kind == "fmha-bwd" ? readBackward(args.drop_front())
+                                      : readForward(args);
   if (!request.ok())
     return request.error();
   return *request ? runSteadyState(**request) : Result<int>(exitRight);

@@ -35,6 +35,7 @@ struct BackwardTuning {
   /// The last resort of masks with many comparisons, of large heads and of `fused` with modifications: what registers
   /// have no room for may lie elsewhere, scalars in lanes of vector registers, those in memory of the work-item's own.
   bool allowSpills = false;
+  std::string blockOrder = {}; ///< "paired"; empty: those with most to do first
 };
 
 /// A kernel of a part, and what it is called.
@@ -75,8 +76,8 @@ private:
 };
 
 /// Whether there are kernels for `problem`, without making them. Errors: what `validate` refuses; Unsupported for what
-/// has no backward.
-Status checkBackward(const BackwardProblem &problem);
+/// has no backward; InvalidInput for a `schedule` that none of its parts has.
+Status checkBackward(const BackwardProblem &problem, std::string_view schedule = {});
 
 /// Makes a kernel of a part for semantics: a compiler, a cache.
 using MakeBackwardKernel = std::function<Result<std::shared_ptr<const CompiledKernel>>(

@@ -84,6 +84,7 @@ private:
   SmallVector<tile::TileCut> queryCuts();
   void loopOverKeys();
   void loopOverQueries();
+  void makeRings();
   SmallVector<Value> loopOverTiles(Value count, ValueRange sums);
   SmallVector<Value> iterate(Value t, ValueRange sums);
   SmallVector<Value> iterateTile(Value t, ValueRange sums);
@@ -220,18 +221,10 @@ void BackwardLoop::place() {
 
 /// -1, all bits, for each of the rows whose number is below `count`, else 0.
 static Value existence(ExpansionBuilder &builder, Type numbers, Value count) {
-  auto map = tile::MapOp::create(builder, TypeRange(numbers), ValueRange(count), Value(), Value(), Value(),
-                                 /*coordinates=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  Block &body = map.getBody().emplaceBlock();
-  for (int i = 0; i != 3; ++i)
-    body.addArgument(builder.getI32Type(), builder.getLoc());
-  builder.setInsertionPointToStart(&body);
-  Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, body.getArgument(1), body.getArgument(0));
-  Value number = arith::ExtSIOp::create(builder, builder.getI32Type(), isThere);
-  tile::YieldOp::create(builder, ValueRange(number));
-  builder.setInsertionPointAfter(map);
-  return map.getResult(0);
+  return builder.mapPlaced(numbers, count, [&](ValueRange e, Value row, Value) -> Value {
+    Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, row, e[0]);
+    return arith::ExtSIOp::create(builder, builder.getI32Type(), isThere);
+  });
 }
 
 /// From here on tensors are those of the workgroup's sequence.
@@ -449,8 +442,8 @@ void BackwardLoop::loopOverQueries() {
   store(loop.getResults());
 }
 
-/// Returns `sums` with those of `count` tiles.
-SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
+/// What the tiles that pass go through.
+void BackwardLoop::makeRings() {
   Value passingHead = holdsKeys() ? head : kvHead;
   for (Operand &operand : passing) {
     Type type = tile::RingType::get(op.getContext(), {shape.kvTile, operand.depth}, element);
@@ -468,6 +461,11 @@ SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
     if (isRead && isTurned && !arch.hasLdsDma(tile::kDmaBytes))
       operand.turned = ring();
   }
+}
+
+/// Returns `sums` with those of `count` tiles.
+SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
+  makeRings();
   noScores = builder.fill(scoresType, 0.0f);
   SmallVector<tile::TileCut> cuts;
   if (!lists)

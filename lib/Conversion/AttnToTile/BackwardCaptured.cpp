@@ -41,9 +41,8 @@ public:
 private:
   LogicalResult findTensor();
   FailureOr<SmallVector<Index, 4>> indicesOf(attn::ReadOp read, StringRef mod);
-  bool isTable() const { return dimensionOf(Computed).has_value(); }
-  Value addEntries(Value ds, Value raw, Value t, Value sum);
   std::optional<size_t> dimensionOf(Index index) const;
+  bool isTable() const { return dimensionOf(Computed).has_value(); }
   std::string stride(size_t dimension) const { return ("d_" + name + "_stride_" + Twine(dimension)).str(); }
   std::string ownText(Index index) const;
   std::string countText(Index index, const std::string &count) const;
@@ -54,7 +53,8 @@ private:
   Value sumOfAll();
   Value addBlock(Value block, Value sum);
   Value addTile(Value t, Value sum);
-  Value product(StringRef tensor, int64_t dim, Value held, Value key);
+  Value addEntries(Value ds, Value raw, Value t, Value sum);
+  Value addToColumn(Value values, Value number, Value column);
   Value load(StringRef tensor, int64_t dim, Value first, Value ofHead, FragLayout layout);
   Value onlyOfRows(Value ds);
   void store(Value sum);
@@ -70,8 +70,8 @@ private:
   Value queryOperand, gradientOperand; ///< Q and dO of the wave
   Value logSum, minusDelta;
   // Of a table.
-  std::unique_ptr<ModificationProgram> index; ///< the entry that is read
-  Value firstEntry;                           ///< the workgroup's
+  std::unique_ptr<ModificationProgram> entryOfScore; ///< which one a score reads
+  Value firstEntry;                                  ///< the workgroup's
 };
 } // namespace
 
@@ -93,13 +93,13 @@ FailureOr<SmallVector<Index, 4>> CapturedGradient::indicesOf(attn::ReadOp read, 
     own.push_back(kind);
     if (!isComputed)
       continue;
-    if (index)
+    if (entryOfScore)
       return refuse("at several places; read it at one");
     if (own.size() != read.getIndices().size() || llvm::is_contained(own, Query) || llvm::is_contained(own, Key))
       return refuse("at a computed place beside other indices than batch and head in front of it; use those");
     auto program = attn::yieldIndex(read->getParentOfType<attn::ScoreModOp>(), value);
-    index = std::make_unique<ModificationProgram>(program.get(), scoresType, Orientation::QueriesInRows,
-                                                  hasOwnLengths());
+    entryOfScore = std::make_unique<ModificationProgram>(program.get(), scoresType, Orientation::QueriesInRows,
+                                                         hasOwnLengths());
   }
   return own;
 }
@@ -178,9 +178,9 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
-  if (index && failed(index->addArguments(frame)))
+  if (entryOfScore && failed(entryOfScore->addArguments(frame)))
     return failure();
-  if (index)
+  if (entryOfScore)
     frame.require(gradient.sizes.back() + (" <= " + Twine(kMostEntries)).str(),
                   "a table whose gradient is asked for may have at most " + Twine(kMostEntries) + " entries");
   problem.addRequirements();
@@ -191,8 +191,8 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
   for (ModificationProgram *program : programs())
     program->bindArguments(frame);
-  if (index)
-    index->bindArguments(frame);
+  if (entryOfScore)
+    entryOfScore->bindArguments(frame);
   if (op.getDropout())
     dropout.emplace(frame);
   return kernel;
@@ -272,8 +272,8 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   Value keys = tile::DimOp::create(builder, k, 1);
   visibility.measure(builder, q, keys);
   preparePositions(row, builder.constant(int64_t(0)));
-  if (index)
-    index->prepare(builder, first);
+  if (entryOfScore)
+    entryOfScore->prepare(builder, first);
   visibility.prepareMasks(builder, row);
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
@@ -303,8 +303,8 @@ Value CapturedGradient::addTile(Value t, Value sum) {
 
 /// Adds to the workgroup's entries, column values, what of the tile's `ds` reads each of them.
 Value CapturedGradient::addEntries(Value ds, Value raw, Value t, Value sum) {
-  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
-  Value read = index->modify(builder, raw, problem.kernelFrame().argument("scale"), placeOf(t));
+  Type f32 = builder.getF32Type();
+  Value read = entryOfScore->modify(builder, raw, problem.kernelFrame().argument("scale"), placeOf(t));
   Value zero = builder.constant(int64_t(0)), count = builder.constant(kCapturedKeys);
   return builder.accumulate(zero, count, 1, sum, [&](Value entry, Value sofar) -> Value {
     Value number = arith::SIToFPOp::create(builder, f32, arith::AddIOp::create(builder, firstEntry, entry));
@@ -315,41 +315,27 @@ Value CapturedGradient::addEntries(Value ds, Value raw, Value t, Value sum) {
     Value ofRows = tile::ReduceOp::create(builder, tile::rowsOf(scoresType, f32), tile::Reduction::Sum, own,
                                           tile::Dimension::Columns);
     Value total = tile::ReduceOp::create(builder, f32, tile::Reduction::Sum, ofRows, tile::Dimension::Rows);
-    Value inputs[] = {sofar, total, entry};
-    auto map = tile::MapOp::create(builder, TypeRange(sofar.getType()), inputs, Value(), Value(), Value(),
-                                   /*coordinates=*/true);
-    {
-      ExpansionBuilder::InsertionGuard guard(builder);
-      Block &block = map.getBody().emplaceBlock();
-      for (Type type : {f32, f32, i32, i32, i32})
-        block.addArgument(type, builder.getLoc());
-      builder.setInsertionPointToStart(&block);
-      Value column = block.getArgument(4);
-      Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, column, block.getArgument(2));
-      Value more = arith::SelectOp::create(builder, isOwn, block.getArgument(1), builder.constant(0.0f));
-      Value next = arith::AddFOp::create(builder, block.getArgument(0), more);
-      tile::YieldOp::create(builder, ValueRange(next));
-    }
-    return map.getResult(0);
+    return addToColumn(sofar, total, entry);
+  });
+}
+
+/// `values` of columns, to number `column` of which `number` is added.
+Value CapturedGradient::addToColumn(Value values, Value number, Value column) {
+  Value inputs[] = {values, number, column};
+  return builder.mapPlaced(values.getType(), inputs, [&](ValueRange e, Value, Value ownColumn) -> Value {
+    Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, ownColumn, e[2]);
+    Value more = arith::SelectOp::create(builder, isOwn, e[1], builder.constant(0.0f));
+    return arith::AddFOp::create(builder, e[0], more);
   });
 }
 
 /// `ds` without what rows have that do not exist, whatever it is.
 Value CapturedGradient::onlyOfRows(Value ds) {
-  Value inputs[] = {ds, lastQuery};
-  auto map = tile::MapOp::create(builder, TypeRange(scoresType), inputs, row, Value(), Value(), /*coordinates=*/true);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  Block &block = map.getBody().emplaceBlock();
-  Type i32 = builder.getI32Type();
-  for (Type type : {Type(builder.getF32Type()), i32, i32, i32})
-    block.addArgument(type, builder.getLoc());
-  builder.setInsertionPointToStart(&block);
-  Value exists =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, block.getArgument(2), block.getArgument(1));
-  Value zero = builder.constant(0.0f);
-  tile::YieldOp::create(builder,
-                        ValueRange(arith::SelectOp::create(builder, exists, block.getArgument(0), zero).getResult()));
-  return map.getResult(0);
+  auto existing = [&](ValueRange e, Value query, Value) -> Value {
+    Value exists = arith::CmpIOp::create(builder, arith::CmpIPredicate::sle, query, e[1]);
+    return arith::SelectOp::create(builder, exists, e[0], builder.constant(0.0f));
+  };
+  return builder.mapPlaced(scoresType, {ds, lastQuery}, existing, /*firstRow=*/row);
 }
 
 /// Into the gradient at the workgroup's place and query `query`.

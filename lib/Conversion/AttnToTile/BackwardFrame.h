@@ -1,7 +1,8 @@
 // What the kernels of a backward have in common: their tensors, and where the workspace lies.
 //
-// The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q), of packed queries (heads, 2, total_q): LSE in log2 units, +inf of rows that saw
-// nothing, so that all their weights are zero, and -delta, where delta = rowsum(dO * O): what a product can begin with.
+// The workspace holds two numbers for each row, f32 (batch, heads, 2, seq_q), of packed queries (heads, 2, total_q): LSE in
+// log2 units, +inf of rows that saw nothing, so that all their weights are zero, and -delta, where delta = rowsum(dO * O):
+// what a product can begin with.
 #pragma once
 
 #include "KernelFrame.h"

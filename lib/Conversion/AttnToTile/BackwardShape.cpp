@@ -46,6 +46,14 @@ static int64_t registersOf(attn::BackwardOp op, int64_t rows) {
          kUncountedRegisters;
 }
 
+/// How many waves may fetch a tile of so many rows: each at least what one instruction writes to LDS.
+static int64_t fetchingWaves(attn::BackwardOp op, const ArchInfo &arch, int64_t rows) {
+  if (!arch.hasLdsDma(tile::kDmaBytes))
+    return kManyWaves;
+  int64_t dim = llvm::alignTo(op.getHeadDim(), kHeadBlock), dimV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
+  return writingWaves(arch, dim, dimV, rows);
+}
+
 /// For several workgroups on a compute unit: one wave of each on a SIMD, and what registers have no room for in LDS.
 static BackwardShape shapeOfSeveral(attn::BackwardOp op, const ArchInfo &arch, int64_t workgroups) {
   BackwardShape shape;
@@ -65,8 +73,7 @@ static BackwardShape shapeOfFused(attn::BackwardOp op, const ArchInfo &arch) {
   bool fits = columns + llvm::alignTo(op.getValueHeadDim(), kHeadBlock) <= kFusedSums;
   shape.waves = fits && columns % ofMany == 0 ? kManyWaves : kFewWaves;
   // Of tiles that so many waves cannot fetch together fewer hold keys: right, and slow.
-  int64_t dimV = llvm::alignTo(op.getValueHeadDim(), kHeadBlock);
-  int64_t fetching = writingWaves(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock), dimV, shape.kvTile);
+  int64_t fetching = fetchingWaves(op, arch, shape.kvTile);
   shape.waves = op.getWaves().value_or(std::min(shape.waves, fetching));
   return shape;
 }
@@ -92,11 +99,7 @@ static BackwardShape shapeOfHead(attn::BackwardOp op, const ArchInfo &arch, tile
   if (passesLds && fits(shape.waves, kManyRows))
     shape.kvTile = kManyRows;
   shape.kvTile = op.getLoopTile().value_or(shape.kvTile);
-  if (passesLds)
-    shape.waves = std::min(shape.waves,
-                           writingWaves(arch, llvm::alignTo(op.getHeadDim(), kHeadBlock),
-                                        llvm::alignTo(op.getValueHeadDim(), kHeadBlock),
-                                        shape.kvTile));
+  shape.waves = std::min(shape.waves, fetchingWaves(op, arch, shape.kvTile));
   shape.waves = op.getWaves().value_or(shape.waves);
   return shape;
 }
@@ -113,5 +116,7 @@ BackwardShape hocket::backwardShape(attn::BackwardOp op, const ArchInfo &arch, t
     shape.waves /= 2;
   if (!op.getLoopTile() && passing % shape.kvTile != 0)
     shape.kvTile = kFewRows;
+  if (!op.getWaves())
+    shape.waves = std::min(shape.waves, fetchingWaves(op, arch, shape.kvTile));
   return shape;
 }

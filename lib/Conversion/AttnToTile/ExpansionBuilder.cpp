@@ -9,15 +9,34 @@
 using namespace mlir;
 using namespace hocket;
 
+/// Opens the body of `map`: an argument for each of `inputs`, and row and column if it has them.
+static Block &openMap(ExpansionBuilder &builder, tile::MapOp map, ValueRange inputs) {
+  Block &block = map.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
+  for (int i = 0; map.getCoordinates() && i != 2; ++i)
+    block.addArgument(builder.getI32Type(), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  return block;
+}
+
 Value ExpansionBuilder::map(Type result, ValueRange inputs, function_ref<Value(ValueRange)> element) {
   auto map = tile::MapOp::create(*this, TypeRange(result), inputs, Value(), Value(), Value(),
                                  /*coordinates=*/false);
   InsertionGuard guard(*this);
-  Block &block = map.getBody().emplaceBlock();
-  for (Value input : inputs)
-    block.addArgument(tile::elementTypeOf(input.getType()), getLoc());
-  setInsertionPointToStart(&block);
+  Block &block = openMap(*this, map, inputs);
   tile::YieldOp::create(*this, ValueRange(element(block.getArguments())));
+  return map.getResult(0);
+}
+
+Value ExpansionBuilder::mapPlaced(Type result, ValueRange inputs, PlacedElement element, Value firstRow,
+                                  Value firstColumn) {
+  auto map = tile::MapOp::create(*this, TypeRange(result), inputs, firstRow, firstColumn, Value(),
+                                 /*coordinates=*/true);
+  InsertionGuard guard(*this);
+  ValueRange arguments = openMap(*this, map, inputs).getArguments();
+  auto place = arguments.take_back(2);
+  tile::YieldOp::create(*this, ValueRange(element(arguments.drop_back(2), place.front(), place.back())));
   return map.getResult(0);
 }
 

@@ -33,6 +33,11 @@ public:
   /// A function of the elements of `inputs`: values of type `result`.
   mlir::Value map(mlir::Type result, mlir::ValueRange inputs,
                   llvm::function_ref<mlir::Value(mlir::ValueRange)> element);
+  /// Likewise, of what depends on its place, too: `element` also gets its row and column, counted from `firstRow` and
+  /// `firstColumn` where these are given.
+  using PlacedElement = llvm::function_ref<mlir::Value(mlir::ValueRange, mlir::Value row, mlir::Value column)>;
+  mlir::Value mapPlaced(mlir::Type result, mlir::ValueRange inputs, PlacedElement element, mlir::Value firstRow = {},
+                        mlir::Value firstColumn = {});
 
   /// `sum`, which each turn of a loop from `begin` to `end` by `step` makes anew of its number and what the turn before
   /// left.

@@ -68,21 +68,15 @@ Value Transposition::isListed(Value row, bool full) {
                                      tile::RegisterLayout{tile::FragLayout::Lines, 1, kEntries});
   return builder.accumulate(zero(), count, kEntries, zero(), [&](Value first, Value sofar) -> Value {
     Value inputs[] = {tile::LoadOp::create(builder, line, entries, ValueRange(first), IntegerAttr()), column, count};
-    auto map = tile::MapOp::create(builder, TypeRange(line), inputs, Value(), first, Value(), /*coordinates=*/true);
-    {
-      ExpansionBuilder::InsertionGuard guard(builder);
-      Block &body = map.getBody().emplaceBlock();
-      for (int i = 0; i != 5; ++i)
-        body.addArgument(i32, builder.getLoc());
-      builder.setInsertionPointToStart(&body);
-      auto compare = [&](arith::CmpIPredicate predicate, unsigned a, unsigned b) -> Value {
-        return arith::CmpIOp::create(builder, predicate, body.getArgument(a), body.getArgument(b));
-      };
-      Value isSame = compare(arith::CmpIPredicate::eq, 0, 1), counts = compare(arith::CmpIPredicate::slt, 4, 2);
-      Value found = arith::AndIOp::create(builder, isSame, counts);
-      tile::YieldOp::create(builder, ValueRange(arith::ExtUIOp::create(builder, i32, found).getResult()));
-    }
-    Value any = tile::ReduceOp::create(builder, i32, tile::Reduction::Any, map.getResult(0), tile::Dimension::Columns);
+    auto compare = [&](arith::CmpIPredicate predicate, Value a, Value b) -> Value {
+      return arith::CmpIOp::create(builder, predicate, a, b);
+    };
+    auto isFound = [&](ValueRange e, Value, Value place) -> Value {
+      Value isSame = compare(arith::CmpIPredicate::eq, e[0], e[1]), counts = compare(arith::CmpIPredicate::slt, place, e[2]);
+      return arith::ExtUIOp::create(builder, i32, arith::AndIOp::create(builder, isSame, counts));
+    };
+    Value found = builder.mapPlaced(line, inputs, isFound, /*firstRow=*/{}, /*firstColumn=*/first);
+    Value any = tile::ReduceOp::create(builder, i32, tile::Reduction::Any, found, tile::Dimension::Columns);
     return arith::OrIOp::create(builder, sofar, any);
   });
 }

@@ -163,15 +163,10 @@ static Value rowNumbers(ExpansionBuilder &builder, Value first, Value count) {
   Type type = tile::RowsType::get(builder.getContext(), kWaveRows, builder.getI32Type());
   Value step = arith::ExtUIOp::create(builder, builder.getI32Type(), count);
   Value inputs[] = {first, step};
-  auto map = tile::MapOp::create(builder, TypeRange(type), inputs, Value(), Value(), Value(), /*coordinates=*/true);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  Block &block = map.getBody().emplaceBlock();
-  for (int argument = 0; argument != 4; ++argument)
-    block.addArgument(builder.getI32Type(), builder.getLoc());
-  builder.setInsertionPointToStart(&block);
-  Value before = arith::MulIOp::create(builder, block.getArgument(2), block.getArgument(1));
-  tile::YieldOp::create(builder, ValueRange(arith::AddIOp::create(builder, block.getArgument(0), before).getResult()));
-  return map.getResult(0);
+  return builder.mapPlaced(type, inputs, [&](ValueRange e, Value row, Value) -> Value {
+    Value before = arith::MulIOp::create(builder, row, e[1]);
+    return arith::AddIOp::create(builder, e[0], before);
+  });
 }
 
 MixedRows WorkPartition::mixedRows(ExpansionBuilder &builder) const {
