@@ -74,9 +74,21 @@ COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=2
 # that the last key cuts: whole tiles too, in loops of every length. A scale below 0 negates Q.
 MODIFIED = """1x1 64x64 64x128 64x192 64x640 64x704 33x70 64x700 300x300,data=rising 520x900 300x1700 300x1701
     129x333,data=rising 33x70,scale=-0.1"""
+# Windows of one query's key, of few and of many tiles, whose ends cut each tile of a turn for some wave.
+WINDOWS = MODIFIED + """ 128x900,window=0+0 400x1100,window=200+0 512x1500,window=500+100 130x640,window=330+5
+    97x1000,window=40+400 256x1024,window=700+60 600x200,window=64+63 64x320,window=129+31 160x448,window=-1+0
+    256x1400,window=1000+-1 33x577,window=300+17,data=rising 31x512,window=0+300 128x1216,window=960+1"""
+# The same where the first keys are seen too: none, few and many of them, that meet the window or leave a hole.
+WINDOWS_WITH_SINKS = WINDOWS + """ 700x1500,sink-tokens=130,window=30+0 400x1400,sink-tokens=0 300x1300,sink-tokens=300
+    500x1200,sink-tokens=65,window=200+60 128x2000,sink-tokens=520,window=40+0 1100x1100,sink-tokens=7,window=100+0
+    256x900,sink-tokens=1000 160x1300,sink-tokens=20,window=600+0 97x1000,sink-tokens=200,window=5+700"""
+# Blocks of which masks count in any place of a list.
+LISTED = MODIFIED + """ 300x1000,block-mask=random:0.5 520x1200,block-mask=random:0.9,seed=3
+    256x640,block-mask=random:0.7,seed=4 256x1024,block-mask=random:0.8,seed=5 700x300,block-mask=random:1"""
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
     "window": "--window 90,20",
+    "window-lone_wave_streamed": "--window 190,70 --kernel fmha_fwd_lone_wave_streamed_windows",
     "alibi": "--alibi",
     "bias": "--bias 1,1",
     "alibi-soft_cap": "--alibi --soft-cap 9",
@@ -84,6 +96,8 @@ MODIFICATIONS = {
     "dropout": "--dropout 0.3 --dropout-seed 5,7",
     "block_lists": "--mask causal-top-left --block-mask masks --block-size 256,64",
 }
+PROBLEMS = {"window": WINDOWS, "window-lone_wave_streamed": WINDOWS, "window_with_sinks": WINDOWS_WITH_SINKS,
+            "block_lists": LISTED}
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""
@@ -147,7 +161,7 @@ def forward_runs():
 def modified_runs():
     """The same, with modifications."""
     for name, options in MODIFICATIONS.items():
-        yield f"modified-{name}", options, "none", MODIFIED
+        yield f"modified-{name}", options, "none", PROBLEMS.get(name, MODIFIED)
 
 
 def append_runs():

@@ -149,6 +149,22 @@ static Status checkCaptured(const ForwardProblem &problem, const std::string &wh
   return Status::success();
 }
 
+/// The sides of a window that has the name and the numbers of one that is shipped.
+static Status checkSides(const ForwardProblem &problem, const Modification &modification) {
+  if (modification.name != "window" && modification.name != "window_with_sinks")
+    return Status::success();
+  for (const char *side : {"window_left", "window_right"}) {
+    auto number = problem.numbers.find(side);
+    bool isRead = std::any_of(modification.numbers.begin(), modification.numbers.end(), [&](const std::string &text) {
+      return text.find(side) != std::string::npos;
+    });
+    if (isRead && number != problem.numbers.end() && number->second < 0 && number->second != -1)
+      return invalidInput("number '" + number->first + "' is " + shortest(number->second) +
+                          ", expected keys from 0, or -1 for no limit");
+  }
+  return Status::success();
+}
+
 Status attention::checkModifications(const ForwardProblem &problem) {
   if (problem.modifications.empty() && problem.numbers.empty() && problem.capturedExtents.empty() &&
       !problem.blocks.any() && !problem.makesBlocks)
@@ -174,6 +190,8 @@ Status attention::checkModifications(const ForwardProblem &problem) {
       return invalidInput("there are two modifications '" + modification.name +
                           "'; give one of them another name");
     names.push_back(modification.name);
+    if (Status status = checkSides(problem, modification); !status.ok())
+      return status;
     if (Status status = checkModification(problem, modification, variables); !status.ok())
       return status;
   }

@@ -253,8 +253,7 @@ TensorStrides attention::stridesOf(const TensorSpec &tensor) {
   return strides;
 }
 
-/// The shortest decimal that reads back as `value`.
-static std::string shortest(double value) {
+std::string attention::shortest(double value) {
   char text[32];
   auto end = std::to_chars(text, text + sizeof(text), value).ptr;
   return std::string(text, end);

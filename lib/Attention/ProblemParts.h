@@ -42,6 +42,8 @@ Status checkUpdate(const ForwardProblem &problem);
 Status checkLists(const ForwardProblem &problem);
 /// What a list of work asks of the rest of the problem, and the list where it is known.
 Status checkWork(const ForwardProblem &problem);
+/// The shortest decimal that reads back as `value`.
+std::string shortest(double value);
 /// Modifications, the numbers and tensors that they take, block lists.
 Status checkModifications(const ForwardProblem &problem);
 

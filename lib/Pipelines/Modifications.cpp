@@ -79,8 +79,11 @@ Result<std::vector<Modification>> hocket::parseModifications(std::string_view te
   });
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(text, ParserConfig(&context), StringRef(name));
-  if (!module)
-    return invalidInput("modification '" + std::string(name) + "' cannot be read: " + messages);
+  if (!module) {
+    bool isForeign = messages.find("not found for custom op") != std::string::npos;
+    return invalidInput("modification '" + std::string(name) + "' cannot be read: " + messages +
+                        (isForeign ? "; use ops of 'arith' and 'math', 'scf.if' and 'attn.read'" : ""));
+  }
   std::vector<Modification> list;
   for (Operation &op : *module->getBody()) {
     if (!isa<attn::ScoreModOp, attn::MaskModOp>(op))

@@ -264,7 +264,9 @@ void MaskBounds::prepareCuts(ExpansionBuilder &builder, QueryRange rows) {
     return llvm::all_of(parts.back().hidden, [](const KeyBounds &range) { return range.lo || range.hi; });
   };
   parts.clear();
-  SmallVector<Value> predicates = conjuncts(program.yielded());
+  SmallVector<Value> predicates = {program.yielded()};
+  if (!isTooLarge(program.yielded()))
+    predicates = conjuncts(program.yielded());
   if (predicates.size() <= kMaxParts && llvm::all_of(predicates, add))
     return;
   // Of what hides no one knows where, nothing is gained by taking it apart.

@@ -14,6 +14,31 @@ static constexpr int64_t kMinInt = std::numeric_limits<int32_t>::min();
 static constexpr int64_t kMaxInt = std::numeric_limits<int32_t>::max();
 /// Of more terms than these, half is forgotten: conditions of one side of an `and`, or all of an `or`.
 static constexpr size_t kMaxTerms = 16;
+/// A value of more operations than these is not understood; one that two others use counts twice, as it is looked at
+/// twice.
+static constexpr int64_t kMaxOperations = 512;
+/// Of the lesser and the greater of two in a comparison no more than these are looked at as two numbers.
+static constexpr int64_t kMaxChoices = 64;
+
+static int64_t countOperations(Value value, llvm::DenseMap<Value, int64_t> &known, int64_t depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return 1;
+  if (depth > kMaxOperations)
+    return depth;
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  int64_t count = 1;
+  for (Value operand : op->getOperands())
+    count = std::min(count + countOperations(operand, known, depth + 1), kMaxOperations + 1);
+  known[value] = count;
+  return count;
+}
+
+bool hocket::isTooLarge(Value value) {
+  llvm::DenseMap<Value, int64_t> known;
+  return countOperations(value, known) > kMaxOperations;
+}
 
 static std::optional<int64_t> constantOf(Value value) {
   APInt constant;
@@ -56,7 +81,8 @@ static std::optional<NumberRange> combine(Operation *op, NumberRange a, NumberRa
   return std::nullopt;
 }
 
-std::optional<NumberRange> hocket::rangeOf(const ModificationProgram &program, Value value) {
+/// `rangeOf` of a value that is not too large.
+static std::optional<NumberRange> rangeOfSmall(const ModificationProgram &program, Value value) {
   if (!value.getType().isInteger(32))
     return std::nullopt;
   if (value == program.query() || value == program.key())
@@ -66,12 +92,12 @@ std::optional<NumberRange> hocket::rangeOf(const ModificationProgram &program, V
   Operation *op = value.getDefiningOp();
   std::optional<NumberRange> found;
   if (op && op->getNumOperands() == 2) {
-    std::optional<NumberRange> a = rangeOf(program, op->getOperand(0));
+    std::optional<NumberRange> a = rangeOfSmall(program, op->getOperand(0));
     if (int64_t divisor = divisorOf(op)) {
       // Rounding towards zero and down are the same from 0 on; both rise with the number.
       if (a && (isa<arith::DivSIOp>(op) || a->min >= 0))
         found = NumberRange{a->min / divisor, a->max / divisor};
-    } else if (std::optional<NumberRange> b = rangeOf(program, op->getOperand(1)); a && b) {
+    } else if (std::optional<NumberRange> b = rangeOfSmall(program, op->getOperand(1)); a && b) {
       found = combine(op, *a, *b);
     }
   }
@@ -82,6 +108,10 @@ std::optional<NumberRange> hocket::rangeOf(const ModificationProgram &program, V
   if (isa<BlockArgument>(value))
     return NumberRange{-kMaxPosition, kMaxPosition};
   return NumberRange{kMinInt, kMaxInt};
+}
+
+std::optional<NumberRange> hocket::rangeOf(const ModificationProgram &program, Value value) {
+  return isTooLarge(value) ? std::nullopt : rangeOfSmall(program, value);
 }
 
 /// Whether a number that differs from query to query rises or falls with them as far as that is known: made of
@@ -164,29 +194,56 @@ SmallVector<MaskTerm> hocket::bothOf(ArrayRef<MaskTerm> a, ArrayRef<MaskTerm> b)
   return result;
 }
 
-/// Where a >= b + more.
-static Terms atLeast(const ModificationProgram &program, Value a, Value b, int64_t more) {
-  // The greater of two, and the lesser, are one of them.
-  for (bool isLeft : {true, false}) {
-    Operation *op = (isLeft ? a : b).getDefiningOp();
-    if (!isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) || program.isSameForBlock(op->getResult(0)))
+/// A summand, and its factor.
+using Summand = std::pair<Value, int64_t>;
+
+/// Where the sum of `summands` and `constant` is 0 or more; of them those from `next` on may be sums, or the lesser or
+/// greater of two, of which so many more are taken apart. What is the same for a workgroup stays whole.
+static Terms atLeastZero(const ModificationProgram &program, SmallVector<Summand> summands, int64_t constant,
+                         int64_t &choices, size_t next = 0) {
+  while (next != summands.size()) {
+    auto [value, factor] = summands[next];
+    Operation *op = value.getDefiningOp();
+    bool isChoice = isa_and_nonnull<arith::MinSIOp, arith::MaxSIOp>(op) && choices != 0;
+    bool isSum = isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op);
+    if (program.isSameForBlock(value) || (!isChoice && !isSum)) {
+      ++next;
       continue;
+    }
+    if (isSum) {
+      summands[next].first = op->getOperand(0);
+      Summand second = {op->getOperand(1), isa<arith::AddIOp>(op) ? factor : -factor};
+      summands.insert(summands.begin() + static_cast<ptrdiff_t>(next) + 1, second);
+      continue;
+    }
+    // The greater of two, and the lesser, are one of them.
+    --choices;
     Terms parts[2];
-    for (unsigned i : {0u, 1u})
-      parts[i] = isLeft ? atLeast(program, op->getOperand(i), b, more) : atLeast(program, a, op->getOperand(i), more);
-    return isa<arith::MaxSIOp>(op) == isLeft ? either(parts[0], parts[1]) : bothOf(parts[0], parts[1]);
+    for (unsigned side : {0u, 1u}) {
+      summands[next].first = op->getOperand(side);
+      parts[side] = atLeastZero(program, summands, constant, choices, next);
+    }
+    bool isEither = isa<arith::MaxSIOp>(op) == (factor > 0);
+    return isEither ? either(parts[0], parts[1]) : bothOf(parts[0], parts[1]);
   }
   Inequality sum;
-  sum.constant = -more;
-  if (!collect(program, a, 1, sum) || !collect(program, b, -1, sum))
-    return {MaskTerm()};
+  sum.constant = constant;
+  for (auto [value, factor] : summands)
+    if (!collect(program, value, factor, sum))
+      return {MaskTerm()};
   return {MaskTerm{sum}};
+}
+
+/// Where a >= b + more.
+static Terms atLeast(const ModificationProgram &program, Value a, Value b, int64_t more) {
+  int64_t choices = kMaxChoices;
+  return atLeastZero(program, {{a, 1}, {b, -1}}, -more, choices);
 }
 
 static Terms termsOfComparison(const ModificationProgram &program, arith::CmpIOp op, bool isNegated) {
   CmpIPredicate predicate = isNegated ? arith::invertPredicate(op.getPredicate()) : op.getPredicate();
   Value a = op.getLhs(), b = op.getRhs();
-  std::optional<NumberRange> left = rangeOf(program, a), right = rangeOf(program, b);
+  std::optional<NumberRange> left = rangeOfSmall(program, a), right = rangeOfSmall(program, b);
   if (!left || !right)
     return {MaskTerm()};
   bool isSigned = left->min >= 0 && right->min >= 0;
@@ -230,25 +287,29 @@ static Value negated(Operation *op) {
   return {};
 }
 
-SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, Value value, bool isNegated) {
+static Terms termsOfSmall(const ModificationProgram &program, Value value, bool isNegated) {
   Operation *op = value.getDefiningOp();
   if (std::optional<int64_t> constant = constantOf(value))
     return (*constant != 0) != isNegated ? Terms{MaskTerm()} : Terms();
   if (auto comparison = dyn_cast_or_null<arith::CmpIOp>(op))
     return termsOfComparison(program, comparison, isNegated);
   if (Value of = negated(op))
-    return termsOf(program, of, !isNegated);
+    return termsOfSmall(program, of, !isNegated);
   auto operand = [&](unsigned index, bool opposite) {
-    return termsOf(program, op->getOperand(index), isNegated != opposite);
+    return termsOfSmall(program, op->getOperand(index), isNegated != opposite);
   };
   if (isa_and_nonnull<arith::AndIOp, arith::OrIOp>(op))
     return isa<arith::AndIOp>(op) != isNegated ? bothOf(operand(0, false), operand(1, false))
                                                : either(operand(0, false), operand(1, false));
   if (isa_and_nonnull<arith::SelectOp>(op)) {
-    Terms chosen = termsOf(program, op->getOperand(0), false), other = termsOf(program, op->getOperand(0), true);
+    Terms chosen = termsOfSmall(program, op->getOperand(0), false), other = termsOfSmall(program, op->getOperand(0), true);
     return either(bothOf(chosen, operand(1, false)), bothOf(other, operand(2, false)));
   }
   return {MaskTerm()};
+}
+
+SmallVector<MaskTerm> hocket::termsOf(const ModificationProgram &program, Value predicate, bool isNegated) {
+  return isTooLarge(predicate) ? Terms{MaskTerm()} : termsOfSmall(program, predicate, isNegated);
 }
 
 std::optional<Inequality> hocket::sumOf(const ModificationProgram &program, Value value) {

@@ -20,6 +20,10 @@ struct Inequality {
 /// All hold.
 using MaskTerm = llvm::SmallVector<Inequality, 0>;
 
+/// Whether `value` is made by so many operations that it is not looked at: `rangeOf`, `sumOf` and `termsOf` do not
+/// understand it then.
+bool isTooLarge(mlir::Value value);
+
 /// What an i32 lies in whatever the problem is, both ends included.
 struct NumberRange {
   int64_t min = 0, max = 0;

@@ -90,6 +90,33 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
   }
 }
 
+/// docs/notes/2026-11-24-windows.md has what they are predicted at.
+TEST(Kernels, ThresholdsOfWindows) {
+  struct Case {
+    int64_t heads, seq;
+    double left, right;
+    const char *name;
+  };
+  const Case cases[] = {
+      {16, 16384, 1024, 0, "fmha_fwd_lone_wave_streamed_windows"},
+      {8, 8192, 512, 512, "fmha_fwd_lone_wave_streamed_windows"},
+      {16, 8192, 128, 0, "fmha_fwd_double_buffer_w4"},
+      {16, 8192, 6000, 0, "fmha_fwd_both_products"},
+      {16, 8192, 1024, -1, "fmha_fwd_both_products"}, // no window that bounds what a row sees
+      {4, 8192, 1024, 0, "fmha_fwd_lone_wave"},
+  };
+  for (const Case &c : cases) {
+    ForwardProblem problem;
+    problem.heads = problem.kvHeads = c.heads;
+    problem.seqQ = problem.seqKv = c.seq;
+    problem.modifications.push_back({.name = "window", .isMask = true});
+    problem.numbers = {{"window_left", c.left}, {"window_right", c.right}};
+    auto chosen = KernelRegistry::shipped()->select(problem, "gfx950");
+    ASSERT_TRUE(chosen.ok()) << chosen.error().message;
+    EXPECT_EQ((*chosen)->name, c.name) << c.heads << " heads, window " << c.left << ", " << c.right;
+  }
+}
+
 TEST(Kernels, WhatIsWrittenReadsBackAsTheSameChoices) {
   const KernelRegistry &registry = *KernelRegistry::shipped();
   // Variants are added for readers; without them it is a registry again.

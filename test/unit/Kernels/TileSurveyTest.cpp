@@ -205,3 +205,27 @@ TEST(TileSurvey, WhatIsNotExactLeavesNothingOut) {
   }
   EXPECT_GT(needless, 0) << "a product of positions is understood; say so above";
 }
+
+/// Values that two others use, forty times: looked at once for each use they would never end.
+TEST(TileSurvey, WhatIsSharedManyTimesEnds) {
+  std::string sums = "  %v0 = arith.addi %query, %key : i32\n";
+  std::string bools = "  %v0 = arith.cmpi sle, %key, %query : i32\n"
+                     "  %u = arith.cmpi sle, %query, %key : i32\n";
+  std::string choices = "  %v0 = arith.minsi %query, %key : i32\n";
+  for (int i = 0; i != 40; ++i) {
+    std::string now = std::to_string(i), next = std::to_string(i + 1);
+    sums += "  %v" + next + " = arith.addi %v" + now + ", %v" + now + " : i32\n";
+    bools += "  %w" + now + " = arith.andi %v" + now + ", %u : i1\n";
+    bools += "  %v" + next + " = arith.ori %w" + now + ", %v" + now + " : i1\n";
+    choices += "  %w" + now + " = arith.maxsi %v" + now + ", %query : i32\n";
+    choices += "  %v" + next + " = arith.minsi %w" + now + ", %v" + now + " : i32\n";
+  }
+  const std::string compare = "  %s = arith.cmpi sle, %v40, %key : i32\n  attn.yield %s : i1\n}\n";
+  for (const std::string &body : {sums + compare, choices + compare, bools + "  attn.yield %v40 : i1\n}\n"}) {
+    ForwardProblem problem;
+    problem.seqQ = 70, problem.seqKv = 130;
+    std::string text = "attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32) {\n" + body;
+    Counts counts = countsOf(problem, text, {64, 32});
+    EXPECT_EQ(counts.tiles, 10);
+  }
+}
