@@ -102,7 +102,7 @@ TEST(CacheUpdate, RandomOnesAreWhatTheDefinitionSays) {
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     ForwardOptions options;
     options.check = true;
-    options.interleavings = 2;
+    options.interleavings = interleavingsWanted();
     options.seed = seed;
     auto device = sim::createDevice(nullptr, target);
     auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);

@@ -82,7 +82,7 @@ TEST(WorkLists, AreFollowed) {
     ForwardOptions options;
     options.check = true;
     options.seed = seed;
-    options.interleavings = count > kDefaultCount ? 4 : 2;
+    options.interleavings = interleavingsWanted();
     options.scoreRules = reference::interpretModifications;
     auto device = sim::createDevice(nullptr, chip.architecture);
     auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
