@@ -205,7 +205,7 @@ void WorkListExpansion::createKernel() {
     frame.addScalar(i32, number);
   if (op.getPackedQueries())
     frame.addScalar(i32, "min_seqlen_q");
-  if (op.getAppendedKeys())
+  if (op.getAppendedKeys() && !op.getPackedQueries())
     frame.addScalar(i32, "new_rows");
   if (op.getPageSize() && !op.getPageLists())
     frame.addScalar(i32, "max_pages");
@@ -236,8 +236,9 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   Value zero = a.constant(0);
   auto at = [&](StringRef name) { return numbers.lookup(name); };
   Value q = at("seq_q"), k = at("seq_kv");
+  Value newKeys = at("new_rows");
   if (op.getPackedQueries())
-    q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
+    newKeys = q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
   if (op.getQueryLengths())
     q = a.min(q, at("used_q"));
   if (op.getPackedQueries())
@@ -257,7 +258,7 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   if (op.getKeyLengths()) {
     Value used = at("used_k");
     if (op.getAppendedKeys())
-      used = a.add(used, at("new_rows"));
+      used = a.add(used, newKeys);
     k = a.min(k, used);
   }
   q = a.pick(exists, a.max(q, zero), zero), k = a.max(k, zero);
