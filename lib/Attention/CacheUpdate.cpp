@@ -365,9 +365,11 @@ std::string Writer::body(const Part &part, size_t number) const {
   %rows_{0} = tile.dim %{0}, 1 : <{1}>
   %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32)",
                     part.source, pool);
-  text += formatv("\n  %{0}_here = arith.andi %is_{0}, {1} : i1", part.source,
-                  isPacked ? "%is_new" : "%in_" + part.source);
-  std::string condition = "%" + part.source + "_here";
+  std::string condition = "%is_" + part.source;
+  if (!isPacked) {
+    text += formatv("\n  %{0}_here = arith.andi %is_{0}, %in_{0} : i1", part.source);
+    condition = "%" + part.source + "_here";
+  }
   if (!part.isQuery) {
     text += formatv("\n  %{0}_placed = arith.andi {1}, %has_place : i1", part.source, condition);
     condition = "%" + part.source + "_placed";
@@ -448,10 +450,13 @@ std::string Writer::text() const {
     tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]]} {{)text",
                              appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid);
   text += entry();
+  // Of rows that no sequence has nothing is looked up.
+  if (isPacked)
+    text += "\n  scf.if %is_new {";
   text += newRow();
   for (auto [number, part] : llvm::enumerate(parts))
     text += body(part, number);
-  return text + "\n}\n";
+  return text + (isPacked ? "\n  }\n}\n" : "\n}\n");
 }
 
 DescribedKernel attention::describeAppend(const ForwardSemantics &semantics, std::string_view architecture) {
