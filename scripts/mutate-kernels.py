@@ -68,6 +68,17 @@ PAGED_VECTORS = PAGED.replace(",page-layout=hnd", "")
 # Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
 APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
     5x64,heads=1,data=rising"""
+# New keys of packed queries: sequences without any, one that fills the tensor, more of them than a wave has lanes.
+APPEND_PACKED = """1x1,seqlens-q=3+0+1+17,seq-kv=200,used-kv=100+7+14+0,heads=6,kv-heads=3
+    1x1,seqlens-q=5,seq-kv=70,used-kv=65,data=rising 1x1,seqlens-q=2+31,seq-kv=70,used-kv=67+33,heads=40,kv-heads=20
+    1x1,seqlens-q=random:70:2,seq-kv=40,used-kv=random:70:37"""
+# Lists of work: batches of prefill and decode, alike, of one long sequence among short ones, even ones, empty sequences,
+# and more sequences than a wave has lanes.
+WORK_LIST = """1x1,seqlens-q=300+1+0+129+1+1,seqlens-kv=300+900+40+700+5000+0,work-slots=16
+    1x1,seqlens-q=1+1+1+1+1+1+1,seqlens-kv=2048+2048+2048+2048+2048+2048+2048,work-slots=12
+    1x1,seqlens-q=5+1+2+4,seqlens-kv=100+9000+64+128,work-slots=40
+    1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=700+400,seqlens-kv=1500+400,work-slots=8
+    1x1,seqlens-q=random:70:6,seqlens-kv=random:70:2500,work-slots=64"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 # Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
@@ -157,6 +168,13 @@ def append_runs():
                                 ("append-vectors-half", "--rotary half --page-size 16 --page-layout vectorised", "causal"),
                                 ("append-lists", "--page-size 48 --page-table csr", "none")):
         yield name, f"--append 3 {options}", mask, APPEND
+    yield "append-packed", "--append queries --rotary half --page-size 16", "causal", APPEND_PACKED
+
+
+def work_runs():
+    """The same of the launch in front of attention that makes lists of work."""
+    for name, mask in (("work_list-none", "none"), ("work_list-causal", "causal")):
+        yield name, "--work-list kernel-slices --heads 6 --kv-heads 2 --head-dim 64 --launch 1", mask, WORK_LIST
 
 
 def backward_runs():
@@ -189,7 +207,7 @@ def options_of(problem):
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs()]:
+    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs(), *work_runs()]:
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():

@@ -16,8 +16,8 @@ attn.forward @decode element_type(bf16) head_dim(128) key_lengths appended_keys
 // Of packed queries each has one: nothing says how many that are but where they begin.
 // CHECK-LABEL: tile.kernel @chunks(
 // CHECK-NOT: new_rows
-// CHECK: %[[QUERIES:.*]] = arith.subi %{{.*}}, %{{.*}} : i32
 // CHECK: %[[EARLIER:.*]] = tile.load %seqused_k[%{{.*}}] :
-// CHECK: %[[ALL:.*]] = arith.addi %[[EARLIER]], %[[QUERIES]]
-// CHECK: tile.slice_rows %k from %c0_i32 size %[[ALL]]
+// CHECK: %[[ALL:.*]] = arith.addi %[[EARLIER]], %[[QUERIES:.*]] : i32
+// CHECK-NEXT: tile.slice_rows %q from %{{.*}} size %[[QUERIES]] :
+// CHECK-NEXT: tile.slice_rows %k from %c0_i32 size %[[ALL]] :
 attn.forward @chunks element_type(bf16) head_dim(128) packed_queries key_lengths appended_keys
