@@ -73,11 +73,12 @@ APPEND_PACKED = """1x1,seqlens-q=3+0+1+17,seq-kv=200,used-kv=100+7+14+0,heads=6,
     1x1,seqlens-q=5,seq-kv=70,used-kv=65,data=rising 1x1,seqlens-q=2+31,seq-kv=70,used-kv=67+33,heads=40,kv-heads=20
     1x1,seqlens-q=random:70:2,seq-kv=40,used-kv=random:70:37"""
 # Lists of work: batches of prefill and decode, alike, of one long sequence among short ones, even ones, empty sequences,
-# and more sequences than a wave has lanes.
+# more sequences than a wave has lanes; and such of which the best limit is found by waves 2 and 1.
 WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,work-slots=4
     1x1,seqlens-q=1+1+1+1+1,seqlens-kv=600+600+600+600+600,work-slots=3
     1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
     1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
+    1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=1+1,seqlens-kv=4000+4000,work-slots=7
     1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
