@@ -56,7 +56,7 @@ PACKED_W4 = """1x1,seqlens-q=40/41+0+129+64/70+1+128+33,seqlens-kv=300/305+7+64+
     1x1,seqlens-q=200/300+31/32,seqlens-kv=450/500+128/130,heads=2,kv-heads=1,data=rising
     1x1,seqlens-q=33/40+97+225,seqlens-kv=256/280+320+512 1x1,seqlens-q=256/260+128,seqlens-kv=270/300+135,data=rising
     1x1,seqlens-q=128/130+128+128+128,seqlens-kv=64/65+128+192+256,data=rising
-    1x1,seqlens-q=9+33,seqlens-kv=100+33,scale=-0.1"""
+    1x1,seqlens-q=9/12+33,seqlens-kv=100/101+33,scale=-0.1"""
 # Keys in pages, some shared, of a size that tiles are whole in, cut, or larger: kernels depend on it. Loops of every
 # length up to three turns, tables and lists of pages.
 PAGED = """1x1,batch=2,used-kv=0+1 1x64,batch=2,used-kv=63+64 2x128,batch=2,used-kv=65+128 3x400,batch=2,used-kv=192+257
@@ -68,6 +68,18 @@ PAGED_VECTORS = PAGED.replace(",page-layout=hnd", "")
 # Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
 APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
     5x64,heads=1,data=rising"""
+# New keys of packed queries: sequences without any, one that fills the tensor, more of them than a wave has lanes.
+APPEND_PACKED = """1x1,seqlens-q=3+0+1+17,seq-kv=200,used-kv=100+7+14+0,heads=6,kv-heads=3
+    1x1,seqlens-q=5,seq-kv=70,used-kv=65,data=rising 1x1,seqlens-q=2+31,seq-kv=70,used-kv=67+33,heads=40,kv-heads=20
+    1x1,seqlens-q=random:70:2,seq-kv=40,used-kv=random:70:37"""
+# Lists of work: batches of prefill and decode, alike, of one long sequence among short ones, even ones, empty sequences,
+# more sequences than a wave has lanes; and such of which the best limit is found by waves 2 and 1.
+WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,work-slots=4
+    1x1,seqlens-q=1+1+1+1+1,seqlens-kv=600+600+600+600+600,work-slots=3
+    1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
+    1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
+    1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=1+1,seqlens-kv=4000+4000,work-slots=7
+    1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40"""
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 # Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
@@ -171,6 +183,14 @@ def append_runs():
                                 ("append-vectors-half", "--rotary half --page-size 16 --page-layout vectorised", "causal"),
                                 ("append-lists", "--page-size 48 --page-table csr", "none")):
         yield name, f"--append 3 {options}", mask, APPEND
+    yield "append-packed", "--append queries --rotary half --page-size 16", "causal", APPEND_PACKED
+
+
+def work_runs():
+    """The same of the launch in front of attention that makes lists of work."""
+    for name, options, mask in (("work_list-none", "", "none"), ("work_list-causal", "", "causal"),
+                                ("work_list-window", " --window 200,0", "none")):
+        yield name, f"--work-list kernel-slices --heads 3 --kv-heads 1 --head-dim 64 --launch 1{options}", mask, WORK_LIST
 
 
 def backward_runs():
@@ -203,7 +223,7 @@ def options_of(problem):
 def runs(build, directory):
     """Of each run: its name, commands that come first, and the command to which problems are added."""
     program = str(build / "bin" / "hocket-dev")
-    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs()]:
+    for name, options, mask, problems in [*forward_runs(), *modified_runs(), *append_runs(), *work_runs()]:
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "--lse", *options.split(), *causal], problems
     for name, options, mask, problems in backward_runs():

@@ -1,4 +1,8 @@
 // The text of kernels that append to caches. One launch has a part for K, one for V, and one for Q where it is turned.
+//
+// A workgroup has a row of what is given, and writes what it holds of `%batch`'s sequence as row `%row` of those that are
+// new. Dense rows have a dimension of the grid for each of the two; packed ones are counted through, and each looks for its
+// sequence in the list of their first rows.
 #include "hocket/Attention/CacheUpdate.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -23,6 +27,8 @@ static std::string appendName(const ForwardSemantics &semantics) {
   if (semantics.lists.inPages())
     name += (semantics.lists.pageLists ? "_page_lists" : "_pages") + std::to_string(semantics.lists.pageSize) +
             (semantics.lists.vectorPages ? "_vectors" : "");
+  if (semantics.lists.packedQ)
+    name += "_packed";
   if (semantics.update.turns())
     name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
             (semantics.isMasked() ? "_advancing" : "");
@@ -86,7 +92,9 @@ public:
   std::string text() const;
 
 private:
-  std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes) const;
+  std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const;
+  std::string entry() const;
+  std::string sequenceOfRow() const;
   std::string arguments() const;
   std::string newRow() const;
   std::string pairs() const;
@@ -102,13 +110,14 @@ private:
   const ForwardSemantics &semantics;
   const CacheUpdate &update;
   std::string architecture, element;
+  bool isPacked; ///< rows that are given
   std::vector<Part> parts;
 };
 } // namespace
 
 Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
     : semantics(semantics), update(semantics.update), architecture(architecture),
-      element(irName(semantics.dtype)) {
+      element(irName(semantics.dtype)), isPacked(semantics.lists.packedQ) {
   HeadTile ofQueries(semantics.headDim, false), ofKeys(semantics.headDim, semantics.lists.vectorPages),
       ofValues(semantics.headDimV, semantics.lists.vectorPages);
   parts = {{"k_new", "k", ofKeys, update.turns(), false}, {"v_new", "v", ofValues, false, false}};
@@ -116,10 +125,10 @@ Writer::Writer(const ForwardSemantics &semantics, std::string_view architecture)
     parts.push_back({"q", "q_rotated", ofQueries, true, true});
 }
 
-std::string Writer::rows(const std::string &name, int64_t dim, llvm::StringRef sizes) const {
+std::string Writer::rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const {
   return formatv("    %{0}: !tile.view<{1}> {{tile.bind = \"{0}\", tile.sizes = [{2}], "
-                 "tile.strides = [\"{0}_stride_b\", \"{0}_stride_s\", \"{0}_stride_h\"]},\n",
-                 name, view(dim), sizes);
+                 "tile.strides = [\"{3}\", \"{0}_stride_s\", \"{0}_stride_h\"]},\n",
+                 name, view(dim), sizes, isPacked ? "0" : name + "_stride_b");
 }
 
 /// K or V in vectors of 16 bytes: a head of K has a row for each vector of a key, one of V a row for each vector.
@@ -137,9 +146,13 @@ std::string Writer::arguments() const {
                                                     : "\"batch\", \"seq_kv\", \"kv_heads\"";
   std::string text;
   for (const Part &part : parts) {
-    llvm::StringRef given = part.isQuery ? "\"batch\", \"seq_q\", \"heads\"" : "\"batch\", \"new_rows\", \"kv_heads\"";
-    text += rows(part.source, part.tile.dim, given);
-    text += part.tile.inVectors ? vectorArgument(part) : rows(part.target, part.tile.dim, part.isQuery ? given : cache);
+    std::string given = formatv("\"batch\", \"{0}\", \"{1}\"",
+                                isPacked ? "total_q" : part.isQuery ? "seq_q" : "new_rows", part.isQuery ? "heads" : "kv_heads");
+    text += rows(part.source, part.tile.dim, given, isPacked);
+    if (part.isQuery)
+      text += rows(part.target, part.tile.dim, given, isPacked);
+    else
+      text += part.tile.inVectors ? vectorArgument(part) : rows(part.target, part.tile.dim, cache, /*isPacked=*/false);
   }
   auto list = [&](llvm::StringRef name, llvm::StringRef size) {
     text += formatv("    %{0}: !tile.view<?xi32> {{tile.bind = \"{0}\", tile.sizes = [\"{1}\"]},\n", name, size);
@@ -149,6 +162,11 @@ std::string Writer::arguments() const {
       text += formatv("    %{0}: !tile.view<?x{1}x{2}> {{tile.bind = \"{0}\", tile.sizes = [\"positions\"], "
                       "tile.strides = [\"{0}_stride_p\"]},\n",
                       name, update.rotaryDim / 2, element);
+  if (isPacked) {
+    list("cu_seqlens_q", "batch + 1");
+    for (llvm::StringRef number : {"batch", "seq_q"})
+      text += formatv("    %{0}_given: i32 {{tile.bind = \"{0}\"},\n", number);
+  }
   if (semantics.lists.pageLists) {
     list("kv_indptr", "batch + 1");
     list("kv_page_indices", "total_pages");
@@ -176,19 +194,22 @@ std::string Writer::newRow() const {
   %slot = arith.addi %position, %zero : i32)",
                    pool);
   std::string text = formatv(R"(
-  %page_rows = arith.constant {0} : i32
-  %new_rows = tile.dim %k_new, 1 : <{1}>
+  %page_rows = arith.constant {0} : i32)",
+                             semantics.lists.pageSize);
+  if (!isPacked)
+    text += formatv(R"(
+  %new_rows = tile.dim %k_new, 1 : <{0}>
   %is_new = arith.cmpi slt, %row, %new_rows : i32)",
-                             semantics.lists.pageSize, added);
+                    added);
   if (semantics.lists.pageLists)
     text += R"(
-  %one = arith.constant 1 : i32
+  %one_page = arith.constant 1 : i32
   %begin = tile.load %kv_indptr[%batch] : <?xi32> -> i32
-  %next = arith.addi %batch, %one : i32
-  %end = tile.load %kv_indptr[%next] : <?xi32> -> i32
+  %behind_batch = arith.addi %batch, %one_page : i32
+  %end = tile.load %kv_indptr[%behind_batch] : <?xi32> -> i32
   %last = tile.load %kv_last_page_len[%batch] : <?xi32> -> i32
   %entries = arith.subi %end, %begin : i32
-  %whole = arith.subi %entries, %one : i32
+  %whole = arith.subi %entries, %one_page : i32
   %of_whole = arith.muli %whole, %page_rows : i32
   %after = arith.addi %of_whole, %last : i32
   %before = arith.subi %after, %new_rows : i32
@@ -283,7 +304,7 @@ std::string Writer::rowTransfer(const Part &part) const {
   std::string text = formatv(R"(
     %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
     %x = tile.load %from[%head, %zero] : <{3}> -> {4})",
-                             part.target, part.isQuery ? "%batch, %row" : "%page, %slot", pool, matrix, tile.elements());
+                             part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix, tile.elements());
   if (part.turned)
     text += formatv(R"(
     %heads_of_wave = tile.map(%h = %head : i32) at(%r, %c) -> {0} {{
@@ -337,12 +358,18 @@ std::string Writer::body(const Part &part, size_t number) const {
   std::string pool = view(part.tile.dim), matrix = formatv("?x{0}x{1}", part.tile.dim, element);
   std::string text = formatv(R"(
   %number_{0} = arith.constant {0} : i32
-  %is_{1} = arith.cmpi eq, %part, %number_{0} : i32
-  %rows_{1} = tile.dim %{1}, 1 : <{2}>
-  %in_{1} = arith.cmpi slt, %row, %rows_{1} : i32
-  %{1}_here = arith.andi %is_{1}, %in_{1} : i1)",
-                             number, part.source, pool);
-  std::string condition = "%" + part.source + "_here";
+  %is_{1} = arith.cmpi eq, %part, %number_{0} : i32)",
+                             number, part.source);
+  if (!isPacked)
+    text += formatv(R"(
+  %rows_{0} = tile.dim %{0}, 1 : <{1}>
+  %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32)",
+                    part.source, pool);
+  std::string condition = "%is_" + part.source;
+  if (!isPacked) {
+    text += formatv("\n  %{0}_here = arith.andi %is_{0}, %in_{0} : i1", part.source);
+    condition = "%" + part.source + "_here";
+  }
   if (!part.isQuery) {
     text += formatv("\n  %{0}_placed = arith.andi {1}, %has_place : i1", part.source, condition);
     condition = "%" + part.source + "_placed";
@@ -353,7 +380,7 @@ std::string Writer::body(const Part &part, size_t number) const {
     %of_workgroup = arith.constant {1} : i32
     %first_head = arith.muli %block, %of_workgroup : i32
     %head = tile.wave_row %first_head rows({2})
-    %from = tile.select %{3}[%batch, %row] : <{4}> -> <{5}>)",
+    %from = tile.select %{3}[%batch, %given] : <{4}> -> <{5}>)",
                   condition, part.tile.ofWorkgroup(), part.tile.heads, part.source, pool, matrix);
   if (part.turned)
     text += formatv("\n    %angle_row = arith.addi %before, {0} : i32", ownPosition ? "%row" : "%zero").str();
@@ -361,22 +388,75 @@ std::string Writer::body(const Part &part, size_t number) const {
   return text + "\n  }";
 }
 
-std::string Writer::text() const {
+/// Of packed row `%given` the sequence, its place `%row` in it, and whether it is one of its `%new_rows`.
+///
+/// As many sequences are in front of it as end there or before; whatever the list says, `%batch` is one that there is.
+std::string Writer::sequenceOfRow() const {
+  return formatv(R"(
+  %one = arith.constant 1 : i32
+  %lanes = arith.constant {0} : i32
+  %in_front = scf.for %first = %zero to %batch_given step %lanes iter_args(%sofar = %zero) -> (i32) : i32 {{
+    %second = arith.addi %first, %one : i32
+    %ends = tile.load %cu_seqlens_q[%second] : <?xi32> -> !tile.rows<{0}xi32>
+    %are_in_front = tile.map(%e = %ends : !tile.rows<{0}xi32>, %g = %given : i32, %n = %batch_given : i32)
+        at(%r = %first, %c) -> !tile.rows<{0}xi32> {{
+      %exists = arith.cmpi slt, %r, %n : i32
+      %ended = arith.cmpi sle, %e, %g : i32
+      %both = arith.andi %exists, %ended : i1
+      %counted = arith.extui %both : i1 to i32
+      tile.yield %counted : i32
+    }
+    %count = tile.reduce sum %are_in_front over rows : !tile.rows<{0}xi32> -> i32
+    %next_sofar = arith.addi %sofar, %count : i32
+    scf.yield %next_sofar : i32
+  }
+  %last_sequence = arith.subi %batch_given, %one : i32
+  %batch = arith.minsi %in_front, %last_sequence : i32
+  %begin_given = tile.load %cu_seqlens_q[%batch] : <?xi32> -> i32
+  %behind = arith.addi %batch, %one : i32
+  %end_given = tile.load %cu_seqlens_q[%behind] : <?xi32> -> i32
+  %row = arith.subi %given, %begin_given : i32
+  %length = arith.subi %end_given, %begin_given : i32
+  %new_rows = arith.minsi %length, %seq_q_given : i32
+  %not_in_front = arith.cmpi sge, %row, %zero : i32
+  %not_behind_rows = arith.cmpi slt, %row, %new_rows : i32
+  %is_new = arith.andi %not_in_front, %not_behind_rows : i1)",
+                 kLanes);
+}
+
+/// What a workgroup has: `%row` of `%batch`, which is row `%given` of what is given, and which of all parts' blocks of heads.
+std::string Writer::entry() const {
   int64_t least = std::min(parts[0].tile.ofWorkgroup(), parts[1].tile.ofWorkgroup());
+  std::string groups = formatv("\"{0} * ceildiv(max(heads, kv_heads), {1})\"", parts.size(), least);
+  std::string text = isPacked ? formatv("\n  %given, %group, %unused = tile.workgroup_id [\"total_q\", {0}]", groups)
+                              : formatv("\n  %group, %row, %batch = tile.workgroup_id [{0}, \"max(new_rows, seq_q)\", "
+                                        "\"batch\"]",
+                                        groups);
+  text += formatv(R"(
+  %zero = arith.constant 0 : i32
+  %parts = arith.constant {0} : i32
+  %block = arith.divui %group, %parts : i32
+  %part = arith.remui %group, %parts : i32)",
+                  parts.size());
+  return text + (isPacked ? sequenceOfRow() : "\n  %given = arith.addi %row, %zero : i32");
+}
+
+std::string Writer::text() const {
+  // Packed rows are in the first dimension of the grid, which counts further.
+  std::string most = formatv("max({0}, batch)", isPacked ? "1" : "max(new_rows, seq_q)");
   std::string text = formatv(R"text(tile.kernel @{0}(
 {1})
     target("{2}") waves({3}) attributes {{
-    tile.requires = [["max(max(new_rows, seq_q), batch) <= {4}", "rows and sequences may be at most {4}"]]} {{
-  %group, %row, %batch = tile.workgroup_id ["{5} * ceildiv(max(heads, kv_heads), {6})", "max(new_rows, seq_q)", "batch"]
-  %zero = arith.constant 0 : i32
-  %parts = arith.constant {5} : i32
-  %block = arith.divui %group, %parts : i32
-  %part = arith.remui %group, %parts : i32)text",
-                             appendName(semantics), arguments(), architecture, kWaves, kMaxGrid, parts.size(), least);
+    tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]]} {{)text",
+                             appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid);
+  text += entry();
+  // Of rows that no sequence has nothing is looked up.
+  if (isPacked)
+    text += "\n  scf.if %is_new {";
   text += newRow();
   for (auto [number, part] : llvm::enumerate(parts))
     text += body(part, number);
-  return text + "\n}\n";
+  return text + (isPacked ? "\n  }\n}\n" : "\n}\n");
 }
 
 DescribedKernel attention::describeAppend(const ForwardSemantics &semantics, std::string_view architecture) {

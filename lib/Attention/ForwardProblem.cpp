@@ -140,8 +140,8 @@ static TensorSpec rowsOfHeads(const ForwardProblem &problem, const char *name, T
 static void addUpdate(const ForwardProblem &problem, std::vector<TensorSpec> &list) {
   if (problem.update.appends)
     for (auto [name, dim] : {std::pair("k_new", problem.headDim), {"v_new", problem.headDimV}})
-      list.push_back(rowsOfHeads(problem, name, TensorRole::Input, /*isPacked=*/false, problem.newRows,
-                                 problem.kvHeads, dim));
+      list.push_back(rowsOfHeads(problem, name, TensorRole::Input, problem.lists.packedQ,
+                                 problem.lists.packedQ ? problem.totalQ : problem.newRows, problem.kvHeads, dim));
   if (!problem.update.turns())
     return;
   int64_t angles = problem.update.rotaryDim / 2;
@@ -162,7 +162,8 @@ static TensorSpec workList(const ForwardProblem &problem, TensorRole role) {
 std::vector<TensorSpec> ForwardProblem::temporaries() const {
   std::vector<TensorSpec> list;
   if (update.turns())
-    list.push_back(rowsOfHeads(*this, "q_rotated", TensorRole::Output, /*isPacked=*/false, seqQ, heads, headDim));
+    list.push_back(rowsOfHeads(*this, "q_rotated", TensorRole::Output, lists.packedQ, lists.packedQ ? totalQ : seqQ, heads,
+                               headDim));
   if (work.list == WorkLists::Made)
     list.push_back(workList(*this, TensorRole::Output));
   return list;

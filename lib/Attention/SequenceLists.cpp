@@ -52,11 +52,17 @@ static int64_t rowsOfPages(const ForwardProblem &problem, int64_t sequence, int6
   return pages > 0 ? (pages - 1) * problem.lists.pageSize + *last : 0;
 }
 
+int64_t ForwardProblem::newRowsOf(int64_t sequence) const {
+  if (!update.appends)
+    return 0;
+  return lists.packedQ ? knownRows(known, "cu_seqlens_q", "seqused_q", sequence, 0).second : newRows;
+}
+
 Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
   int64_t room = rowsOfPages(*this, sequence, seqKv);
   int64_t keys = knownRows(known, "cu_seqlens_k", "seqused_k", sequence, room).second;
   if (update.appends && !lists.pageLists)
-    keys = std::min(room, keys + newRows);
+    keys = std::min(room, keys + newRowsOf(sequence));
   int64_t queries = knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second;
   return {queries > minSeqlenQ ? queries : 0, keys};
 }
@@ -161,8 +167,9 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
     if (!isStarts && numbers[i] > most)
       return invalidInput(which + ", sequences have at most " + std::to_string(most) +
                           " rows (seq-" + (ofQ ? "q" : "kv") + ")");
-    if (!ofQ && problem.update.appends && numbers[i] + problem.newRows > most)
-      return invalidInput(which + " and gets " + std::to_string(problem.newRows) + " new rows (append), there is room for " +
+    if (int64_t added = ofQ ? 0 : problem.newRowsOf(static_cast<int64_t>(i));
+        added != 0 && numbers[i] + added > most)
+      return invalidInput(which + " and gets " + std::to_string(added) + " new rows (append), there is room for " +
                           std::to_string(most) + " (seq-kv)");
     if (isStarts && numbers[i] > total)
       return invalidInput(which + ", the tensor has " + std::to_string(total) + " rows (total-" +
@@ -214,9 +221,14 @@ Status attention::checkUpdate(const ForwardProblem &problem) {
                         "(used-kv) or pages");
   if (!lists.usedKv && !lists.pageLists)
     return invalidInput("new rows are appended behind the keys that a sequence has; say how many that are (used-kv)");
-  if (lists.packedQ || lists.usedQ)
-    return invalidInput("queries have lengths of their own where rows are appended, as many for each sequence; use dense "
-                        "queries, or append in a call before");
+  if (lists.usedQ)
+    return invalidInput("sequences use some of their queries (used-q) where rows are appended; pack the queries, or append "
+                        "in a call before");
+  if (problem.minSeqlenQ != 0)
+    return invalidInput("sequences are skipped (min-seqlen-q) where rows are appended to all; append in a call before");
+  if (lists.packedQ && problem.newRows != problem.seqQ)
+    return invalidInput("append is " + std::to_string(problem.newRows) + ", where queries are packed a sequence gets a new "
+                        "key for each of its queries, up to seq-q; give that, " + std::to_string(problem.seqQ));
   if (!update.turns())
     return Status::success();
   if (update.rotaryDim < kRotaryUnit || update.rotaryDim > problem.headDim || update.rotaryDim % kRotaryUnit != 0)
@@ -265,8 +277,8 @@ static Status checkTables(const ForwardProblem &problem) {
     if (keys > problem.seqKv)
       return invalidInput(who + " has " + std::to_string(keys) + " keys, sequences have at most " +
                           std::to_string(problem.seqKv) + " (seq-kv)");
-    if (problem.update.appends && keys < problem.newRows)
-      return invalidInput(who + " has " + std::to_string(keys) + " keys after " + std::to_string(problem.newRows) +
+    if (int64_t added = problem.newRowsOf(sequence); keys < added)
+      return invalidInput(who + " has " + std::to_string(keys) + " keys after " + std::to_string(added) +
                           " were appended; lists of pages count those that are new");
     int64_t pages = (keys + problem.lists.pageSize - 1) / problem.lists.pageSize;
     if (pages > room)

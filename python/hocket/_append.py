@@ -10,8 +10,9 @@ class Appended:
     Called with the memory of the queries it gives the tensors by the names of the problem, and what that says of them.
     """
 
-    def __init__(self, k, v, cos, sin, interleaved, caches, rows, dtype):
-        """`caches`: k_cache and v_cache, of `rows` rows for each sequence."""
+    def __init__(self, k, v, cos, sin, interleaved, caches, rows, dtype, most=None):
+        """`caches`: k_cache and v_cache, of `rows` rows for each sequence. With `most` queries are packed, at most so many of
+        a sequence, and new keys like them."""
         for name, given, other in (("k", k, "v"), ("v", v, "k")):
             if given is None:
                 needed = f"'{other}'" if (v if other == "v" else k) is not None else "'rotary_cos'"
@@ -21,7 +22,7 @@ class Appended:
             raise InvalidInput(f"argument '{missing}' is missing, which '{given}' goes with")
         self._fresh, self._caches, self._rows, self._dtype = (k, v), caches, rows, dtype
         self._angles = () if cos is None else (cos, sin)
-        self._interleaved = interleaved
+        self._interleaved, self._most = interleaved, most
 
     def _view(self, tensor, name, first, stream):
         _tensors.refuse_gradient(tensor, name)
@@ -35,9 +36,10 @@ class Appended:
         join_vectors(*pools)
         for name, tensor, pool in zip("kv", self._fresh, pools):
             view = self._view(tensor, name, first, stream)
-            check_rows(view, "bshd")
+            check_rows(view, "packed" if self._most else "bshd")
             check_rows(pool, "pages")
-            wanted = (first.shape[0], views["k_new"].shape[1] if views else view.shape[1], pool.shape[2], pool.shape[3])
+            rows = () if self._most else (views["k_new"].shape[1] if views else view.shape[1],)
+            wanted = (first.shape[0], *rows, pool.shape[2], pool.shape[3])
             if view.shape != wanted:
                 raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted {wanted}")
             if pool.read_only:
@@ -52,7 +54,7 @@ class Appended:
             if len(view.shape) != 2 or view.shape != views["rotary_cos"].shape or not view.is_contiguous:
                 raise InvalidInput(f"argument '{name}' has the shape {view.shape}, wanted two contiguous dimensions: "
                                    f"[positions, half of the rotated elements]")
-            rotated, head = 2 * view.shape[1], first.shape[3]
+            rotated, head = 2 * view.shape[1], first.shape[-1]
             if rotated % 16 or not 16 <= rotated <= head:
                 raise InvalidInput(f"argument '{name}' is for {rotated} elements of a head, wanted a multiple of 16 "
                                    f"up to the {head} that there are")
@@ -63,7 +65,7 @@ class Appended:
 
     def __call__(self, first, stream):
         views = self._read_rows(first, stream)
-        rows, rotary = views["k_new"].shape[1], ("none", 0, 1)
+        rows, rotary = self._most or views["k_new"].shape[1], ("none", 0, 1)
         angles = self._read_angles(first, stream)
         if angles:
             positions, half = angles["rotary_cos"].shape

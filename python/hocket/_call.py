@@ -90,15 +90,16 @@ def _check_writable(tensor):
         raise InvalidInput(f"argument '{tensor.argument}' is read-only, the result is written to it")
 
 
-def _problem(q, k, v, layout, mask, scale, num_splits, sequences, paged):
-    """The shapes as a problem, after checking that they fit. `paged`: k and v are pools of pages."""
+def _problem(q, k, v, layout, of_keys, mask, scale, num_splits, sequences):
+    """The shapes as a problem, after checking that they fit. `of_keys` is the layout of k and v."""
+    paged = of_keys == "pages"
     places = {"packed": (0, 1), "bshd": (1, 2), "bhsd": (2, 1), "pages": (1, 2)}
-    (seq, heads), (keys, kv_heads) = places[layout], places["pages" if paged else layout]
+    (seq, heads), (keys, kv_heads) = places[layout], places[of_keys]
+    batch = sequences["batch"] if layout == "packed" else q.shape[0]
     for tensor in (k, v):
-        if layout != "packed" and not paged and tensor.shape[0] != q.shape[0]:
-            raise InvalidInput(
-                f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, '{q.argument}' of {q.shape[0]}"
-            )
+        if of_keys not in ("packed", "pages") and tensor.shape[0] != batch:
+            of = f"'cu_seqlens_q' is of {batch} sequences" if layout == "packed" else f"'{q.argument}' of {batch}"
+            raise InvalidInput(f"argument '{tensor.argument}' has a batch of {tensor.shape[0]}, {of}")
     compared = [(keys, "keys"), (kv_heads, "heads")]
     if paged:
         compared = [(0, "pages"), (keys, "rows of a page"), (kv_heads, "heads")]
@@ -186,12 +187,12 @@ class Call:
     `modify` gives the modifications for a problem. `sequences`, of packed tensors, reads its lists and gives what the
     problem says of them; `update` does so with what is appended to a cache. `others` are the tensors beside q, k and v
     whose gradients the backward gives, by the problem's names. `accumulate` and `deterministic` are of backwards: how dQ is
-    added up.
+    added up. `of_keys` is the layout of dense k and v where it is another one than `layout`.
     """
 
     def __init__(
         self, names, *, layout, mask, scale, dtype, arch, stream, num_splits=0, modify=None,
-        dropout=None, sequences=None, update=None, others=(), accumulate=None, deterministic=False,
+        dropout=None, sequences=None, update=None, others=(), accumulate=None, deterministic=False, of_keys=None,
     ):
         if dtype is not None:
             text(dtype, "dtype", "a name such as 'bf16'")
@@ -201,6 +202,7 @@ class Call:
         self.others = others
         self._adding = {"accumulate": _accumulation(accumulate), "deterministic": bool(deterministic)}
         self._paged = sequences is not None and sequences.table is not None
+        self._of_keys = "pages" if self._paged else of_keys or layout
         self._in_vectors = False
         self.problem, self._beside, self.captured = None, {}, []
 
@@ -218,7 +220,7 @@ class Call:
         if self._paged:
             self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
-            check_rows(tensor, "pages" if self._paged and key != "q" else self.layout)
+            check_rows(tensor, self.layout if key == "q" else self._of_keys)
             check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
         if self.problem is None:
             self._know(views)
@@ -226,7 +228,7 @@ class Call:
 
     def _know(self, views):
         lists, known = self._sequences(views["q"], self.stream) if self._sequences else ({}, None)
-        problem = _problem(views["q"], views["k"], views["v"], self.layout, sequences=known, paged=self._paged, **self._options)
+        problem = _problem(views["q"], views["k"], views["v"], self.layout, self._of_keys, sequences=known, **self._options)
         problem["dropout"], problem["in_vectors"] = self._dropout, self._in_vectors
         problem.update(self._adding)
         updated, known = self._update(views["q"], self.stream) if self._update else ({}, {"update": None})

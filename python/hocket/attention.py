@@ -289,6 +289,19 @@ def flash_attn_varlen_func(
     return attend(call, q, k, v, out=out, lse=lse, return_lse=return_lse, others=[("slopes", "alibi_slopes", alibi_slopes)])
 
 
+def _longest_query(cu_seqlens_q, max_seqlen_q):
+    """The most queries of a sequence, where they are packed."""
+    if (cu_seqlens_q is None) != (max_seqlen_q is None):
+        missing, given = ("cu_seqlens_q", "max_seqlen_q") if cu_seqlens_q is None else ("max_seqlen_q", "cu_seqlens_q")
+        raise InvalidInput(f"argument '{missing}' is missing, which '{given}' goes with")
+    if cu_seqlens_q is None:
+        return None
+    shape = tuple(getattr(cu_seqlens_q, "shape", ()))
+    if len(shape) != 1 or shape[0] < 2:
+        raise InvalidInput(f"argument 'cu_seqlens_q' has the shape {shape}, wanted [batch + 1], of one sequence at least")
+    return integer(max_seqlen_q, "max_seqlen_q", 1)
+
+
 def flash_attn_with_kvcache(
     q,
     k_cache,
@@ -310,6 +323,8 @@ def flash_attn_with_kvcache(
     num_splits=0,
     return_softmax_lse=False,
     *,
+    cu_seqlens_q=None,
+    max_seqlen_q=None,
     sink=None,
     out=None,
     lse=None,
@@ -317,18 +332,21 @@ def flash_attn_with_kvcache(
     arch="gfx950",
     stream=None,
 ):
-    """Attention over a cache of keys and values: flash-attn 2's arguments; docs/Caches.md has the rest."""
+    """Attention over a cache of keys and values: flash-attn 2's arguments, and flash-attn 3's of packed queries;
+    docs/Caches.md has the rest."""
+    most = _longest_query(cu_seqlens_q, max_seqlen_q)
     _refuse(cache_leftpad, None, "cache_leftpad", "let sequences begin with the first row of the cache")
     if cache_batch_idx is not None and block_table is not None:
         raise InvalidInput("argument 'cache_batch_idx' is given with 'block_table', which says where keys are; leave one out")
     for name, tensor in (("q", q), ("k_cache", k_cache)):
-        dimensions = len(getattr(tensor, "shape", ()))
-        if dimensions != 4 and not (dimensions == 5 and name == "k_cache" and block_table is not None):
-            layout = "bshd" if name == "q" else "pages" if block_table is not None else "bshd"
+        dimensions, wanted = len(getattr(tensor, "shape", ())), 3 if most and name == "q" else 4
+        if dimensions != wanted and not (dimensions == 5 and name == "k_cache" and block_table is not None):
+            layout = "packed" if wanted == 3 else "pages" if block_table is not None and name != "q" else "bshd"
             raise InvalidInput(
-                f"argument '{name}' has {dimensions} dimensions, wanted 4: {LAYOUTS[layout]}"
+                f"argument '{name}' has {dimensions} dimensions, wanted {wanted}: {LAYOUTS[layout]}"
             )
-    batch, rows = q.shape[0], k_cache.shape[1 if len(k_cache.shape) == 4 else 3]
+    batch = cu_seqlens_q.shape[0] - 1 if most else q.shape[0]
+    rows = k_cache.shape[1 if len(k_cache.shape) == 4 else 3]
     # A cache is a pool of pages that hold all of a sequence.
     table, arguments = block_table, {"seqused_k": "cache_seqlens"}
     if cache_batch_idx is not None:
@@ -338,15 +356,16 @@ def flash_attn_with_kvcache(
         if len(shape) != 2:
             raise InvalidInput(f"argument 'block_table' has the shape {shape}, wanted [batch, entries]")
         rows *= shape[1]
-    longest = {"seq_q": max(q.shape[1], 1), "seq_kv": max(rows, 1)}
+    longest = {"seq_q": most or max(q.shape[1], 1), "seq_kv": max(rows, 1)}
     update = None
     if any(tensor is not None for tensor in (k, v, rotary_cos, rotary_sin)):
-        update = Appended(k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), (k_cache, v_cache), rows, dtype)
+        update = Appended(k, v, rotary_cos, rotary_sin, bool(rotary_interleaved), (k_cache, v_cache), rows, dtype, most)
     call = Call(
-        Names("q", "k_cache", "v_cache"), layout="bshd", mask="causal" if causal else "none",
+        Names("q", "k_cache", "v_cache"), layout="packed" if most else "bshd", of_keys="bshd", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream, num_splits=num_splits,
         modify=_flash_modifications(_window(window_size), _soft_cap(softcap), alibi_slopes, sink), update=update,
-        sequences=Sequences(longest, table, arguments, batch, seqused_k=cache_lengths(cache_seqlens, q, batch, rows)),
+        sequences=Sequences(longest, table, arguments, batch, cu_seqlens_q=cu_seqlens_q,
+                            seqused_k=cache_lengths(cache_seqlens, q, batch, rows)),
     )
     return attend(call, q, k_cache, v_cache, out=out, lse=lse, return_lse=return_softmax_lse)
 

@@ -160,6 +160,8 @@ def flash_attn_with_kvcache(
     num_splits: int = 0,
     return_softmax_lse: bool = False,
     *,
+    cu_seqlens_q: Any = None,
+    max_seqlen_q: Optional[int] = None,
     sink: Any = None,
     out: Optional[_Tensor] = None,
     lse: Any = None,

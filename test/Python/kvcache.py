@@ -212,6 +212,47 @@ class Appended(unittest.TestCase):
         alone = flash_attn_with_kvcache(self.q, *caches, cache_seqlens=self.LENGTHS + 5, causal=True)
         self.assertTrue((out.view(numpy.uint16) == alone.view(numpy.uint16)).all())
 
+    def test_packed_queries_bring_a_key_each(self):
+        """Sequences of 5, 0 and 2 new tokens: what two calls give, in caches and in pages."""
+        starts, total, counts = numpy.int32([0, 5, 5, 7]), 7, numpy.int32([5, 0, 2])
+        rows = [(b, i) for b in range(3) for i in range(counts[b])]
+        q, k, v = (numpy.stack([t[b, i] for b, i in rows]) for t in (self.q, *self.fresh))
+        caches = [tensor.copy() for tensor in self.caches]
+        out, lse = flash_attn_with_kvcache(q, *caches, k, v, self.cos, self.sin, self.LENGTHS, causal=True,
+                                           cu_seqlens_q=starts, max_seqlen_q=5, return_softmax_lse=True)
+        self.assertEqual((out.shape, lse.shape), ((total, HEADS, DIM), (HEADS, total)))
+        wanted, turned, _, _ = self.wanted(DIM, True, True)
+        for at, (b, i) in enumerate(rows):
+            length = self.LENGTHS[b] + i + 1
+            self.assertLess(numpy.abs(caches[0][b, length - 1].astype(float) - wanted[0][b, length - 1]).max(), 4e-3)
+            self.assertTrue((caches[1][b, length - 1] == v[at]).all())
+            one = attention(swap(turned[b:b + 1, i:i + 1]), *(swap(t[b:b + 1, :length]) for t in wanted), causal=False)[0]
+            self.assertLess(largest_error(out[None, at:at + 1], swap(one)), TOLERANCE["f16"])
+        table = numpy.arange(3 * 10, dtype=numpy.int32)[::-1].copy().reshape(3, 10)
+        pools = [numpy.zeros((30, 10, KV_HEADS, DIM), numpy.float16) for _ in range(2)]
+        for pool, tensor in zip(pools, self.caches):
+            pool[table.reshape(-1)] = tensor.reshape(30, 10, KV_HEADS, DIM)
+        paged = flash_attn_with_kvcache(q, *pools, k, v, self.cos, self.sin, self.LENGTHS, causal=True, block_table=table,
+                                        cu_seqlens_q=starts, max_seqlen_q=5)
+        self.assertLess(numpy.abs(paged.astype(float) - out).max(), 2e-3)
+
+    def test_packed_queries_that_do_not_fit_are_refused(self):
+        starts, q = numpy.int32([0, 5, 5, 7]), self.q.reshape(15, HEADS, DIM)[:7]
+        fresh = [tensor.reshape(15, KV_HEADS, DIM)[:7] for tensor in self.fresh]
+        options = {"cache_seqlens": self.LENGTHS, "cu_seqlens_q": starts, "max_seqlen_q": 5}
+        for text, arguments in (
+            ("argument 'max_seqlen_q' is missing, which 'cu_seqlens_q' goes with", {"max_seqlen_q": None}),
+            ("argument 'cu_seqlens_q' has the shape", {"cu_seqlens_q": starts[:1]}),
+            ("argument 'k_cache' has a batch of 3, 'cu_seqlens_q' is of 2 sequences",
+             {"cu_seqlens_q": starts[1:], "cache_seqlens": self.LENGTHS[1:]}),
+            ("argument 'q' has 4 dimensions, wanted 3", {"q": self.q}),
+            ("has the shape \\(6, 2, 64\\), wanted \\(7, 2, 64\\)", {"k": fresh[0][:6], "v": fresh[1]}),
+            ("argument 'cache_seqlens' has 99 at 2 and gets 2 new rows", {"cache_seqlens": numpy.int32([0, 0, 99])}),
+        ):
+            caches = dict(zip(("k_cache", "v_cache"), (tensor.copy() for tensor in self.caches)))
+            with self.assertRaisesRegex(InvalidInput, text):
+                flash_attn_with_kvcache(**{"q": q, "k": fresh[0], "v": fresh[1], **caches, **options, **arguments})
+
     def test_rows_behind_the_end_are_refused(self):
         caches = [tensor.copy() for tensor in self.caches]
         with self.assertRaisesRegex(InvalidInput, "argument 'cache_seqlens' has 98 at 0 and gets 5 new rows"):

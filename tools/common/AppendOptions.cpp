@@ -25,6 +25,16 @@ static Status readRotary(const Options &options, const AppendOptionIds &ids, For
   return Status::success();
 }
 
+/// A number, or "queries": for each query a new key, up to so many of a sequence.
+static Result<int64_t> readRows(const Options &options, unsigned id, const ForwardProblem &problem) {
+  if (options.string(id) == "queries")
+    return problem.seqQ;
+  if (problem.lists.packedQ)
+    return invalidInput("--append is '" + options.string(id) + "', where queries are packed (--seqlens-q) each sequence gets "
+                        "as many new keys as it has queries; say --append queries");
+  return options.integer(id, 1, INT64_MIN, INT64_MAX);
+}
+
 Status run::readAppend(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
   if (!options.has(ids.append)) {
     for (auto [id, name] : {std::pair(ids.rotary, "rotary"), {ids.rotaryDim, "rotary-dim"}})
@@ -32,7 +42,7 @@ Status run::readAppend(const Options &options, const AppendOptionIds &ids, Forwa
         return invalidInput("--" + std::string(name) + " turns new keys; say how many each sequence gets (--append)");
     return Status::success();
   }
-  Result<int64_t> rows = options.integer(ids.append, 1, INT64_MIN, INT64_MAX);
+  Result<int64_t> rows = readRows(options, ids.append, problem);
   if (!rows.ok())
     return rows.error();
   problem.update.appends = true;

@@ -21,17 +21,18 @@ namespace {
 using PagesOfSequences = std::vector<std::vector<int32_t>>;
 } // namespace
 
-/// `lengths` rows in pages of `size`, the first `shared` of those that are full without the last `added` rows the same
+/// `lengths` rows in pages of `size`, the first `shared` of those that are full without the rows that are `added` the same
 /// for all; and how many pages there are.
-static PagesOfSequences dealPages(const std::vector<int64_t> &lengths, int64_t size, int64_t shared, int64_t added,
-                                  uint64_t seed, int64_t &count) {
+static PagesOfSequences dealPages(const std::vector<int64_t> &lengths, int64_t size, int64_t shared,
+                                  const std::vector<int64_t> &added, uint64_t seed, int64_t &count) {
   PagesOfSequences result;
   int32_t next = 0;
   std::vector<int32_t> common;
-  for (int64_t length : lengths) {
+  for (size_t sequence = 0; sequence != lengths.size(); ++sequence) {
+    int64_t length = lengths[sequence], before = length - added[sequence];
     auto &pages = result.emplace_back();
     for (int64_t index = 0; index * size < length; ++index) {
-      bool isCommon = index < shared && (index + 1) * size <= length - added;
+      bool isCommon = index < shared && (index + 1) * size <= before;
       if (isCommon && index == static_cast<int64_t>(common.size()))
         common.push_back(next++);
       pages.push_back(isCommon ? common[static_cast<size_t>(index)] : next++);
@@ -111,17 +112,17 @@ Status run::readPages(const Options &options, const PageOptionIds &ids, ForwardP
   // What is wrong with the rest the problem says.
   if (problem.batch < 1)
     return Status::success();
-  std::vector<int64_t> lengths;
+  std::vector<int64_t> lengths, added;
   int64_t wanted = 0;
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
     lengths.push_back(problem.lengthsOf(sequence).kv);
+    added.push_back(problem.newRowsOf(sequence));
     wanted += (lengths.back() + *size - 1) / *size;
     if (wanted > kMostPages)
       return invalidInput("the keys lie in more than " + std::to_string(kMostPages) + " pages; use larger ones");
   }
   problem.known.lists.erase("cu_seqlens_k");
   problem.lists.packedKv = false;
-  int64_t added = problem.update.appends ? problem.newRows : 0;
   PagesOfSequences pages = dealPages(lengths, *size, *shared, added, static_cast<uint64_t>(*seed), problem.numPages);
   if (table == "csr") {
     setLists(problem, pages, lengths);
@@ -131,7 +132,7 @@ Status run::readPages(const Options &options, const PageOptionIds &ids, ForwardP
   setTable(problem, pages);
   std::vector<int32_t> &used = problem.known.lists["seqused_k"];
   used.clear();
-  for (int64_t length : lengths)
-    used.push_back(static_cast<int32_t>(length - added));
+  for (size_t sequence = 0; sequence != lengths.size(); ++sequence)
+    used.push_back(static_cast<int32_t>(lengths[sequence] - added[sequence]));
   return Status::success();
 }

@@ -92,7 +92,8 @@ def Attn_ForwardOp : Op<AttnDialect, "forward", [
     attn.forward @prefill element_type(bf16) head_dim(128) mask(causal) packed_queries packed_keys
     ```
 
-    With `appended_keys` each sequence has `new_rows` keys more than `seqused_k` says: the launch before wrote them.
+    With `appended_keys` each sequence has `new_rows` keys more than `seqused_k` says, or with `packed_queries` as many as
+    it has queries: the launch before wrote them.
 
     With `pages(p)` K and V are pools of pages of p rows, (num_pages, p, kv_heads, head dimension) with any strides, and
     key i of a sequence is row i mod p of the page that has number i div p in its table. Either `block_table` (i32,

@@ -73,8 +73,9 @@ inline constexpr int64_t kRotaryUnit = 16;
 
 /// What is done to a cache in front of attention, in the same plan (docs/Caches.md).
 struct CacheUpdate {
-  /// "k_new" and "v_new" ([batch, newRows, kvHeads, head dimension]) are written to K and V behind the keys that each
-  /// sequence has, and are keys like those then. "seqused_k" says how many there were before; lists of pages, with
+  /// "k_new" and "v_new" ([batch, newRows, kvHeads, head dimension]; where queries are packed [totalQ, kvHeads, head
+  /// dimension], a row for each query) are written to K and V behind the keys that each sequence has, and are keys like
+  /// those then. "seqused_k" says how many there were before; lists of pages, with
   /// whose pages the rows are given their place, how many there are afterwards. What has no room is not written.
   bool appends = false;
   /// Turns what is written to K by its position, and Q, in the workspace: row i of Q by the position of new row i where
@@ -163,7 +164,7 @@ struct Geometry {
   int64_t numPages = 1;   ///< of the pools of K and V
   int64_t tablePages = 1; ///< entries of a sequence in a table of pages, or of all lists of them
   PageLayout pageLayout = PageLayout::NHD;
-  int64_t newRows = 1;   ///< of "k_new" and "v_new", of each sequence
+  int64_t newRows = 1;   ///< of "k_new" and "v_new", of each sequence; where queries are packed at most, `seqQ`
   int64_t positions = 1; ///< of "rotary_cos" and "rotary_sin"
   /// With a list of work: how many workgroups run at a time, for which long work is cut.
   int64_t workSlots = kUsualWorkSlots;
@@ -228,6 +229,8 @@ struct ForwardProblem : ForwardSemantics, Geometry {
   manifest::TensorSpec tensor(std::string_view name) const;
   /// The lengths of one sequence, as far as they are known.
   Lengths lengthsOf(int64_t sequence) const;
+  /// Keys that are appended to it; none where queries are packed and it is not known how many each has.
+  int64_t newRowsOf(int64_t sequence) const;
   /// Whether `row` of a sequence sees `key`, and the keys outside of which it sees none.
   bool sees(int64_t row, int64_t key, int64_t sequence = 0) const {
     return visibility.sees(row, key, lengthsOf(sequence));

@@ -31,6 +31,6 @@ inline constexpr int64_t kWorkKeys = 64;
 inline constexpr int64_t kWorkEntryTiles = 5, kWorkLeastSlice = 8;
 /// How many limits are tried above which work is cut, and how many rounds of workgroups are told apart; so many times
 /// the longest entry, a slot's share makes cutting needless; the largest share that is told from others.
-inline constexpr int64_t kWorkLimits = 14, kWorkMostRounds = 12, kWorkFine = 8, kWorkMostShare = int64_t(1) << 26;
+inline constexpr int64_t kWorkLimits = 15, kWorkMostRounds = 12, kWorkFine = 8, kWorkMostShare = int64_t(1) << 26;
 
 } // namespace hocket::attention

@@ -1,4 +1,5 @@
-// A wave for each block of queries that a sequence may have: it finds its entries' place in the list, and writes them.
+// A workgroup for each block of queries that a sequence may have: it finds its entries' place in the list, and writes them.
+// It is a wave, or where work may be cut several, which share the limits that are to be tried.
 //
 // Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
 // follows from its lengths alone: lanes have a sequence each. What is computed is said in lib/Attention/WorkList.cpp,
@@ -24,15 +25,19 @@ using arith::CmpIPredicate;
 
 /// Sequences that are looked at together.
 static constexpr int64_t kWorkLanes = 64;
+/// Waves of a workgroup that looks for a limit: each tries as many of them, the one that cuts nothing among them.
+static constexpr int64_t kLimitWaves = 4, kLimitsOfWave = (kWorkLimits + 1) / kLimitWaves;
+static_assert(kLimitsOfWave * kLimitWaves == kWorkLimits + 1);
 /// Of products, whose parts are summed.
 static constexpr int64_t kPartBits = 12;
 /// More tiles than any sequence has.
 static constexpr int64_t kNoWorkLimit = int64_t(1) << 24;
+
 namespace {
-/// LaneNumbers by name: of one sequence, or one for each lane in the region of a map.
+/// Numbers by name: of one sequence, or one for each lane in the region of a map.
 using LaneNumbers = llvm::MapVector<StringRef, Value>;
 
-/// WorkArithmetic on numbers wherever the builder stands.
+/// Arithmetic on numbers wherever the builder stands.
 class WorkArithmetic {
 public:
   explicit WorkArithmetic(ExpansionBuilder &builder) : builder(builder) {}
@@ -160,9 +165,26 @@ private:
                                    function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body);
   Value share(Value entriesWork);
   Value expectedEnd(Value limit, Value share);
-  Value findLimit();
-  Value bestLimit(Value most, Value share);
+  Value wave() { return tile::WaveGridOp::create(builder, kLimitWaves, 1).getRow(); }
+  Value findLimit(Value isNeeded);
+  ValueRange limitOfWave(Value most, Value share);
+  Value nextLimit(Value limit);
+
+  /// The workgroup's part of the list: items of `sequence` from `item` on, if it `isThere`.
+  struct Part {
+    LaneWork work;
+    Value sequence, item, isThere, isFirst;
+  };
+  /// Where its entries stand: `slices` and `whole` in the list at all; the place of the first and its number in order;
+  /// items from `firstCut` on are cut in `pieces`, which the first one `isCut` says of it.
+  struct Place {
+    Value slices, whole, first, order, firstCut, isCut, pieces;
+  };
+  Place placeOf(const Part &part, Value limit);
+  void only(Value condition, function_ref<void()> body);
   void store(Value number, Value row, int64_t field);
+  void writeEntry(const Part &part, const Place &place, Value copy);
+  void writePart(const Part &part, Value limit);
   void writeEntries(Value block, Value sequence);
 
   attn::WorkListOp op;
@@ -205,12 +227,12 @@ void WorkListExpansion::createKernel() {
     frame.addScalar(i32, number);
   if (op.getPackedQueries())
     frame.addScalar(i32, "min_seqlen_q");
-  if (op.getAppendedKeys())
+  if (op.getAppendedKeys() && !op.getPackedQueries())
     frame.addScalar(i32, "new_rows");
   if (op.getPageSize() && !op.getPageLists())
     frame.addScalar(i32, "max_pages");
   frame.require("batch <= 65535", "a list of work is made for at most 65535 sequences");
-  frame.create(builder, op.getSymName(), target, /*waves=*/1);
+  frame.create(builder, op.getSymName(), target, op.getSplit() ? kLimitWaves : 1);
 }
 
 Value WorkListExpansion::load(Type type, const Source &source, Value first) {
@@ -236,8 +258,9 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   Value zero = a.constant(0);
   auto at = [&](StringRef name) { return numbers.lookup(name); };
   Value q = at("seq_q"), k = at("seq_kv");
+  Value newKeys = at("new_rows");
   if (op.getPackedQueries())
-    q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
+    newKeys = q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
   if (op.getQueryLengths())
     q = a.min(q, at("used_q"));
   if (op.getPackedQueries())
@@ -257,7 +280,7 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   if (op.getKeyLengths()) {
     Value used = at("used_k");
     if (op.getAppendedKeys())
-      used = a.add(used, at("new_rows"));
+      used = a.add(used, newKeys);
     k = a.min(k, used);
   }
   q = a.pick(exists, a.max(q, zero), zero), k = a.max(k, zero);
@@ -329,7 +352,8 @@ Value WorkListExpansion::share(Value twice) {
   return arith::TruncIOp::create(builder, builder.getI32Type(), each);
 }
 
-/// `expectedEnd` of lib/Attention/WorkList.cpp, i64; as late as can be where there is no room for so many slices.
+/// `expectedEnd` of lib/Attention/WorkList.cpp, i32, which it fits into; as late as can be where there is no room for so
+/// many slices.
 Value WorkListExpansion::expectedEnd(Value limit, Value share) {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
@@ -364,76 +388,108 @@ Value WorkListExpansion::expectedEnd(Value limit, Value share) {
   Value mean = a.add(share, tile::DivModOp::create(builder, a.max(added, zero), slots).getQuotient());
   Value end = a.add(a.mul(a.wideConstant(3), wideProduct(rounds, longest)), a.wide(a.max(mean, longest)));
   Value hasRoom = a.less(slices, a.add(frame.argument("work_parts"), one));
-  return a.pick(hasRoom, end, a.wideConstant(INT64_MAX));
+  end = a.pick(hasRoom, end, a.wideConstant(INT32_MAX));
+  return arith::TruncIOp::create(builder, i32, arith::MinUIOp::create(builder, end, a.wideConstant(INT32_MAX)));
 }
 
-/// From how many tiles on items are cut.
-Value WorkListExpansion::findLimit() {
-  Value none = a.constant(kNoWorkLimit);
+/// From how many tiles on items are cut, where it `isNeeded`.
+Value WorkListExpansion::findLimit(Value isNeeded) {
+  Value none = a.constant(kNoWorkLimit), late = a.constant(INT32_MAX);
   if (!op.getSplit())
     return none;
-  constexpr auto sum = tile::Reduction::Sum;
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  SmallVector<Value> found = overSequences(
-      {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
-        auto all = work.twiceWork(a, work.items);
-        return SmallVector<Value>{all[0], all[1], all[2], work.mostTiles(a)};
-      });
-  Value ofSlot = share(a.joined(ArrayRef(found).take_front(3))), most = found[3];
-  Value isUneven = a.less(ofSlot, a.mul(most, a.constant(kWorkFine)));
-  auto branch = scf::IfOp::create(builder, i32, isUneven, /*withElseRegion=*/true);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  scf::YieldOp::create(builder, bestLimit(most, ofSlot));
-  builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  scf::YieldOp::create(builder, none);
-  return branch.getResult(0);
+  Type i32 = builder.getI32Type();
+  auto otherwise = [&](Value condition, function_ref<ValueRange()> body) {
+    auto branch = scf::IfOp::create(builder, TypeRange{i32, i32}, condition, /*withElseRegion=*/true);
+    ExpansionBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(&branch.getThenRegion().front());
+    scf::YieldOp::create(builder, body());
+    builder.setInsertionPointToStart(&branch.getElseRegion().front());
+    scf::YieldOp::create(builder, ValueRange{late, none});
+    return branch.getResults();
+  };
+  ValueRange found = otherwise(isNeeded, [&]() -> ValueRange {
+    constexpr auto sum = tile::Reduction::Sum;
+    Type i64 = builder.getI64Type();
+    SmallVector<Value> all = overSequences(
+        {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
+          auto twice = work.twiceWork(a, work.items);
+          return SmallVector<Value>{twice[0], twice[1], twice[2], work.mostTiles(a)};
+        });
+    Value ofSlot = share(a.joined(ArrayRef(all).take_front(3))), most = all[3];
+    Value isUneven = a.less(ofSlot, a.mul(most, a.constant(kWorkFine)));
+    return otherwise(isUneven, [&]() -> ValueRange { return limitOfWave(most, ofSlot); });
+  });
+  // All waves meet here, whatever they had to do.
+  auto ofAll = [&](tile::Reduction kind, Value number) -> Value {
+    return tile::ReduceWavesOp::create(builder, kind, number, Value(), IntegerAttr());
+  };
+  Value best = ofAll(tile::Reduction::Min, found[0]), isBest = a.compare(CmpIPredicate::eq, found[0], best);
+  return ofAll(tile::Reduction::Max, a.pick(isBest, found[1], a.constant(0)));
 }
 
-/// Of the limits that are tried the one with which all is expected to end first; `most` itself cuts nothing.
-Value WorkListExpansion::bestLimit(Value most, Value share) {
-  auto shifted = [&](Value x, int64_t bits) -> Value { return arith::ShRUIOp::create(builder, x, a.constant(bits)); };
-  Value first[] = {expectedEnd(most, share), a.constant(kNoWorkLimit), a.add(share, shifted(share, 2))};
-  auto loop = scf::ForOp::create(builder, a.constant(0), a.constant(kWorkLimits), a.constant(1), first);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value best = loop.getRegionIterArg(0), next = loop.getRegionIterArg(2);
-  Value candidate = a.min(a.max(next, a.constant(kWorkLeastSlice)), most);
-  Value end = expectedEnd(candidate, share), isBetter = a.less(end, best);
-  Value limit = a.pick(isBetter, candidate, loop.getRegionIterArg(1));
-  next = shifted(a.mul(next, a.constant(7)), 3);
-  scf::YieldOp::create(builder, ValueRange{a.pick(isBetter, end, best), limit, next});
-  return loop.getResult(1);
+/// The limit that is tried behind this one.
+Value WorkListExpansion::nextLimit(Value limit) {
+  return arith::ShRUIOp::create(builder, a.mul(limit, a.constant(7)), a.constant(3));
+}
+
+/// Of the limits that the wave tries the one with which all is expected to end first, the largest of those that are alike;
+/// and when that is, in front of it. The first of them is `most`, which cuts nothing. Wave i tries each `kLimitWaves`th
+/// from number i on.
+ValueRange WorkListExpansion::limitOfWave(Value most, Value share) {
+  Value zero = a.constant(0), one = a.constant(1), none = a.constant(kNoWorkLimit), number = wave();
+  // In front of the first limit stands the one that cuts nothing.
+  Value largest = a.add(share, arith::ShRUIOp::create(builder, share, a.constant(2)));
+  auto skipped = scf::ForOp::create(builder, one, number, one, largest);
+  {
+    ExpansionBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(skipped.getBody());
+    scf::YieldOp::create(builder, nextLimit(skipped.getRegionIterArg(0)));
+  }
+  Value first[] = {a.constant(INT32_MAX), none, skipped.getResult(0)};
+  auto loop = scf::ForOp::create(builder, zero, a.constant(kLimitsOfWave), one, first);
+  {
+    ExpansionBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value best = loop.getRegionIterArg(0), next = loop.getRegionIterArg(2);
+    Value cutsNothing = a.less(a.add(loop.getInductionVar(), number), one);
+    Value candidate = a.pick(cutsNothing, most, a.min(a.max(next, a.constant(kWorkLeastSlice)), most));
+    Value end = expectedEnd(candidate, share), isBetter = a.less(end, best);
+    Value limit = a.pick(isBetter, a.pick(cutsNothing, none, candidate), loop.getRegionIterArg(1));
+    Value behind = next;
+    for (int64_t step = 1; step != kLimitWaves; ++step)
+      behind = nextLimit(behind);
+    // Wave 0 has tried one limit less.
+    behind = a.pick(cutsNothing, behind, nextLimit(behind));
+    scf::YieldOp::create(builder, ValueRange{a.pick(isBetter, end, best), limit, behind});
+  }
+  return loop.getResults().take_front(2);
 }
 
 void WorkListExpansion::store(Value number, Value row, int64_t field) {
   tile::StoreOp::create(builder, number, frame.argument("work_list"), ValueRange{row, a.constant(field)}, IntegerAttr());
 }
 
-/// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows are
-/// heads, each in as many pieces as it is cut: they follow one another.
-void WorkListExpansion::writeEntries(Value block, Value sequence) {
-  constexpr auto sum = tile::Reduction::Sum;
-  Type i32 = builder.getI32Type();
-  LaneNumbers numbers = common();
-  for (const Source &source : sources())
-    numbers[source.key] = load(i32, source, sequence);
-  LaneWork own = workOf(numbers, a.less(sequence, frame.argument("batch")));
-  Value group = numbers.lookup("group"), item = a.pick(own.grouped, a.mul(block, group), block);
-  // Sequences have few entries of what the longest one may have. The first workgroup says how many there are.
-  Value isFirst = a.less(a.add(block, sequence), a.constant(1)), isThere = a.less(item, own.items);
-  auto branch = scf::IfOp::create(builder, arith::OrIOp::create(builder, isThere, isFirst), /*withElseRegion=*/false);
+void WorkListExpansion::only(Value condition, function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  Value limit = findLimit(), zero = a.constant(0), one = a.constant(1);
+  body();
+}
+
+/// In front of the part's entries stand those that take longer, of earlier sequences as long, and its own sequence's.
+WorkListExpansion::Place WorkListExpansion::placeOf(const Part &part, Value limit) {
+  constexpr auto sum = tile::Reduction::Sum;
+  Type i32 = builder.getI32Type();
+  const LaneWork &own = part.work;
+  Value zero = a.constant(0), one = a.constant(1);
   Value cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
-  Value isCut = a.less(a.sub(firstCut, one), item);
+  Value isCut = a.less(a.sub(firstCut, one), part.item);
   Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
   Value length = a.ceilDivide(own.mostTiles(a), a.max(pieces, one));
-  Value tiles = a.pick(isCut, length, own.tiles(a, item));
+  Value tiles = a.pick(isCut, length, own.tiles(a, part.item));
   Value cutNumber = arith::ExtUIOp::create(builder, i32, isCut);
   SmallVector<Value> sums = overSequences(
-      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32}, {limit, tiles, sequence, item, cutNumber},
+      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32}, {limit, tiles, part.sequence, part.item, cutNumber},
       [&](const LaneWork &work, Value number, ValueRange more) {
         Value zero = a.constant(0), one = a.constant(1), cutItems = work.itemsAbove(a, more[0]);
         Value above = work.itemsAbove(a, more[1]), isOwnCut = a.less(zero, more[4]);
@@ -453,44 +509,69 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
         Value ahead = a.pick(a.less(length, least), zero, slices);
         return SmallVector<Value>{slices, rest, whole, a.pick(isEarlier, slices, zero), ahead};
       });
-  Value slices = sums[0];
-  auto only = [&](Value condition, function_ref<void()> body) {
-    auto branch = scf::IfOp::create(builder, condition, /*withElseRegion=*/false);
-    ExpansionBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    body();
-  };
-  only(isFirst, [&] {
-    store(a.add(slices, sums[1]), zero, kWorkCount);
-    store(slices, zero, kWorkSliceCount);
-  });
   // Of a cut item behind those of earlier sequences and its own sequence's; else behind all slices.
-  Value cutBefore = a.mul(a.mul(a.sub(item, firstCut), own.copies), pieces);
-  Value place = a.pick(isCut, a.add(sums[3], cutBefore), a.add(slices, sums[2]));
+  Value cutBefore = a.mul(a.mul(a.sub(part.item, firstCut), own.copies), pieces);
+  Value first = a.pick(isCut, a.add(sums[3], cutBefore), a.add(sums[0], sums[2]));
   Value order = a.add(a.add(sums[2], sums[4]), a.pick(isCut, cutBefore, zero));
+  return {sums[0], sums[1], first, order, firstCut, isCut, pieces};
+}
+
+/// Entries of the part's item, or where rows are heads of the one `copy` behind it, of each head; its pieces follow one
+/// another.
+void WorkListExpansion::writeEntry(const Part &part, const Place &place, Value copy) {
+  const LaneWork &own = part.work;
+  Value zero = a.constant(0), one = a.constant(1);
   // What is whole and takes as much as the next item of its sequence stands behind that.
-  Value isBehind = a.both(own.grouped, a.less(item, firstCut));
-  Value step = a.pick(isBehind, a.constant(-1), pieces);
+  Value isBehind = a.both(own.grouped, a.less(part.item, place.firstCut));
+  Value before = a.mul(copy, a.pick(isBehind, a.constant(-1), place.pieces));
   Value unit = a.pick(own.grouped, a.constant(kWorkQueries), a.constant(kWorkRows));
-  Value left = a.pick(own.grouped, a.min(group, a.sub(own.items, item)), group);
-  only(isThere, [&] {
-    auto entries = scf::ForOp::create(builder, zero, left, one);
-    ExpansionBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(entries.getBody());
-    Value copy = entries.getInductionVar(), before = a.mul(copy, step);
-    Value head = a.pick(own.grouped, a.constant(-1), copy);
-    Value row = a.mul(a.add(item, a.pick(own.grouped, copy, zero)), unit);
-    Value first = a.add(place, before), firstLine = a.add(a.add(order, before), one);
-    auto loop = scf::ForOp::create(builder, zero, pieces, one);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value piece = loop.getInductionVar(), entry = a.add(first, piece), line = a.add(entry, one);
-    store(sequence, line, kWorkSequence);
-    store(row, line, kWorkRow);
-    store(head, line, kWorkHead);
-    store(piece, line, kWorkSlice);
-    store(pieces, line, kWorkSlices);
-    store(entry, a.add(firstLine, piece), kWorkEntry);
+  Value head = a.pick(own.grouped, a.constant(-1), copy);
+  Value row = a.mul(a.add(part.item, a.pick(own.grouped, copy, zero)), unit);
+  Value first = a.add(place.first, before), firstLine = a.add(a.add(place.order, before), one);
+  auto loop = scf::ForOp::create(builder, zero, place.pieces, one);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value piece = loop.getInductionVar(), entry = a.add(first, piece), line = a.add(entry, one);
+  store(part.sequence, line, kWorkSequence);
+  store(row, line, kWorkRow);
+  store(head, line, kWorkHead);
+  store(piece, line, kWorkSlice);
+  store(place.pieces, line, kWorkSlices);
+  store(entry, a.add(firstLine, piece), kWorkEntry);
+}
+
+void WorkListExpansion::writePart(const Part &part, Value limit) {
+  Value zero = a.constant(0);
+  Place place = placeOf(part, limit);
+  only(part.isFirst, [&] {
+    store(a.add(place.slices, place.whole), zero, kWorkCount);
+    store(place.slices, zero, kWorkSliceCount);
   });
+  Value group = tile::DivModOp::create(builder, frame.argument("heads"), frame.argument("kv_heads")).getQuotient();
+  Value count = a.pick(part.work.grouped, a.min(group, a.sub(part.work.items, part.item)), group);
+  only(part.isThere, [&] {
+    auto copies = scf::ForOp::create(builder, zero, count, a.constant(1));
+    ExpansionBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(copies.getBody());
+    writeEntry(part, place, copies.getInductionVar());
+  });
+}
+
+/// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows are
+/// heads, each in as many pieces as it is cut: they follow one another.
+void WorkListExpansion::writeEntries(Value block, Value sequence) {
+  LaneNumbers numbers = common();
+  for (const Source &source : sources())
+    numbers[source.key] = load(builder.getI32Type(), source, sequence);
+  LaneWork own = workOf(numbers, a.less(sequence, frame.argument("batch")));
+  Value item = a.pick(own.grouped, a.mul(block, numbers.lookup("group")), block);
+  // Sequences have few entries of what the longest one may have. The first workgroup says how many there are.
+  Value isFirst = a.less(a.add(block, sequence), a.constant(1)), isThere = a.less(item, own.items);
+  Value isNeeded = a.either(isThere, isFirst), limit = findLimit(isNeeded);
+  // One wave is enough for the rest.
+  if (op.getSplit())
+    isNeeded = a.both(isNeeded, a.less(wave(), a.constant(1)));
+  only(isNeeded, [&] { writePart({own, sequence, item, isThere, isFirst}, limit); });
 }
 
 LogicalResult WorkListExpansion::run() {

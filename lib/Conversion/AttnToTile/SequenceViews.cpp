@@ -54,7 +54,7 @@ void SequenceViews::addArguments(KernelFrame &frame, bool ofKeys) const {
     frame.addScalar(i32, "seq_q");
   if (packedKeys && ofKeys)
     frame.addScalar(i32, "seq_kv");
-  if (appendedKeys)
+  if (appendedKeys && !packedQueries)
     frame.addScalar(i32, "new_rows");
 }
 
@@ -104,6 +104,11 @@ SequenceViews::Rows SequenceViews::read(ExpansionBuilder &builder, Value starts,
   return rows;
 }
 
+/// How many were appended to the sequence; null: none. Where queries are packed, one for each of them.
+Value SequenceViews::newKeys(const KernelFrame &frame) const {
+  return appendedKeys && packedQueries ? queries.size : frame.argument("new_rows");
+}
+
 void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, Value batch) {
   queries = read(builder, frame.argument("cu_seqlens_q"), frame.argument("seqused_q"), batch,
                  rowCount(frame), Value());
@@ -112,7 +117,7 @@ void SequenceViews::enter(ExpansionBuilder &builder, const KernelFrame &frame, V
     queries.size = arith::SelectOp::create(builder, isLonger, queries.size, builder.constant(int64_t(0)));
   }
   keys = read(builder, frame.argument("cu_seqlens_k"), frame.argument("seqused_k"), batch, Value(),
-              frame.argument("new_rows"));
+              newKeys(frame));
   if (pages())
     paged.enter(builder, frame, batch, keys.size);
 }

@@ -85,6 +85,8 @@ private:
   static Rows read(ExpansionBuilder &builder, mlir::Value starts, mlir::Value lengths,
                    mlir::Value batch, mlir::Value most, mlir::Value more);
 
+  mlir::Value newKeys(const KernelFrame &frame) const;
+
   bool packedQueries, packedKeys, queryLengths, keyLengths, appendedKeys;
   Rows queries, keys;
   PagedKeys paged;

@@ -58,7 +58,7 @@ private:
 
 /// How many keys a sequence has in front of the launch.
 static int64_t keysBefore(const ForwardProblem &problem, const RowNumbers &numbers, int64_t sequence) {
-  return std::max<int64_t>(numbers.of(sequence).kv - problem.newRows, 0);
+  return std::max<int64_t>(numbers.of(sequence).kv - problem.newRowsOf(sequence), 0);
 }
 
 static void setBytes(ForwardInputs &inputs, const std::string &name, const std::vector<uint16_t> &values) {
@@ -67,16 +67,25 @@ static void setBytes(ForwardInputs &inputs, const std::string &name, const std::
   inputs.capturedBytes[name] = std::move(bytes);
 }
 
-/// Moves the new rows of K or V from `cache` to a tensor of their own, [batch, kvHeads, newRows, dim].
+/// The number of a sequence's first new row of a head: they are [batch, kvHeads, newRows], or packed like queries
+/// [kvHeads, totalQ].
+static int64_t firstNewRow(const ForwardProblem &problem, int64_t sequence, int64_t head) {
+  if (problem.lists.packedQ)
+    return head * problem.totalQ + problem.firstRowsOf(sequence).q;
+  return (sequence * problem.kvHeads + head) * problem.newRows;
+}
+
+/// Moves the new rows of K or V from `cache` to a tensor of their own; those that no sequence has hold NaN.
 static std::vector<uint16_t> takeRows(const ForwardProblem &problem, const RowNumbers &numbers, int64_t dim,
                                       std::vector<uint16_t> &cache) {
-  std::vector<uint16_t> rows;
-  rows.reserve(static_cast<size_t>(problem.batch * problem.kvHeads * problem.newRows * dim));
+  int64_t ofHead = problem.lists.packedQ ? problem.totalQ : problem.batch * problem.newRows;
+  std::vector<uint16_t> rows(static_cast<size_t>(problem.kvHeads * ofHead * dim), verify::guardPattern);
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
     for (int64_t head = 0; head != problem.kvHeads; ++head) {
       auto begin = cache.begin() + (numbers.firstKey(sequence, head) + keysBefore(problem, numbers, sequence)) * dim;
-      rows.insert(rows.end(), begin, begin + problem.newRows * dim);
-      std::fill_n(begin, problem.newRows * dim, verify::guardPattern);
+      int64_t count = problem.newRowsOf(sequence) * dim;
+      std::copy_n(begin, count, rows.begin() + firstNewRow(problem, sequence, head) * dim);
+      std::fill_n(begin, count, verify::guardPattern);
     }
   return rows;
 }

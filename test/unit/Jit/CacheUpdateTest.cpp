@@ -53,6 +53,19 @@ static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int3
   problem.known.lists["kv_last_page_len"] = std::move(last);
 }
 
+/// Packed queries, each with a new key: sequences of all lengths in a tensor with rows in front and behind that are nobody's.
+static void packQueries(ForwardProblem &problem, Draw &draw) {
+  problem.lists.packedQ = true;
+  problem.newRows = problem.seqQ;
+  std::vector<int32_t> &starts = problem.known.lists["cu_seqlens_q"];
+  starts = {static_cast<int32_t>(draw.oneIn(3) ? draw.between(0, 5) : 0)};
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    starts.push_back(starts.back() + static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(1, problem.seqQ)));
+  problem.totalQ = starts.back() + draw.between(starts.back() == 0, 3);
+  problem.work.list = draw.of({WorkLists::None, WorkLists::Made});
+  problem.work.slices = problem.work.any() && draw.oneIn(2);
+}
+
 static ForwardProblem drawProblem(Draw &draw) {
   ForwardProblem problem;
   problem.dtype = draw.of({DataType::BF16, DataType::FP16});
@@ -64,6 +77,8 @@ static ForwardProblem drawProblem(Draw &draw) {
   problem.layout = draw.of({Layout::BSHD, Layout::BHSD});
   problem.newRows = draw.of<int64_t>({1, 2, 5, 17});
   problem.seqQ = draw.oneIn(3) ? draw.between(1, 40) : problem.newRows;
+  if (draw.oneIn(3))
+    packQueries(problem, draw);
   problem.seqKv = draw.between(problem.newRows, 300);
   problem.wantLse = draw.oneIn(2);
   if (draw.oneIn(2))
@@ -76,8 +91,9 @@ static ForwardProblem drawProblem(Draw &draw) {
   }
   std::vector<int32_t> before, after;
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
-    before.push_back(static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(0, problem.seqKv - problem.newRows)));
-    after.push_back(before.back() + static_cast<int32_t>(problem.newRows));
+    int64_t added = problem.newRowsOf(sequence);
+    before.push_back(static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(0, problem.seqKv - added)));
+    after.push_back(before.back() + static_cast<int32_t>(added));
   }
   problem.lists.usedKv = true;
   problem.known.lists["seqused_k"] = before;
@@ -102,7 +118,7 @@ TEST(CacheUpdate, RandomOnesAreWhatTheDefinitionSays) {
     ASSERT_TRUE(plan.ok()) << plan.error().message;
     ForwardOptions options;
     options.check = true;
-    options.interleavings = 2;
+    options.interleavings = interleavingsWanted();
     options.seed = seed;
     auto device = sim::createDevice(nullptr, target);
     auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
@@ -152,7 +168,24 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refusal(problem), HasSubstr("appended to packed keys"));
   problem = small();
   problem.lists.packedQ = true;
-  EXPECT_THAT(refusal(problem), HasSubstr("queries have lengths of their own"));
+  EXPECT_THAT(refusal(problem), HasSubstr("append is 4, where queries are packed a sequence gets a new key for each"));
+  problem.newRows = problem.seqQ;
+  EXPECT_EQ(refusal(problem), "");
+  problem.minSeqlenQ = 1;
+  EXPECT_THAT(refusal(problem), HasSubstr("sequences are skipped (min-seqlen-q) where rows are appended to all"));
+  problem = small();
+  problem.lists.usedQ = true;
+  EXPECT_THAT(refusal(problem), HasSubstr("sequences use some of their queries (used-q) where rows are appended"));
+  problem = small();
+  problem.lists.packedQ = true;
+  problem.seqQ = problem.newRows = 5;
+  problem.batch = 2;
+  problem.totalQ = 6;
+  problem.known.lists["cu_seqlens_q"] = {0, 5, 6};
+  problem.known.lists["seqused_k"] = {95, 99};
+  EXPECT_EQ(refusal(problem), "");
+  problem.known.lists["seqused_k"] = {95, 100};
+  EXPECT_THAT(refusal(problem), HasSubstr("'seqused_k' has 100 at 1 and gets 1 new rows (append), there is room for 100"));
   problem = small();
   problem.update.appends = false;
   EXPECT_THAT(refusal(problem), HasSubstr("rotary turns new keys; append some"));

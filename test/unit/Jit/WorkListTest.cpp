@@ -6,6 +6,7 @@
 #include "Reference/ScoreInterpreter.h"
 #include "Verify/Attention/RunForward.h"
 #include "hocket/Attention/ForwardPlan.h"
+#include "hocket/Attention/LaunchesInFront.h"
 #include "hocket/Jit/Jit.h"
 #include "hocket/Pipelines/ForwardKernel.h"
 #include "hocket/Pipelines/Modifications.h"
@@ -82,7 +83,7 @@ TEST(WorkLists, AreFollowed) {
     ForwardOptions options;
     options.check = true;
     options.seed = seed;
-    options.interleavings = count > kDefaultCount ? 4 : 2;
+    options.interleavings = interleavingsWanted();
     options.scoreRules = reference::interpretModifications;
     auto device = sim::createDevice(nullptr, chip.architecture);
     auto report = runForward(*device, (*plan)->launches(), (*plan)->problem(), options);
@@ -229,6 +230,55 @@ TEST(WorkLists, CutWhatWouldBeWaitedFor) {
   std::vector<std::pair<int64_t, int64_t>> one = alike(31, 1024);
   one[7].second = 65536;
   EXPECT_LE(endOfShare(one, 256), 1.22);
+}
+
+/// The list that a kernel makes of the lengths of `problem`, alone: nothing else is allocated.
+static std::vector<int32_t> madeAlone(const ForwardProblem &problem) {
+  DescribedKernel described = kernelsInFront(problem, "gfx950").front();
+  auto compiled = compileKernel(described.text, described.name, CompileOptions());
+  EXPECT_TRUE(compiled.ok()) << compiled.error().message;
+  if (!compiled.ok())
+    return {};
+  const manifest::Manifest &manifest = compiled->manifest;
+  auto device = sim::createDevice();
+  std::vector<int32_t> list(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
+  manifest::Addresses addresses;
+  auto place = [&](const std::string &name, std::span<const int32_t> content) {
+    auto address = device->allocate(content.size_bytes(), 16, name);
+    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, std::as_bytes(content)).ok());
+    addresses[name] = *address;
+  };
+  for (const auto &[name, numbers] : problem.known.lists)
+    place(name, numbers);
+  place("work_list", list);
+  auto binding = bindLaunch(manifest, problemVariables(problem, &addresses));
+  EXPECT_TRUE(binding.ok()) << binding.error().message;
+  auto module = device->loadModule(std::as_bytes(std::span(compiled->codeObject)), "list");
+  EXPECT_TRUE(module.ok()) << module.error().message;
+  if (!binding.ok() || !module.ok())
+    return {};
+  auto kernel = (*module)->kernel(manifest.kernel);
+  EXPECT_TRUE(kernel.ok() && device->launch(**kernel, binding->shape, binding->kernarg).ok());
+  EXPECT_TRUE(device->copyFromDevice(std::as_writable_bytes(std::span(list)), addresses["work_list"]).ok());
+  return list;
+}
+
+// More tiles than f32 tells apart, and than 32 bits: sequences of up to 2^24 tiles, which the kernel adds up in parts.
+TEST(WorkLists, AreTheHostsBeyondWhatFloatsTellApart) {
+  Draw draw(11);
+  for (int i = 0; i != 3; ++i) {
+    std::vector<std::pair<int64_t, int64_t>> sequences;
+    int64_t tiles = 0;
+    for (int64_t sequence = 0; sequence != 70; ++sequence) {
+      int64_t queries = draw.oneIn(8) ? draw.between(1, 600) : 1, keys = draw.between(int64_t(1) << 26, int64_t(1) << 30);
+      sequences.emplace_back(queries, keys);
+      tiles += keys / kWorkKeys;
+    }
+    ASSERT_GT(tiles, int64_t(1) << 26);
+    ForwardProblem problem = listed(sequences, draw.of<int64_t>({1, 2, 8}), draw.of<int64_t>({5, 256, 512}));
+    problem.work.list = WorkLists::Made;
+    EXPECT_EQ(madeAlone(problem), makeWorkList(problem)) << problem.describe();
+  }
 }
 
 static std::string complaint(const ForwardProblem &problem) {

@@ -30,4 +30,9 @@ inline uint64_t fromEnvironment(const char *name, uint64_t fallback) {
   return text ? std::strtoull(text, nullptr, 10) : fallback;
 }
 
+/// How many orders of the waves to run each random problem in.
+inline unsigned interleavingsWanted() {
+  return static_cast<unsigned>(fromEnvironment("HOCKET_TEST_INTERLEAVINGS", 2));
+}
+
 } // namespace hocket

@@ -117,7 +117,7 @@ static ForwardOutputs outputsOf(const ForwardProblem &problem, const ForwardKern
   ForwardOutputs outputs;
   ForwardOptions run;
   run.check = true;
-  run.interleavings = 2;
+  run.interleavings = interleavingsWanted();
   run.seed = seed;
   run.scoreRules = reference::interpretModifications;
   run.save = [&](const ForwardInputs &, const ForwardOutputs &found) {

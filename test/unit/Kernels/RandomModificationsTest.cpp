@@ -201,7 +201,7 @@ void runOne(uint64_t seed, KeyPlaces geometry) {
   }
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   ForwardOptions run;
-  run.interleavings = 2;
+  run.interleavings = interleavingsWanted();
   run.check = true;
   run.seed = seed;
   run.data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Rising, DataKind::OneHot});
