@@ -68,8 +68,8 @@ static bool wantsTwoOnAUnit(const ForwardProblem &problem) {
   return isOfTwo(problem.headDim) && isOfTwo(problem.headDimV) && workgroupsOfTwo(problem) > kUnits;
 }
 
-/// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most to
-/// do, and where all workgroups are there at once, nobody makes up for a unit that has two of them.
+/// Whether of those a heavy one should share its unit with a light one: under a causal mask the first blocks have most
+/// to do, and where all workgroups are there at once, nobody makes up for a unit that has two of them.
 static bool wantsPairs(const ForwardProblem &problem) {
   return problem.visibility == Visibility::causal() && !problem.blocks.any() &&
          workgroupsOfTwo(problem) <= kWorkgroupsOfTwo * kUnits;

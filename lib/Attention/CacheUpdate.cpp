@@ -1,8 +1,8 @@
 // The text of kernels that append to caches. One launch has a part for K, one for V, and one for Q where it is turned.
 //
-// A workgroup has a row of what is given, and writes what it holds of `%batch`'s sequence as row `%row` of those that are
-// new. Dense rows have a dimension of the grid for each of the two; packed ones are counted through, and each looks for its
-// sequence in the list of their first rows.
+// A workgroup has a row of what is given, and writes what it holds of `%batch`'s sequence as row `%row` of those that
+// are new. Dense rows have a dimension of the grid for each of the two; packed ones are counted through, and each looks
+// for its sequence in the list of their first rows.
 #include "hocket/Attention/CacheUpdate.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -36,8 +36,8 @@ static std::string appendName(const ForwardSemantics &semantics) {
 }
 
 namespace {
-/// How heads of `dim` elements lie in the fragments of a wave: a head is a row, or, in vectors, one head has a row for each
-/// of them.
+/// How heads of `dim` elements lie in the fragments of a wave: a head is a row, or, in vectors, one head has a row for
+/// each of them.
 struct HeadTile {
   HeadTile(int64_t dim, bool inVectors)
       : dim(dim),
@@ -147,7 +147,8 @@ std::string Writer::arguments() const {
   std::string text;
   for (const Part &part : parts) {
     std::string given = formatv("\"batch\", \"{0}\", \"{1}\"",
-                                isPacked ? "total_q" : part.isQuery ? "seq_q" : "new_rows", part.isQuery ? "heads" : "kv_heads");
+                                isPacked ? "total_q" : part.isQuery ? "seq_q" : "new_rows",
+                                part.isQuery ? "heads" : "kv_heads");
     text += rows(part.source, part.tile.dim, given, isPacked);
     if (part.isQuery)
       text += rows(part.target, part.tile.dim, given, isPacked);
@@ -304,7 +305,8 @@ std::string Writer::rowTransfer(const Part &part) const {
   std::string text = formatv(R"(
     %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
     %x = tile.load %from[%head, %zero] : <{3}> -> {4})",
-                             part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix, tile.elements());
+                             part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix,
+                             tile.elements());
   if (part.turned)
     text += formatv(R"(
     %heads_of_wave = tile.map(%h = %head : i32) at(%r, %c) -> {0} {{
@@ -424,7 +426,8 @@ std::string Writer::sequenceOfRow() const {
                  kLanes);
 }
 
-/// What a workgroup has: `%row` of `%batch`, which is row `%given` of what is given, and which of all parts' blocks of heads.
+/// What a workgroup has: `%row` of `%batch`, which is row `%given` of what is given, and which of all parts' blocks of
+/// heads.
 std::string Writer::entry() const {
   int64_t least = std::min(parts[0].tile.ofWorkgroup(), parts[1].tile.ofWorkgroup());
   std::string groups = formatv("\"{0} * ceildiv(max(heads, kv_heads), {1})\"", parts.size(), least);

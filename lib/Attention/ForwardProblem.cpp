@@ -162,8 +162,8 @@ static TensorSpec workList(const ForwardProblem &problem, TensorRole role) {
 std::vector<TensorSpec> ForwardProblem::temporaries() const {
   std::vector<TensorSpec> list;
   if (update.turns())
-    list.push_back(rowsOfHeads(*this, "q_rotated", TensorRole::Output, lists.packedQ, lists.packedQ ? totalQ : seqQ, heads,
-                               headDim));
+    list.push_back(rowsOfHeads(*this, "q_rotated", TensorRole::Output, lists.packedQ, lists.packedQ ? totalQ : seqQ,
+                               heads, headDim));
   if (work.list == WorkLists::Made)
     list.push_back(workList(*this, TensorRole::Output));
   return list;

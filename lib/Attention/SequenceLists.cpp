@@ -222,13 +222,13 @@ Status attention::checkUpdate(const ForwardProblem &problem) {
   if (!lists.usedKv && !lists.pageLists)
     return invalidInput("new rows are appended behind the keys that a sequence has; say how many that are (used-kv)");
   if (lists.usedQ)
-    return invalidInput("sequences use some of their queries (used-q) where rows are appended; pack the queries, or append "
-                        "in a call before");
+    return invalidInput("sequences use some of their queries (used-q) where rows are appended; pack the queries, or "
+                        "append in a call before");
   if (problem.minSeqlenQ != 0)
     return invalidInput("sequences are skipped (min-seqlen-q) where rows are appended to all; append in a call before");
   if (lists.packedQ && problem.newRows != problem.seqQ)
-    return invalidInput("append is " + std::to_string(problem.newRows) + ", where queries are packed a sequence gets a new "
-                        "key for each of its queries, up to seq-q; give that, " + std::to_string(problem.seqQ));
+    return invalidInput("append is " + std::to_string(problem.newRows) + ", where queries are packed a sequence gets a "
+                        "new key for each of its queries, up to seq-q; give that, " + std::to_string(problem.seqQ));
   if (!update.turns())
     return Status::success();
   if (update.rotaryDim < kRotaryUnit || update.rotaryDim > problem.headDim || update.rotaryDim % kRotaryUnit != 0)

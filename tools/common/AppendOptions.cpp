@@ -30,8 +30,8 @@ static Result<int64_t> readRows(const Options &options, unsigned id, const Forwa
   if (options.string(id) == "queries")
     return problem.seqQ;
   if (problem.lists.packedQ)
-    return invalidInput("--append is '" + options.string(id) + "', where queries are packed (--seqlens-q) each sequence gets "
-                        "as many new keys as it has queries; say --append queries");
+    return invalidInput("--append is '" + options.string(id) + "', where queries are packed (--seqlens-q) each sequence "
+                        "gets as many new keys as it has queries; say --append queries");
   return options.integer(id, 1, INT64_MIN, INT64_MAX);
 }
 

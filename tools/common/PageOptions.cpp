@@ -21,8 +21,8 @@ namespace {
 using PagesOfSequences = std::vector<std::vector<int32_t>>;
 } // namespace
 
-/// `lengths` rows in pages of `size`, the first `shared` of those that are full without the rows that are `added` the same
-/// for all; and how many pages there are.
+/// `lengths` rows in pages of `size`, the first `shared` of those that are full without the rows that are `added` the
+/// same for all; and how many pages there are.
 static PagesOfSequences dealPages(const std::vector<int64_t> &lengths, int64_t size, int64_t shared,
                                   const std::vector<int64_t> &added, uint64_t seed, int64_t &count) {
   PagesOfSequences result;

@@ -490,8 +490,8 @@ SmallVector<Value> BackwardLoop::loopOverTiles(Value count, ValueRange sums) {
   return llvm::to_vector(results.take_front(sums.size()));
 }
 
-/// What is known of the tiles of queries: they are counted to the last, and begin with the tile of the first that sees a
-/// key of the workgroup, whose last one is seen as many queries later as it has keys, less one.
+/// What is known of the tiles of queries: they are counted to the last, and begin with the tile of the first that sees
+/// a key of the workgroup, whose last one is seen as many queries later as it has keys, less one.
 SmallVector<tile::TileCut> BackwardLoop::queryCuts() {
   SmallVector<tile::TileCut> cuts;
   if (above || diagonal || !scores.empty())
@@ -544,8 +544,8 @@ Value BackwardLoop::standing(const Operand &rows, Type type, int64_t first) {
   return partOf(read, type, first);
 }
 
-/// `start`, and the product of a tile, as it lies in LDS, and what is held, which may lie there, too. What `start` makes
-/// is made in the product's step.
+/// `start`, and the product of a tile, as it lies in LDS, and what is held, which may lie there, too. What `start`
+/// makes is made in the product's step.
 Value BackwardLoop::product(const Operand &tiles, const Operand &rows, Value t, StringRef name,
                             llvm::function_ref<Value()> start) {
   // Whole steps of the matrix instruction, the first part not the smaller one.

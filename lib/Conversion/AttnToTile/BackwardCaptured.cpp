@@ -2,8 +2,8 @@
 //
 // An element is read by one score, or, where the tensor lacks an index or an extent is 1, by all scores along it. A
 // workgroup has the elements of 32 keys, and 32 queries for each wave, or fewer of either, and goes through batches,
-// heads, queries and keys that share them, in their order: no sum depends on timing. It recomputes S and dP, two products
-// of the five, from registers.
+// heads, queries and keys that share them, in their order: no sum depends on timing. It recomputes S and dP, two
+// products of the five, from registers.
 //
 // Of a table whose last index is computed a workgroup has 32 entries and goes through everything: of each tile it sums,
 // entry by entry, what reads it.

@@ -1,8 +1,8 @@
 // How many waves a workgroup of a backward has and how many rows a tile of what passes, where nobody says.
 //
 // Tiles of 32 rows, or 64 where there is ample room: from the registers of a lane that one iteration takes. How much is
-// ample was seen: where both files of registers are needed, LLVM spills long before they are full. Eight waves, two on a
-// SIMD, if they have the registers, else four.
+// ample was seen: where both files of registers are needed, LLVM spills long before they are full. Eight waves, two on
+// a SIMD, if they have the registers, else four.
 #include "Backward.h"
 
 #include "ExpansionBuilder.h"

@@ -1,5 +1,5 @@
-// A workgroup for each block of queries that a sequence may have: it finds its entries' place in the list, and writes them.
-// It is a wave, or where work may be cut several, which share the limits that are to be tried.
+// A workgroup for each block of queries that a sequence may have: it finds its entries' place in the list, and writes
+// them. It is a wave, or where work may be cut several, which share the limits that are to be tried.
 //
 // Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
 // follows from its lengths alone: lanes have a sequence each. What is computed is said in lib/Attention/WorkList.cpp,
@@ -352,8 +352,8 @@ Value WorkListExpansion::share(Value twice) {
   return arith::TruncIOp::create(builder, builder.getI32Type(), each);
 }
 
-/// `expectedEnd` of lib/Attention/WorkList.cpp, i32, which it fits into; as late as can be where there is no room for so
-/// many slices.
+/// `expectedEnd` of lib/Attention/WorkList.cpp, i32, which it fits into; as late as can be where there is no room for
+/// so many slices.
 Value WorkListExpansion::expectedEnd(Value limit, Value share) {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
@@ -432,9 +432,9 @@ Value WorkListExpansion::nextLimit(Value limit) {
   return arith::ShRUIOp::create(builder, a.mul(limit, a.constant(7)), a.constant(3));
 }
 
-/// Of the limits that the wave tries the one with which all is expected to end first, the largest of those that are alike;
-/// and when that is, in front of it. The first of them is `most`, which cuts nothing. Wave i tries each `kLimitWaves`th
-/// from number i on.
+/// Of the limits that the wave tries the one with which all is expected to end first, the largest of those that are
+/// alike; and when that is, in front of it. The first of them is `most`, which cuts nothing. Wave i tries each
+/// `kLimitWaves`th from number i on.
 ValueRange WorkListExpansion::limitOfWave(Value most, Value share) {
   Value zero = a.constant(0), one = a.constant(1), none = a.constant(kNoWorkLimit), number = wave();
   // In front of the first limit stands the one that cuts nothing.
@@ -557,8 +557,8 @@ void WorkListExpansion::writePart(const Part &part, Value limit) {
   });
 }
 
-/// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows are
-/// heads, each in as many pieces as it is cut: they follow one another.
+/// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows
+/// are heads, each in as many pieces as it is cut: they follow one another.
 void WorkListExpansion::writeEntries(Value block, Value sequence) {
   LaneNumbers numbers = common();
   for (const Source &source : sources())

@@ -158,8 +158,8 @@ void MaskBounds::Elimination::bound(int64_t key, Value constant, int64_t divisor
   bounds.hi = bounds.hi ? lesser(builder, bounds.hi, hi) : hi;
 }
 
-/// Fourier and Motzkin's elimination: each inequality by which a query is at least something with each by which it is at
-/// most something, and with the ends of the rows. Exact where one of the two has a factor of 1 in size.
+/// Fourier and Motzkin's elimination: each inequality by which a query is at least something with each by which it is
+/// at most something, and with the ends of the rows. Exact where one of the two has a factor of 1 in size.
 void MaskBounds::Elimination::eliminate(ArrayRef<Side> sides, int64_t divisor) {
   for (const Side &side : sides) {
     Value constant = side.constant;

@@ -302,7 +302,8 @@ static Terms termsOfSmall(const ModificationProgram &program, Value value, bool 
     return isa<arith::AndIOp>(op) != isNegated ? bothOf(operand(0, false), operand(1, false))
                                                : either(operand(0, false), operand(1, false));
   if (isa_and_nonnull<arith::SelectOp>(op)) {
-    Terms chosen = termsOfSmall(program, op->getOperand(0), false), other = termsOfSmall(program, op->getOperand(0), true);
+    Value condition = op->getOperand(0);
+    Terms chosen = termsOfSmall(program, condition, false), other = termsOfSmall(program, condition, true);
     return either(bothOf(chosen, operand(1, false)), bothOf(other, operand(2, false)));
   }
   return {MaskTerm()};

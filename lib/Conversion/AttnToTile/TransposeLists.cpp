@@ -72,7 +72,8 @@ Value Transposition::isListed(Value row, bool full) {
       return arith::CmpIOp::create(builder, predicate, a, b);
     };
     auto isFound = [&](ValueRange e, Value, Value place) -> Value {
-      Value isSame = compare(arith::CmpIPredicate::eq, e[0], e[1]), counts = compare(arith::CmpIPredicate::slt, place, e[2]);
+      Value isSame = compare(arith::CmpIPredicate::eq, e[0], e[1]);
+      Value counts = compare(arith::CmpIPredicate::slt, place, e[2]);
       return arith::ExtUIOp::create(builder, i32, arith::AndIOp::create(builder, isSame, counts));
     };
     Value found = builder.mapPlaced(line, inputs, isFound, /*firstRow=*/{}, /*firstColumn=*/first);

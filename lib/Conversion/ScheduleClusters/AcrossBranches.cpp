@@ -41,8 +41,8 @@ static bool precedes(Operation *op, Operation *place) {
   return op->getBlock() != place->getBlock() || op->isBeforeInBlock(place);
 }
 
-/// `op` and what it needs that stands behind `place`, in order; empty if some of that cannot move there: the branch, what
-/// follows from it, and what is issued for more than its number.
+/// `op` and what it needs that stands behind `place`, in order; empty if some of that cannot move there: the branch,
+/// what follows from it, and what is issued for more than its number.
 static SmallVector<Operation *> movedWith(Operation *op, Operation *place) {
   llvm::SetVector<Operation *> needed;
   needed.insert(op);

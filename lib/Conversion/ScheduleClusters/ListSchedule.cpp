@@ -26,8 +26,8 @@ static constexpr unsigned kScalarLoadLatency = 256;
 /// Of an LDS read whose result the cluster does not use: while so many cycles are left of it, none
 /// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
 static constexpr unsigned kReadLatency = 64, kMfmaCycles = 32;
-/// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time if
-/// two waves share the matrix unit, and waits in few registers.
+/// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time
+/// if two waves share the matrix unit, and waits in few registers.
 static constexpr size_t kReadAhead = 3;
 
 /// Vector instructions without an op of their own.

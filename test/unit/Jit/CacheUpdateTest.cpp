@@ -53,7 +53,8 @@ static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int3
   problem.known.lists["kv_last_page_len"] = std::move(last);
 }
 
-/// Packed queries, each with a new key: sequences of all lengths in a tensor with rows in front and behind that are nobody's.
+/// Packed queries, each with a new key: sequences of all lengths in a tensor with rows in front and behind that are
+/// nobody's.
 static void packQueries(ForwardProblem &problem, Draw &draw) {
   problem.lists.packedQ = true;
   problem.newRows = problem.seqQ;
@@ -185,7 +186,8 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   problem.known.lists["seqused_k"] = {95, 99};
   EXPECT_EQ(refusal(problem), "");
   problem.known.lists["seqused_k"] = {95, 100};
-  EXPECT_THAT(refusal(problem), HasSubstr("'seqused_k' has 100 at 1 and gets 1 new rows (append), there is room for 100"));
+  EXPECT_THAT(refusal(problem),
+              HasSubstr("'seqused_k' has 100 at 1 and gets 1 new rows (append), there is room for 100"));
   problem = small();
   problem.update.appends = false;
   EXPECT_THAT(refusal(problem), HasSubstr("rotary turns new keys; append some"));

@@ -270,7 +270,8 @@ TEST(WorkLists, AreTheHostsBeyondWhatFloatsTellApart) {
     std::vector<std::pair<int64_t, int64_t>> sequences;
     int64_t tiles = 0;
     for (int64_t sequence = 0; sequence != 70; ++sequence) {
-      int64_t queries = draw.oneIn(8) ? draw.between(1, 600) : 1, keys = draw.between(int64_t(1) << 26, int64_t(1) << 30);
+      int64_t queries = draw.oneIn(8) ? draw.between(1, 600) : 1;
+      int64_t keys = draw.between(int64_t(1) << 26, int64_t(1) << 30);
       sequences.emplace_back(queries, keys);
       tiles += keys / kWorkKeys;
     }

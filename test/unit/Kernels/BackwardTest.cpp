@@ -1,5 +1,5 @@
-// Gradients: random problems over heads, groups, lengths, masks, layouts, types, chips and data, in checked execution and
-// several interleavings, which must agree to the bit; and the cases that break others.
+// Gradients: random problems over heads, groups, lengths, masks, layouts, types, chips and data, in checked execution
+// and several interleavings, which must agree to the bit; and the cases that break others.
 //
 // HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Draw.h"
@@ -332,8 +332,8 @@ TEST(Backward, FusedTakesEveryHead) {
   }
 }
 
-/// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them lie
-/// rows that are nobody's.
+/// Sequences one behind the other: some have no queries, some no keys, some more queries than keys, and between them
+/// lie rows that are nobody's.
 static BackwardProblem packedSequences() {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
@@ -364,8 +364,9 @@ TEST(Backward, FusedTakesPackedSequences) {
   runChecked(problem, DataKind::Normal, 43);
 }
 
-/// dQ walks the forward's lists, dK and dV those of blocks of queries: of masks that count in partial blocks alone, with
-/// a mask that counts in all, heads of a group with lists of their own, rows behind whole blocks, and blocks of nothing.
+/// dQ walks the forward's lists, dK and dV those of blocks of queries: of masks that count in partial blocks alone,
+/// with a mask that counts in all, heads of a group with lists of their own, rows behind whole blocks, and blocks of
+/// nothing.
 TEST(Backward, BlockLists) {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;

@@ -1,8 +1,8 @@
 // Kernels whose waves have the heads of a group for rows: few queries of many heads, as in decoding.
 //
-// Random problems with groups of any size, packed sequences, lengths of their own and keys in pages, slices and both chips, against
-// the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N draws more than
-// the suite does, HOCKET_TEST_SEED=N others.
+// Random problems with groups of any size, packed sequences, lengths of their own and keys in pages, slices and both
+// chips, against the reference; and against the kernel that has queries for rows, to the bit. HOCKET_RANDOM_GROUPS=N
+// draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "DrawSequences.h"
 #include "Problems.h"
 
@@ -153,7 +153,8 @@ static void runOne(uint64_t seed) {
   ForwardOutputs apart = outputsOf(problem, kernels[0], target, seed);
   ForwardOutputs grouped = outputsOf(problem, kernels[1], target, seed);
   ASSERT_EQ(apart.lse.size(), grouped.lse.size());
-  if (llvm::any_of(problem.modifications, [](const Modification &modification) { return modification.name == "alibi"; }))
+  auto isAlibi = [](const Modification &modification) { return modification.name == "alibi"; };
+  if (llvm::any_of(problem.modifications, isAlibi))
     return expectWithinRounding(apart.lse, grouped.lse);
   // Which rows a wave has changes nothing of what any of them computes.
   EXPECT_EQ(apart.o, grouped.o);

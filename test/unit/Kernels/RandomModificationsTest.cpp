@@ -6,7 +6,8 @@
 //
 // And with keys in pages, which lie at random, some of them shared; entries of tables that nothing uses name no page.
 //
-// HOCKET_RANDOM_MODIFICATIONS=N, HOCKET_RANDOM_SEQUENCES=N and HOCKET_RANDOM_PAGES=N draw more than the suite does, HOCKET_TEST_SEED=N others.
+// HOCKET_RANDOM_MODIFICATIONS=N, HOCKET_RANDOM_SEQUENCES=N and HOCKET_RANDOM_PAGES=N draw more than the suite does,
+// HOCKET_TEST_SEED=N others.
 #include "DrawSequences.h"
 #include "Problems.h"
 #include "Reference/ScoreInterpreter.h"

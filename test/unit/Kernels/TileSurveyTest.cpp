@@ -94,8 +94,8 @@ ForwardProblem drawProblem(Draw &draw) {
   return problem;
 }
 
-/// Compares all workgroups, tiles and waves of `problem` with brute force. What is there must be visited, and what hides
-/// something masked; what is so without need is counted.
+/// Compares all workgroups, tiles and waves of `problem` with brute force. What is there must be visited, and what
+/// hides something masked; what is so without need is counted.
 void compare(const ForwardProblem &problem, const std::string &text, TileSurvey::Shape shape, Counts &counts) {
   mlir::DialectRegistry registry;
   registerDialects(registry);
