@@ -32,7 +32,10 @@ static Result<int64_t> readRows(const Options &options, unsigned id, const Forwa
   if (problem.lists.packedQ)
     return invalidInput("--append is '" + options.string(id) + "', where queries are packed (--seqlens-q) each sequence "
                         "gets as many new keys as it has queries; say --append queries");
-  return options.integer(id, 1, INT64_MIN, INT64_MAX);
+  if (Result<int64_t> rows = options.integer(id, 1, INT64_MIN, INT64_MAX); rows.ok())
+    return rows;
+  return invalidInput("option '--append' has the value '" + options.string(id) +
+                      "', expected how many new keys each sequence gets, or 'queries'");
 }
 
 Status run::readAppend(const Options &options, const AppendOptionIds &ids, ForwardProblem &problem) {
