@@ -2,10 +2,10 @@
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md), and what of it only the first workgroups take (`cold_code`). Predictions of the
-cycle model, with LSE, which may cost a kernel its place beside another, and with a causal mask that cuts the last tiles
-where a cost is `causal`: `cycles` of `hocket-run bench` for one block of rows of eight heads, and of as many heads as
-fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
+many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the first
+workgroups take (`cold_code`). Predictions of the cycle model, with LSE, which may cost a kernel its place beside
+another, and with a causal mask that cuts the last tiles where a cost is `causal`: `kinds` of `hocket-run bench` for one
+block of rows of as many heads as fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
 alone.
 
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
@@ -22,7 +22,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
-ALONE_HEADS = 8
 COLD_TILES = 4
 
 
@@ -37,10 +36,11 @@ def problem(kernel, cost, tiles, workgroups):
             "--head-dim", qk, "--head-dim-v", v, "--lse", *(["--causal"] if cost.get("causal") else [])]
 
 
-def cycles(run, kernel, cost, workgroups, counts=None):
-    """Of the grid, for so many tiles each (default: as many as are listed)."""
+def made_anew(run, kernel, cost):
+    """The cost's numbers, from workgroups that fill every compute unit."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
-    counts = counts or [2**i for i in range(len(cost["alone"]))]
+    counts = [2**i for i in range(len(cost["alone"]))]
+    workgroups = UNITS[cost["arch"]] * cost["resident"]
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
@@ -50,11 +50,18 @@ def cycles(run, kernel, cost, workgroups, counts=None):
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         rows = json.loads(out.read_text())["rows"] if out.exists() else []
-        found = [row["kernels"]["k"].get("cycles") for row in rows]
-        if len(found) != len(counts) or None in found:
+        found = [row["kernels"]["k"].get("kinds") for row in rows]
+        if len(found) != len(counts) or any(kinds is None or len(kinds) != 1 for kinds in found):
             print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
-        return [round(number) for number in found]
+    kinds = [kind[0] for kind in found]
+    cold = kinds[counts.index(COLD_TILES)]
+    made = {"alone": [round(kind["alone_first_cycles"]) for kind in kinds],
+            "shared": [round(kind["first_cycles"]) for kind in kinds],
+            "cold_code": max(round(cold["first_cycles"] - cold["cycles"]), 0)}
+    if cost["resident"] > 1:
+        made["skew"] = [round(kind["skew"], 3) for kind in kinds]
+    return made
 
 
 def resident(run, kernel, cost):
@@ -79,7 +86,11 @@ def replace(text, kernel, index, cost):
     part = re.sub(r'"resident": \d+', f'"resident": {cost["resident"]}', text[start:end])
     for key in ("alone", "shared"):
         part = re.sub(rf'{key}": \[[^\]]*\]', f'{key}": {json.dumps(cost[key])}', part)
-    part = re.sub(r', "cold_code": [0-9.]+', "", part) + f', "cold_code": {cost["cold_code"]}'
+    part = re.sub(r',\s*"skew": \[[^\]]*\]', "", part)
+    part = re.sub(r',\s*"cold_code": [0-9.]+', "", part)
+    if "skew" in cost:
+        part += f',\n         "skew": {json.dumps(cost["skew"])}'
+    part += f', "cold_code": {cost["cold_code"]}'
     return text[:start] + part + text[end:]
 
 
@@ -96,16 +107,11 @@ def main():
         for index, cost in enumerate(kernel.get("costs", [])):
             run = options.build / "bin" / "hocket-run"
             cost["resident"] = resident(run, kernel, cost)
-            made = {"alone": cycles(run, kernel, cost, ALONE_HEADS),
-                    "shared": cycles(run, kernel, cost, UNITS[cost["arch"]] * cost["resident"])}
-            # Two rounds are one that fetches the code and one that has it.
-            filled = UNITS[cost["arch"]] * cost["resident"]
-            rounds = cycles(run, kernel, cost, 2 * filled, [COLD_TILES])[0]
-            once = cycles(run, kernel, cost, filled, [COLD_TILES])[0]
-            off = max(abs(new / old - 1) for key in made for new, old in zip(made[key], cost[key]))
+            made = made_anew(run, kernel, cost)
+            off = max(abs(new / old - 1) for key in ("alone", "shared") for new, old in zip(made[key], cost[key]))
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed",
                   flush=True)
-            text = replace(text, kernel, index, made | {"resident": cost["resident"], "cold_code": max(2 * once - rounds, 0)})
+            text = replace(text, kernel, index, made | {"resident": cost["resident"]})
             if not options.check:
                 REGISTRY.write_text(text)
     return 0

@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using namespace hocket::attention;
 
@@ -49,6 +51,14 @@ double KernelCost::cycles(int64_t tiles, int64_t together) const {
   if (together <= 1 || resident <= 1)
     return one;
   return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
+}
+
+double KernelCost::skewOf(int64_t tiles, int64_t together) const {
+  if (skew.empty() || together <= 1 || resident <= 1)
+    return 0;
+  // Beyond what is known as with the most that are.
+  const int64_t most = int64_t(1) << (skew.size() - 1);
+  return atTiles(skew, std::clamp<int64_t>(tiles, 1, most)) * double(together - 1) / double(resident - 1);
 }
 
 const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal) const {

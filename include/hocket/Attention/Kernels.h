@@ -55,12 +55,16 @@ struct KernelCost {
   /// Cycles of the model for 1, 2, 4, 8, ... tiles, alone on a compute unit and beside as many
   /// others as fit. At least two each.
   std::vector<double> alone, shared;
+  /// How unlike those that share get on, [as `shared`] (sim::WorkgroupCycles::skew); none: alike.
+  std::vector<double> skew;
   /// Cycles of these that only the first workgroups on a compute unit take, which fetch the code.
   double coldCode = 0;
 
   /// Cycles for `tiles`, with `together` workgroups on the compute unit (1 to `resident`): between
   /// and beyond what is known straight lines.
   double cycles(int64_t tiles, int64_t together) const;
+  /// Of `together` workgroups with `tiles` each: in [0, 1).
+  double skewOf(int64_t tiles, int64_t together) const;
 };
 
 /// How a kernel is made, where there is a choice; every one computes the same.
