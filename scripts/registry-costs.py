@@ -3,9 +3,9 @@
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
 many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the first
-workgroups take (`cold_code`). Predictions of the cycle model, with LSE, which may cost a kernel its place beside
-another, and with a causal mask that cuts the last tiles where a cost is `causal`: `kinds` of `hocket-run bench` for one
-block of rows of as many heads as fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
+workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
+is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as
+fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
 alone.
 
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
@@ -33,14 +33,12 @@ def problem(kernel, cost, tiles, workgroups):
     heads = kv_heads * (32 if kernel.get("group_rows") else 1)
     qk, v = cost["head_dims"]
     return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"], "--seq-kv", tiles * cost["keys"] * slices,
-            "--head-dim", qk, "--head-dim-v", v, "--lse", *(["--causal"] if cost.get("causal") else [])]
+            "--head-dim", qk, "--head-dim-v", v, *(["--lse"] if cost.get("lse") else []), *(["--causal"] if cost.get("causal") else [])]
 
 
-def made_anew(run, kernel, cost):
-    """The cost's numbers, from workgroups that fill every compute unit."""
+def predict(run, kernel, cost, counts, workgroups):
+    """What `hocket-run bench` says of the kernel with each of so many tiles."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
-    counts = [2**i for i in range(len(cost["alone"]))]
-    workgroups = UNITS[cost["arch"]] * cost["resident"]
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
@@ -49,31 +47,27 @@ def made_anew(run, kernel, cost):
         command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        rows = json.loads(out.read_text())["rows"] if out.exists() else []
-        found = [row["kernels"]["k"].get("kinds") for row in rows]
-        if len(found) != len(counts) or any(kinds is None or len(kinds) != 1 for kinds in found):
+        found = [row["kernels"]["k"] for row in json.loads(out.read_text())["rows"]] if out.exists() else []
+        if len(found) != len(counts) or any(len(kernel.get("kinds", [])) != 1 for kernel in found):
             print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
-    kinds = [kind[0] for kind in found]
+        return found
+
+
+def made_anew(run, kernel, cost):
+    """The cost's numbers, from workgroups that fill every compute unit."""
+    units = UNITS[cost["arch"]]
+    resident = predict(run, kernel, cost, [1], 32 * units)[0]["resident_workgroups"]
+    counts = [2**i for i in range(len(cost["alone"]))]
+    kinds = [found["kinds"][0] for found in predict(run, kernel, cost, counts, units * resident)]
     cold = kinds[counts.index(COLD_TILES)]
-    made = {"alone": [round(kind["alone_first_cycles"]) for kind in kinds],
+    made = {"resident": resident,
+            "alone": [round(kind["alone_first_cycles"]) for kind in kinds],
             "shared": [round(kind["first_cycles"]) for kind in kinds],
             "cold_code": max(round(cold["first_cycles"] - cold["cycles"]), 0)}
-    if cost["resident"] > 1:
+    if resident > 1:
         made["skew"] = [round(kind["skew"], 3) for kind in kinds]
     return made
-
-
-def resident(run, kernel, cost):
-    """Workgroups that a compute unit holds at a time."""
-    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--kernel", kernel["name"],
-               *problem(kernel, cost, 1, 32 * UNITS[cost["arch"]]),
-               "--num-splits", 2 if kernel.get("role") == "slices" else 1, "--no-verify", "--time", "--time-grid", "--json"]
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if result.returncode:
-        print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
-        raise SystemExit(2)
-    return json.loads(result.stdout)["grid"]["resident_workgroups"]
 
 
 def replace(text, kernel, index, cost):
@@ -106,12 +100,11 @@ def main():
             continue
         for index, cost in enumerate(kernel.get("costs", [])):
             run = options.build / "bin" / "hocket-run"
-            cost["resident"] = resident(run, kernel, cost)
             made = made_anew(run, kernel, cost)
             off = max(abs(new / old - 1) for key in ("alone", "shared") for new, old in zip(made[key], cost[key]))
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed",
                   flush=True)
-            text = replace(text, kernel, index, made | {"resident": cost["resident"]})
+            text = replace(text, kernel, index, made)
             if not options.check:
                 REGISTRY.write_text(text)
     return 0

@@ -113,7 +113,7 @@ static bool isPlain(const ForwardProblem &problem) {
 std::optional<double> attention::expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
                                                       const Machine &machine) {
   const KernelCost *cost = kernel.costOf({problem.headDim, problem.headDimV}, machine.arch->name,
-                                         problem.visibility.laterRowsSeeMore());
+                                         problem.visibility.laterRowsSeeMore(), problem.wantLse);
   if (!cost || !isPlain(problem))
     return std::nullopt;
   ForwardProblem counted = asCounted(problem, kernel);

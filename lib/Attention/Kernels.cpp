@@ -61,10 +61,12 @@ double KernelCost::skewOf(int64_t tiles, int64_t together) const {
   return atTiles(skew, std::clamp<int64_t>(tiles, 1, most)) * double(together - 1) / double(resident - 1);
 }
 
-const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal) const {
+const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal, bool lse) const {
   const KernelCost *best = nullptr;
+  // A mask makes more of a difference than LSE.
+  auto likeness = [&](const KernelCost &cost) { return 2 * (cost.causal == causal) + (cost.lse == lse); };
   for (const KernelCost &cost : costs)
-    if (cost.headDims == dims && cost.architecture == architecture && (!best || cost.causal == causal))
+    if (cost.headDims == dims && cost.architecture == architecture && (!best || likeness(cost) > likeness(*best)))
       best = &cost;
   return best;
 }

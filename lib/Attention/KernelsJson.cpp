@@ -78,7 +78,8 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
          map.map("rows", cost.rows) && map.map("keys", cost.keys) &&
          map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
          map.map("shared", cost.shared) && map.mapOptional("skew", cost.skew) &&
-         map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal);
+         map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal) &&
+         map.mapOptional("lse", cost.lse);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -318,6 +319,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
           out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
           if (cost.causal)
             out.attribute("causal", true);
+          if (cost.lse)
+            out.attribute("lse", true);
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);

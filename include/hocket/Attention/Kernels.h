@@ -49,6 +49,7 @@ struct KernelCost {
   std::string architecture; ///< LLVM's processor name
   HeadDims headDims;
   bool causal = false;  ///< with the last tiles cut by a causal mask
+  bool lse = false;     ///< with LSE as a result
   int64_t rows = 0;     ///< query rows of a workgroup
   int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
   int64_t resident = 1; ///< workgroups that a compute unit holds at a time
@@ -112,8 +113,8 @@ struct KernelEntry {
   bool takes(HeadDims dims) const;
   /// Values of `flag` that it takes.
   std::vector<bool> choicesOf(const ForwardFlag &flag) const;
-  /// What a workgroup costs, with a causal mask or the nearest to it that is known; null: not known.
-  const KernelCost *costOf(HeadDims dims, std::string_view architecture, bool causal = false) const;
+  /// What a workgroup costs, with a causal mask and LSE or the nearest to them that is known; null: not known.
+  const KernelCost *costOf(HeadDims dims, std::string_view architecture, bool causal = false, bool lse = false) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.
