@@ -2,9 +2,9 @@
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md), and what of it only the first workgroups take (`cold_code`). Predictions of the
-cycle model, with LSE, which may cost a kernel its place beside another, and with a causal mask that cuts the last tiles
-where a cost is `causal`: `cycles` of `hocket-run bench` for one block of rows of eight heads, and of as many heads as
+many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the first
+workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
+is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as
 fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
 alone.
 
@@ -22,7 +22,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
-ALONE_HEADS = 8
 COLD_TILES = 4
 
 
@@ -34,13 +33,12 @@ def problem(kernel, cost, tiles, workgroups):
     heads = kv_heads * (32 if kernel.get("group_rows") else 1)
     qk, v = cost["head_dims"]
     return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"], "--seq-kv", tiles * cost["keys"] * slices,
-            "--head-dim", qk, "--head-dim-v", v, "--lse", *(["--causal"] if cost.get("causal") else [])]
+            "--head-dim", qk, "--head-dim-v", v, *(["--lse"] if cost.get("lse") else []), *(["--causal"] if cost.get("causal") else [])]
 
 
-def cycles(run, kernel, cost, workgroups, counts=None):
-    """Of the grid, for so many tiles each (default: as many as are listed)."""
+def predict(run, kernel, cost, counts, workgroups):
+    """What `hocket-run bench` says of the kernel with each of so many tiles."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
-    counts = counts or [2**i for i in range(len(cost["alone"]))]
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
@@ -49,24 +47,27 @@ def cycles(run, kernel, cost, workgroups, counts=None):
         command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        rows = json.loads(out.read_text())["rows"] if out.exists() else []
-        found = [row["kernels"]["k"].get("cycles") for row in rows]
-        if len(found) != len(counts) or None in found:
+        found = [row["kernels"]["k"] for row in json.loads(out.read_text())["rows"]] if out.exists() else []
+        if len(found) != len(counts) or any(len(kernel.get("kinds", [])) != 1 for kernel in found):
             print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
-        return [round(number) for number in found]
+        return found
 
 
-def resident(run, kernel, cost):
-    """Workgroups that a compute unit holds at a time."""
-    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--kernel", kernel["name"],
-               *problem(kernel, cost, 1, 32 * UNITS[cost["arch"]]),
-               "--num-splits", 2 if kernel.get("role") == "slices" else 1, "--no-verify", "--time", "--time-grid", "--json"]
-    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if result.returncode:
-        print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
-        raise SystemExit(2)
-    return json.loads(result.stdout)["grid"]["resident_workgroups"]
+def made_anew(run, kernel, cost):
+    """The cost's numbers, from workgroups that fill every compute unit."""
+    units = UNITS[cost["arch"]]
+    resident = predict(run, kernel, cost, [1], 32 * units)[0]["resident_workgroups"]
+    counts = [2**i for i in range(len(cost["alone"]))]
+    kinds = [found["kinds"][0] for found in predict(run, kernel, cost, counts, units * resident)]
+    cold = kinds[counts.index(COLD_TILES)]
+    made = {"resident": resident,
+            "alone": [round(kind["alone_first_cycles"]) for kind in kinds],
+            "shared": [round(kind["first_cycles"]) for kind in kinds],
+            "cold_code": max(round(cold["first_cycles"] - cold["cycles"]), 0)}
+    if resident > 1:
+        made["skew"] = [round(kind["skew"], 3) for kind in kinds]
+    return made
 
 
 def replace(text, kernel, index, cost):
@@ -79,7 +80,11 @@ def replace(text, kernel, index, cost):
     part = re.sub(r'"resident": \d+', f'"resident": {cost["resident"]}', text[start:end])
     for key in ("alone", "shared"):
         part = re.sub(rf'{key}": \[[^\]]*\]', f'{key}": {json.dumps(cost[key])}', part)
-    part = re.sub(r', "cold_code": [0-9.]+', "", part) + f', "cold_code": {cost["cold_code"]}'
+    part = re.sub(r',\s*"skew": \[[^\]]*\]', "", part)
+    part = re.sub(r',\s*"cold_code": [0-9.]+', "", part)
+    if "skew" in cost:
+        part += f',\n         "skew": {json.dumps(cost["skew"])}'
+    part += f', "cold_code": {cost["cold_code"]}'
     return text[:start] + part + text[end:]
 
 
@@ -95,17 +100,11 @@ def main():
             continue
         for index, cost in enumerate(kernel.get("costs", [])):
             run = options.build / "bin" / "hocket-run"
-            cost["resident"] = resident(run, kernel, cost)
-            made = {"alone": cycles(run, kernel, cost, ALONE_HEADS),
-                    "shared": cycles(run, kernel, cost, UNITS[cost["arch"]] * cost["resident"])}
-            # Two rounds are one that fetches the code and one that has it.
-            filled = UNITS[cost["arch"]] * cost["resident"]
-            rounds = cycles(run, kernel, cost, 2 * filled, [COLD_TILES])[0]
-            once = cycles(run, kernel, cost, filled, [COLD_TILES])[0]
-            off = max(abs(new / old - 1) for key in made for new, old in zip(made[key], cost[key]))
+            made = made_anew(run, kernel, cost)
+            off = max(abs(new / old - 1) for key in ("alone", "shared") for new, old in zip(made[key], cost[key]))
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed",
                   flush=True)
-            text = replace(text, kernel, index, made | {"resident": cost["resident"], "cold_code": max(2 * once - rounds, 0)})
+            text = replace(text, kernel, index, made)
             if not options.check:
                 REGISTRY.write_text(text)
     return 0

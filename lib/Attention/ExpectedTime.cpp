@@ -42,7 +42,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
     const bool isFirst = static_cast<int64_t>(cyclesOf.size()) < firsts;
     const double alone = std::max(cost.cycles(tiles, 1), 0.0), together = std::max(cost.cycles(tiles, resident), 0.0);
     const double share = isFirst || together <= 0 ? 1 : std::max(1 - cost.coldCode / together, kLeastWarm);
-    cyclesOf.push_back({alone * share, together * share});
+    cyclesOf.push_back({alone * share, together * share, cost.skewOf(tiles, resident)});
   });
   return sim::scheduleGrid(machine.parameters, 1, static_cast<unsigned>(unitsPerXcd), static_cast<unsigned>(resident),
                            cyclesOf)
@@ -113,7 +113,7 @@ static bool isPlain(const ForwardProblem &problem) {
 std::optional<double> attention::expectedMicroseconds(const ForwardProblem &problem, const KernelEntry &kernel,
                                                       const Machine &machine) {
   const KernelCost *cost = kernel.costOf({problem.headDim, problem.headDimV}, machine.arch->name,
-                                         problem.visibility.laterRowsSeeMore());
+                                         problem.visibility.laterRowsSeeMore(), problem.wantLse);
   if (!cost || !isPlain(problem))
     return std::nullopt;
   ForwardProblem counted = asCounted(problem, kernel);

@@ -3,6 +3,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <algorithm>
+
 using namespace hocket;
 using namespace hocket::attention;
 
@@ -51,10 +53,20 @@ double KernelCost::cycles(int64_t tiles, int64_t together) const {
   return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
 }
 
-const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal) const {
+double KernelCost::skewOf(int64_t tiles, int64_t together) const {
+  if (skew.empty() || together <= 1 || resident <= 1)
+    return 0;
+  // Beyond what is known as with the most that are.
+  const int64_t most = int64_t(1) << (skew.size() - 1);
+  return atTiles(skew, std::clamp<int64_t>(tiles, 1, most)) * double(together - 1) / double(resident - 1);
+}
+
+const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal, bool lse) const {
   const KernelCost *best = nullptr;
+  // A mask makes more of a difference than LSE.
+  auto likeness = [&](const KernelCost &cost) { return 2 * (cost.causal == causal) + (cost.lse == lse); };
   for (const KernelCost &cost : costs)
-    if (cost.headDims == dims && cost.architecture == architecture && (!best || cost.causal == causal))
+    if (cost.headDims == dims && cost.architecture == architecture && (!best || likeness(cost) > likeness(*best)))
       best = &cost;
   return best;
 }

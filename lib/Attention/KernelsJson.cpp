@@ -77,7 +77,9 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
   return map && map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) &&
          map.map("rows", cost.rows) && map.map("keys", cost.keys) &&
          map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
-         map.map("shared", cost.shared) && map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal);
+         map.map("shared", cost.shared) && map.mapOptional("skew", cost.skew) &&
+         map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal) &&
+         map.mapOptional("lse", cost.lse);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -159,6 +161,9 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
         cost.shared.size() < 2)
       return fail("costs", "rows, keys and resident must be at least 1, and alone and shared have "
                            "the cycles for 1 and 2 tiles at least");
+    const auto isShare = [](double skew) { return skew >= 0 && skew < 1; };
+    if (!cost.skew.empty() && (cost.skew.size() < 2 || !llvm::all_of(cost.skew, isShare)))
+      return fail("costs", "skew must have a number for 1 and 2 tiles at least, each at least 0 and less than 1");
   }
   return true;
 }
@@ -314,11 +319,15 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
           out.attribute("head_dims", json::Array{cost.headDims.qk, cost.headDims.v});
           if (cost.causal)
             out.attribute("causal", true);
+          if (cost.lse)
+            out.attribute("lse", true);
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);
           out.attribute("alone", json::Array(cost.alone));
           out.attribute("shared", json::Array(cost.shared));
+          if (!cost.skew.empty())
+            out.attribute("skew", json::Array(cost.skew));
           out.attribute("cold_code", cost.coldCode);
         });
     });

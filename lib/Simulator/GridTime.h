@@ -47,9 +47,9 @@ struct GridTime {
   double microseconds = 0;        ///< predicted, all in all
 };
 
-/// Remembers cycles of kinds of workgroups (first and later ones) between predictions of one
-/// kernel, by what they do and residents.
-using KindCache = std::map<std::pair<WorkDone, unsigned>, std::pair<double, double>>;
+/// Remembers when workgroups of a kind, as many as share a compute unit and as many behind them, end: between predictions
+/// of one kernel, by what they do and residents.
+using KindCache = std::map<std::pair<WorkDone, unsigned>, std::vector<double>>;
 
 /// Predicts a launch on `device`, which must be the simulator's. Executes samples of the
 /// workgroups: memory is written as by them. `options.workgroups` is not used.
@@ -64,6 +64,8 @@ double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t 
 
 std::string toText(const GridTime &grid);
 /// Members of a JSON object (docs/HocketRun.md has them).
+/// Its member "kinds" alone.
+void writeKinds(llvm::json::OStream &out, const GridTime &grid);
 void writeMembers(llvm::json::OStream &out, const GridTime &grid);
 
 } // namespace hocket::sim

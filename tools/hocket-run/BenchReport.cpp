@@ -150,6 +150,8 @@ void Bench::writeCell(json::OStream &out, size_t row, size_t kernel) const {
   out.attribute("cycles", cell.grid.cycles);
   out.attribute("clock_ghz", cell.grid.clock);
   out.attribute("l2_hits", cell.grid.l2Hits);
+  out.attribute("resident_workgroups", cell.grid.resident);
+  sim::writeKinds(out, cell.grid);
 }
 
 std::string Bench::toJson() const {

@@ -49,18 +49,23 @@ struct KernelCost {
   std::string architecture; ///< LLVM's processor name
   HeadDims headDims;
   bool causal = false;  ///< with the last tiles cut by a causal mask
+  bool lse = false;     ///< with LSE as a result
   int64_t rows = 0;     ///< query rows of a workgroup
   int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
   int64_t resident = 1; ///< workgroups that a compute unit holds at a time
   /// Cycles of the model for 1, 2, 4, 8, ... tiles, alone on a compute unit and beside as many
   /// others as fit. At least two each.
   std::vector<double> alone, shared;
+  /// How unlike those that share get on, [as `shared`] (sim::WorkgroupCycles::skew); none: alike.
+  std::vector<double> skew;
   /// Cycles of these that only the first workgroups on a compute unit take, which fetch the code.
   double coldCode = 0;
 
   /// Cycles for `tiles`, with `together` workgroups on the compute unit (1 to `resident`): between
   /// and beyond what is known straight lines.
   double cycles(int64_t tiles, int64_t together) const;
+  /// Of `together` workgroups with `tiles` each: in [0, 1).
+  double skewOf(int64_t tiles, int64_t together) const;
 };
 
 /// How a kernel is made, where there is a choice; every one computes the same.
@@ -108,8 +113,8 @@ struct KernelEntry {
   bool takes(HeadDims dims) const;
   /// Values of `flag` that it takes.
   std::vector<bool> choicesOf(const ForwardFlag &flag) const;
-  /// What a workgroup costs, with a causal mask or the nearest to it that is known; null: not known.
-  const KernelCost *costOf(HeadDims dims, std::string_view architecture, bool causal = false) const;
+  /// What a workgroup costs, with a causal mask and LSE or the nearest to them that is known; null: not known.
+  const KernelCost *costOf(HeadDims dims, std::string_view architecture, bool causal = false, bool lse = false) const;
   /// "fmha_fwd_dual_wave_d128_bf16_causal_lse": a file name without extension.
   std::string variantName(const KernelVariant &variant) const;
   /// Every variant, in a fixed order.

@@ -30,6 +30,22 @@ std::string sim::toText(const GridTime &grid) {
   return text;
 }
 
+void sim::writeKinds(json::OStream &out, const GridTime &grid) {
+  out.attributeArray("kinds", [&] {
+    for (const WorkgroupKind &kind : grid.kinds)
+      out.object([&] {
+        out.attribute("instructions", int64_t(kind.work.instructions));
+        out.attribute("count", int64_t(kind.count));
+        out.attribute("first_cycles", kind.first.together);
+        out.attribute("cycles", kind.later.together);
+        out.attribute("alone_first_cycles", kind.first.alone);
+        out.attribute("alone_cycles", kind.later.alone);
+        out.attribute("skew", kind.first.skew);
+        out.attribute("timed", kind.timed);
+      });
+  });
+}
+
 void sim::writeMembers(json::OStream &out, const GridTime &grid) {
   out.attribute("prediction", true);
   out.attribute("workgroups", int64_t(grid.workgroups));
@@ -44,16 +60,5 @@ void sim::writeMembers(json::OStream &out, const GridTime &grid) {
     out.attribute("atomics_us", grid.atomicMicroseconds);
   out.attribute("l2_hits", grid.l2Hits);
   out.attribute("us", grid.microseconds);
-  out.attributeArray("kinds", [&] {
-    for (const WorkgroupKind &kind : grid.kinds)
-      out.object([&] {
-        out.attribute("instructions", int64_t(kind.work.instructions));
-        out.attribute("count", int64_t(kind.count));
-        out.attribute("first_cycles", kind.first.together);
-        out.attribute("cycles", kind.later.together);
-        out.attribute("alone_first_cycles", kind.first.alone);
-        out.attribute("alone_cycles", kind.later.alone);
-        out.attribute("timed", kind.timed);
-      });
-  });
+  writeKinds(out, grid);
 }

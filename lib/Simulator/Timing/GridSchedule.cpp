@@ -12,43 +12,60 @@
 using namespace hocket;
 using namespace hocket::sim;
 
+double WorkgroupCycles::among(unsigned running, unsigned resident, unsigned rank) const {
+  if (resident <= 1)
+    return together;
+  const double sharing = double(running - 1) / (resident - 1);
+  const double mean = alone + (together - alone) * sharing;
+  return running > 1 ? mean / (1 + skew * sharing * (1 - 2.0 * rank / (running - 1))) : mean;
+}
+
 namespace {
-/// A compute unit and the workgroups on it, each with the share of its work that is left. Between two events all get on
-/// at the speed that their number allows.
+/// A compute unit and the workgroups on it, the oldest first, each with the share of its work that is left. Between two
+/// events all get on at the speed that their number and their age allow.
 class Unit {
 public:
+  explicit Unit(unsigned resident) : resident(resident) {}
   unsigned running() const { return static_cast<unsigned>(groups.size()); }
 
-  void start(double now, unsigned resident, const WorkgroupCycles &cycles) {
-    advance(now, resident);
-    groups.push_back({&cycles, 1});
+  void start(double now, const WorkgroupCycles &cycles, size_t number = 0) {
+    advance(now);
+    groups.push_back({&cycles, 1, number});
   }
   /// When the first of them ends, if none comes before. There is one.
-  double nextEnd(unsigned resident) const { return at + groups[firstToEnd(resident)].wait(running(), resident); }
-  /// Takes away the one that ends at `now`, which is `nextEnd`.
-  void endOne(double now, unsigned resident) {
-    advance(now, resident);
-    groups.erase(groups.begin() + firstToEnd(resident));
+  double nextEnd() const { return at + wait(firstToEnd()); }
+  /// Takes away the one that ends at `now`, which is `nextEnd`; the result is its number.
+  size_t endOne(double now) {
+    const size_t place = firstToEnd(), number = groups[place].number;
+    advance(now);
+    groups.erase(groups.begin() + static_cast<ptrdiff_t>(place));
+    return number;
   }
 
 private:
   struct Running {
     const WorkgroupCycles *cycles;
     double left;
-    double wait(unsigned running, unsigned resident) const { return left * cycles->among(running, resident); }
+    size_t number;
   };
-  size_t firstToEnd(unsigned resident) const {
-    auto endsBefore = [&](const Running &a, const Running &b) {
-      return a.wait(running(), resident) < b.wait(running(), resident);
-    };
-    return std::min_element(groups.begin(), groups.end(), endsBefore) - groups.begin();
+  double whole(size_t place) const {
+    return groups[place].cycles->among(running(), resident, static_cast<unsigned>(place));
   }
-  void advance(double now, unsigned resident) {
-    for (Running &group : groups)
-      if (double whole = group.cycles->among(running(), resident); whole > 0)
-        group.left = std::max(0.0, group.left - (now - at) / whole);
+  double wait(size_t place) const { return groups[place].left * whole(place); }
+  size_t firstToEnd() const {
+    size_t first = 0;
+    for (size_t place = 1; place < groups.size(); ++place)
+      if (wait(place) < wait(first))
+        first = place;
+    return first;
+  }
+  void advance(double now) {
+    for (size_t place = 0; place != groups.size(); ++place)
+      if (const double cycles = whole(place); cycles > 0)
+        groups[place].left = std::max(0.0, groups[place].left - (now - at) / cycles);
     at = now;
   }
+  unsigned resident;
   std::vector<Running> groups;
   double at = 0;
 };
@@ -61,25 +78,25 @@ using Changes = std::vector<std::pair<double, int>>;
 /// one begins.
 static void runOnXcd(const std::vector<const WorkgroupCycles *> &waiting, unsigned unitCount, unsigned resident,
                      Changes &changes) {
-  std::vector<Unit> units(std::min<size_t>(unitCount, waiting.size()));
+  std::vector<Unit> units(std::min<size_t>(unitCount, waiting.size()), Unit(resident));
   size_t next = 0;
   for (; next != std::min<size_t>(waiting.size(), size_t(unitCount) * resident); ++next)
-    units[next % unitCount].start(0, resident, *waiting[next]);
+    units[next % unitCount].start(0, *waiting[next]);
   // The next end on each unit that has work.
   using End = std::pair<double, size_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends;
   for (size_t i = 0; i != units.size(); ++i) {
     changes.push_back({0, 1});
-    ends.push({units[i].nextEnd(resident), i});
+    ends.push({units[i].nextEnd(), i});
   }
   while (!ends.empty()) {
     auto [now, i] = ends.top();
     ends.pop();
-    units[i].endOne(now, resident);
+    units[i].endOne(now);
     if (next != waiting.size())
-      units[i].start(now, resident, *waiting[next++]);
+      units[i].start(now, *waiting[next++]);
     if (units[i].running())
-      ends.push({units[i].nextEnd(resident), i});
+      ends.push({units[i].nextEnd(), i});
     else
       changes.push_back({now, -1});
   }
@@ -110,4 +127,69 @@ GridSchedule sim::scheduleGrid(const TimeParameters &parameters, unsigned xcds, 
   schedule.cycles = now;
   schedule.busyShare = now > 0 ? busyCycles / now : 0;
   return schedule;
+}
+
+std::vector<double> sim::endsOnUnit(unsigned resident, const std::vector<WorkgroupCycles> &cyclesOf) {
+  std::vector<double> ends(cyclesOf.size());
+  Unit unit(resident);
+  size_t next = 0;
+  for (; next < std::min<size_t>(resident, cyclesOf.size()); ++next)
+    unit.start(0, cyclesOf[next], next);
+  while (unit.running()) {
+    const double now = unit.nextEnd();
+    ends[unit.endOne(now)] = now;
+    if (next < cyclesOf.size()) {
+      unit.start(now, cyclesOf[next], next);
+      ++next;
+    }
+  }
+  return ends;
+}
+
+/// Halvings of an interval in which a number is looked for: to a part in a million.
+static constexpr unsigned kHalvings = 24;
+/// No workgroup is taken for one that gets on by less than a twentieth of the mean speed.
+static constexpr double kMostSkew = 0.95;
+
+/// The least number in [low, high], but for rounding, at which `reaches`, which is so from somewhere on; else `high`.
+static double leastThat(double low, double high, const std::function<bool(double)> &reaches) {
+  for (unsigned i = 0; i != kHalvings; ++i) {
+    const double middle = (low + high) / 2;
+    (reaches(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+UnitCycles sim::fitCycles(const std::vector<double> &ends, double firstAlone, double laterAlone) {
+  const size_t resident = ends.size() / 2;
+  const auto together = static_cast<unsigned>(resident);
+  const double earliest = *std::min_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(resident));
+  auto latestOf = [](const std::vector<double> &all, size_t count) {
+    return *std::max_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
+  };
+  UnitCycles fit;
+  fit.later = {laterAlone, laterAlone, 0};
+  auto repeated = [&] {
+    std::vector<WorkgroupCycles> all(ends.size(), fit.later);
+    std::fill_n(all.begin(), resident, fit.first);
+    return endsOnUnit(together, all);
+  };
+  auto withSkew = [&](double skew) { fit.first = {firstAlone, earliest * (1 + skew), skew}; };
+  if (together > 1) {
+    const double latest = latestOf(ends, resident);
+    // Those behind run beside the last of the first ones: as fast as these, until that is known better.
+    withSkew(leastThat(0, kMostSkew, [&](double skew) {
+      withSkew(skew);
+      fit.later = fit.first;
+      return latestOf(repeated(), resident) >= latest;
+    }));
+  } else {
+    withSkew(0);
+  }
+  const double last = latestOf(ends, ends.size());
+  fit.later = {laterAlone, leastThat(0, 2 * fit.first.together, [&](double cycles) {
+                 fit.later = {laterAlone, cycles, fit.first.skew};
+                 return latestOf(repeated(), ends.size()) >= last;
+               }), fit.first.skew};
+  return fit;
 }

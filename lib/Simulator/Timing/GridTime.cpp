@@ -26,8 +26,8 @@ static constexpr uint64_t countingBudget = 1 << 25, leastCounted = 24;
 /// Places of a grid of workgroups that are not alike at which lines are counted.
 static constexpr uint64_t placesCounted = 8;
 
-/// Cycles of the first workgroups on a compute unit, and of those behind them.
-using FirstAndLater = std::pair<double, double>;
+/// When workgroups that pass through a compute unit end, in the order in which they began.
+using Ends = std::vector<double>;
 
 namespace {
 /// Counts the lines that workgroups running side by side on one XCD read, all and distinct.
@@ -87,7 +87,7 @@ private:
   Result<bool> isOrdered(const ArchInfo &arch);
   TimingOptions optionsFor(uint64_t example, unsigned together) const;
   void timeAhead(const std::vector<size_t> &kinds);
-  Result<FirstAndLater> timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together);
+  Result<Ends> timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together);
   /// Of part of the grid: bytes that it asks of L2, the share of them that L2 has, and what atomics update.
   struct Sample {
     double bytes = 0, hits = 0, updated = 0; ///< `updated`: bytes that atomics update
@@ -174,23 +174,21 @@ TimingOptions Predictor::optionsFor(uint64_t example, unsigned together) const {
   return one;
 }
 
-static FirstAndLater meanCycles(const TimedRun &run, unsigned together) {
-  FirstAndLater mean;
-  for (size_t i = 0; i < run.groups.size(); ++i) {
-    double cycles = double(run.groups[i].end - run.groups[i].begin);
-    (i < together ? mean.first : mean.second) += cycles / together;
-  }
-  return mean;
+static Ends endsOf(const TimedRun &run) {
+  Ends ends;
+  for (const TimedGroup &group : run.groups)
+    ends.push_back(double(group.end));
+  return ends;
 }
 
-Result<FirstAndLater> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together) {
+Result<Ends> Predictor::timeOne(const WorkgroupKind &kind, uint64_t example, unsigned together) {
   auto key = std::pair(kind.work, together);
   if (auto found = cache.find(key); found != cache.end())
     return found->second;
   Result<TimedRun> run = timeProgram(program, kernel, shape, kernarg, optionsFor(example, together));
   if (!run.ok())
     return run.error();
-  return cache[key] = meanCycles(*run, together);
+  return cache[key] = endsOf(*run);
 }
 
 /// Times kinds whose cycles are not known, several at a time. One that fails does so again, with
@@ -199,7 +197,7 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   struct Job {
     std::pair<WorkDone, unsigned> key;
     std::unique_ptr<PreparedRun> prepared;
-    std::optional<FirstAndLater> cycles;
+    std::optional<Ends> ends;
   };
   std::vector<Job> jobs;
   auto prepare = [&](size_t kind, unsigned together) {
@@ -220,16 +218,17 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
   for (Job &job : llvm::reverse(jobs))
     pool.async([this, &job] {
       if (Result<TimedRun> run = job.prepared->execute(); run.ok())
-        job.cycles = meanCycles(*run, job.key.second);
+        job.ends = endsOf(*run);
     });
   pool.wait();
   for (Job &job : jobs)
-    if (job.cycles)
-      cache[job.key] = *job.cycles;
+    if (job.ends)
+      cache[job.key] = *job.ends;
 }
 
 static WorkgroupCycles between(const WorkgroupCycles &a, const WorkgroupCycles &b, double at) {
-  return {a.alone + (b.alone - a.alone) * at, a.together + (b.together - a.together) * at};
+  auto mix = [at](double from, double to) { return from + (to - from) * at; };
+  return {mix(a.alone, b.alone), mix(a.together, b.together), mix(a.skew, b.skew)};
 }
 
 Status Predictor::timeKinds() {
@@ -247,14 +246,15 @@ Status Predictor::timeKinds() {
   std::vector<const WorkgroupKind *> known; ///< by instructions
   for (size_t at : timed) {
     WorkgroupKind &kind = grid.kinds[at];
-    Result<FirstAndLater> alone = timeOne(kind, examples[at], 1);
+    Result<Ends> alone = timeOne(kind, examples[at], 1);
     if (!alone.ok())
       return alone.error();
-    Result<FirstAndLater> together = timeOne(kind, examples[at], grid.resident);
+    Result<Ends> together = timeOne(kind, examples[at], grid.resident);
     if (!together.ok())
       return together.error();
-    kind.first = {alone->first, together->first};
-    kind.later = {alone->second, together->second};
+    const UnitCycles cycles = fitCycles(*together, alone->front(), alone->back() - alone->front());
+    kind.first = cycles.first;
+    kind.later = cycles.later;
     kind.timed = true;
     known.push_back(&kind);
   }

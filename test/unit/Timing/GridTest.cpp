@@ -79,3 +79,46 @@ TEST(GridSchedule, TheTailRunsAtAHigherClock) {
   tail[0] += 2400;
   EXPECT_NEAR(scheduleGrid(p, 8, 32, 1, independent(tail)).microseconds, 2.0, 1e-9);
 }
+
+TEST(GridSchedule, TheOldestOfThoseThatShareGetsOnBest) {
+  // Together 2000 each on the mean; the older one by a quarter faster ends at 1600, when the younger has 0.4 left.
+  const WorkgroupCycles one = {1000, 2000, 0.25};
+  EXPECT_EQ(endsOnUnit(2, {one, one}), (std::vector<double>{1600, 2000}));
+  EXPECT_NEAR(scheduleGrid(fixedClock(), 1, 1, 2, {one, one}).cycles, 2000, 1e-9);
+  // Where another comes behind, the younger one is then the older one.
+  const std::vector<double> ends = endsOnUnit(2, {one, one, one, one});
+  EXPECT_EQ(ends[0], 1600);
+  EXPECT_NEAR(ends[1], 1600 + 0.4 * 1600, 1e-9);
+}
+
+TEST(GridSchedule, OfThreeTheMiddleOneGetsOnAtTheMeanSpeed) {
+  const WorkgroupCycles one = {1000, 3000, 0.5};
+  EXPECT_NEAR(one.among(3, 3, 0), 2000, 1e-9);
+  EXPECT_NEAR(one.among(3, 3, 1), 3000, 1e-9);
+  EXPECT_NEAR(one.among(3, 3, 2), 6000, 1e-9);
+  EXPECT_NEAR(one.among(1, 3, 0), 1000, 1e-9);
+}
+
+TEST(FitCycles, RepeatsTheEndsThatWereTimed) {
+  // lone_wave twice on a unit, 32 tiles of 64 keys: 1024 workgroups of which 0, 256, 512 and 768 share a unit.
+  const std::vector<double> timed = {60950, 94626, 137170, 173529};
+  const UnitCycles fit = fitCycles(timed, 54901, 52158);
+  const std::vector<double> ends = endsOnUnit(2, {fit.first, fit.first, fit.later, fit.later});
+  EXPECT_NEAR(ends[0], timed[0], 1);
+  EXPECT_NEAR(ends[1], timed[1], 1);
+  EXPECT_NEAR(ends[3], timed[3], 1);
+  EXPECT_NEAR(fit.first.skew, 0.38, 0.01);
+  // A grid that puts two on each unit ends with the younger one, which has the unit for itself in the end.
+  EXPECT_NEAR(endsOnUnit(2, {fit.first, fit.first})[1], 90931, 0.01 * 90931);
+}
+
+TEST(FitCycles, AlikeAndAloneAreAsTimed) {
+  const UnitCycles alike = fitCycles({2000, 2000, 3900, 3900}, 1200, 1100);
+  EXPECT_NEAR(alike.first.together, 2000, 1);
+  EXPECT_NEAR(alike.first.skew, 0, 1e-3);
+  EXPECT_NEAR(alike.later.together, 1900, 2);
+  const UnitCycles alone = fitCycles({1200, 2300}, 1200, 1100);
+  EXPECT_EQ(alone.first.together, 1200);
+  EXPECT_NEAR(alone.later.together, 1100, 1);
+  EXPECT_EQ(alone.first.skew, 0);
+}
