@@ -3,8 +3,9 @@
 
 For each run whose name matches a PATTERN (default: all; see --list), `hocket-dev mutate` puts faults into the kernel and
 runs problems that between them reach all of its code: short and long loops, with and without what unrolling leaves over,
-whole and cut tiles in every place, masks, rescaling. Prints one line a run; exits 1 if a mutant was missed. --count
-takes a sample of N mutants, --out keeps what hocket-dev printed and its JSON. All of it takes hours of one core.
+whole and cut tiles in every place, masks, rescaling. Prints one line a run, and each mutant that was missed or that no
+problem executes (unreached), in which case it exits 1. --count takes a sample of N mutants, --out keeps what hocket-dev
+printed and its JSON. All of it takes hours of one core.
 """
 import argparse
 import fnmatch
@@ -256,12 +257,13 @@ def mutate(name, compile_it, command, problems, count, directory):
         return False
     result = json.loads(report.read_text(encoding="utf-8"))
     print(f"{name}: {result['mutants']} of {result['possible']} mutants: {result['caught']} caught, "
-          f"{result['equivalent']} equivalent, {result['missed']} missed, {time.time() - begin:.0f} s", flush=True)
+          f"{result['equivalent']} equivalent, {result['missed']} missed, {result['unreached']} unreached, "
+          f"{time.time() - begin:.0f} s", flush=True)
     for outcome in result["outcomes"]:
-        if outcome["verdict"] == "missed":
-            print(f"  {outcome['kind']} at {outcome['offset']:#x}: '{outcome['before']}' became '{outcome['after']}'"
+        if outcome["verdict"] in ("missed", "unreached"):
+            print(f"  {outcome['verdict']}: {outcome['kind']} at {outcome['offset']:#x}: '{outcome['before']}' became '{outcome['after']}'"
                   f"{', ' + outcome['by'] if outcome['by'] else ''}", flush=True)
-    return result["missed"] == 0
+    return result["missed"] == 0 and result["unreached"] == 0
 
 
 def main():

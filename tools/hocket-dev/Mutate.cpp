@@ -35,7 +35,7 @@ namespace {
 /// What became of one mutant.
 struct Outcome {
   Mutant mutant;
-  enum Verdict { Caught, Equivalent, Missed } verdict = Missed;
+  enum Verdict { Caught, Equivalent, Missed, Unreached } verdict = Missed;
   std::string by; ///< the finding's kind, "wrong result", "error"; or the reason of equivalence
 };
 
@@ -72,11 +72,13 @@ public:
   Status judgeAll();
   std::string toJson() const;
   void printSummary(llvm::raw_ostream &out) const;
-  bool anyMissed() const {
-    return llvm::any_of(outcomes, [](const Outcome &o) { return o.verdict == Outcome::Missed; });
-  }
+  /// Whether of any it is not known that it would be seen: missed, or executed by no problem.
+  bool anyOpen() const { return llvm::any_of(outcomes, isOpen); }
 
 private:
+  static bool isOpen(const Outcome &outcome) {
+    return outcome.verdict == Outcome::Missed || outcome.verdict == Outcome::Unreached;
+  }
   std::string runOnce(const std::string &codeObject, const Trial &trial, unsigned interleaving);
   std::string runAll(const std::string &codeObject, llvm::ArrayRef<const Trial *> chosen,
                      unsigned interleavings);
@@ -221,6 +223,7 @@ Result<Outcome> Mutation::judge(const Mutant &mutant) {
   const bool proven = !reason->empty() && *reason != "barrier redundant by epochs";
   std::vector<const Trial *> reaching = trialsThatReach(mutant);
   if (reaching.empty() && !proven) {
+    outcome.verdict = Outcome::Unreached;
     outcome.by = "no problem executes the instruction";
     return outcome;
   }
@@ -252,20 +255,19 @@ Status Mutation::judgeAll() {
 }
 
 static StringRef nameOf(Outcome::Verdict verdict) {
-  return verdict == Outcome::Caught       ? "caught"
-         : verdict == Outcome::Equivalent ? "equivalent"
-                                          : "missed";
+  static constexpr StringRef names[] = {"caught", "equivalent", "missed", "unreached"};
+  return names[verdict];
 }
 
 std::string Mutation::toJson() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream, 2);
-  int64_t counts[3] = {};
+  int64_t counts[4] = {};
   for (const Outcome &outcome : outcomes)
     ++counts[outcome.verdict];
   out.object([&] {
-    out.attribute("passed", !anyMissed());
+    out.attribute("passed", !anyOpen());
     out.attribute("kernel", kernel.manifest.kernel);
     out.attribute("seed", options.seed);
     out.attribute("interleavings", options.interleavings);
@@ -274,6 +276,7 @@ std::string Mutation::toJson() const {
     out.attribute("caught", counts[Outcome::Caught]);
     out.attribute("equivalent", counts[Outcome::Equivalent]);
     out.attribute("missed", counts[Outcome::Missed]);
+    out.attribute("unreached", counts[Outcome::Unreached]);
     out.attributeArray("outcomes", [&] {
       for (const Outcome &outcome : outcomes)
         out.object([&] {
@@ -298,8 +301,8 @@ void Mutation::printSummary(llvm::raw_ostream &out) const {
     for (const auto &[reason, count] : reasons)
       out << llvm::formatv("{0,-14} {1,-11} {2,5}  {3}\n", key.first, key.second, count, reason);
   for (const Outcome &outcome : outcomes)
-    if (outcome.verdict == Outcome::Missed)
-      out << llvm::formatv("missed: {0} at offset {1:x}: '{2}' became '{3}'\n",
+    if (isOpen(outcome))
+      out << llvm::formatv("{0}: {1} at offset {2:x}: '{3}' became '{4}'\n", nameOf(outcome.verdict),
                            amdgpu::mutationName(outcome.mutant.kind), outcome.mutant.offset,
                            outcome.mutant.before, outcome.mutant.after);
   out << outcomes.size() << " of " << possible << " mutants\n";
@@ -320,7 +323,7 @@ static Result<int> mutate(MutationRequest request) {
   mutation.printSummary(reportStream(json));
   if (Status status = writeJson(json, mutation.toJson()); !status.ok())
     return status.error();
-  return mutation.anyMissed() ? exitWrong : exitRight;
+  return mutation.anyOpen() ? exitWrong : exitRight;
 }
 
 /// "mutate CO COMMON... --problem OPTIONS... --problem OPTIONS...": one list of options for each
