@@ -97,7 +97,12 @@ WINDOWS_WITH_SINKS = WINDOWS + """ 700x1500,sink-tokens=130,window=30+0 400x1400
     256x900,sink-tokens=1000 160x1300,sink-tokens=20,window=600+0 97x1000,sink-tokens=200,window=5+700"""
 # Blocks of which masks count in any place of a list.
 LISTED = MODIFIED + """ 300x1000,block-mask=random:0.5 520x1200,block-mask=random:0.9,seed=3
-    256x640,block-mask=random:0.7,seed=4 256x1024,block-mask=random:0.8,seed=5 700x300,block-mask=random:1"""
+    256x640,block-mask=random:0.7,seed=4 256x1024,block-mask=random:0.8,seed=5 700x300,block-mask=random:1 """
+# The last block, whose keys end within it, in any place of a list: partial, with full ones behind it.
+LISTED += " ".join(f"64x{70 + 13 * i},block-mask=random:0.5,seed={i} 128x{130 + 7 * i},block-mask=random:0.9,seed={400 + i}"
+                   for i in (15, 16, 21, 22, 23, 24))
+# More workgroups than start at once, which take blocks in order: few blocks of many heads, and two stretches of blocks.
+LISTED_IN_ORDER = LISTED + " 500x130,heads=130 9000x70,heads=8"
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
     "window": "--window 90,20",
@@ -108,9 +113,10 @@ MODIFICATIONS = {
     "bias-documents": "--bias 1,1 --documents",
     "dropout": "--dropout 0.3 --dropout-seed 5,7",
     "block_lists": "--mask causal-top-left --block-mask masks --block-size 256,64",
+    "block_lists-in_order": "--block-mask random:0.5 --block-size 128,64",
 }
 PROBLEMS = {"window": WINDOWS, "window-lone_wave_streamed": WINDOWS, "window_with_sinks": WINDOWS_WITH_SINKS,
-            "block_lists": LISTED}
+            "block_lists": LISTED, "block_lists-in_order": LISTED_IN_ORDER}
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""

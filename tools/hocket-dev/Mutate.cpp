@@ -353,7 +353,12 @@ static constexpr StringRef kTitle =
 static Result<std::optional<MutationRequest>>
 readForwards(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
-  std::vector<std::pair<ForwardProblem, DataKind>> trials;
+  struct Own {
+    ForwardProblem problem;
+    DataKind data;
+    decltype(ForwardOptions::blockLists) blockLists;
+  };
+  std::vector<Own> trials;
   ForwardOptions base;
   std::vector<PlannedLaunch> launches; // one, or two of split KV
   size_t mutated = 0;                  // which of them is
@@ -370,9 +375,9 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<ForwardOptions> own = readForwardOptions(**options);
     if (!own.ok())
       return own.error();
-    trials.emplace_back(*problem, own->data);
+    trials.push_back({*problem, own->data, own->blockLists});
     // The kernels are those of the first problem: no heuristic for the others.
-    if (ForwardProblem &added = trials.back().first; added.tuning.numSplits == 0)
+    if (ForwardProblem &added = trials.back().problem; added.tuning.numSplits == 0)
       added.tuning.numSplits = 1;
     if (trials.size() > 1)
       continue;
@@ -380,7 +385,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<uint64_t> count = mutantCount(**options);
     if (!count.ok())
       return count.error();
-    Result<FoundKernel> kernel = getKernel(**options, trials.front().first);
+    Result<FoundKernel> kernel = getKernel(**options, trials.front().problem);
     if (!kernel.ok())
       return kernel.error();
     launches = kernel->launches();
@@ -398,11 +403,11 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     request.json = jsonPath(**options);
   }
   base.progress = {};
-  for (auto &[problem, data] : trials) {
-    if (problem.tuning.isSplit() != trials.front().first.tuning.isSplit())
+  for (auto &[problem, data, blockLists] : trials) {
+    if (problem.tuning.isSplit() != trials.front().problem.tuning.isSplit())
       return invalidInput("'--num-splits' splits some problems and not others, which the same "
                           "kernel cannot take; give it for all");
-    base.data = data;
+    base.data = data, base.blockLists = blockLists;
     request.trials.emplace_back().run = runnerOf(launches, mutated, problem, base);
   }
   return std::optional(std::move(request));
