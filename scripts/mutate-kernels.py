@@ -3,8 +3,9 @@
 
 For each run whose name matches a PATTERN (default: all; see --list), `hocket-dev mutate` puts faults into the kernel and
 runs problems that between them reach all of its code: short and long loops, with and without what unrolling leaves over,
-whole and cut tiles in every place, masks, rescaling. Prints one line a run; exits 1 if a mutant was missed. --count
-takes a sample of N mutants, --out keeps what hocket-dev printed and its JSON. All of it takes hours of one core.
+whole and cut tiles in every place, masks, rescaling. Prints one line a run, and each mutant that was missed or that no
+problem executes (unreached), in which case it exits 1. --count takes a sample of N mutants, --out keeps what hocket-dev
+printed and its JSON. All of it takes hours of one core.
 """
 import argparse
 import fnmatch
@@ -96,7 +97,12 @@ WINDOWS_WITH_SINKS = WINDOWS + """ 700x1500,sink-tokens=130,window=30+0 400x1400
     256x900,sink-tokens=1000 160x1300,sink-tokens=20,window=600+0 97x1000,sink-tokens=200,window=5+700"""
 # Blocks of which masks count in any place of a list.
 LISTED = MODIFIED + """ 300x1000,block-mask=random:0.5 520x1200,block-mask=random:0.9,seed=3
-    256x640,block-mask=random:0.7,seed=4 256x1024,block-mask=random:0.8,seed=5 700x300,block-mask=random:1"""
+    256x640,block-mask=random:0.7,seed=4 256x1024,block-mask=random:0.8,seed=5 700x300,block-mask=random:1 """
+# The last block, whose keys end within it, in any place of a list: partial, with full ones behind it.
+LISTED += " ".join(f"64x{70 + 13 * i},block-mask=random:0.5,seed={i} 128x{130 + 7 * i},block-mask=random:0.9,seed={400 + i}"
+                   for i in (15, 16, 21, 22, 23, 24))
+# More workgroups than start at once, which take blocks in order: few blocks of many heads, and two stretches of blocks.
+LISTED_IN_ORDER = LISTED + " 500x130,heads=130 9000x70,heads=8"
 MODIFICATIONS = {
     "window_with_sinks": "--window 90,20 --sink-tokens 40 --sink",
     "window": "--window 90,20",
@@ -107,9 +113,10 @@ MODIFICATIONS = {
     "bias-documents": "--bias 1,1 --documents",
     "dropout": "--dropout 0.3 --dropout-seed 5,7",
     "block_lists": "--mask causal-top-left --block-mask masks --block-size 256,64",
+    "block_lists-in_order": "--block-mask random:0.5 --block-size 128,64",
 }
 PROBLEMS = {"window": WINDOWS, "window-lone_wave_streamed": WINDOWS, "window_with_sinks": WINDOWS_WITH_SINKS,
-            "block_lists": LISTED}
+            "block_lists": LISTED, "block_lists-in_order": LISTED_IN_ORDER}
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""
@@ -256,12 +263,13 @@ def mutate(name, compile_it, command, problems, count, directory):
         return False
     result = json.loads(report.read_text(encoding="utf-8"))
     print(f"{name}: {result['mutants']} of {result['possible']} mutants: {result['caught']} caught, "
-          f"{result['equivalent']} equivalent, {result['missed']} missed, {time.time() - begin:.0f} s", flush=True)
+          f"{result['equivalent']} equivalent, {result['missed']} missed, {result['unreached']} unreached, "
+          f"{time.time() - begin:.0f} s", flush=True)
     for outcome in result["outcomes"]:
-        if outcome["verdict"] == "missed":
-            print(f"  {outcome['kind']} at {outcome['offset']:#x}: '{outcome['before']}' became '{outcome['after']}'"
+        if outcome["verdict"] in ("missed", "unreached"):
+            print(f"  {outcome['verdict']}: {outcome['kind']} at {outcome['offset']:#x}: '{outcome['before']}' became '{outcome['after']}'"
                   f"{', ' + outcome['by'] if outcome['by'] else ''}", flush=True)
-    return result["missed"] == 0
+    return result["missed"] == 0 and result["unreached"] == 0
 
 
 def main():

@@ -35,7 +35,7 @@ namespace {
 /// What became of one mutant.
 struct Outcome {
   Mutant mutant;
-  enum Verdict { Caught, Equivalent, Missed } verdict = Missed;
+  enum Verdict { Caught, Equivalent, Missed, Unreached } verdict = Missed;
   std::string by; ///< the finding's kind, "wrong result", "error"; or the reason of equivalence
 };
 
@@ -72,11 +72,13 @@ public:
   Status judgeAll();
   std::string toJson() const;
   void printSummary(llvm::raw_ostream &out) const;
-  bool anyMissed() const {
-    return llvm::any_of(outcomes, [](const Outcome &o) { return o.verdict == Outcome::Missed; });
-  }
+  /// Whether of any it is not known that it would be seen: missed, or executed by no problem.
+  bool anyOpen() const { return llvm::any_of(outcomes, isOpen); }
 
 private:
+  static bool isOpen(const Outcome &outcome) {
+    return outcome.verdict == Outcome::Missed || outcome.verdict == Outcome::Unreached;
+  }
   std::string runOnce(const std::string &codeObject, const Trial &trial, unsigned interleaving);
   std::string runAll(const std::string &codeObject, llvm::ArrayRef<const Trial *> chosen,
                      unsigned interleavings);
@@ -221,6 +223,7 @@ Result<Outcome> Mutation::judge(const Mutant &mutant) {
   const bool proven = !reason->empty() && *reason != "barrier redundant by epochs";
   std::vector<const Trial *> reaching = trialsThatReach(mutant);
   if (reaching.empty() && !proven) {
+    outcome.verdict = Outcome::Unreached;
     outcome.by = "no problem executes the instruction";
     return outcome;
   }
@@ -252,20 +255,19 @@ Status Mutation::judgeAll() {
 }
 
 static StringRef nameOf(Outcome::Verdict verdict) {
-  return verdict == Outcome::Caught       ? "caught"
-         : verdict == Outcome::Equivalent ? "equivalent"
-                                          : "missed";
+  static constexpr StringRef names[] = {"caught", "equivalent", "missed", "unreached"};
+  return names[verdict];
 }
 
 std::string Mutation::toJson() const {
   std::string text;
   llvm::raw_string_ostream stream(text);
   json::OStream out(stream, 2);
-  int64_t counts[3] = {};
+  int64_t counts[4] = {};
   for (const Outcome &outcome : outcomes)
     ++counts[outcome.verdict];
   out.object([&] {
-    out.attribute("passed", !anyMissed());
+    out.attribute("passed", !anyOpen());
     out.attribute("kernel", kernel.manifest.kernel);
     out.attribute("seed", options.seed);
     out.attribute("interleavings", options.interleavings);
@@ -274,6 +276,7 @@ std::string Mutation::toJson() const {
     out.attribute("caught", counts[Outcome::Caught]);
     out.attribute("equivalent", counts[Outcome::Equivalent]);
     out.attribute("missed", counts[Outcome::Missed]);
+    out.attribute("unreached", counts[Outcome::Unreached]);
     out.attributeArray("outcomes", [&] {
       for (const Outcome &outcome : outcomes)
         out.object([&] {
@@ -298,8 +301,8 @@ void Mutation::printSummary(llvm::raw_ostream &out) const {
     for (const auto &[reason, count] : reasons)
       out << llvm::formatv("{0,-14} {1,-11} {2,5}  {3}\n", key.first, key.second, count, reason);
   for (const Outcome &outcome : outcomes)
-    if (outcome.verdict == Outcome::Missed)
-      out << llvm::formatv("missed: {0} at offset {1:x}: '{2}' became '{3}'\n",
+    if (isOpen(outcome))
+      out << llvm::formatv("{0}: {1} at offset {2:x}: '{3}' became '{4}'\n", nameOf(outcome.verdict),
                            amdgpu::mutationName(outcome.mutant.kind), outcome.mutant.offset,
                            outcome.mutant.before, outcome.mutant.after);
   out << outcomes.size() << " of " << possible << " mutants\n";
@@ -320,7 +323,7 @@ static Result<int> mutate(MutationRequest request) {
   mutation.printSummary(reportStream(json));
   if (Status status = writeJson(json, mutation.toJson()); !status.ok())
     return status.error();
-  return mutation.anyMissed() ? exitWrong : exitRight;
+  return mutation.anyOpen() ? exitWrong : exitRight;
 }
 
 /// "mutate CO COMMON... --problem OPTIONS... --problem OPTIONS...": one list of options for each
@@ -350,7 +353,12 @@ static constexpr StringRef kTitle =
 static Result<std::optional<MutationRequest>>
 readForwards(const std::vector<std::vector<const char *>> &problems) {
   MutationRequest request;
-  std::vector<std::pair<ForwardProblem, DataKind>> trials;
+  struct Own {
+    ForwardProblem problem;
+    DataKind data;
+    decltype(ForwardOptions::blockLists) blockLists;
+  };
+  std::vector<Own> trials;
   ForwardOptions base;
   std::vector<PlannedLaunch> launches; // one, or two of split KV
   size_t mutated = 0;                  // which of them is
@@ -367,9 +375,9 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<ForwardOptions> own = readForwardOptions(**options);
     if (!own.ok())
       return own.error();
-    trials.emplace_back(*problem, own->data);
+    trials.push_back({*problem, own->data, own->blockLists});
     // The kernels are those of the first problem: no heuristic for the others.
-    if (ForwardProblem &added = trials.back().first; added.tuning.numSplits == 0)
+    if (ForwardProblem &added = trials.back().problem; added.tuning.numSplits == 0)
       added.tuning.numSplits = 1;
     if (trials.size() > 1)
       continue;
@@ -377,7 +385,7 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     Result<uint64_t> count = mutantCount(**options);
     if (!count.ok())
       return count.error();
-    Result<FoundKernel> kernel = getKernel(**options, trials.front().first);
+    Result<FoundKernel> kernel = getKernel(**options, trials.front().problem);
     if (!kernel.ok())
       return kernel.error();
     launches = kernel->launches();
@@ -395,11 +403,11 @@ readForwards(const std::vector<std::vector<const char *>> &problems) {
     request.json = jsonPath(**options);
   }
   base.progress = {};
-  for (auto &[problem, data] : trials) {
-    if (problem.tuning.isSplit() != trials.front().first.tuning.isSplit())
+  for (auto &[problem, data, blockLists] : trials) {
+    if (problem.tuning.isSplit() != trials.front().problem.tuning.isSplit())
       return invalidInput("'--num-splits' splits some problems and not others, which the same "
                           "kernel cannot take; give it for all");
-    base.data = data;
+    base.data = data, base.blockLists = blockLists;
     request.trials.emplace_back().run = runnerOf(launches, mutated, problem, base);
   }
   return std::optional(std::move(request));

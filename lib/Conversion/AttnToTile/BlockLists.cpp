@@ -47,6 +47,10 @@ void BlockLists::bindArguments(const KernelFrame &frame) {
   partial = list(false), full = list(true);
 }
 
+BlockCounts BlockLists::blockCounts(ExpansionBuilder &builder) const {
+  return {partial.counts, full.counts, tile::DimOp::create(builder, partial.indices, 3)};
+}
+
 Value BlockLists::prepare(ExpansionBuilder &builder, Value batch, Value head, Value row, Value keyCount) {
   wholeBlocks = arith::DivUIOp::create(builder, keyCount, builder.constant(keys));
   Value block = arith::DivUIOp::create(builder, row, builder.constant(queries));

@@ -4,6 +4,7 @@
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
+#include "ListedOrder.h"
 
 namespace hocket {
 
@@ -38,6 +39,8 @@ public:
   /// empty (`full_blocks` is 0); "q_num_blocks" and so on.
   void addArguments(KernelFrame &frame) const;
   void bindArguments(const KernelFrame &frame);
+  /// How many blocks the lists have, once arguments are bound.
+  BlockCounts blockCounts(ExpansionBuilder &builder) const;
   /// In front of the loop: how many tiles there are in the lists of the workgroup whose first query is `row`, of
   /// `keyCount` keys.
   mlir::Value prepare(ExpansionBuilder &builder, mlir::Value batch, mlir::Value head, mlir::Value row,

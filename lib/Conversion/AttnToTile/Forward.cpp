@@ -62,6 +62,8 @@ private:
   void findModifications();
   void addWorkList();
   FailureOr<tile::KernelOp> createFrame();
+  bool ordersByLists();
+  void takeListed(WorkPartition &work);
   void enterSequence(WorkPartition &work);
   Value prepare(WorkPartition &work);
   Value endOfKeys(const WorkPartition &work);
@@ -388,6 +390,21 @@ Value ForwardExpansion::visitModified(WorkPartition &work) {
   return visited.count;
 }
 
+/// Whether the lists say which block of rows starts first: where each has a workgroup.
+bool ForwardExpansion::ordersByLists() {
+  return lists && op.getBlockOrder() != attn::BlockOrder::Linear &&
+         static_cast<int64_t>(*op.getQueryBlock()) == WorkPartition::queriesOfBlock(shape.waves, /*groupRows=*/false);
+}
+
+/// Of the blocks of rows the one that comes next by what lists say.
+void ForwardExpansion::takeListed(WorkPartition &work) {
+  // Two workgroups of four waves may share a compute unit.
+  constexpr int64_t wavesOfUnit = 8;
+  int64_t resident = static_cast<int64_t>(arch.chip.computeUnits) * std::max<int64_t>(1, wavesOfUnit / shape.waves);
+  ListedOrder order(lists->blockCounts(builder), WorkPartition::queriesOfBlock(shape.waves, /*groupRows=*/false), resident);
+  work.moveToRow(builder, order.rowInstead(builder, work.batch, work.head, work.blockRow));
+}
+
 /// From here on tensors are those of the workgroup's sequence.
 void ForwardExpansion::enterSequence(WorkPartition &work) {
   if (!sequences.hasOwnLengths())
@@ -414,7 +431,9 @@ Value ForwardExpansion::prepare(WorkPartition &work) {
     work.placeGroups(builder, frame.argument("group_grid"), q, k, laterRowsSeeMore);
   else
     work.place(builder, isSplit() ? o : q, isSplit() ? Value() : sequences.rowCount(frame),
-               laterRowsSeeMore);
+               laterRowsSeeMore && !ordersByLists());
+  if (ordersByLists())
+    takeListed(work);
   enterSequence(work);
   Value kvHead = work.kvHead(builder, q, k);
   bool isModified = dropout || lists || !scoreMods.empty() || !maskMods.empty();

@@ -214,6 +214,15 @@ KeyBounds MaskBounds::Elimination::keysOf(const MaskTerm &term) {
   return bounds;
 }
 
+/// Makes a range that has no keys one that adds none to another.
+static void leaveNothingOfNone(ExpansionBuilder &builder, KeyBounds &range) {
+  if (!range.lo || !range.hi)
+    return;
+  Value any = compare(builder, CmpIPredicate::slt, range.lo, range.hi);
+  range.lo = choose(builder, any, range.lo, builder.constant(kBeyond));
+  range.hi = choose(builder, any, range.hi, builder.constant(-kBeyond));
+}
+
 /// The same keys, and as few ranges as is known without the numbers; at most kMaxKeyRanges.
 static SmallVector<KeyBounds> joined(ExpansionBuilder &builder, ArrayRef<KeyBounds> ranges) {
   auto join = [&](KeyBounds &into, const KeyBounds &other) {
@@ -235,6 +244,8 @@ static SmallVector<KeyBounds> joined(ExpansionBuilder &builder, ArrayRef<KeyBoun
   }
   while (result.size() > kMaxKeyRanges) {
     KeyBounds last = result.pop_back_val();
+    for (KeyBounds *range : {&last, &result.back()})
+      leaveNothingOfNone(builder, *range);
     join(result.back(), last);
   }
   return result;

@@ -19,7 +19,7 @@ struct KeyBounds {
   mlir::Value lo, hi;
 };
 /// Of more ranges than these the last ones are joined.
-inline constexpr size_t kMaxKeyRanges = 4;
+inline constexpr size_t kMaxKeyRanges = 8;
 
 /// Queries, both ends included.
 struct QueryRange {

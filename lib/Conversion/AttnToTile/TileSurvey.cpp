@@ -29,6 +29,7 @@ bool TileSurvey::build(ModuleOp module, bool isCausal) {
     addProgram(op);
     op->erase();
   }
+  endOfKeys = programs[programs.size() - own.size()].get();
   Type i32 = IntegerType::get(module.getContext(), 32);
   for (StringRef name : {kBatch, kHead, kRow, kWaveRow, kTile, kQueries, kSurveyKeys})
     frame.addScalar(i32, name);
@@ -63,8 +64,10 @@ void TileSurvey::emit(Location loc) {
     program->prepare(builder, place);
     bounds.emplace_back(*program).prepare(place);
   }
-  for (MaskBounds &mask : bounds)
-    masks.push_back(&mask);
+  // Behind the last key there are no tiles to visit; that it ends in one hides there.
+  for (auto [program, mask] : llvm::zip_equal(programs, bounds))
+    if (program.get() != endOfKeys)
+      masks.push_back(&mask);
   tiles = visitTiles(builder, MaskBounds::visible(builder, masks, rowsFrom(frame.argument(kRow), shape.rows)), keys,
                      shape.kvTile);
   Value first = frame.argument(kWaveRow);

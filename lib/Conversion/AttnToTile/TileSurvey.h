@@ -45,6 +45,7 @@ private:
   Shape shape;
   KernelFrame frame;
   llvm::SmallVector<std::unique_ptr<ModificationProgram>> programs;
+  const ModificationProgram *endOfKeys = nullptr; ///< one of `programs`
   llvm::SmallVector<std::string> names;
   tile::KernelOp kernel;
   VisitedTiles tiles;

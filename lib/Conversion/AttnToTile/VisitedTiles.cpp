@@ -40,11 +40,24 @@ static void sortByBegin(ExpansionBuilder &builder, MutableArrayRef<TileRange> ra
     }
 }
 
+/// A tile's number takes a comparison for each of them but the first, in each turn of the loop.
+static constexpr size_t kMaxTileRanges = 4;
+
+/// Of sorted ranges with more than these, the last ones become one.
+static void joinLast(ExpansionBuilder &builder, SmallVector<TileRange> &ranges) {
+  while (ranges.size() > kMaxTileRanges) {
+    Value end = ranges.pop_back_val().end;
+    TileRange &last = ranges[kMaxTileRanges - 1];
+    last.end = make<arith::MaxSIOp>(builder, last.end, end);
+  }
+}
+
 VisitedTiles hocket::visitTiles(ExpansionBuilder &builder, ArrayRef<KeyBounds> ranges, Value keys, int64_t kvTile) {
   SmallVector<TileRange> tiles;
   for (const KeyBounds &range : ranges)
     tiles.push_back(tilesOf(builder, range, keys, kvTile));
   sortByBegin(builder, tiles);
+  joinLast(builder, tiles);
   Value zero = builder.constant(int64_t(0)), behind = builder.constant(kBehindAll);
   Value begin = tiles.front().begin, end = tiles.front().end, left = zero;
   VisitedTiles visited;

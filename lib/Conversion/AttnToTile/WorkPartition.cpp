@@ -22,6 +22,11 @@ void WorkPartition::place(ExpansionBuilder &builder, Value view, Value rowCount,
   tile::BlockIdOp block = createBlockId(builder, options.ordering, view, blockRows(), rowCount, laterRowsSeeMore);
   batch = outputBatch = block.getBatch(), head = block.getHead(), blockRow = block.getRow();
   takeSliceNumber(builder);
+  moveToRow(builder, blockRow);
+}
+
+void WorkPartition::moveToRow(ExpansionBuilder &builder, Value first) {
+  blockRow = first;
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
 }
 

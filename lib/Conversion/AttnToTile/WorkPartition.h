@@ -51,6 +51,8 @@ public:
   /// their workgroups start first.
   void place(ExpansionBuilder &builder, mlir::Value view, mlir::Value rowCount,
              bool laterRowsSeeMore);
+  /// Takes the block of rows from `blockRow` on instead.
+  void moveToRow(ExpansionBuilder &builder, mlir::Value blockRow);
   /// The same with `group_rows`: `grid` is the argument for `groupGrid`.
   void placeGroups(ExpansionBuilder &builder, mlir::Value grid, mlir::Value q, mlir::Value k,
                    bool laterRowsSeeMore);

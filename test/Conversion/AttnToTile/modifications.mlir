@@ -125,6 +125,14 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK-LABEL: tile.kernel @listed
 // CHECK-SAME: %kv_num_blocks: !tile.view<?x?x?xi32> {tile.bind = "kv_num_blocks", tile.sizes = ["batch", "heads", "ceildiv(seq_q, 256)"]
 // CHECK-SAME: tile.sizes = ["batch * full_blocks", "heads", "ceildiv(seq_q, 256)", "ceildiv(seq_kv, 128)"]
+// Of more workgroups than there is room for, those with most blocks come first.
+// CHECK: %[[BLOCK_ROW:.*]] = scf.if %{{.*}} -> (i32) {
+// CHECK-DAG: tile.load %kv_num_blocks[{{.*}}] : <?x?x?xi32> -> !tile.rows<64xi32>
+// CHECK-DAG: tile.load %full_kv_num_blocks[{{.*}}] : <?x?x?xi32> -> !tile.rows<64xi32>
+// CHECK: scf.for
+// CHECK: tile.reduce sum
+// CHECK: } else {
+// CHECK: tile.wave_row %[[BLOCK_ROW]] rows(32)
 // CHECK: %[[PARTIAL:.*]] = arith.minui
 // CHECK: %[[FULL:.*]] = arith.minui
 // CHECK: %[[FIRST:.*]] = tile.entry %{{.*}} of %kv_indices_slice, %full_kv_indices_slice
