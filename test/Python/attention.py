@@ -88,12 +88,13 @@ class Backward(Case):
         self.dout = random_tensor(numpy.random.default_rng(7), self.out.shape, "bf16")
 
     def test_gradients(self):
+        """Forward and backward together, of our own O and LSE, against the exact gradient."""
         found = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, causal=True, dtype="bf16")
         expected = gradients(*(swap(t) for t in (self.dout, self.q, self.k, self.v)), causal=True)
         for gradient, tensor, wanted in zip(found, (self.q, self.k, self.v), expected):
             self.assertEqual((gradient.dtype, gradient.shape), (tensor.dtype, tensor.shape))
             error = widen(gradient) - swap(wanted)
-            self.assertLess(numpy.sqrt((error**2).sum() / (wanted**2).sum()), 6e-3)
+            self.assertLess(numpy.sqrt((error**2).sum() / (wanted**2).sum()), 4e-3)
         into = [numpy.zeros((*t.shape[:3], 72), numpy.uint16)[..., :64] for t in (self.q, self.k, self.v)]
         made = flash_attn_backward(self.dout, self.q, self.k, self.v, self.out, self.lse, *into, causal=True, dtype="bf16")
         for tensor, given, wanted in zip(made, into, found):

@@ -122,8 +122,8 @@ private:
   Value sumsOfHead, firstSums; ///< what dQ is added to, and where the wave's begins
   Value packedDs;              ///< of the tile that was written last
   Operand passing[2], held[2]; ///< S is made of the first ones, dP of the second ones
-  Value heldMinusDelta, heldLogSum; ///< where queries are held
-  Value minusDeltas, logSums;       ///< where they pass: views
+  Value heldMinusDelta, heldMinusLogSum; ///< where queries are held
+  Value minusDeltas, minusLogSums;       ///< where they pass: views
   Value firstQuery;            ///< and the first one that is visited
   /// With lists: the block of the tile of the iteration that is being written, and of the next one.
   Value ahead, nextAhead;
@@ -383,7 +383,7 @@ void BackwardLoop::loopOverKeys() {
   visibility.measure(builder, held[0].view, tile::DimOp::create(builder, passing[0].view, 1));
   Value first = builder.constant(int64_t(0));
   preparePositions(row, first);
-  heldLogSum = loadFrom(builder, statistic(BackwardFrame::kLogSum), builder.rows(), row);
+  heldMinusLogSum = loadFrom(builder, statistic(BackwardFrame::kMinusLogSum), builder.rows(), row);
   heldMinusDelta = loadFrom(builder, statistic(BackwardFrame::kMinusDelta), builder.rows(), row);
   visibility.prepareMasks(builder, row);
   Value count = lists ? lists->prepare(builder, batch, head, blockRow, tile::DimOp::create(builder, passing[0].view, 1))
@@ -434,7 +434,7 @@ void BackwardLoop::loopOverQueries() {
     if (querySums)
       sumsOfHead =
           querySums->ofHead(builder, problem.kernelFrame(), batch, head, q, problem.sequences().firstQuery());
-    logSums = statistic(BackwardFrame::kLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
+    minusLogSums = statistic(BackwardFrame::kMinusLogSum), minusDeltas = statistic(BackwardFrame::kMinusDelta);
     if (lists)
       count = lists->prepare(builder, batch, head, blockRow, queryCount);
     scf::YieldOp::create(builder, loopOverTiles(count, loop.getRegionIterArgs()));
@@ -510,7 +510,7 @@ std::pair<Value, Value> BackwardLoop::rowSteps(Value t) {
   ValueRange loaded = step("load_rows", [&]() -> SmallVector<Value> {
     Value before = arith::MulIOp::create(builder, placeInView(t), builder.constant(shape.kvTile));
     Value query = arith::AddIOp::create(builder, first.row, before);
-    SmallVector<Value> numbers = {loadFrom(builder, logSums, narrow, query)};
+    SmallVector<Value> numbers = {loadFrom(builder, minusLogSums, narrow, query)};
     if (wantsFirst())
       numbers.push_back(loadFrom(builder, minusDeltas, narrow, query));
     return numbers;
@@ -692,11 +692,11 @@ SmallVector<Value> BackwardLoop::iterateTile(Value t, ValueRange sums) {
     fetchTile(t);
   else
     fetchPassing(tiles, t);
-  Value logSum = heldLogSum, minusDelta = heldMinusDelta;
+  Value minusLogSum = heldMinusLogSum, minusDelta = heldMinusDelta;
   if (holdsKeys())
-    std::tie(logSum, minusDelta) = rowSteps(t);
+    std::tie(minusLogSum, minusDelta) = rowSteps(t);
   Value raw = product(passing[0], held[0], t, "qk", [&] { return noScores; });
-  ValueRange masked = step("mask", [&] { return exponents(raw, logSum, placeInView(t), listedAt(t)); });
+  ValueRange masked = step("mask", [&] { return exponents(raw, minusLogSum, placeInView(t), listedAt(t)); });
   Value slope = masked.size() > 1 ? masked.back() : Value();
   ValueRange weighed = step("p", [&] { return weights(masked, slope, placeInView(t)); });
   SmallVector<Value> next(sums);

@@ -68,7 +68,7 @@ private:
   SmallVector<Index, 4> indices;       ///< of its dimensions
   std::array<Value, kIndices> firsts;  ///< the workgroup's, 0 of what it sums over: of queries and keys the block
   Value queryOperand, gradientOperand; ///< Q and dO of the wave
-  Value logSum, minusDelta;
+  Value minusLogSum, minusDelta;
   // Of a table.
   std::unique_ptr<ModificationProgram> entryOfScore; ///< which one a score reads
   Value firstEntry;                                  ///< the workgroup's
@@ -278,7 +278,7 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   auto ofRows = [&](int64_t number) -> Value {
     return tile::LoadOp::create(builder, builder.rows(), statistic(number), ValueRange(row), IntegerAttr());
   };
-  logSum = ofRows(BackwardFrame::kLogSum), minusDelta = ofRows(BackwardFrame::kMinusDelta);
+  minusLogSum = ofRows(BackwardFrame::kMinusLogSum), minusDelta = ofRows(BackwardFrame::kMinusDelta);
   queryOperand = load("q", op.getHeadDim(), row, head, FragLayout::Rhs);
   gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
   noScores = builder.fill(scoresType, 0.0f);
@@ -292,7 +292,7 @@ Value CapturedGradient::addTile(Value t, Value sum) {
   Value valueOperand = load("v", op.getValueHeadDim(), first, kvHead, FragLayout::Lhs);
   Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, noScores);
   Value weightGradients = tile::MmaOp::create(builder, valueOperand, gradientOperand, noScores);
-  SmallVector<Value> masked = exponents(raw, logSum, t);
+  SmallVector<Value> masked = exponents(raw, minusLogSum, t);
   Value slope = masked.size() > 1 ? masked.back() : Value();
   SmallVector<Value> weighed = weights(masked, slope, t);
   Value ds = onlyOfRows(gradients(weightGradients, minusDelta, weighed.front(), dropout ? slope : Value()));

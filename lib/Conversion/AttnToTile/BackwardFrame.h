@@ -42,7 +42,7 @@ public:
 
   /// What they are called, and where each is along their third dimension.
   static constexpr llvm::StringLiteral kStatistics = "row_statistics";
-  static constexpr int64_t kLogSum = 0, kMinusDelta = 1;
+  static constexpr int64_t kMinusLogSum = 0, kMinusDelta = 1;
 
   KernelFrame &kernelFrame() { return frame; }
   const SequenceViews &sequences() const { return ofSequences; }

@@ -1,5 +1,5 @@
-// The first kernel of a backward: two numbers for each row of queries, minus delta = rowsum(dO * O), and LSE in log2
-// units.
+// The first kernel of a backward: two numbers for each row of queries, minus delta = rowsum(dO * O), and minus LSE in
+// log2 units.
 //
 // Nothing but memory bounds it: lanes lie along rows, 16 bytes each.
 #include "BackwardFrame.h"
@@ -31,16 +31,16 @@ static Value products(ExpansionBuilder &builder, Value o, Value dO) {
   });
 }
 
-/// LSE log2(e); of rows that saw nothing +inf, of which every score is infinitely far below.
-static Value inLog2(ExpansionBuilder &builder, Value lse) {
+/// -LSE log2(e), which exponents have only to add; of rows that saw nothing -inf.
+static Value minusInLog2(ExpansionBuilder &builder, Value lse) {
   return builder.map(lse.getType(), lse, [&](ValueRange elements) -> Value {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     Value given = elements[0];
     Value none = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, given,
                                        builder.constant(-infinity));
     Value scaled =
-        arith::MulFOp::create(builder, given, builder.constant(std::numbers::log2e_v<float>));
-    return arith::SelectOp::create(builder, none, builder.constant(infinity), scaled);
+        arith::MulFOp::create(builder, given, builder.constant(-std::numbers::log2e_v<float>));
+    return arith::SelectOp::create(builder, none, builder.constant(-infinity), scaled);
   });
 }
 
@@ -105,7 +105,7 @@ tile::KernelOp hocket::buildBackwardRows(attn::BackwardOp op, const ArchInfo &ar
   Value minusDelta = builder.map(delta.getType(), delta, [&](ValueRange elements) -> Value {
     return arith::NegFOp::create(builder, elements[0]);
   });
-  for (auto [number, values] : {std::pair(BackwardFrame::kLogSum, inLog2(builder, lse)),
+  for (auto [number, values] : {std::pair(BackwardFrame::kMinusLogSum, minusInLog2(builder, lse)),
                                 std::pair(BackwardFrame::kMinusDelta, minusDelta)}) {
     SmallVector<Value> there = {block.getBatch(), block.getHead(), builder.constant(number), row};
     tile::StoreOp::create(builder, values, problem.rowStatistics(builder), there, IntegerAttr());

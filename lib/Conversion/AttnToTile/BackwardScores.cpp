@@ -139,7 +139,7 @@ ScorePlace BackwardScores::placeOf(Value t) {
 
 /// The exponents of the weights before masks, where scores are modified; `slope` becomes the derivative of the
 /// modified scores, null where that is 1.
-Value BackwardScores::modified(Value raw, Value logSum, const ScorePlace &here, Value &slope) {
+Value BackwardScores::modified(Value raw, Value minusLogSum, const ScorePlace &here, Value &slope) {
   Value current = raw, scale = problem.kernelFrame().argument("scale");
   for (const ScoreProgram &program : scores) {
     if (program.derivative) {
@@ -151,9 +151,8 @@ Value BackwardScores::modified(Value raw, Value logSum, const ScorePlace &here, 
     current = program.value->modify(builder, current, scale, here);
     scale = Value();
   }
-  return mapScores({current, logSum}, [&](ValueRange e) -> Value {
-    Value below = arith::NegFOp::create(builder, e[1]);
-    return math::FmaOp::create(builder, e[0], builder.constant(std::numbers::log2e_v<float>), below);
+  return mapScores({current, minusLogSum}, [&](ValueRange e) -> Value {
+    return math::FmaOp::create(builder, e[0], builder.constant(std::numbers::log2e_v<float>), e[1]);
   });
 }
 
@@ -191,15 +190,14 @@ Value BackwardScores::hideListed(Value scaled, Value t, Listed listed) {
 
 /// The exponents of the weights of tile `t`, -inf where a query does not see a key: masked last, when they are scaled
 /// and LSE is subtracted, so that the scale may have any sign. And the derivative of modified scores, if it is not 1.
-SmallVector<Value> BackwardScores::exponents(Value raw, Value logSum, Value t, Listed listed) {
+SmallVector<Value> BackwardScores::exponents(Value raw, Value minusLogSum, Value t, Listed listed) {
   Value slope, scaled;
   if (scores.empty())
-    scaled = mapScores({raw, log2Scale, logSum}, [&](ValueRange e) -> Value {
-      Value below = arith::NegFOp::create(builder, e[2]);
-      return math::FmaOp::create(builder, e[0], e[1], below);
+    scaled = mapScores({raw, log2Scale, minusLogSum}, [&](ValueRange e) -> Value {
+      return math::FmaOp::create(builder, e[0], e[1], e[2]);
     });
   else
-    scaled = modified(raw, logSum, placeOf(t), slope);
+    scaled = modified(raw, minusLogSum, placeOf(t), slope);
   if (lists)
     scaled = hideListed(scaled, t, listed);
   else if (!holdsKeys())

@@ -51,7 +51,7 @@ protected:
   struct Listed {
     mlir::Value block, isPartial;
   };
-  llvm::SmallVector<mlir::Value> exponents(mlir::Value raw, mlir::Value logSum, mlir::Value t, Listed listed = {});
+  llvm::SmallVector<mlir::Value> exponents(mlir::Value raw, mlir::Value minusLogSum, mlir::Value t, Listed listed = {});
   /// The weights of what `exponents` gave: for dS, in f32, with their dropout's sign and, without dropout, times the
   /// `slope` (null: 1); for dV, packed. Those that are wanted.
   llvm::SmallVector<mlir::Value> weights(mlir::ValueRange exponents, mlir::Value slope, mlir::Value t);
@@ -93,7 +93,7 @@ private:
   mlir::Value maskQueries(mlir::Value scaled, mlir::Value t);
   void findOwnMask();
   mlir::Value hideListed(mlir::Value scaled, mlir::Value t, Listed listed);
-  mlir::Value modified(mlir::Value raw, mlir::Value logSum, const ScorePlace &here, mlir::Value &slope);
+  mlir::Value modified(mlir::Value raw, mlir::Value minusLogSum, const ScorePlace &here, mlir::Value &slope);
 };
 
 } // namespace hocket

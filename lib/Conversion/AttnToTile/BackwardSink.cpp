@@ -20,11 +20,10 @@ static constexpr llvm::StringLiteral kGradient = "d_sink";
 
 /// `sum` and the rows' share of the sink's gradient. Rows that do not exist have a delta of 0, whatever
 /// their weight.
-static Value addRows(ExpansionBuilder &builder, Value sum, Value logSums, Value minusDeltas, Value sink) {
-  return builder.map(sum.getType(), {sum, logSums, minusDeltas, sink}, [&](ValueRange e) -> Value {
-    Value below = arith::NegFOp::create(builder, e[1]);
+static Value addRows(ExpansionBuilder &builder, Value sum, Value minusLogSums, Value minusDeltas, Value sink) {
+  return builder.map(sum.getType(), {sum, minusLogSums, minusDeltas, sink}, [&](ValueRange e) -> Value {
     Value log2e = builder.constant(std::numbers::log2e_v<float>);
-    Value exponent = math::FmaOp::create(builder, e[3], log2e, below);
+    Value exponent = math::FmaOp::create(builder, e[3], log2e, e[1]);
     Value product = arith::MulFOp::create(builder, math::Exp2Op::create(builder, exponent), e[2]);
     Value isNothing = arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, e[2], builder.constant(0.0f));
     Value share = arith::SelectOp::create(builder, isNothing, e[2], product);
@@ -43,8 +42,8 @@ static Value addSequence(ExpansionBuilder &builder, BackwardFrame &problem, Valu
       SmallVector<Value> place = {batch, head, builder.constant(number), row};
       return tile::LoadOp::create(builder, sum.getType(), statistics, place, IntegerAttr());
     };
-    Value logSums = load(BackwardFrame::kLogSum), minusDeltas = load(BackwardFrame::kMinusDelta);
-    return addRows(builder, before, logSums, minusDeltas, sink);
+    Value minusLogSums = load(BackwardFrame::kMinusLogSum), minusDeltas = load(BackwardFrame::kMinusDelta);
+    return addRows(builder, before, minusLogSums, minusDeltas, sink);
   });
 }
 

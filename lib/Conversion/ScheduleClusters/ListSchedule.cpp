@@ -27,14 +27,19 @@ static constexpr unsigned kScalarLoadLatency = 256;
 /// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
 static constexpr unsigned kReadLatency = 64, kMfmaCycles = 32;
 /// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time
-/// if two waves share the matrix unit, and waits in few registers.
-static constexpr size_t kReadAhead = 3;
+/// if two waves share the matrix unit, and waits in few registers (docs/notes/2026-11-24-powers-in-streams.md).
+static constexpr size_t kReadAhead = 2;
 
 /// Vector instructions without an op of their own.
 static bool isVectorIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
   return call && (call.getIntrin().starts_with("llvm.amdgcn.fdot2") ||
                   call.getIntrin() == "llvm.amdgcn.perm");
+}
+
+bool hocket::scheduling::isPowerIntrinsic(Operation *op) {
+  auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+  return call && call.getIntrin() == "llvm.amdgcn.exp2";
 }
 
 bool hocket::scheduling::isMfma(Operation *op) {
@@ -75,7 +80,7 @@ IssueKind hocket::scheduling::issueKind(Operation *op) {
     return IssueKind::Fetch;
   if (auto address = dyn_cast<LLVM::GEPOp>(op); address && address.getDynamicIndices().empty())
     return IssueKind::Free; // the instruction's offset
-  if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(op))
+  if (isa<ROCDL::ROCDLExp2, ROCDL::ROCDLLog, ROCDL::ROCDLRcp, ROCDL::ROCDLSqrt>(op) || isPowerIntrinsic(op))
     return IssueKind::Trans;
   static constexpr StringRef free[] = {
       "arith.constant",     "llvm.bitcast",      "llvm.extractelement",

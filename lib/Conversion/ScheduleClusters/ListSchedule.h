@@ -26,6 +26,9 @@ enum class IssueKind {
 /// Whether the scalar unit loads what `op` does, from memory that nobody writes to.
 bool isScalarLoad(mlir::Operation *op);
 bool isMfma(mlir::Operation *op);
+/// Whether `op` is 2^x as a call of the intrinsic, as functions of regions make it. Streamed clusters move it; elsewhere
+/// it ends a stretch, since soft caps then spill scalars (docs/notes/2026-11-24-powers-in-streams.md).
+bool isPowerIntrinsic(mlir::Operation *op);
 IssueKind issueKind(mlir::Operation *op);
 /// Cycles that one wave takes to issue `op`.
 unsigned issueCycles(mlir::Operation *op);

@@ -99,6 +99,8 @@ static void scheduleStretches(const Cluster &cluster, Operation *end) {
   // needed.
   bool streams = cluster.pattern() == kStream;
   auto isMovable = [&](Operation *op) {
+    if (streams && isPowerIntrinsic(op))
+      return true;
     return isSchedulable(op) && (streams || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
   };
   SmallVector<Operation *> stretch;

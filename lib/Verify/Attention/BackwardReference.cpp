@@ -70,10 +70,10 @@ class HeadWorker {
 public:
   HeadWorker(const ForwardProblem &problem, const ScoreRules *rules, int64_t batch, int64_t head,
              Matrix &&q, const Matrix &k, const Matrix &v, Matrix &&dO, double sink,
-             std::span<const double> dropoutState, std::span<const BlockKind> blocks)
+             std::span<const double> dropoutState, std::span<const BlockKind> blocks, DeltaOf deltaOf)
       : q(std::move(q)), k(k), v(v), dO(std::move(dO)), o(problem.seqQ * v.padded),
         lse(problem.seqQ, kNegativeInfinity), problem(problem), rules(rules), batch(batch), head(head), sink(sink),
-        blocks(blocks), delta(problem.seqQ), outputSizes(problem.seqQ) {
+        blocks(blocks), deltaOf(deltaOf), delta(problem.seqQ), outputSizes(problem.seqQ) {
     if (problem.dropout)
       bytes.emplace(problem, dropoutState, batch, head);
   }
@@ -110,6 +110,7 @@ private:
   int64_t batch, head;
   double sink; ///< -inf: none
   std::span<const BlockKind> blocks; ///< empty: no lists
+  DeltaOf deltaOf;
   std::vector<double> delta, outputSizes;
   std::optional<DropoutBytes> bytes;
 };
@@ -194,8 +195,9 @@ void HeadWorker::forwardBlock(int64_t query) {
     lse[row] = maxima[i] + std::log(sums[i]);
     for (int64_t d = 0; d != v.dim; ++d) {
       double output = outputs[i * v.padded + d] / sums[i], gradient = dO.at(row)[d];
+      double read = deltaOf == DeltaOf::StoredO ? widen(problem.dtype, roundTo(problem.dtype, output)) : output;
       o[row * v.padded + d] = output;
-      delta[row] += output * gradient;
+      delta[row] += read * gradient;
       outputSizes[row] += std::abs(output * gradient);
     }
   }
@@ -308,7 +310,7 @@ static void append(std::vector<double> &to, const std::vector<double> &from, int
 GroupGradients attention::computeGradients(const ForwardProblem &problem,
                                            const GroupTensors &tensors, int64_t batch,
                                            int64_t kvHead, const ScoreRules *rules,
-                                           const CapturedSizes &captured) {
+                                           const CapturedSizes &captured, DeltaOf deltaOf) {
   int64_t heads = problem.heads / problem.kvHeads, dim = problem.headDim, dimV = problem.headDimV;
   int64_t queries = problem.seqQ, keys = problem.seqKv;
   Matrix k(tensors.k.data(), keys, dim), v(tensors.v.data(), keys, dimV);
@@ -324,7 +326,7 @@ GroupGradients attention::computeGradients(const ForwardProblem &problem,
                       Matrix(tensors.q.data() + h * queries * dim, queries, dim), k, v,
                       Matrix(tensors.dO.data() + h * queries * dimV, queries, dimV),
                       problem.sink ? tensors.sinks[h] : kNegativeInfinity, tensors.dropoutState,
-                      tensors.blocks ? tensors.blocks->of(batch, kvHead * heads + h) : std::span<const BlockKind>());
+                      tensors.blocks ? tensors.blocks->of(batch, kvHead * heads + h) : std::span<const BlockKind>(), deltaOf);
     worker.forward();
     if (!captured.empty())
       worker.captured = &result.others;
@@ -481,7 +483,8 @@ BackwardInputs attention::generateInputs(const BackwardProblem &problem, DataKin
         GroupGradients &found = reference.gradients[item];
         GroupTensors tensors = tensorsOf(forward, numbers, inputs, sequence, kvHead);
         tensors.blocks = &blocks;
-        found = computeGradients(problemOf(forward, numbers.of(sequence)), tensors, sequence, kvHead, rules, captured);
+        found = computeGradients(problemOf(forward, numbers.of(sequence)), tensors, sequence, kvHead, rules, captured,
+                                 DeltaOf::StoredO);
         int64_t first = numbers.firstQuery(sequence, kvHead * ofGroup);
         for (size_t i = 0; i != found.o.size(); ++i)
           inputs.o[first * forward.headDimV + i] = roundTo(forward.dtype, found.o[i]);

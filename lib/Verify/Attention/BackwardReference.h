@@ -1,7 +1,8 @@
 // The float64 reference of the attention backward, and the rules by which gradients are judged.
 //
-// The reference is analytic and computes in double throughout, from the rounded inputs that the kernels read; a test
-// checks it by finite differences. It is computed for whole groups, a head of K and V with the query heads that share
+// The reference is analytic and computes in double throughout, from the rounded inputs that the kernels read, of which
+// the forward's O is one: delta is made of it as it is stored (docs/Accuracy.md). With the exact O a test checks the
+// reference by finite differences. It is computed for whole groups, a head of K and V with the query heads that share
 // it, of as many batches and heads as take about a minute.
 #pragma once
 
@@ -63,11 +64,15 @@ struct GroupGradients {
 /// Captured tensors whose gradients are computed, and how many numbers each has.
 using CapturedSizes = std::map<std::string, int64_t, std::less<>>;
 
+/// The O that delta = rowsum(dO O) is made of: the exact one, with which gradients are those of the forward; or that
+/// one rounded to the problem's type, which is what a kernel is given.
+enum class DeltaOf { ExactO, StoredO };
+
 /// The gradients of the group of `batch`, whose lengths are those of `problem`, and `kvHead`. `rules`: what the problem's
 /// modifications do; null if it has none.
 GroupGradients computeGradients(const ForwardProblem &problem, const GroupTensors &tensors,
                                 int64_t batch, int64_t kvHead, const ScoreRules *rules = nullptr,
-                                const CapturedSizes &captured = {});
+                                const CapturedSizes &captured = {}, DeltaOf deltaOf = DeltaOf::ExactO);
 
 /// What the kernels read, rows as in `ForwardInputs`: O and LSE are the reference's, rounded, in groups that are checked,
 /// and ordinary numbers in others.

@@ -209,6 +209,50 @@ TEST(BackwardReference, FiniteDifferencesOfBlockLists) {
   check(&GroupTensors::v, gradients.dv);
 }
 
+/// What kernels are compared with has delta of the O that they are given: dQ differs from the exact one by what the
+/// rounding of O makes of delta, times the mean key.
+TEST(BackwardReference, DeltaIsOfTheStoredO) {
+  BackwardProblem problem{problemOf(40, 50, 8, 16, 2, Visibility::causal()), {}};
+  const ForwardProblem &forward = problem.forward;
+  BackwardReference reference;
+  BackwardInputs inputs = generateInputs(problem, DataKind::Normal, 3, {0}, reference, 1);
+  auto wide = [](const std::vector<uint16_t> &values) {
+    std::vector<double> result;
+    for (uint16_t value : values)
+      result.push_back(widen(DataType::BF16, value));
+    return result;
+  };
+  std::vector<double> k = wide(inputs.forward.k), stored = wide(inputs.o);
+  GroupTensors tensors{wide(inputs.forward.q), k, wide(inputs.forward.v), wide(inputs.dO), {}, {}};
+  GroupGradients exact = computeGradients(forward, tensors, 0, 0);
+  const GroupGradients &given = reference.gradients.front();
+  EXPECT_EQ(given.dv, exact.dv);
+  EXPECT_NE(given.dk, exact.dk);
+  double largest = 0;
+  for (int64_t row = 0; row != 80; ++row) {
+    double change = 0; // of delta
+    for (int64_t d = 0; d != 16; ++d)
+      change += tensors.dO[row * 16 + d] * (stored[row * 16 + d] - exact.o[row * 16 + d]);
+    std::vector<double> mean(8);
+    for (int64_t j = 0; j != 50; ++j) {
+      if (!forward.sees(row % 40, j))
+        continue;
+      double score = 0;
+      for (int64_t d = 0; d != 8; ++d)
+        score += tensors.q[row * 8 + d] * k[j * 8 + d];
+      double weight = std::exp(score * forward.effectiveScale() - exact.lse[row]);
+      for (int64_t d = 0; d != 8; ++d)
+        mean[d] += weight * k[j * 8 + d];
+    }
+    for (int64_t d = 0; d != 8; ++d) {
+      double wanted = -forward.effectiveScale() * change * mean[d];
+      EXPECT_NEAR(given.dq[row * 8 + d] - exact.dq[row * 8 + d], wanted, 1e-12);
+      largest = std::max(largest, std::abs(wanted));
+    }
+  }
+  EXPECT_GT(largest, 1e-4);
+}
+
 /// A wrong gradient is found, and so are NaN and what was not written.
 TEST(BackwardReference, Rules) {
   BackwardProblem problem{problemOf(40, 50, 8, 8, 2, Visibility::causal()), {}};

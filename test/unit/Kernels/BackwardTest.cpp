@@ -289,6 +289,22 @@ TEST(Backward, RowsThatSeeNothing) {
   runChecked(problem, DataKind::Normal, 2);
 }
 
+/// Where one key has nearly all of the weight dP and delta cancel, and delta is as exact as the O that is given: the
+/// rounding of that alone makes errors of the size of the tolerance (docs/Accuracy.md).
+TEST(Backward, DeltaIsOfTheStoredO) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2;
+  forward.seqQ = 27, forward.seqKv = 31;
+  forward.headDim = 192, forward.headDimV = 128;
+  forward.visibility = Visibility::causal();
+  forward.scale = -0.2;
+  BackwardReport report = runChecked(problem, DataKind::Normal, 202611440);
+  ASSERT_EQ(report.errors.gradients.size(), 3u);
+  for (const GradientErrors &gradient : report.errors.gradients)
+    EXPECT_LT(gradient.tensorRelative, 3e-3) << gradient.name;
+}
+
 TEST(Backward, Refused) {
   BackwardProblem problem;
   auto message = [&] {
