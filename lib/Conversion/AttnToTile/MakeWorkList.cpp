@@ -136,7 +136,9 @@ private:
   /// What `body` makes in each of `kWorkLanes` lanes of its number, from `first` on, and of `inputs`.
   SmallVector<Value> inLanes(size_t results, ValueRange inputs, Value first,
                              function_ref<SmallVector<Value>(ValueRange inputs, Value number)> body);
-  Type lanesType() { return tile::RowsType::get(op.getContext(), kWorkLanes, builder.getI32Type()); }
+  Type lanesType() {
+    return tile::RowsType::get(op.getContext(), kWorkLanes, builder.getI32Type(), {tile::FragLayout::Lines, 4, 1});
+  }
 
   Value wave() { return tile::WaveGridOp::create(builder, kCutWaves, 1).getRow(); }
   LaneCut findCut(Value isNeeded);
