@@ -1,16 +1,16 @@
 // Lists of work.
 //
-// All of it is sums over sequences of what is known in closed form, so that a kernel (MakeWorkList.cpp) can find the place
-// of each entry alone: how many entries of a sequence take more than so many tiles.
+// All of it is sums over sequences of what is known in closed form (WorkFormulas.h), so that a kernel (MakeWorkList.cpp)
+// can find the place of each entry alone: how many entries of a sequence take more than so many tiles.
 #include "hocket/Attention/WorkList.h"
 
 #include "Attention/ProblemParts.h"
+#include "Attention/WorkFormulas.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <tuple>
 
 using namespace hocket;
@@ -21,41 +21,38 @@ using manifest::saturatingMultiply;
 static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 namespace {
-/// The entries of one sequence: `items`, each of `copies` entries (heads of a KV head's group that have rows of their own).
-struct SequenceWork {
-  int64_t items = 0, copies = 1, queries = 0, keys = 0;
-  int64_t reach = 0; ///< tiles that rows of an item see at most, as far as masks of fixed width say
-  bool grouped = false, causal = false;
+/// Computes what WorkFormulas.h says.
+struct HostArithmetic {
+  using Number = int64_t;
+  using Condition = bool;
+  using Scale = float;
 
-  /// Tiles that hold a key which some row of an item sees.
-  int64_t tiles(int64_t item) const {
-    int64_t end = keys;
-    if (causal && !grouped)
-      end = std::clamp<int64_t>(std::min(queries, (item + 1) * kWorkRows) + keys - queries, 0, keys);
-    return std::min(divideUp(end, kWorkKeys), reach);
-  }
-  /// How many items take more than so many: the last ones.
-  int64_t itemsAbove(int64_t tiles) const {
-    if (keys <= tiles * kWorkKeys || reach <= tiles)
-      return 0;
-    if (!causal || grouped)
-      return items;
-    int64_t hidden = tiles * kWorkKeys + queries - keys;
-    return items - std::clamp<int64_t>(hidden > 0 ? hidden / kWorkRows : 0, 0, items);
-  }
-  int64_t mostTiles() const { return items == 0 ? 0 : tiles(items - 1); }
-  /// Twice what the first `count` items take, as if it grew evenly.
-  int64_t twiceWork(int64_t count) const {
-    return count == 0 ? 0 : copies * count * (tiles(0) + tiles(count - 1) + 2 * kWorkEntryTiles);
-  }
-  int64_t slices(int64_t limit) const { return divideUp(mostTiles(), limit); }
+  int64_t constant(int64_t value) { return value; }
+  int64_t add(int64_t a, int64_t b) { return a + b; }
+  int64_t sub(int64_t a, int64_t b) { return a - b; }
+  int64_t mul(int64_t a, int64_t b) { return a * b; }
+  int64_t min(int64_t a, int64_t b) { return std::min(a, b); }
+  int64_t max(int64_t a, int64_t b) { return std::max(a, b); }
+  bool less(int64_t a, int64_t b) { return a < b; }
+  bool both(bool a, bool b) { return a && b; }
+  template <typename T> T pick(bool condition, T a, T b) { return condition ? a : b; }
+  int64_t floorShift(int64_t a, unsigned bits) { return a >> bits; }
+  int64_t ceilShift(int64_t a, unsigned bits) { return (a + (int64_t(1) << bits) - 1) >> bits; }
+  int64_t ceilDivide(int64_t a, int64_t b) { return divideUp(a, b); }
+  float scale(float factor) { return factor; }
+  int64_t scaled(int64_t a, float scale) { return static_cast<int64_t>(static_cast<float>(a) * scale); }
+  int64_t productUpTo(int64_t a, int64_t b, int64_t most) { return std::min(a * b, most); }
 };
 
-/// All sequences of a problem, and from how many tiles on work is cut.
+using HostWork = SequenceWork<HostArithmetic>;
+using HostCut = WorkCut<HostArithmetic>;
+using HostSums = WorkSums<HostArithmetic>;
+
+/// All sequences of a problem, and which work is cut.
 class WorkOfProblem {
 public:
   explicit WorkOfProblem(const ForwardProblem &problem);
-  std::vector<int32_t> list() const;
+  std::vector<int32_t> list();
 
 private:
   /// Rows of a sequence that are worked on together, for each head of a group or all of them; `tiles` of each slice.
@@ -63,14 +60,14 @@ private:
     int64_t sequence, number, tiles, slices;
   };
 
-  void findLimit();
-  std::optional<int64_t> expectedEnd(int64_t limit) const;
-  std::vector<Item> items() const; ///< those that are cut in front, then longest first
+  void findCut();
+  int64_t endWith(const HostCut &candidate, int64_t share);
+  std::vector<Item> items(); ///< those that are cut in front, then longest first
 
   const ForwardProblem &problem;
-  std::vector<SequenceWork> sequences;
-  int64_t limit = INT32_MAX; ///< items of more tiles are cut
-  int64_t share = 0;         ///< what each slot gets if nothing is cut
+  std::vector<HostWork> sequences;
+  HostCut cut = {0, kNoWorkLimit, kNoWorkLimit};
+  HostArithmetic a;
 };
 } // namespace
 
@@ -79,10 +76,10 @@ static int64_t groupItems(int64_t queries, int64_t group) {
   return divideUp(queries * divideUp(group, kWorkHeadsOfPart), kWorkQueries);
 }
 
-static SequenceWork workOf(const ForwardProblem &problem, int64_t sequence) {
+static HostWork workOf(const ForwardProblem &problem, int64_t sequence) {
   Lengths lengths = problem.lengthsOf(sequence);
   int64_t group = problem.heads / problem.kvHeads, blocks = divideUp(lengths.q, kWorkRows);
-  SequenceWork work{blocks, group, lengths.q, lengths.kv, 0, false, problem.visibility.laterRowsSeeMore()};
+  HostWork work{blocks, group, lengths.q, lengths.kv, 0, false, problem.visibility.laterRowsSeeMore()};
   int64_t together = groupItems(lengths.q, group);
   if (mayGroupHeads(problem) && together < group * blocks)
     work.items = together, work.copies = 1, work.grouped = true;
@@ -94,71 +91,49 @@ WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
     sequences.push_back(workOf(problem, sequence));
   if (problem.work.slices)
-    findLimit();
+    findCut();
 }
 
 static int64_t slotsOf(const ForwardProblem &problem) { return std::max<int64_t>(problem.workSlots, 1); }
 
-/// When the last slot ends if items above `limit` are cut, four times, expected: nothing where there is no room for so
-/// many slices.
-///
-/// Were all entries as long as the longest, slots would work in rounds; were they of all lengths, all would end with
-/// the mean. Three parts of the one and one of the other were found to choose well (docs/notes/2026-11-24-serving.md).
-std::optional<int64_t> WorkOfProblem::expectedEnd(int64_t limit) const {
-  int64_t longest = 0, slices = 0, cut = 0, large = 0, twiceWhole = 0;
-  for (const SequenceWork &sequence : sequences) {
-    int64_t cutItems = sequence.itemsAbove(limit), pieces = sequence.slices(limit), whole = sequence.items - cutItems;
-    if (cutItems != 0)
-      longest = std::max(longest, divideUp(sequence.mostTiles(), pieces));
-    if (whole != 0)
-      longest = std::max(longest, sequence.tiles(whole - 1));
-    slices += sequence.copies * cutItems * pieces;
-    cut += sequence.copies * cutItems;
-    large += sequence.copies * (sequence.itemsAbove(std::max<int64_t>(limit - kWorkEntryTiles, 0) / 2) - cutItems);
-    twiceWhole += sequence.twiceWork(whole);
-  }
-  if (slices > mostWorkParts(problem))
-    return std::nullopt;
-  longest += kWorkEntryTiles;
-  int64_t slots = slotsOf(problem), round = 2 * slots * longest;
-  int64_t filled = (2 * slices * longest + twiceWhole) * problem.kvHeads;
-  int64_t rounds = 1;
-  // Two of more than half a limit fit no slot's round, and leave some of it unused where there are several.
-  if (filled > round || (slices + large) * problem.kvHeads > slots)
-    rounds = std::clamp<int64_t>(divideUp(filled + large * longest / 2 * problem.kvHeads, round), 2, kWorkMostRounds);
-  int64_t mean = share + kWorkEntryTiles * problem.kvHeads * (slices - cut) / slots;
-  return 3 * rounds * longest + std::max(mean, longest);
+int64_t WorkOfProblem::endWith(const HostCut &candidate, int64_t share) {
+  float scale = workScale(a, share);
+  HostSums sums = {};
+  for (int64_t number = 0; number != problem.batch; ++number)
+    sums = sums.with(a, sequences[number], number, candidate, scale);
+  return expectedEnd(a, sums, problem.kvHeads, slotsOf(problem), mostWorkParts(problem), scale);
 }
 
-/// Work is cut where slots would wait for what takes longest: of some limits the one with which all is expected to end
-/// first, the largest of those that are alike.
-void WorkOfProblem::findLimit() {
+/// Work is cut where slots would wait for what takes longest: of some cuts the one with which all is expected to end
+/// first, the first of those that are alike.
+void WorkOfProblem::findCut() {
   int64_t twice = 0, most = 0;
-  for (const SequenceWork &sequence : sequences) {
-    twice += sequence.twiceWork(sequence.items);
-    most = std::max(most, sequence.mostTiles());
+  for (const HostWork &sequence : sequences) {
+    int64_t ends = sequence.tiles(a, 0) + sequence.mostTiles(a) + 2 * kWorkEntryTiles;
+    twice += sequence.copies * sequence.items * ends;
+    most = std::max(most, sequence.mostTiles(a));
   }
-  share = std::min(twice * problem.kvHeads / (2 * slotsOf(problem)), kWorkMostShare);
+  int64_t share = std::min(twice * problem.kvHeads / (2 * slotsOf(problem)), kWorkMostShare);
   // Whatever comes last then makes no difference.
   if (most * kWorkFine <= share)
     return;
-  int64_t best = *expectedEnd(most), next = share + share / 4;
-  for (int64_t turn = 0; turn != kWorkLimits; ++turn, next = next * 7 / 8) {
-    int64_t candidate = std::min(std::max(next, kWorkLeastSlice), most);
-    std::optional<int64_t> end = expectedEnd(candidate);
-    if (end && *end < best)
-      best = *end, limit = candidate;
+  int64_t best = INT32_MAX;
+  for (int64_t number = 0; number != kWorkCuts; ++number) {
+    HostCut candidate = workCut(a, number, problem.batch, share);
+    if (int64_t end = endWith(candidate, share); end < best)
+      best = end, cut = candidate;
   }
 }
 
-std::vector<WorkOfProblem::Item> WorkOfProblem::items() const {
+std::vector<WorkOfProblem::Item> WorkOfProblem::items() {
   std::vector<Item> items;
   for (int64_t number = 0; number != problem.batch; ++number) {
-    const SequenceWork &own = sequences[number];
-    int64_t whole = own.items - own.itemsAbove(limit), slices = own.slices(limit);
+    const HostWork &own = sequences[number];
+    int64_t limit = cut.limitOf(a, number), slices = own.slices(a, limit), most = own.mostTiles(a);
+    int64_t whole = own.items - own.itemsAbove(a, limit);
     for (int64_t item = 0; item != own.items; ++item)
-      items.push_back(item < whole ? Item{number, item, own.tiles(item), 1}
-                                   : Item{number, item, divideUp(own.mostTiles(), slices), slices});
+      items.push_back(item < whole ? Item{number, item, own.tiles(a, item), 1}
+                                   : Item{number, item, divideUp(most, slices), slices});
   }
   // What is cut stays in order, in front; then longest first, of what takes as much later rows of a sequence.
   auto whole = std::stable_partition(items.begin(), items.end(), [](const Item &item) { return item.slices > 1; });
@@ -178,12 +153,12 @@ static std::vector<size_t> orderOf(const std::vector<int64_t> &tiles, const std:
   return order;
 }
 
-std::vector<int32_t> WorkOfProblem::list() const {
+std::vector<int32_t> WorkOfProblem::list() {
   std::vector<int32_t> numbers(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
   std::vector<int64_t> tiles, sequence; // of each entry
   int32_t *entry = numbers.data() + kWorkFields;
   for (const Item &item : items()) {
-    const SequenceWork &own = sequences[item.sequence];
+    const HostWork &own = sequences[item.sequence];
     int64_t row = item.number * (own.grouped ? kWorkQueries : kWorkRows);
     for (int64_t copy = 0; copy != own.copies; ++copy)
       for (int64_t slice = 0; slice != item.slices; ++slice, entry += kWorkFields) {
@@ -328,6 +303,7 @@ Status attention::validateWorkList(const ForwardProblem &problem, std::span<cons
 
 /// Workgroups that a grid counts, and rows of the workspace, stay within 32 bits.
 static constexpr int64_t kMostListedWorkgroups = int64_t(1) << 24, kMostWorkSlots = 1 << 16;
+static_assert(5 * kMostWorkSlots < kWorkTooManySlices);
 
 /// Whether the host knows all lengths.
 static bool areLengthsKnown(const ForwardProblem &problem) {

@@ -29,8 +29,8 @@ inline constexpr int64_t kWorkWaves = 4, kWorkRows = 128, kWorkQueries = 4, kWor
 inline constexpr int64_t kWorkKeys = 64;
 /// What an entry takes beside its tiles, as so many of them; and the fewest tiles of a slice.
 inline constexpr int64_t kWorkEntryTiles = 5, kWorkLeastSlice = 8;
-/// How many limits are tried above which work is cut, and how many rounds of workgroups are told apart; so many times
-/// the longest entry, a slot's share makes cutting needless; the largest share that is told from others.
-inline constexpr int64_t kWorkLimits = 15, kWorkMostRounds = 12, kWorkFine = 8, kWorkMostShare = int64_t(1) << 26;
+/// So many times the longest entry, a slot's share makes cutting needless; and the largest share that is told from
+/// others: no entry is as long as an eighth of it.
+inline constexpr int64_t kWorkFine = 8, kWorkMostShare = int64_t(1) << 27;
 
 } // namespace hocket::attention

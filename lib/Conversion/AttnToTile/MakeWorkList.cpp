@@ -1,18 +1,18 @@
 // A workgroup for each block of queries that a sequence may have: it finds its entries' place in the list, and writes
-// them. It is a wave, or where work may be cut several, which share the limits that are to be tried.
+// them. It is a wave, or where work may be cut several, which share the sequences when cuts are tried.
 //
 // Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
-// follows from its lengths alone: lanes have a sequence each. What is computed is said in lib/Attention/WorkList.cpp,
-// which makes the same list on the host.
+// follows from its lengths alone: lanes have a sequence each. Which work is cut is tried with a cut in each lane, over one
+// sequence after the other. What is computed is said in lib/Attention/WorkFormulas.h, for the host's list too.
 #include "MakeWorkList.h"
 
 #include "ExpansionBuilder.h"
 #include "KernelFrame.h"
 #include "WorkPartition.h"
 
+#include "Attention/WorkFormulas.h"
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/RegionOps.h"
-#include "hocket/Attention/WorkItem.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,21 +25,22 @@ using arith::CmpIPredicate;
 
 /// Sequences that are looked at together.
 static constexpr int64_t kWorkLanes = 64;
-/// Waves of a workgroup that looks for a limit: each tries as many of them, the one that cuts nothing among them.
-static constexpr int64_t kLimitWaves = 4, kLimitsOfWave = (kWorkLimits + 1) / kLimitWaves;
-static_assert(kLimitsOfWave * kLimitWaves == kWorkLimits + 1);
+/// Waves of a workgroup that looks for a cut; each has every so many'th sequence.
+static constexpr int64_t kCutWaves = 4;
+static_assert(kWorkCuts == kWorkLanes);
 /// Of products, whose parts are summed.
 static constexpr int64_t kPartBits = 12;
-/// More tiles than any sequence has.
-static constexpr int64_t kNoWorkLimit = int64_t(1) << 24;
-
 namespace {
 /// Numbers by name: of one sequence, or one for each lane in the region of a map.
 using LaneNumbers = llvm::MapVector<StringRef, Value>;
 
-/// Arithmetic on numbers wherever the builder stands.
+/// Arithmetic on numbers wherever the builder stands: writes what WorkFormulas.h says.
 class WorkArithmetic {
 public:
+  using Number = Value;
+  using Condition = Value;
+  using Scale = Value;
+
   explicit WorkArithmetic(ExpansionBuilder &builder) : builder(builder) {}
   Value constant(int64_t value) { return builder.constant(value); }
   Value add(Value a, Value b) { return arith::AddIOp::create(builder, a, b); }
@@ -52,12 +53,18 @@ public:
   Value both(Value a, Value b) { return arith::AndIOp::create(builder, a, b); }
   Value either(Value a, Value b) { return arith::OrIOp::create(builder, a, b); }
   Value pick(Value condition, Value a, Value b) { return arith::SelectOp::create(builder, condition, a, b); }
-  /// a / 2^bits, rounded up; a is not negative.
-  Value ceilShift(Value a, unsigned bits) {
-    Value more = add(a, constant((int64_t(1) << bits) - 1));
-    return arith::ShRUIOp::create(builder, more, constant(bits));
+  /// a / 2^bits; a is not negative.
+  Value floorShift(Value a, unsigned bits) { return arith::ShRUIOp::create(builder, a, constant(bits)); }
+  Value ceilShift(Value a, unsigned bits) { return floorShift(add(a, constant((int64_t(1) << bits) - 1)), bits); }
+  Value scale(float factor) { return builder.constant(factor); }
+  Value scaled(Value a, Value scale) { return integer(arith::MulFOp::create(builder, real(a), scale)); }
+  /// a * b, or `most` if that is less; neither is negative or more than 2^24, and `most` is less.
+  Value productUpTo(Value a, Value b, int64_t most) {
+    Value product = arith::MulFOp::create(builder, real(a), real(b)), bound = builder.constant(static_cast<float>(most));
+    Value isLess = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, product, bound);
+    return pick(isLess, mul(a, b), constant(most));
   }
-  /// Rounded up; neither is negative, and both are below 2^24.
+  /// Rounded up; neither is negative, and both are at most 2^24.
   Value ceilDivide(Value a, Value b) {
     if (inRegion)
       return ceilQuotient(a, b);
@@ -92,55 +99,18 @@ public:
   bool inRegion = false; ///< of a map, where there is no division of integers
 
 private:
-  /// By way of f32, whose quotient of integers below 2^24 is rounded correctly.
+  Value real(Value a) { return arith::SIToFPOp::create(builder, builder.getF32Type(), a); }
+  Value integer(Value a) { return arith::FPToSIOp::create(builder, builder.getI32Type(), a); }
+  /// By way of f32, whose quotient of integers up to 2^24 is rounded correctly.
   Value ceilQuotient(Value a, Value b) {
-    auto real = [&](Value x) -> Value { return arith::SIToFPOp::create(builder, builder.getF32Type(), x); };
     Value quotient = arith::DivFOp::create(builder, real(a), real(b));
-    return arith::FPToSIOp::create(builder, builder.getI32Type(), math::CeilOp::create(builder, quotient));
+    return integer(math::CeilOp::create(builder, quotient));
   }
 };
 
-/// The entries of a sequence, as code: `SequenceWork` of lib/Attention/WorkList.cpp.
-struct LaneWork {
-  Value items, copies, queries, keys, reach, grouped;
-  bool causal;
-
-  Value tilesTo(WorkArithmetic &a, Value end) const { return a.min(a.ceilShift(end, 6), reach); }
-  Value tiles(WorkArithmetic &a, Value item) const {
-    if (!causal)
-      return tilesTo(a, keys);
-    Value zero = a.constant(0), behind = a.mul(a.add(item, a.constant(1)), a.constant(kWorkRows));
-    Value end = a.sub(a.add(a.min(queries, behind), keys), queries);
-    end = a.min(a.max(end, zero), keys);
-    return tilesTo(a, a.pick(grouped, keys, end));
-  }
-  Value mostTiles(WorkArithmetic &a) const {
-    Value last = a.sub(items, a.constant(1));
-    return a.pick(a.less(last, a.constant(0)), a.constant(0), tiles(a, last));
-  }
-  Value itemsAbove(WorkArithmetic &a, Value tiles) const {
-    Value zero = a.constant(0), limit = a.mul(tiles, a.constant(kWorkKeys)), above = items;
-    if (causal) {
-      Value hidden = a.max(a.sub(a.add(limit, queries), keys), zero);
-      Value blocks = arith::ShRUIOp::create(a.builder, hidden, a.constant(7));
-      above = a.pick(grouped, items, a.sub(items, a.min(blocks, items)));
-    }
-    return a.pick(a.both(a.less(limit, keys), a.less(tiles, reach)), above, zero);
-  }
-  Value itemsFrom(WorkArithmetic &a, Value tiles) const {
-    Value one = a.constant(1), isNone = a.less(tiles, one);
-    return a.pick(isNone, items, itemsAbove(a, a.max(a.sub(tiles, one), a.constant(0))));
-  }
-  /// Twice what the first `count` items take, in parts.
-  std::array<Value, 3> twiceWork(WorkArithmetic &a, Value count) const {
-    Value last = tiles(a, a.sub(count, a.constant(1)));
-    Value ends = a.add(a.add(tiles(a, a.constant(0)), last), a.constant(2 * kWorkEntryTiles));
-    return a.product(a.mul(copies, count), ends);
-  }
-  Value slices(WorkArithmetic &a, Value limit) const {
-    return a.ceilDivide(mostTiles(a), limit);
-  }
-};
+using LaneWork = SequenceWork<WorkArithmetic>;
+using LaneCut = WorkCut<WorkArithmetic>;
+using LaneSums = WorkSums<WorkArithmetic>;
 
 class WorkListExpansion {
 public:
@@ -163,12 +133,19 @@ private:
   /// What `body` makes of each sequence, summed (`kinds`) over all of them.
   SmallVector<Value> overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
                                    function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body);
-  Value share(Value entriesWork);
-  Value expectedEnd(Value limit, Value share);
-  Value wave() { return tile::WaveGridOp::create(builder, kLimitWaves, 1).getRow(); }
-  Value findLimit(Value isNeeded);
-  ValueRange limitOfWave(Value most, Value share);
-  Value nextLimit(Value limit);
+  /// What `body` makes in each of `kWorkLanes` lanes of its number, from `first` on, and of `inputs`.
+  SmallVector<Value> inLanes(size_t results, ValueRange inputs, Value first,
+                             function_ref<SmallVector<Value>(ValueRange inputs, Value number)> body);
+  Type lanesType() {
+    return tile::RowsType::get(op.getContext(), kWorkLanes, builder.getI32Type(), {tile::FragLayout::Lines, 4, 1});
+  }
+
+  Value wave() { return tile::WaveGridOp::create(builder, kCutWaves, 1).getRow(); }
+  LaneCut findCut(Value isNeeded);
+  ValueRange ifElse(Value condition, ValueRange otherwise, function_ref<SmallVector<Value>()> body);
+  std::pair<Value, Value> shareAndMost();
+  SmallVector<Value> sumsOfWave(ArrayRef<Value> cuts, ArrayRef<Value> first, Value scale);
+  Value bestNumber(ArrayRef<Value> sums, Value scale);
 
   /// The workgroup's part of the list: items of `sequence` from `item` on, if it `isThere`.
   struct Part {
@@ -180,11 +157,11 @@ private:
   struct Place {
     Value slices, whole, first, order, firstCut, isCut, pieces;
   };
-  Place placeOf(const Part &part, Value limit);
+  Place placeOf(const Part &part, const LaneCut &cut);
   void only(Value condition, function_ref<void()> body);
   void store(Value number, Value row, int64_t field);
   void writeEntry(const Part &part, const Place &place, Value copy);
-  void writePart(const Part &part, Value limit);
+  void writePart(const Part &part, const LaneCut &cut);
   void writeEntries(Value block, Value sequence);
 
   attn::WorkListOp op;
@@ -232,7 +209,7 @@ void WorkListExpansion::createKernel() {
   if (op.getPageSize() && !op.getPageLists())
     frame.addScalar(i32, "max_pages");
   frame.require("batch <= 65535", "a list of work is made for at most 65535 sequences");
-  frame.create(builder, op.getSymName(), target, op.getSplit() ? kLimitWaves : 1);
+  frame.create(builder, op.getSymName(), target, op.getSplit() ? kCutWaves : 1);
 }
 
 Value WorkListExpansion::load(Type type, const Source &source, Value first) {
@@ -296,10 +273,27 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   return work;
 }
 
+SmallVector<Value> WorkListExpansion::inLanes(size_t results, ValueRange inputs, Value first,
+                                             function_ref<SmallVector<Value>(ValueRange, Value)> body) {
+  SmallVector<Type> types(results, lanesType());
+  auto map = tile::MapOp::create(builder, types, inputs, first, Value(), Value(), /*coordinates=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  Block &block = map.getBody().emplaceBlock();
+  for (Value input : inputs)
+    block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
+  Value number = block.addArgument(builder.getI32Type(), builder.getLoc());
+  block.addArgument(builder.getI32Type(), builder.getLoc());
+  builder.setInsertionPointToStart(&block);
+  a.inRegion = true;
+  tile::YieldOp::create(builder, ValueRange(body(block.getArguments().take_front(inputs.size()), number)));
+  a.inRegion = false;
+  return map.getResults();
+}
+
 SmallVector<Value> WorkListExpansion::overSequences(
     ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
     function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body) {
-  Type i32 = builder.getI32Type(), lanes = tile::RowsType::get(op.getContext(), kWorkLanes, i32);
+  Type i32 = builder.getI32Type(), lanes = lanesType();
   LaneNumbers shared = common();
   SmallVector<Value> zeros;
   for (Type type : types)
@@ -315,28 +309,16 @@ SmallVector<Value> WorkListExpansion::overSequences(
   for (auto &[name, value] : shared)
     inputs.push_back(value), names.push_back(name);
   llvm::append_range(inputs, more);
-  SmallVector<Type> results(types.size(), lanes);
-  auto map = tile::MapOp::create(builder, results, inputs, first, Value(), Value(), /*coordinates=*/true);
-  {
-    ExpansionBuilder::InsertionGuard inMap(builder);
-    Block &block = map.getBody().emplaceBlock();
-    for (Value input : inputs)
-      block.addArgument(tile::elementTypeOf(input.getType()), builder.getLoc());
-    Value number = block.addArgument(builder.getI32Type(), builder.getLoc());
-    block.addArgument(builder.getI32Type(), builder.getLoc());
-    builder.setInsertionPointToStart(&block);
-    a.inRegion = true;
-    LaneNumbers own;
+  SmallVector<Value> found = inLanes(types.size(), inputs, first, [&](ValueRange own, Value number) {
+    LaneNumbers numbers;
     for (auto [index, name] : llvm::enumerate(names))
-      own[name] = block.getArgument(index);
-    LaneWork work = workOf(own, a.less(number, own.lookup("batch")));
-    ValueRange moreOwn = block.getArguments().slice(names.size(), more.size());
-    tile::YieldOp::create(builder, ValueRange(body(work, number, moreOwn)));
-    a.inRegion = false;
-  }
+      numbers[name] = own[index];
+    LaneWork work = workOf(numbers, a.less(number, numbers.lookup("batch")));
+    return body(work, number, own.slice(names.size(), more.size()));
+  });
   SmallVector<Value> next;
-  for (auto [kind, type, found, sofar] : llvm::zip_equal(kinds, types, map.getResults(), loop.getRegionIterArgs())) {
-    Value ofAll = tile::ReduceOp::create(builder, i32, kind, found, tile::Dimension::Rows);
+  for (auto [kind, type, own, sofar] : llvm::zip_equal(kinds, types, found, loop.getRegionIterArgs())) {
+    Value ofAll = tile::ReduceOp::create(builder, i32, kind, own, tile::Dimension::Rows);
     ofAll = type == i32 ? ofAll : a.wide(ofAll);
     next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll) : a.add(sofar, ofAll));
   }
@@ -344,125 +326,116 @@ SmallVector<Value> WorkListExpansion::overSequences(
   return loop.getResults();
 }
 
-/// Of twice what all entries of a KV head take, what each slot gets.
-Value WorkListExpansion::share(Value twice) {
-  Value slots = a.wide(frame.argument("work_slots")), of = a.mul(twice, a.wide(frame.argument("kv_heads")));
-  Value each = arith::DivUIOp::create(builder, of, a.mul(slots, a.wideConstant(2)));
-  each = arith::MinUIOp::create(builder, each, a.wideConstant(kWorkMostShare));
-  return arith::TruncIOp::create(builder, builder.getI32Type(), each);
-}
-
-/// `expectedEnd` of lib/Attention/WorkList.cpp, i32, which it fits into; as late as can be where there is no room for
-/// so many slices.
-Value WorkListExpansion::expectedEnd(Value limit, Value share) {
+/// What each slot gets if nothing is cut, and the tiles of the longest item.
+std::pair<Value, Value> WorkListExpansion::shareAndMost() {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Value zero = a.constant(0), one = a.constant(1), two = a.constant(2);
-  SmallVector<Value> found = overSequences(
-      {tile::Reduction::Max, sum, sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i64, i64, i64}, {limit},
-      [&](const LaneWork &work, Value, ValueRange more) {
-        Value zero = a.constant(0), one = a.constant(1), limit = more[0], cutItems = work.itemsAbove(a, limit);
-        Value pieces = work.slices(a, limit), whole = a.sub(work.items, cutItems), cut = a.mul(work.copies, cutItems);
-        Value length = a.ceilDivide(work.mostTiles(a), a.max(pieces, one));
-        Value ofCut = a.pick(a.less(zero, cutItems), length, zero);
-        Value ofWhole = a.pick(a.less(zero, whole), work.tiles(a, a.sub(whole, one)), zero);
-        Value less = a.max(a.sub(limit, a.constant(kWorkEntryTiles)), zero);
-        Value large = a.sub(work.itemsAbove(a, arith::ShRUIOp::create(builder, less, one)), cutItems);
-        auto parts = work.twiceWork(a, whole);
-        return SmallVector<Value>{a.max(ofCut, ofWhole), a.mul(cut, pieces), cut, a.mul(work.copies, large),
-                                  parts[0], parts[1], parts[2]};
+  SmallVector<Value> all = overSequences(
+      {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
+        Value most = work.mostTiles(a), entries = a.constant(2 * kWorkEntryTiles);
+        Value ends = a.add(a.add(work.tiles(a, a.constant(0)), most), entries);
+        auto twice = a.product(a.mul(work.copies, work.items), ends);
+        return SmallVector<Value>{twice[0], twice[1], twice[2], most};
       });
-  Value longest = a.add(found[0], a.constant(kWorkEntryTiles)), slices = found[1], cut = found[2], large = found[3];
-  Value kvHeads = frame.argument("kv_heads"), slots = frame.argument("work_slots");
-  auto wideProduct = [&](Value x, Value y) { return a.mul(a.wide(x), a.wide(y)); };
-  Value round = a.mul(a.wideConstant(2), wideProduct(slots, longest));
-  Value inSlices = a.mul(a.wideConstant(2), wideProduct(slices, longest));
-  Value filled = a.mul(a.add(inSlices, a.joined(ArrayRef(found).drop_front(4))), a.wide(kvHeads));
-  Value unused = arith::ShRUIOp::create(builder, wideProduct(large, longest), a.wideConstant(1));
-  Value several = a.add(filled, a.mul(unused, a.wide(kvHeads))), rounds = two, of = a.add(round, round);
-  for (int64_t more = 2; more != kWorkMostRounds; ++more, of = a.add(of, round))
-    rounds = a.add(rounds, arith::ExtUIOp::create(builder, i32, a.less(of, several)));
-  Value isCrowded = a.less(slots, a.mul(a.add(slices, large), kvHeads));
-  rounds = a.pick(a.either(a.less(round, filled), isCrowded), rounds, one);
-  Value added = a.mul(a.mul(a.sub(slices, cut), kvHeads), a.constant(kWorkEntryTiles));
-  Value mean = a.add(share, tile::DivModOp::create(builder, a.max(added, zero), slots).getQuotient());
-  Value end = a.add(a.mul(a.wideConstant(3), wideProduct(rounds, longest)), a.wide(a.max(mean, longest)));
-  Value hasRoom = a.less(slices, a.add(frame.argument("work_parts"), one));
-  end = a.pick(hasRoom, end, a.wideConstant(INT32_MAX));
-  return arith::TruncIOp::create(builder, i32, arith::MinUIOp::create(builder, end, a.wideConstant(INT32_MAX)));
+  Value slots = a.wide(frame.argument("work_slots")), twice = a.joined(ArrayRef(all).take_front(3));
+  twice = a.mul(twice, a.wide(frame.argument("kv_heads")));
+  Value each = arith::DivUIOp::create(builder, twice, a.mul(slots, a.wideConstant(2)));
+  each = arith::MinUIOp::create(builder, each, a.wideConstant(kWorkMostShare));
+  return {arith::TruncIOp::create(builder, i32, each), all[3]};
 }
 
-/// From how many tiles on items are cut, where it `isNeeded`.
-Value WorkListExpansion::findLimit(Value isNeeded) {
-  Value none = a.constant(kNoWorkLimit), late = a.constant(INT32_MAX);
+/// `body`'s values where the `condition` holds, else these.
+ValueRange WorkListExpansion::ifElse(Value condition, ValueRange otherwise, function_ref<SmallVector<Value>()> body) {
+  auto branch = scf::IfOp::create(builder, otherwise.getTypes(), condition, /*withElseRegion=*/true);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&branch.getThenRegion().front());
+  scf::YieldOp::create(builder, body());
+  builder.setInsertionPointToStart(&branch.getElseRegion().front());
+  scf::YieldOp::create(builder, otherwise);
+  return branch.getResults();
+}
+
+/// Which work is cut, where it `isNeeded`: with the cut of all with which all is expected to end first, the first of
+/// those that are alike. Lanes have a cut each, waves some of the sequences.
+LaneCut WorkListExpansion::findCut(Value isNeeded) {
+  Value zero = a.constant(0), batch = frame.argument("batch");
   if (!op.getSplit())
-    return none;
-  Type i32 = builder.getI32Type();
-  auto otherwise = [&](Value condition, function_ref<ValueRange()> body) {
-    auto branch = scf::IfOp::create(builder, TypeRange{i32, i32}, condition, /*withElseRegion=*/true);
-    ExpansionBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(&branch.getThenRegion().front());
-    scf::YieldOp::create(builder, body());
-    builder.setInsertionPointToStart(&branch.getElseRegion().front());
-    scf::YieldOp::create(builder, ValueRange{late, none});
-    return branch.getResults();
+    return {zero, a.constant(kNoWorkLimit), a.constant(kNoWorkLimit)};
+  auto cutsOf = [&](Value share) {
+    return inLanes(3, {batch, share}, zero, [&](ValueRange own, Value number) {
+      LaneCut cut = workCut(a, number, own[0], own[1]);
+      return SmallVector<Value>{cut.boundary, cut.coarse, cut.fine};
+    });
   };
-  ValueRange found = otherwise(isNeeded, [&]() -> ValueRange {
-    constexpr auto sum = tile::Reduction::Sum;
-    Type i64 = builder.getI64Type();
-    SmallVector<Value> all = overSequences(
-        {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
-          auto twice = work.twiceWork(a, work.items);
-          return SmallVector<Value>{twice[0], twice[1], twice[2], work.mostTiles(a)};
-        });
-    Value ofSlot = share(a.joined(ArrayRef(all).take_front(3))), most = all[3];
-    Value isUneven = a.less(ofSlot, a.mul(most, a.constant(kWorkFine)));
-    return otherwise(isUneven, [&]() -> ValueRange { return limitOfWave(most, ofSlot); });
+  // A share, where cuts are to be tried, and the wave's sums.
+  SmallVector<Value> nothing = {a.constant(-1)};
+  llvm::append_range(nothing, inLanes(LaneSums::kNumbers, {}, zero, [&](ValueRange, Value) {
+    return SmallVector<Value>(LaneSums::kNumbers, a.constant(0));
+  }));
+  ArrayRef<Value> noSums = ArrayRef(nothing).drop_front();
+  ValueRange found = ifElse(isNeeded, nothing, [&] {
+    auto [share, most] = shareAndMost();
+    Value isUneven = a.less(share, a.mul(most, a.constant(kWorkFine)));
+    return SmallVector<Value>(ifElse(isUneven, nothing, [&, share = share] {
+      SmallVector<Value> values = {share};
+      llvm::append_range(values, sumsOfWave(cutsOf(share), noSums, workScale(a, share)));
+      return values;
+    }));
   });
   // All waves meet here, whatever they had to do.
-  auto ofAll = [&](tile::Reduction kind, Value number) -> Value {
-    return tile::ReduceWavesOp::create(builder, kind, number, Value(), IntegerAttr());
+  SmallVector<Value> sums(found.drop_front());
+  for (auto [index, sum] : llvm::enumerate(sums)) {
+    auto kind = index < LaneSums::kAdded ? tile::Reduction::Sum : tile::Reduction::Max;
+    sum = tile::ReduceWavesOp::create(builder, kind, sum, Value(), IntegerAttr());
+  }
+  Value share = a.max(found[0], zero);
+  Value number = ifElse(a.less(a.constant(-1), found[0]), zero, [&] {
+    return SmallVector<Value>{bestNumber(sums, workScale(a, share))};
+  })[0];
+  return workCut(a, number, batch, share);
+}
+
+/// `WorkSums` of each cut over the sequences that are the wave's.
+SmallVector<Value> WorkListExpansion::sumsOfWave(ArrayRef<Value> cuts, ArrayRef<Value> first, Value scale) {
+  Value zero = a.constant(0), batch = frame.argument("batch");
+  LaneNumbers shared = common();
+  auto loop = scf::ForOp::create(builder, wave(), batch, a.constant(kCutWaves), first);
+  ExpansionBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value sequence = loop.getInductionVar();
+  for (const Source &source : sources())
+    shared[source.key] = load(builder.getI32Type(), source, sequence);
+  LaneWork work = workOf(shared, a.less(sequence, batch));
+  Value grouped = arith::ExtUIOp::create(builder, builder.getI32Type(), work.grouped);
+  SmallVector<Value> inputs = {work.items, work.copies, work.queries, work.keys, work.reach, grouped, sequence, scale};
+  llvm::append_range(inputs, cuts);
+  llvm::append_range(inputs, loop.getRegionIterArgs());
+  SmallVector<Value> next = inLanes(LaneSums::kNumbers, inputs, zero, [&](ValueRange own, Value) {
+    LaneWork work{own[0], own[1], own[2], own[3], own[4], a.less(a.constant(0), own[5]), causal};
+    LaneCut cut{own[8], own[9], own[10]};
+    LaneSums sofar = LaneSums::of({own[11], own[12], own[13], own[14], own[15], own[16]});
+    return llvm::to_vector(sofar.with(a, work, own[6], cut, own[7]).numbers());
+  });
+  scf::YieldOp::create(builder, next);
+  return loop.getResults();
+}
+
+/// The number of the cut with which all is expected to end first.
+Value WorkListExpansion::bestNumber(ArrayRef<Value> sums, Value scale) {
+  SmallVector<Value> inputs = {frame.argument("kv_heads"), frame.argument("work_slots"), frame.argument("work_parts"),
+                               scale};
+  llvm::append_range(inputs, sums);
+  Value zero = a.constant(0);
+  Value end = inLanes(1, inputs, zero, [&](ValueRange own, Value) {
+    LaneSums all = LaneSums::of({own[4], own[5], own[6], own[7], own[8], own[9]});
+    return SmallVector<Value>{expectedEnd(a, all, own[0], own[1], own[2], own[3])};
+  })[0];
+  auto least = [&](Value lanes) -> Value {
+    return tile::ReduceOp::create(builder, builder.getI32Type(), tile::Reduction::Min, lanes, tile::Dimension::Rows);
   };
-  Value best = ofAll(tile::Reduction::Min, found[0]), isBest = a.compare(CmpIPredicate::eq, found[0], best);
-  return ofAll(tile::Reduction::Max, a.pick(isBest, found[1], a.constant(0)));
-}
-
-/// The limit that is tried behind this one.
-Value WorkListExpansion::nextLimit(Value limit) {
-  return arith::ShRUIOp::create(builder, a.mul(limit, a.constant(7)), a.constant(3));
-}
-
-/// Of the limits that the wave tries the one with which all is expected to end first, the largest of those that are
-/// alike; and when that is, in front of it. The first of them is `most`, which cuts nothing. Wave i tries each
-/// `kLimitWaves`th from number i on.
-ValueRange WorkListExpansion::limitOfWave(Value most, Value share) {
-  Value zero = a.constant(0), one = a.constant(1), none = a.constant(kNoWorkLimit), number = wave();
-  // In front of the first limit stands the one that cuts nothing.
-  Value largest = a.add(share, arith::ShRUIOp::create(builder, share, a.constant(2)));
-  auto skipped = scf::ForOp::create(builder, one, number, one, largest);
-  {
-    ExpansionBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(skipped.getBody());
-    scf::YieldOp::create(builder, nextLimit(skipped.getRegionIterArg(0)));
-  }
-  Value first[] = {a.constant(INT32_MAX), none, skipped.getResult(0)};
-  auto loop = scf::ForOp::create(builder, zero, a.constant(kLimitsOfWave), one, first);
-  {
-    ExpansionBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value best = loop.getRegionIterArg(0), next = loop.getRegionIterArg(2);
-    Value cutsNothing = a.less(a.add(loop.getInductionVar(), number), one);
-    Value candidate = a.pick(cutsNothing, most, a.min(a.max(next, a.constant(kWorkLeastSlice)), most));
-    Value end = expectedEnd(candidate, share), isBetter = a.less(end, best);
-    Value limit = a.pick(isBetter, a.pick(cutsNothing, none, candidate), loop.getRegionIterArg(1));
-    Value behind = next;
-    for (int64_t step = 1; step != kLimitWaves; ++step)
-      behind = nextLimit(behind);
-    // Wave 0 has tried one limit less.
-    behind = a.pick(cutsNothing, behind, nextLimit(behind));
-    scf::YieldOp::create(builder, ValueRange{a.pick(isBetter, end, best), limit, behind});
-  }
-  return loop.getResults().take_front(2);
+  return least(inLanes(1, {end, least(end)}, zero, [&](ValueRange own, Value number) {
+    return SmallVector<Value>{a.pick(a.less(own[1], own[0]), a.constant(kWorkCuts), number)};
+  })[0]);
 }
 
 void WorkListExpansion::store(Value number, Value row, int64_t field) {
@@ -476,32 +449,40 @@ void WorkListExpansion::only(Value condition, function_ref<void()> body) {
   body();
 }
 
+/// How many items take as many tiles or more.
+static Value itemsFrom(WorkArithmetic &a, const LaneWork &work, Value tiles) {
+  Value one = a.constant(1), isNone = a.less(tiles, one);
+  return a.pick(isNone, work.items, work.itemsAbove(a, a.max(a.sub(tiles, one), a.constant(0))));
+}
+
 /// In front of the part's entries stand those that take longer, of earlier sequences as long, and its own sequence's.
-WorkListExpansion::Place WorkListExpansion::placeOf(const Part &part, Value limit) {
+WorkListExpansion::Place WorkListExpansion::placeOf(const Part &part, const LaneCut &cut) {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type();
   const LaneWork &own = part.work;
   Value zero = a.constant(0), one = a.constant(1);
-  Value cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
+  Value limit = cut.limitOf(a, part.sequence), cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
   Value isCut = a.less(a.sub(firstCut, one), part.item);
   Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
   Value length = a.ceilDivide(own.mostTiles(a), a.max(pieces, one));
   Value tiles = a.pick(isCut, length, own.tiles(a, part.item));
   Value cutNumber = arith::ExtUIOp::create(builder, i32, isCut);
   SmallVector<Value> sums = overSequences(
-      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32}, {limit, tiles, part.sequence, part.item, cutNumber},
+      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32},
+      {cut.boundary, tiles, part.sequence, part.item, cutNumber, cut.coarse, cut.fine},
       [&](const LaneWork &work, Value number, ValueRange more) {
-        Value zero = a.constant(0), one = a.constant(1), cutItems = work.itemsAbove(a, more[0]);
+        Value zero = a.constant(0), one = a.constant(1);
+        Value limit = LaneCut{more[0], more[5], more[6]}.limitOf(a, number), cutItems = work.itemsAbove(a, limit);
         Value above = work.itemsAbove(a, more[1]), isOwnCut = a.less(zero, more[4]);
         Value isEarlier = a.less(number, more[2]), isLater = a.less(more[2], number);
         Value within = a.sub(a.sub(work.items, one), more[3]);
-        Value from = work.itemsFrom(a, more[1]);
+        Value from = itemsFrom(a, work, more[1]);
         Value before = a.pick(isEarlier, from, a.pick(a.either(isLater, isOwnCut), above, within));
         Value whole = a.mul(work.copies, a.max(a.sub(before, cutItems), zero));
         Value rest = a.mul(work.copies, a.sub(work.items, cutItems));
         if (!op.getSplit())
           return SmallVector<Value>{zero, rest, whole, zero, zero};
-        Value each = work.slices(a, more[0]), slices = a.mul(a.mul(work.copies, cutItems), each);
+        Value each = work.slices(a, limit), slices = a.mul(a.mul(work.copies, cutItems), each);
         // Slices of other sequences, and a sequence's own in front of what is whole.
         Value length = a.ceilDivide(work.mostTiles(a), a.max(each, one));
         Value isOther = a.either(isLater, isOwnCut), longer = a.add(more[1], one);
@@ -540,9 +521,9 @@ void WorkListExpansion::writeEntry(const Part &part, const Place &place, Value c
   store(entry, a.add(firstLine, piece), kWorkEntry);
 }
 
-void WorkListExpansion::writePart(const Part &part, Value limit) {
+void WorkListExpansion::writePart(const Part &part, const LaneCut &cut) {
   Value zero = a.constant(0);
-  Place place = placeOf(part, limit);
+  Place place = placeOf(part, cut);
   only(part.isFirst, [&] {
     store(a.add(place.slices, place.whole), zero, kWorkCount);
     store(place.slices, zero, kWorkSliceCount);
@@ -567,11 +548,12 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
   Value item = a.pick(own.grouped, a.mul(block, numbers.lookup("group")), block);
   // Sequences have few entries of what the longest one may have. The first workgroup says how many there are.
   Value isFirst = a.less(a.add(block, sequence), a.constant(1)), isThere = a.less(item, own.items);
-  Value isNeeded = a.either(isThere, isFirst), limit = findLimit(isNeeded);
+  Value isNeeded = a.either(isThere, isFirst);
+  LaneCut cut = findCut(isNeeded);
   // One wave is enough for the rest.
   if (op.getSplit())
     isNeeded = a.both(isNeeded, a.less(wave(), a.constant(1)));
-  only(isNeeded, [&] { writePart({own, sequence, item, isThere, isFirst}, limit); });
+  only(isNeeded, [&] { writePart({own, sequence, item, isThere, isFirst}, cut); });
 }
 
 LogicalResult WorkListExpansion::run() {

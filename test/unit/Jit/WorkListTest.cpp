@@ -210,7 +210,7 @@ TEST(WorkLists, KeepAllSlotsBusy) {
     }
     ForwardProblem problem = listed(sequences, 8, draw.of<int64_t>({256, 512}));
     Measured found = measure(problem);
-    EXPECT_LE(found.imbalance(), 1.15) << problem.describe();
+    EXPECT_LE(found.imbalance(), 1.10) << problem.describe();
     sum += found.end / found.uncut;
   }
   EXPECT_LE(sum / kBatches, 1.08);
