@@ -60,9 +60,10 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
     const char *name;
   };
   const Case cases[] = {
-      {4, 16, 16, 2048, 128, 128, false, "fmha_fwd_double_buffer_w4"},
-      {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_both_products"},
-      {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_both_products"},
+      {4, 16, 16, 2048, 128, 128, false, "fmha_fwd_lone_wave"},
+      {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_lone_wave"},
+      {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_lone_wave"},
+      {4, 16, 16, 2048, 2048, 128, false, "fmha_fwd_both_products"},
       {1, 9, 9, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, true, "fmha_fwd_lone_wave"},
