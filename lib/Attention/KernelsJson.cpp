@@ -161,6 +161,10 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
         cost.shared.size() < 2)
       return fail("costs", "rows, keys and resident must be at least 1, and alone and shared have "
                            "the cycles for 1 and 2 tiles at least");
+    constexpr size_t kMostPowers = 32;
+    for (const std::vector<double> *cycles : {&cost.alone, &cost.shared, &cost.skew})
+      if (cycles->size() > kMostPowers)
+        return fail("costs", "numbers of 1, 2, 4, ... tiles: at most 32");
     const auto isShare = [](double skew) { return skew >= 0 && skew < 1; };
     if (!cost.skew.empty() && (cost.skew.size() < 2 || !llvm::all_of(cost.skew, isShare)))
       return fail("costs", "skew must have a number for 1 and 2 tiles at least, each at least 0 and less than 1");

@@ -54,7 +54,7 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
                           std::string_view architecture, unsigned units) {
   Result<const ArchInfo *> arch = findArch(architecture);
   HeadDims dims{problem.headDim, problem.headDimV}, out{problem.headDimV, problem.headDimV};
-  const KernelCost *wholeCost = whole.costOf(dims, architecture),
+  const KernelCost *wholeCost = whole.costOf(dims, architecture, /*causal=*/false, problem.wantLse),
                    *slicesCost = slices.costOf(dims, architecture),
                    *combineCost = combine.costOf(out, architecture);
   if (!arch.ok() || !wholeCost || !slicesCost || !combineCost || units == 0)

@@ -38,7 +38,8 @@ GridSchedule scheduleGrid(const TimeParameters &parameters, unsigned xcds, unsig
 std::vector<double> endsOnUnit(unsigned resident, const std::vector<WorkgroupCycles> &cyclesOf);
 
 /// The cycles with which `endsOnUnit` repeats what was timed: `ends`, of as many workgroups as share the unit (the half)
-/// and as many behind them, all alike, in the order in which they began. `first` and `later` are of one alone.
+/// and as many behind them, all alike, in the order in which they began; two at least. `firstAlone` and `laterAlone` are
+/// of one alone. Where those that share are more unlike than a skew can say, their last end is kept.
 UnitCycles fitCycles(const std::vector<double> &ends, double firstAlone, double laterAlone);
 
 } // namespace hocket::sim

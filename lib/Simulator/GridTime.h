@@ -63,9 +63,9 @@ Result<GridTime> predictGrid(runtime::Device &device, runtime::Kernel &kernel,
 double shareOfHits(const std::vector<uint64_t> &fresh, uint64_t asked, uint64_t together);
 
 std::string toText(const GridTime &grid);
-/// Members of a JSON object (docs/HocketRun.md has them).
-/// Its member "kinds" alone.
+/// The member "kinds" of a JSON object.
 void writeKinds(llvm::json::OStream &out, const GridTime &grid);
+/// All members, "kinds" among them (docs/Predictions.md has them).
 void writeMembers(llvm::json::OStream &out, const GridTime &grid);
 
 } // namespace hocket::sim

@@ -161,6 +161,8 @@ static double leastThat(double low, double high, const std::function<bool(double
 }
 
 UnitCycles sim::fitCycles(const std::vector<double> &ends, double firstAlone, double laterAlone) {
+  if (ends.size() < 2)
+    return {{firstAlone, firstAlone, 0}, {laterAlone, laterAlone, 0}};
   const size_t resident = ends.size() / 2;
   const auto together = static_cast<unsigned>(resident);
   const double earliest = *std::min_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(resident));
@@ -183,11 +185,17 @@ UnitCycles sim::fitCycles(const std::vector<double> &ends, double firstAlone, do
       fit.later = fit.first;
       return latestOf(repeated(), resident) >= latest;
     }));
+    fit.later = fit.first;
+    if (latestOf(repeated(), resident) < latest)
+      fit.first.together = leastThat(fit.first.together, 2 * latest * resident, [&](double cycles) {
+        fit.first.together = fit.later.together = cycles;
+        return latestOf(repeated(), resident) >= latest;
+      });
   } else {
     withSkew(0);
   }
   const double last = latestOf(ends, ends.size());
-  fit.later = {laterAlone, leastThat(0, 2 * fit.first.together, [&](double cycles) {
+  fit.later = {laterAlone, leastThat(0, 2 * last, [&](double cycles) {
                  fit.later = {laterAlone, cycles, fit.first.skew};
                  return latestOf(repeated(), ends.size()) >= last;
                }), fit.first.skew};

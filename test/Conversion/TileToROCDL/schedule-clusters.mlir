@@ -138,17 +138,20 @@ llvm.func @reading(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %
 
 // -----
 
-// Streamed, what is read for this cluster is asked for three products ahead, the first ones in front of all.
+// Streamed, what is read for this cluster is asked for two products ahead, the first ones in front of all.
 // CHECK-LABEL: llvm.func @streaming
 // CHECK: llvm.load
 // CHECK: rocdl.mfma
 // CHECK-NEXT: rocdl.sched.barrier 0
-// CHECK: rocdl.mfma
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
 // CHECK-NEXT: llvm.getelementptr
 // CHECK-NEXT: %[[LAST:.*]] = llvm.load
 // CHECK-NEXT: rocdl.sched.barrier 0
-// CHECK-COUNT-2: rocdl.mfma
-// CHECK: rocdl.mfma.f32.32x32x16.bf16 %[[LAST]]
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma.f32.32x32x16.bf16 %[[LAST]]
 llvm.func @streaming(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>) -> vector<16xf32> {
   %zero = llvm.mlir.constant(0 : i32) : i32
   rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "stream"}
@@ -249,4 +252,22 @@ llvm.func @in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: vector<4xf32>, %
   %one = llvm.insertvalue %sum, %undef[0] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
   %both = llvm.insertvalue %f, %one[1] : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
   llvm.return %both : !llvm.struct<(vector<16xf32>, vector<4xf32>)>
+}
+
+// -----
+
+// Streamed, powers of regions move among the products; elsewhere they end what is scheduled.
+// CHECK-LABEL: llvm.func @power
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.exp2"
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+llvm.func @power(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "stream"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %e = llvm.call_intrinsic "llvm.amdgcn.exp2"(%x) : (f32) -> f32
+  rocdl.s.barrier
+  llvm.return %e : f32
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace hocket::sim;
 
 static TimeParameters fixedClock() {
@@ -121,4 +123,16 @@ TEST(FitCycles, AlikeAndAloneAreAsTimed) {
   EXPECT_EQ(alone.first.together, 1200);
   EXPECT_NEAR(alone.later.together, 1100, 1);
   EXPECT_EQ(alone.first.skew, 0);
+}
+
+TEST(FitCycles, OfThoseThatFollowOneAnotherTheLastEndIsKept) {
+  // One after the other: no skew says that of four, and the second four take longer than twice as long.
+  const std::vector<double> timed = {100, 200, 300, 400, 650, 900, 1150, 1400};
+  const UnitCycles fit = fitCycles(timed, 100, 250);
+  std::vector<WorkgroupCycles> all(8, fit.later);
+  std::fill_n(all.begin(), 4, fit.first);
+  const std::vector<double> ends = endsOnUnit(4, all);
+  EXPECT_NEAR(*std::max_element(ends.begin(), ends.end()), 1400, 14);
+  EXPECT_NEAR(*std::max_element(ends.begin(), ends.begin() + 4), 400, 40);
+  EXPECT_NEAR(fitCycles({100, 350}, 100, 250).later.together, 250, 1);
 }
