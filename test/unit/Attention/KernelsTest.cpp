@@ -340,6 +340,9 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
     {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
               HasSubstr("arch must be one of the kernel's"));
+  EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
+    {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2], "skew": [0.1, 1]}])"))),
+              HasSubstr("skew must have a number for 1 and 2 tiles at least, each at least 0 and less than 1"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "lse": [0])"))),
               HasSubstr("expected true or false at registry.kernels[0].lse[0]"));
