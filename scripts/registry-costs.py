@@ -2,8 +2,8 @@
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
 What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the first
-workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
+many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the
+first workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
 is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as
 fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
 alone.
@@ -32,8 +32,9 @@ def problem(kernel, cost, tiles, workgroups):
     # Where rows are the heads of a group, `rows` counts queries, each with a block of 32 heads.
     heads = kv_heads * (32 if kernel.get("group_rows") else 1)
     qk, v = cost["head_dims"]
-    return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"], "--seq-kv", tiles * cost["keys"] * slices,
-            "--head-dim", qk, "--head-dim-v", v, *(["--lse"] if cost.get("lse") else []), *(["--causal"] if cost.get("causal") else [])]
+    return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"],
+            "--seq-kv", tiles * cost["keys"] * slices, "--head-dim", qk, "--head-dim-v", v,
+            *(f"--{flag}" for flag in ("lse", "causal") if cost.get(flag))]
 
 
 def predict(run, kernel, cost, counts, workgroups):
@@ -48,7 +49,7 @@ def predict(run, kernel, cost, counts, workgroups):
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         found = [row["kernels"]["k"] for row in json.loads(out.read_text())["rows"]] if out.exists() else []
-        if len(found) != len(counts) or any(len(kernel.get("kinds", [])) != 1 for kernel in found):
+        if len(found) != len(counts) or any(len(cell.get("kinds", [])) != 1 for cell in found):
             print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
         return found
@@ -104,8 +105,8 @@ def main():
             off = max(abs(new / old - 1) for key in ("alone", "shared") for new, old in zip(made[key], cost[key]))
             skews = zip(made.get("skew", []), cost.get("skew", []))
             unlike = max((abs(new - old) for new, old in skews), default=0)
-            print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was listed, "
-                  f"skews {unlike:.2f}, {cost['resident']} -> {made['resident']} on a unit", flush=True)
+            print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was "
+                  f"listed, skews {unlike:.2f}, {cost['resident']} -> {made['resident']} on a unit", flush=True)
             text = replace(text, kernel, index, made)
             if not options.check:
                 REGISTRY.write_text(text)

@@ -160,44 +160,48 @@ static double leastThat(double low, double high, const std::function<bool(double
   return high;
 }
 
+/// Of the first `count` workgroups.
+static double lastEnd(const std::vector<double> &ends, size_t count) {
+  return *std::max_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(count));
+}
+
+/// From the ends of the first half.
+static WorkgroupCycles fitFirst(const std::vector<double> &ends, double alone) {
+  const size_t resident = ends.size() / 2;
+  const double earliest = *std::min_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(resident));
+  if (resident == 1)
+    return {alone, earliest, 0};
+  const double last = lastEnd(ends, resident);
+  // Those behind run beside the last of the first ones: as fast as these, as far as is known yet.
+  auto isAsLate = [&](const WorkgroupCycles &each) {
+    const std::vector<WorkgroupCycles> all(ends.size(), each);
+    return lastEnd(endsOnUnit(static_cast<unsigned>(resident), all), resident) >= last;
+  };
+  auto withSkew = [&](double skew) { return WorkgroupCycles{alone, earliest * (1 + skew), skew}; };
+  WorkgroupCycles fit = withSkew(leastThat(0, kMostSkew, [&](double skew) { return isAsLate(withSkew(skew)); }));
+  if (isAsLate(fit))
+    return fit;
+  // More unlike than a skew can say.
+  fit.together = leastThat(fit.together, 2 * last * double(resident),
+                           [&](double cycles) { return isAsLate({alone, cycles, fit.skew}); });
+  return fit;
+}
+
+/// Of those behind `first`, from the last end of all.
+static WorkgroupCycles fitLater(const std::vector<double> &ends, const WorkgroupCycles &first, double alone) {
+  const size_t resident = ends.size() / 2;
+  const double last = lastEnd(ends, ends.size());
+  auto isAsLate = [&](double cycles) {
+    std::vector<WorkgroupCycles> all(ends.size(), {alone, cycles, first.skew});
+    std::fill_n(all.begin(), resident, first);
+    return lastEnd(endsOnUnit(static_cast<unsigned>(resident), all), ends.size()) >= last;
+  };
+  return {alone, leastThat(0, 2 * last, isAsLate), first.skew};
+}
+
 UnitCycles sim::fitCycles(const std::vector<double> &ends, double firstAlone, double laterAlone) {
   if (ends.size() < 2)
     return {{firstAlone, firstAlone, 0}, {laterAlone, laterAlone, 0}};
-  const size_t resident = ends.size() / 2;
-  const auto together = static_cast<unsigned>(resident);
-  const double earliest = *std::min_element(ends.begin(), ends.begin() + static_cast<ptrdiff_t>(resident));
-  auto latestOf = [](const std::vector<double> &all, size_t count) {
-    return *std::max_element(all.begin(), all.begin() + static_cast<ptrdiff_t>(count));
-  };
-  UnitCycles fit;
-  fit.later = {laterAlone, laterAlone, 0};
-  auto repeated = [&] {
-    std::vector<WorkgroupCycles> all(ends.size(), fit.later);
-    std::fill_n(all.begin(), resident, fit.first);
-    return endsOnUnit(together, all);
-  };
-  auto withSkew = [&](double skew) { fit.first = {firstAlone, earliest * (1 + skew), skew}; };
-  if (together > 1) {
-    const double latest = latestOf(ends, resident);
-    // Those behind run beside the last of the first ones: as fast as these, until that is known better.
-    withSkew(leastThat(0, kMostSkew, [&](double skew) {
-      withSkew(skew);
-      fit.later = fit.first;
-      return latestOf(repeated(), resident) >= latest;
-    }));
-    fit.later = fit.first;
-    if (latestOf(repeated(), resident) < latest)
-      fit.first.together = leastThat(fit.first.together, 2 * latest * resident, [&](double cycles) {
-        fit.first.together = fit.later.together = cycles;
-        return latestOf(repeated(), resident) >= latest;
-      });
-  } else {
-    withSkew(0);
-  }
-  const double last = latestOf(ends, ends.size());
-  fit.later = {laterAlone, leastThat(0, 2 * last, [&](double cycles) {
-                 fit.later = {laterAlone, cycles, fit.first.skew};
-                 return latestOf(repeated(), ends.size()) >= last;
-               }), fit.first.skew};
-  return fit;
+  const WorkgroupCycles first = fitFirst(ends, firstAlone);
+  return {first, fitLater(ends, first, laterAlone)};
 }
