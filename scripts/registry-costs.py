@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
-What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside as
-many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the
-first workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
-is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as
-fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left
-alone.
+What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside
+as many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the
+first workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where
+a cost is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many
+heads as fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices
+are left alone.
 
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
 """
