@@ -4,7 +4,9 @@
 // pointer, strides and extents, each at its natural alignment.
 #include "KernelManifest.h"
 
+#include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/MemoryAccess.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -32,14 +34,16 @@ public:
     for (unsigned index = 0; index != kernel.getNumArguments(); ++index)
       if (Status status = addArgument(index); !status)
         return status.error();
+    if (Status status = setGrid(); !status)
+      return status.error();
+    if (Status status = setWorkItems(); !status)
+      return status.error();
     result.kernargSize = offset;
     // The tiles that pass through LDS have a row for each key, or a column for each step in depth.
     for (auto source : kernel.getBody().getOps<tile::TileSourceOpInterface>())
       result.tileKeys = static_cast<uint32_t>(source.getTileStep());
     for (auto grid : kernel.getBody().getOps<tile::GridOpInterface>())
       result.waveRows = static_cast<uint32_t>(grid.getGridShape().blockSize() / kernel.getWaves());
-    if (Status status = setGrid(); !status)
-      return status.error();
     if (Status status = setWorkspace(); !status)
       return status.error();
     if (Status status = addRequirements(); !status)
@@ -244,6 +248,37 @@ private:
   /// The expression for the blocks of `size` in `extent`.
   static std::string blockCount(const std::string &extent, int64_t size) {
     return size == 1 ? "(" + extent + ")" : "ceildiv(" + extent + ", " + std::to_string(size) + ")";
+  }
+
+  /// Of a persistent kernel the grid is that of its items; what is started is so many workgroups for each compute unit.
+  /// Its last arguments say how many items there are (lib/Conversion/TileToROCDL/WorkItems.cpp).
+  Status setWorkItems() {
+    auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
+    if (!workgroups)
+      return Status::success();
+    if (kernel.getBody().getOps<tile::WorkgroupIdOp>().empty() &&
+        kernel.getBody().getOps<tile::GridOpInterface>().empty())
+      return invalidInput("kernel '" + result.kernel + "': '" + tile::kPersistentAttr.str() +
+                          "' needs a 'tile.workgroup_id', 'tile.block_id' or 'tile.block_tile', which says what the "
+                          "items are");
+    Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+    if (!arch)
+      return arch.error();
+    std::string texts[3];
+    for (auto [text, extent] : llvm::zip_equal(texts, result.grid))
+      text = "(" + extent.text() + ")";
+    std::string items = texts[0] + " * " + texts[1] + " * " + texts[2];
+    for (auto [name, text] : {std::pair("items_x", texts[0]), {"items_y", texts[1]}, {"items", items}})
+      if (Status status = add(name, manifest::ArgumentType::I32, text); !status)
+        return status;
+    if (Status status = require(items + " <= " + std::to_string(tile::kMaxWorkItems),
+                                "a persistent kernel may have at most " + std::to_string(tile::kMaxWorkItems) +
+                                    " items");
+        !status)
+      return status;
+    int64_t most = workgroups.getInt() * (*arch)->chip.computeUnits;
+    result.grid[1] = result.grid[2] = manifest::Expression::constant(1);
+    return setGridDimension(0, "min(" + items + ", " + std::to_string(most) + ")");
   }
 
   Status setGridDimension(unsigned dimension, const std::string &text) {

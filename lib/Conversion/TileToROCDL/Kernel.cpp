@@ -5,6 +5,7 @@
 
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/WaveExchange.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
@@ -147,9 +148,8 @@ static int64_t wordsOf(Value argument) {
              : llvm::divideCeil(argument.getType().getIntOrFloatBitWidth(), 32u);
 }
 
-/// Makes everything else come in one round of scalar loads, if it is not too much: LLVM would place some of them behind
-/// waits for others, and behind barriers. An empty statement that reads them all.
-static void loadAtOnce(Emitter &emit, ArrayRef<Value> arguments) {
+/// An empty statement that reads them all.
+void hocket::lowering::loadAtOnce(Emitter &emit, ArrayRef<Value> arguments) {
   int64_t words = 0;
   for (Value argument : arguments)
     words += wordsOf(argument);
@@ -174,6 +174,9 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     TypeConverter::SignatureConversion signature(kernel.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
+    bool isPersistent = kernel->hasAttr(tile::kPersistentAttr);
+    if (isPersistent)
+      signature.addInputs(SmallVector<Type>(kItemArguments, emit.getI32Type()));
     LLVM::GlobalOp lds = createLds(emit, kernel);
     bool exchanges = false;
     kernel.walk([&](tile::RingOp ring) { exchanges |= tile::isComputed(ring); });
@@ -195,30 +198,44 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     Block *entry =
         rewriter.applySignatureConversion(&func.getBody().front(), signature, getTypeConverter());
     emit.setInsertionPointToStart(entry);
-    SmallVector<Value> arguments;
-    for (unsigned index : wanted)
-      arguments.push_back(entry->getArgument(index));
-    loadAtOnce(emit, arguments);
-    KernelValues values = entryValues(emit, lds, kernel.getWaves());
+    KernelValues values;
+    values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
+    if (isPersistent) {
+      beginWorkItems(emit, entry->getArguments().take_back(kItemArguments), values);
+    } else {
+      SmallVector<Value> arguments;
+      for (unsigned index : wanted)
+        arguments.push_back(entry->getArgument(index));
+      loadAtOnce(emit, arguments);
+    }
+    addEntryValues(emit, lds, values);
     state.kernels[func] = values;
     rewriter.eraseOp(kernel);
     return success();
   }
 
-  static KernelValues entryValues(Emitter &emit, LLVM::GlobalOp lds, int64_t waves) {
-    KernelValues values;
-    values.waves = waves;
-    int32_t workItems = waves * kWaveSize;
+  static void addEntryValues(Emitter &emit, LLVM::GlobalOp lds, KernelValues &values) {
+    int32_t workItems = values.waves * kWaveSize;
     auto range = LLVM::ConstantRangeAttr::get(emit.getContext(), 32, 0, workItems);
     Value id = ROCDL::ThreadIdXOp::create(emit, emit.getI32Type(), range);
+    if (values.item)
+      id = opaque(emit, id);
     values.lane = arith::AndIOp::create(emit, id, emit.i32(kWaveSize - 1));
     values.wave = emit.uniform(arith::ShRUIOp::create(emit, id, emit.i32(6)));
     if (lds)
       values.lds = LLVM::AddressOfOp::create(
           emit, LLVM::LLVMPointerType::get(emit.getContext(), kLds), lds.getSymName());
-    return values;
+  }
+
+  /// `value`, of which LLVM does not know that it is the same in every turn of a loop.
+  static Value opaque(Emitter &emit, Value value) {
+    auto dialect = LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT);
+    return LLVM::InlineAsmOp::create(emit, value.getType(), value, /*asm_string=*/"", "=v,0",
+                                     /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                     dialect, ArrayAttr())
+        .getResult(0);
   }
 };
 
@@ -355,10 +372,8 @@ struct WorkgroupIdPattern : TilePattern<tile::WorkgroupIdOp> {
   LogicalResult matchAndRewrite(tile::WorkgroupIdOp op, OpAdaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    Type i32 = emit.getI32Type();
-    rewriter.replaceOp(op, {ROCDL::BlockIdXOp::create(emit, i32, LLVM::ConstantRangeAttr()),
-                            ROCDL::BlockIdYOp::create(emit, i32, LLVM::ConstantRangeAttr()),
-                            ROCDL::BlockIdZOp::create(emit, i32, LLVM::ConstantRangeAttr())});
+    std::array<Value, 3> place = state.placeOf(op, emit);
+    rewriter.replaceOp(op, ValueRange(place));
     return success();
   }
 };
@@ -372,10 +387,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    Type i32 = emit.getI32Type();
-    Value x = ROCDL::BlockIdXOp::create(emit, i32, LLVM::ConstantRangeAttr());
-    Value y = ROCDL::BlockIdYOp::create(emit, i32, LLVM::ConstantRangeAttr());
-    Value z = ROCDL::BlockIdZOp::create(emit, i32, LLVM::ConstantRangeAttr());
+    auto [x, y, z] = state.placeOf(op, emit);
     Value batch = emit.add(emit.mul(z, emit.i32(tile::kGridRound)), y);
 
     Value rows = emit.i32(op.getRows());

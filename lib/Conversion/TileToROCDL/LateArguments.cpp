@@ -35,8 +35,8 @@ class ArgumentReader {
 public:
   explicit ArgumentReader(LLVM::LLVMFuncOp func) : func(func), builder(func.getContext()) {}
 
-  /// All that `isWanted`, at `builder`'s place; `isOpaque`: LLVM may not take that out of a loop.
-  void read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque);
+  /// All that `isWanted`, at `builder`'s place; `isOpaque`: LLVM may not take that out of a loop. Returns what is read.
+  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque);
 
   LLVM::LLVMFuncOp func;
   OpBuilder builder;
@@ -60,8 +60,9 @@ Value ArgumentReader::argumentBlock(bool isOpaque) {
       .getResult(0);
 }
 
-void ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque) {
+SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque) {
   Value block;
+  SmallVector<Value> loads;
   int64_t offset = 0;
   for (BlockArgument argument : func.getBody().front().getArguments()) {
     Type type = argument.getType();
@@ -74,10 +75,11 @@ void ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpa
       block = argumentBlock(isOpaque);
     Value address = LLVM::GEPOp::create(builder, func.getLoc(), block.getType(), builder.getI8Type(), block,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
-    argument.replaceAllUsesWith(LLVM::LoadOp::create(
-        builder, func.getLoc(), type, address, argumentBytes(type), /*isVolatile=*/false, /*isNonTemporal=*/false,
-        /*isInvariant=*/true));
+    loads.push_back(LLVM::LoadOp::create(builder, func.getLoc(), type, address, argumentBytes(type),
+                                         /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true));
+    argument.replaceAllUsesWith(loads.back());
   }
+  return loads;
 }
 
 void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
@@ -105,4 +107,29 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
         });
       },
       /*isOpaque=*/true);
+}
+
+void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  ArgumentReader reader(func);
+  auto isOfTurns = [&](BlockArgument argument) {
+    return !argument.use_empty() &&
+           llvm::all_of(argument.getUsers(), [&](Operation *user) { return loop->isProperAncestor(user); });
+  };
+  if (Operation *inner = lastLoop(body)) {
+    reader.builder.setInsertionPointAfter(inner);
+    reader.read(
+        [&](BlockArgument argument) {
+          return isOfTurns(argument) && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+                   return inner->isBeforeInBlock(body.findAncestorOpInBlock(*user));
+                 });
+        },
+        /*isOpaque=*/true);
+  }
+  reader.builder.setInsertionPointToStart(&body);
+  SmallVector<Value> loads = reader.read(isOfTurns, /*isOpaque=*/true);
+  if (loads.empty())
+    return;
+  Emitter emit(func.getLoc(), reader.builder);
+  loadAtOnce(emit, loads);
 }

@@ -51,7 +51,13 @@ struct KernelValues {
   const ArchInfo *arch = nullptr;
   /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
   bool exchanges = false;
+  /// Of a persistent kernel (WorkItems.cpp): what stands for the number of the item that is computed, and the item's
+  /// place in the grid (i32, x, y, z). Null: a workgroup computes what its own place in the grid says.
+  mlir::Operation *item = nullptr;
+  std::array<mlir::Value, 3> place;
 };
+
+class Emitter;
 
 /// What patterns look up: the kernel that an op stands in, and the alias scopes that keep LLVM from
 /// draining LDS DMA in front of unrelated LDS reads.
@@ -70,6 +76,8 @@ struct LoweringState {
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
   }
+  /// The place in the grid (i32, x, y, z) of what is computed where `op` stands.
+  std::array<mlir::Value, 3> placeOf(mlir::Operation *op, Emitter &emit) const;
 };
 
 /// A pattern that can look up the kernel it works in.
@@ -128,8 +136,6 @@ void populateConvertLayoutPatterns(const mlir::TypeConverter &converter,
 
 void populateStashPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                            LoweringState &state);
-
-class Emitter;
 
 /// Steps along the depth of an operand, which run fastest among its vectors.
 inline int64_t depthSteps(tile::FragType frag) { return frag.getDepth() / kShape.k; }
@@ -229,6 +235,17 @@ inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
 inline constexpr llvm::StringLiteral kTurnArguments = "tile.turn_arguments";
 /// Does that to `func`, of one block, whose arguments are the argument block; the second one `inTurns`.
 void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, bool inTurns);
+/// Does that to what the turns of `loop`, which is all of `func`, use: in each turn, and behind the last loop in it.
+void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
+/// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.
+void loadAtOnce(Emitter &emit, mlir::ArrayRef<mlir::Value> arguments);
+
+/// A persistent kernel's last arguments: the grid that it would have (x, y), and how many items that are. i32.
+inline constexpr unsigned kItemArguments = 3;
+/// At a persistent kernel's entry, in front of everything: what stands for an item's number, and its place.
+void beginWorkItems(Emitter &emit, mlir::ValueRange itemArguments, KernelValues &values);
+/// Makes all that `func` does behind that a loop over items.
+void loopOverWorkItems(mlir::LLVM::LLVMFuncOp func, int64_t workgroupsPerUnit, const KernelValues &values);
 
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;

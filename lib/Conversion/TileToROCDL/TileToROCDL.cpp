@@ -4,6 +4,7 @@
 // op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Access.h"
 
+#include "Tile/IR/WorkItems.h"
 #include "Tile/IR/WaveExchange.h"
 #include "Conversion/Passes.h"
 #include "Target/Arch/ArchInfo.h"
@@ -91,11 +92,27 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
                               << kernel.getTarget() << " has " << arch.lds.bytesPerWorkgroup;
 }
 
+/// What stands in the attribute of persistent kernels.
+static LogicalResult verifyPersistent(tile::KernelOp kernel) {
+  Attribute attribute = kernel->getAttr(tile::kPersistentAttr);
+  if (!attribute)
+    return success();
+  auto workgroups = dyn_cast<IntegerAttr>(attribute);
+  if (workgroups && workgroups.getType().isInteger(64) && workgroups.getInt() >= 1 &&
+      workgroups.getInt() <= tile::kMaxPersistentWorkgroups)
+    return success();
+  return kernel.emitOpError() << "has '" << tile::kPersistentAttr << "' = " << attribute
+                              << ", expected how many workgroups to start for each compute unit, 1 to "
+                              << tile::kMaxPersistentWorkgroups << ", as in '" << tile::kPersistentAttr << " = 1'";
+}
+
 /// What the patterns rely on and a hand-written module may lack.
 static LogicalResult verifyClusters(tile::KernelOp kernel) {
   Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
   if (!arch)
     return kernel.emitOpError() << arch.error().message;
+  if (failed(verifyPersistent(kernel)))
+    return failure();
   WalkResult walk = kernel.walk([&](Operation *op) {
     if (isa<tile::ForTilesOp>(op)) {
       op->emitOpError("is still there; run 'tile-pipeline' first");
@@ -195,10 +212,16 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     target.addLegalOp<ModuleOp>();
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     llvm::StringSet<> late = kernelsWith(module, kLateArguments), inTurns = kernelsWith(module, kTurnArguments);
+    llvm::StringMap<int64_t> persistent;
+    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
+      if (auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr))
+        persistent[kernel.getSymName()] = workgroups.getInt();
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-      if (late.contains(func.getSymName()))
+      if (auto workgroups = persistent.find(func.getSymName()); workgroups != persistent.end())
+        loopOverWorkItems(func, workgroups->second, state.kernels.find(func)->second);
+      else if (late.contains(func.getSymName()))
         readArgumentsLate(func, inTurns.contains(func.getSymName()));
   }
 };

@@ -1,0 +1,19 @@
+// Persistent kernels: a workgroup computes one item, which is what a workgroup of the plain kernel would compute, after
+// the other.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+#include <cstdint>
+
+namespace hocket::tile {
+
+/// The attribute of a kernel (i64) that makes it persistent: so many workgroups are started for each compute unit of
+/// the target, or as many as there are items where those are fewer.
+inline constexpr llvm::StringLiteral kPersistentAttr = "tile.persistent";
+/// The most that may be asked for.
+inline constexpr int64_t kMaxPersistentWorkgroups = 8;
+/// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
+inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
+
+} // namespace hocket::tile
