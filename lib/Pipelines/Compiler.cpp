@@ -378,14 +378,18 @@ Status Compiler::toClusters() {
     manager.addPass(tile::createPipelineTilesPass());
     manager.addPass(tile::createAllocateLdsPass());
     manager.addPass(tile::createSynchronizePass());
+  });
+  if (!status)
+    return status;
+  if (kernelManifest && loops == 1) {
+    for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
+      kernelManifest->clusters = readClusters(kernel, *module);
+    result.manifest = manifest::writeManifest(*kernelManifest);
+  }
+  return runPasses([&](PassManager &manager) {
+    manager.addPass(tile::createWorkItemsPass());
     manager.addPass(tile::createVerifyClustersPass());
   });
-  if (!status || !kernelManifest || loops != 1)
-    return status;
-  for (tile::KernelOp kernel : module->getOps<tile::KernelOp>())
-    kernelManifest->clusters = readClusters(kernel, *module);
-  result.manifest = manifest::writeManifest(*kernelManifest);
-  return status;
 }
 
 Status Compiler::draw() {

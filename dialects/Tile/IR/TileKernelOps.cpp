@@ -247,6 +247,27 @@ static LogicalResult verifySource(RingOp op) {
   return success();
 }
 
+/// A ring that continues another one has its LDS.
+static LogicalResult verifyContinued(RingOp op) {
+  auto before = op.getContinued().getDefiningOp<RingOp>();
+  if (!before)
+    return op.emitOpError("continues what is not the result of a 'tile.ring'");
+  bool isSame = before.getRing().getType() == op.getRing().getType() && before.getDepthAttr() == op.getDepthAttr() &&
+                before.getLdsOffsetAttr() == op.getLdsOffsetAttr() && before.getLayoutAttr() == op.getLayoutAttr();
+  if (isSame)
+    return success();
+  InFlightDiagnostic diagnostic = op.emitOpError("continues a ring of another type, depth, place or layout");
+  diagnostic.attachNote(before.getLoc()) << "that ring is here; write the same 'depth', 'at' and 'layout'";
+  return diagnostic;
+}
+
+RingOp RingOp::getFirst() {
+  RingOp first = *this;
+  while (Value before = first.getContinued())
+    first = before.getDefiningOp<RingOp>();
+  return first;
+}
+
 LogicalResult RingOp::verify() {
   RingType ring = getRing().getType();
   if (failed(verifySource(*this)))
@@ -273,6 +294,8 @@ LogicalResult RingOp::verify() {
   if (offset < 0 || offset > kMaxLdsBytes || offset % 16 != 0)
     return emitOpError() << "at(" << offset << "), expected a multiple of 16 from 0 to "
                          << kMaxLdsBytes;
+  if (getContinued() && failed(verifyContinued(*this)))
+    return failure();
   if (!getLayout())
     return success();
   Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);

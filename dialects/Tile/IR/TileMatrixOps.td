@@ -10,18 +10,19 @@ def Tile_BlockTileOp : Tile_Op<"block_tile", [NamedResults, Pure, Tile_GridOpInt
     in the manifest follows from this op. Blocks are counted down the rows of a band of `band` row
     blocks, then along its columns, then band by band, so that workgroups that run together share
     rows of one operand and columns of the other in cache. With `xcds`, workgroups n, n + xcds, ...,
-    which the hardware deals to one XCD, get consecutive blocks, and so share that XCD's L2.
+    which the hardware deals to one XCD, get consecutive blocks, and so share that XCD's L2. With `turn(%t)` it is the
+    item that a workgroup of a persistent kernel computes in its turn t (`tile.item_turns`).
 
     ```mlir
     %row, %column = tile.block_tile %c rows(256) columns(256) band(4) xcds(8) : <?x?xbf16>
     ```
   }];
   let arguments = (ins Tile_View:$view, I64Attr:$rows, I64Attr:$columns,
-      DefaultValuedAttr<I64Attr, "1">:$band, OptionalAttr<I64Attr>:$xcds);
+      DefaultValuedAttr<I64Attr, "1">:$band, OptionalAttr<I64Attr>:$xcds, Optional<I32>:$turn);
   let results = (outs I32:$row, I32:$column);
   let assemblyFormat = [{
     $view `rows` `(` $rows `)` `columns` `(` $columns `)` (`band` `(` $band^ `)`)?
-    (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
+    (`xcds` `(` $xcds^ `)`)? (`turn` `(` $turn^ `)`)? attr-dict `:` type($view)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -5,6 +5,7 @@
 #include "Tile/IR/RegisterValueSyntax.h"
 #include "Tile/IR/RegionOps.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -83,6 +84,12 @@ void hocket::tile::printTableTypes(OpAsmPrinter &printer, Operation *, Type tabl
 
 //===-- Places and views
 //-------------------------------------------------------------------------===//
+
+LogicalResult ItemTurnsOp::verify() {
+  if ((*this)->getParentOfType<KernelOp>()->hasAttr(kPersistentAttr))
+    return success();
+  return emitOpError() << "is of persistent kernels; give the kernel the attribute '" << kPersistentAttr << "'";
+}
 
 LogicalResult WorkgroupIdOp::verify() {
   if (!getGrid().empty() && getGrid().size() <= 3)

@@ -9,15 +9,19 @@ def Tile_WorkgroupIdOp : Tile_Op<"workgroup_id", [NamedResults]> {
   let description = [{
     `grid` has one to three expressions over the problem's variables, as the manifest understands
     them (docs/Manifest.md): the workgroups along x, y and z. Those left out are 1. A kernel has its
-    grid from this op, from `tile.block_id`, or from `tile.block_tile`.
+    grid from this op, from `tile.block_id`, or from `tile.block_tile`. With `turn(%t)` it is the place of the item that
+    a workgroup of a persistent kernel computes in its turn t (`tile.item_turns`).
 
     ```mlir
     %x, %y, %z = tile.workgroup_id ["ceildiv(m, 128) * ceildiv(n, 128)", "batch"]
     ```
   }];
-  let arguments = (ins StrArrayAttr:$grid);
+  let arguments = (ins StrArrayAttr:$grid, Optional<I32>:$turn);
   let results = (outs I32:$x, I32:$y, I32:$z);
-  let assemblyFormat = "$grid attr-dict";
+  let assemblyFormat = "$grid (`turn` `(` $turn^ `)`)? attr-dict";
+  let builders = [OpBuilder<(ins "::mlir::ArrayAttr":$grid), [{
+    build($_builder, $_state, grid, /*turn=*/::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -95,6 +95,7 @@ void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void SelectOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), nameAfter(getView(), "selected"));
 }
+void ItemTurnsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getTurns(), "turns"); }
 void WorkgroupIdOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getX(), "workgroup_x");
   setName(getY(), "workgroup_y");

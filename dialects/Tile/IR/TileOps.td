@@ -71,7 +71,7 @@ def Tile_DimOp : Tile_Op<"dim", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
-def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
+def Tile_BlockIdOp : Tile_Op<"block_id", [AttrSizedOperandSegments, Pure, Tile_GridOpInterface]> {
   let summary = "the batch, the head and the first row that this workgroup works on";
   let description = [{
     `view` is (batch, sequence, head, head dimension). The grid has one workgroup for every
@@ -87,17 +87,20 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
 
     With `of(%n)`, an argument of the kernel, there are n rows of each batch, whatever the view has: where sequences
     of lengths of their own lie one behind the other, n is the longest one's.
+
+    With `turn(%t)` it is the item that a workgroup of a persistent kernel computes in its turn t (`tile.item_turns`).
   }];
   let arguments = (ins Tile_View:$view, I64Attr:$rows, UnitAttr:$last_rows_first, UnitAttr:$paired,
-      OptionalAttr<I64Attr>:$xcds, Optional<I32>:$row_count);
+      OptionalAttr<I64Attr>:$xcds, Optional<I32>:$row_count, Optional<I32>:$turn);
   let results = (outs I32:$batch, I32:$head, I32:$row);
   let assemblyFormat = [{
     $view `rows` `(` $rows `)` (`of` `(` $row_count^ `)`)? (`last_rows_first` $last_rows_first^)? (`paired` $paired^)?
-    (`xcds` `(` $xcds^ `)`)? attr-dict `:` type($view)
+    (`xcds` `(` $xcds^ `)`)? (`turn` `(` $turn^ `)`)? attr-dict `:` type($view)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$view, "int64_t":$rows, "bool":$lastRowsFirst,
       "::mlir::IntegerAttr":$xcds, CArg<"::mlir::Value", "{}">:$rowCount, CArg<"bool", "false">:$paired), [{
-    build($_builder, $_state, view, static_cast<uint64_t>(rows), lastRowsFirst, paired, xcds, rowCount);
+    build($_builder, $_state, view, static_cast<uint64_t>(rows), lastRowsFirst, paired, xcds, rowCount,
+          /*turn=*/::mlir::Value());
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -105,6 +108,18 @@ def Tile_BlockIdOp : Tile_Op<"block_id", [Pure, Tile_GridOpInterface]> {
     /// Heads are fastest: consecutive workgroups go to different XCDs and share no K and V.
     GridShape getGridShape() { return {{{1, static_cast<int64_t>(getRows())}, {2, 1}}, 0}; }
   }];
+}
+
+def Tile_ItemTurnsOp : Tile_Op<"item_turns", [NamedResults, Pure]> {
+  let summary = "how many items this workgroup of a persistent kernel computes";
+  let description = [{
+    Of a kernel with `tile.persistent`, whose grid says how many items there are; at least 1. Which one it computes in
+    turn t say `tile.block_id`, `tile.block_tile` or `tile.workgroup_id` with `turn(%t)`. The pass `tile-work-items`
+    writes both.
+  }];
+  let results = (outs I32:$turns);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Tile_WaveRowOp : Tile_Op<"wave_row", [NamedResults, Pure]> {
@@ -230,32 +245,37 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     A ring without a view, which has a `name` instead, is filled by `tile.put` with what waves have
     computed.
 
+    With `continues(%r)` it is the LDS of ring %r, another op of the same type and place: its tiles are taken from
+    elsewhere. So the tiles of an item of a persistent kernel follow those of the item before.
+
     ```mlir
     %a_ring = tile.ring %a[%row] by_columns unpadded : <?x?xbf16> -> <256x64xbf16>
     %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
   let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
-      Optional<I32>:$row_count, OptionalAttr<Tile_VectorsAlong>:$vectors, UnitAttr:$far, OptionalAttr<StrAttr>:$name,
-      OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
+      Optional<I32>:$row_count, Optional<Tile_Ring>:$continued, OptionalAttr<Tile_VectorsAlong>:$vectors,
+      UnitAttr:$far, OptionalAttr<StrAttr>:$name, OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
       OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
     ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)?
     (`vectors` `(` $vectors^ `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
-    (`by_columns` $by_columns^)? (`unpadded` $unpadded^)?
+    (`by_columns` $by_columns^)? (`unpadded` $unpadded^)? (`continues` `(` $continued^ `:` type($continued) `)`)?
     (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
-    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(),
+    build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::Value(),
           ::hocket::tile::VectorsAlongAttr(), /*far=*/false, ::mlir::StringAttr(), depth, offset, layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// What the ring is called in messages: the binding of its view.
     std::string getBindingName();
+    /// The ring whose LDS it is: the first of those that continue one another.
+    RingOp getFirst();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
     /// `vectors`, or none.

@@ -382,6 +382,8 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
 FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
   RingInfos rings;
   WalkResult walk = kernel.walk([&](RingOp ring) {
+    if (ring.getContinued())
+      return WalkResult::advance();
     if (!ring.getDepth() || !ring.getLdsOffset() || !ring.getLayout()) {
       ring.emitOpError("has no depth, place or layout; run 'tile-pipeline' and "
                        "'tile-allocate-lds' before 'tile-verify-clusters'");

@@ -118,7 +118,7 @@ LogicalResult ClusterProgram::collectEvents() {
       op->emitOpError("says no count yet; run 'tile-synchronize' before 'tile-verify-clusters'");
       return WalkResult::interrupt();
     }
-    bool usesRing = !isa<LookUpOp, LocateOp>(op) && llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
+    bool usesRing = !isa<LookUpOp, LocateOp, RingOp>(op) && llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RingType>);
     auto access = dyn_cast<RingAccessOpInterface>(op);
     if (usesRing && (!access || !access.getRing().getDefiningOp<RingOp>())) {
       op->emitOpError("uses a ring in a way that 'tile-verify-clusters' cannot follow; use "
@@ -514,7 +514,7 @@ LogicalResult Interpreter::recordAccess(RingAccessOpInterface access, ClusterEve
   FailureOr<int64_t> slot = number(access.getSlot(), access, "a slot");
   if (failed(slot))
     return failure();
-  event.ring = access.getRing().getDefiningOp<RingOp>();
+  event.ring = access.getRing().getDefiningOp<RingOp>().getFirst();
   event.tile = *tile, event.slot = *slot;
   return part && access.writesSlot() ? verifyPart(access, *tile) : success();
 }

@@ -57,6 +57,24 @@ def SynchronizePass : Pass<"tile-synchronize", "::mlir::ModuleOp"> {
   }];
 }
 
+def WorkItemsPass : Pass<"tile-work-items", "::mlir::ModuleOp"> {
+  let summary = "Let workgroups of persistent kernels compute one item after the other";
+  let description = [{
+    *What.* In kernels with `tile.persistent` all becomes the body of a loop over the items of the workgroup
+    (`tile.item_turns`). Fetches at the kernel's entry, if what they bring follows from arguments and the place of the
+    item alone, stand in front of that loop for the first item, and for each other behind the last access to LDS of the
+    item before: they are under way while that is stored. All waves meet before them, or where there are none, at the
+    item's end.
+
+    *Requires.* Waits with counts (`tile-synchronize`). They stay right: what is in flight besides is older than what
+    they leave in flight, or they wait for more than they must.
+
+    *Guarantees.* An item finds LDS and loads in flight as the kernel's begin does, but for its own first fetches.
+    `tile-verify-clusters` proves it for several items.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def VerifyClustersPass : Pass<"tile-verify-clusters", "::mlir::ModuleOp"> {
   let summary = "Prove anew that waits, barriers and slots of the clusters stage are safe";
   let description = [{

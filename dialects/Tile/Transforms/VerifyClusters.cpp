@@ -7,6 +7,7 @@
 #include "Tile/Transforms/Passes.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -109,7 +110,8 @@ Operation *KernelVerifier::firstNotReached() {
 FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
   llvm::MapVector<Operation *, UnitProgress> units;
   for (Operation *unit : program.unitsWithCounts())
-    units[unit] = {};
+    if (unit->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted())
+      units[unit] = {};
   bool allReached = false;
   for (int64_t tiles = 0;; ++tiles) {
     FailureOr<ClusterTrace> trace = replay(SmallVector<int64_t>(program.counts().size(), tiles));
@@ -119,7 +121,7 @@ FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
     allReached |= reachedNow;
     for (auto &[unit, progress] : units)
       progress.ran(trace->passes.lookup(unit), tiles, reachedNow);
-    if (llvm::all_of(units, [&](const auto &entry) { return entry.second.isDone(tiles); }))
+    if (allReached && llvm::all_of(units, [&](const auto &entry) { return entry.second.isDone(tiles); }))
       return tiles;
     if (tiles < kMaxTiles)
       continue;

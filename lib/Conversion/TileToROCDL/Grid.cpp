@@ -29,7 +29,7 @@ struct BlockTilePattern : TilePattern<tile::BlockTileOp> {
     };
     tile::GridShape grid = op.getGridShape();
     Value rows = count(grid.x[0]), columns = count(grid.x[1]);
-    Value index = state.placeOf(op, emit)[0];
+    Value index = state.placeOf(op, adaptor.getTurn().empty() ? ValueRange() : adaptor.getTurn().front(), emit)[0];
     if (op.getXcds())
       index = consecutiveOnXcd(emit, index, emit.mul(rows, columns), *op.getXcds());
 

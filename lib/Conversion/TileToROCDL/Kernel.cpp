@@ -174,9 +174,9 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     TypeConverter::SignatureConversion signature(kernel.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
-    bool isPersistent = kernel->hasAttr(tile::kPersistentAttr);
-    if (isPersistent)
-      signature.addInputs(SmallVector<Type>(kItemArguments, emit.getI32Type()));
+    auto persistent = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
+    if (persistent)
+      signature.addInputs(SmallVector<Type>(std::tuple_size_v<decltype(KernelValues::items)>, emit.getI32Type()));
     LLVM::GlobalOp lds = createLds(emit, kernel);
     bool exchanges = false;
     kernel.walk([&](tile::RingOp ring) { exchanges |= tile::isComputed(ring); });
@@ -202,8 +202,9 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
-    if (isPersistent) {
-      beginWorkItems(emit, entry->getArguments().take_back(kItemArguments), values);
+    if (persistent) {
+      values.persistent = persistent.getInt();
+      llvm::copy(entry->getArguments().take_back(values.items.size()), values.items.begin());
     } else {
       SmallVector<Value> arguments;
       for (unsigned index : wanted)
@@ -220,22 +221,11 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     int32_t workItems = values.waves * kWaveSize;
     auto range = LLVM::ConstantRangeAttr::get(emit.getContext(), 32, 0, workItems);
     Value id = ROCDL::ThreadIdXOp::create(emit, emit.getI32Type(), range);
-    if (values.item)
-      id = opaque(emit, id);
     values.lane = arith::AndIOp::create(emit, id, emit.i32(kWaveSize - 1));
     values.wave = emit.uniform(arith::ShRUIOp::create(emit, id, emit.i32(6)));
     if (lds)
       values.lds = LLVM::AddressOfOp::create(
           emit, LLVM::LLVMPointerType::get(emit.getContext(), kLds), lds.getSymName());
-  }
-
-  /// `value`, of which LLVM does not know that it is the same in every turn of a loop.
-  static Value opaque(Emitter &emit, Value value) {
-    auto dialect = LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT);
-    return LLVM::InlineAsmOp::create(emit, value.getType(), value, /*asm_string=*/"", "=v,0",
-                                     /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                     dialect, ArrayAttr())
-        .getResult(0);
   }
 };
 
@@ -369,10 +359,10 @@ struct SelectPattern : TilePattern<tile::SelectOp> {
 
 struct WorkgroupIdPattern : TilePattern<tile::WorkgroupIdOp> {
   using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::WorkgroupIdOp op, OpAdaptor,
+  LogicalResult matchAndRewrite(tile::WorkgroupIdOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
-    std::array<Value, 3> place = state.placeOf(op, emit);
+    std::array<Value, 3> place = state.placeOf(op, adaptor.getTurn() ? ValueRange(adaptor.getTurn()) : ValueRange(), emit);
     rewriter.replaceOp(op, ValueRange(place));
     return success();
   }
@@ -387,7 +377,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues view(op.getView().getType(), adaptor.getView());
-    auto [x, y, z] = state.placeOf(op, emit);
+    auto [x, y, z] = state.placeOf(op, adaptor.getTurn().empty() ? ValueRange() : adaptor.getTurn().front(), emit);
     Value batch = emit.add(emit.mul(z, emit.i32(tile::kGridRound)), y);
 
     Value rows = emit.i32(op.getRows());

@@ -35,8 +35,9 @@ class ArgumentReader {
 public:
   explicit ArgumentReader(LLVM::LLVMFuncOp func) : func(func), builder(func.getContext()) {}
 
-  /// All that `isWanted`, at `builder`'s place; `isOpaque`: LLVM may not take that out of a loop. Returns what is read.
-  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque);
+  /// All that `isWanted`, at `builder`'s place, for its uses in `inside` (null: for all); `isOpaque`: LLVM may not take
+  /// that out of a loop. Returns what is read.
+  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque, Operation *inside = nullptr);
 
   LLVM::LLVMFuncOp func;
   OpBuilder builder;
@@ -60,7 +61,8 @@ Value ArgumentReader::argumentBlock(bool isOpaque) {
       .getResult(0);
 }
 
-SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque) {
+SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque,
+                                        Operation *inside) {
   Value block;
   SmallVector<Value> loads;
   int64_t offset = 0;
@@ -77,7 +79,9 @@ SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWant
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
     loads.push_back(LLVM::LoadOp::create(builder, func.getLoc(), type, address, argumentBytes(type),
                                          /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true));
-    argument.replaceAllUsesWith(loads.back());
+    argument.replaceUsesWithIf(loads.back(), [&](OpOperand &use) {
+      return !inside || inside->isProperAncestor(use.getOwner());
+    });
   }
   return loads;
 }
@@ -112,24 +116,23 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
 void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop) {
   Block &body = *loop.getBody();
   ArgumentReader reader(func);
-  auto isOfTurns = [&](BlockArgument argument) {
-    return !argument.use_empty() &&
-           llvm::all_of(argument.getUsers(), [&](Operation *user) { return loop->isProperAncestor(user); });
+  auto usersInTurn = [&](BlockArgument argument) {
+    return llvm::make_filter_range(argument.getUsers(), [&](Operation *user) { return loop->isProperAncestor(user); });
   };
   if (Operation *inner = lastLoop(body)) {
     reader.builder.setInsertionPointAfter(inner);
     reader.read(
         [&](BlockArgument argument) {
-          return isOfTurns(argument) && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+          auto users = usersInTurn(argument);
+          return !users.empty() && llvm::all_of(users, [&](Operation *user) {
                    return inner->isBeforeInBlock(body.findAncestorOpInBlock(*user));
                  });
         },
-        /*isOpaque=*/true);
+        /*isOpaque=*/true, loop);
   }
   reader.builder.setInsertionPointToStart(&body);
-  SmallVector<Value> loads = reader.read(isOfTurns, /*isOpaque=*/true);
-  if (loads.empty())
-    return;
+  SmallVector<Value> loads =
+      reader.read([&](BlockArgument argument) { return !usersInTurn(argument).empty(); }, /*isOpaque=*/true, loop);
   Emitter emit(func.getLoc(), reader.builder);
   loadAtOnce(emit, loads);
 }

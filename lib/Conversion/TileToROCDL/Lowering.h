@@ -51,10 +51,10 @@ struct KernelValues {
   const ArchInfo *arch = nullptr;
   /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
   bool exchanges = false;
-  /// Of a persistent kernel (WorkItems.cpp): what stands for the number of the item that is computed, and the item's
-  /// place in the grid (i32, x, y, z). Null: a workgroup computes what its own place in the grid says.
-  mlir::Operation *item = nullptr;
-  std::array<mlir::Value, 3> place;
+  /// Of a persistent kernel (WorkItems.cpp): workgroups for each compute unit, and its last arguments: the grid of its
+  /// items (x, y), and how many they are (i32).
+  int64_t persistent = 0;
+  std::array<mlir::Value, 3> items;
 };
 
 class Emitter;
@@ -76,8 +76,9 @@ struct LoweringState {
   const KernelValues &of(mlir::Operation *op) const {
     return kernels.find(op->getParentOfType<mlir::LLVM::LLVMFuncOp>())->second;
   }
-  /// The place in the grid (i32, x, y, z) of what is computed where `op` stands.
-  std::array<mlir::Value, 3> placeOf(mlir::Operation *op, Emitter &emit) const;
+  /// The place in the grid (i32, x, y, z) of this workgroup, or, of a persistent kernel, of its item in a `turn` (none
+  /// or one). `op` stands in the kernel.
+  std::array<mlir::Value, 3> placeOf(mlir::Operation *op, mlir::ValueRange turn, Emitter &emit) const;
 };
 
 /// A pattern that can look up the kernel it works in.
@@ -240,12 +241,10 @@ void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
 /// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.
 void loadAtOnce(Emitter &emit, mlir::ArrayRef<mlir::Value> arguments);
 
-/// A persistent kernel's last arguments: the grid that it would have (x, y), and how many items that are. i32.
-inline constexpr unsigned kItemArguments = 3;
-/// At a persistent kernel's entry, in front of everything: what stands for an item's number, and its place.
-void beginWorkItems(Emitter &emit, mlir::ValueRange itemArguments, KernelValues &values);
-/// Makes all that `func` does behind that a loop over items.
-void loopOverWorkItems(mlir::LLVM::LLVMFuncOp func, int64_t workgroupsPerUnit, const KernelValues &values);
+void populateWorkItemPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
+                              LoweringState &state);
+/// In a persistent kernel whose loop over items is there: lets each turn compute what follows from arguments and lanes.
+void finishWorkItems(mlir::LLVM::LLVMFuncOp func, const KernelValues &values);
 
 /// An offset beyond any descriptor's size, and far enough from 2^32 that a tile can be added.
 inline constexpr int64_t kOutOfBounds = int64_t(1) << 31;

@@ -205,6 +205,7 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     populateConvertLayoutPatterns(converter, patterns, state);
     populateRandomBytesPatterns(converter, patterns, state);
     populateStashPatterns(converter, patterns, state);
+    populateWorkItemPatterns(converter, patterns, state);
     ConversionTarget target(getContext());
     target.addIllegalDialect<tile::TileDialect>();
     target.addLegalDialect<LLVM::LLVMDialect, ROCDL::ROCDLDialect, arith::ArithDialect,
@@ -212,15 +213,11 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
     target.addLegalOp<ModuleOp>();
     scf::populateSCFStructuralTypeConversionsAndLegality(converter, patterns, target);
     llvm::StringSet<> late = kernelsWith(module, kLateArguments), inTurns = kernelsWith(module, kTurnArguments);
-    llvm::StringMap<int64_t> persistent;
-    for (tile::KernelOp kernel : module.getOps<tile::KernelOp>())
-      if (auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr))
-        persistent[kernel.getSymName()] = workgroups.getInt();
     if (failed(applyFullConversion(module, target, std::move(patterns))))
       return signalPassFailure();
     for (auto func : module.getOps<LLVM::LLVMFuncOp>())
-      if (auto workgroups = persistent.find(func.getSymName()); workgroups != persistent.end())
-        loopOverWorkItems(func, workgroups->second, state.kernels.find(func)->second);
+      if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
+        finishWorkItems(func, values);
       else if (late.contains(func.getSymName()))
         readArgumentsLate(func, inTurns.contains(func.getSymName()));
   }
