@@ -231,8 +231,10 @@ LogicalResult ClusterProgram::findCounts(Operation *unit, Operation *op,
   bool isFixed = loop && !findOpaqueSource(demandsOf(loop), found);
   Value own = holdsLoop && !isFixed ? countOf(unit, demandsOf(loop), found) : Value();
   if (holdsLoop && (isFixed || own)) {
-    if (own)
+    if (own) {
       found.push_back(own);
+      outerCounts.insert(own);
+    }
     for (Operation &inner : *loop.getBody())
       if (hasEvents(&inner) && failed(findCounts(unit, &inner, found)))
         return failure();

@@ -57,6 +57,8 @@ public:
   /// tiles, with what surrounds it), or, where loops stand in a loop, one for each of them; without repetition, but one
   /// that each turn of a loop makes anew is there twice: that of even turns, and of odd ones.
   llvm::ArrayRef<mlir::Value> counts() const { return tileCounts; }
+  /// Whether it is only how often a loop around others turns.
+  bool isOfOuterLoop(mlir::Value count) const { return outerCounts.contains(count); }
   /// The ops of the kernel's own block whose control flow depends on one of `counts()`.
   llvm::ArrayRef<mlir::Operation *> unitsWithCounts() const { return countedUnits; }
   /// Fetches, reads, waits and barriers as written.
@@ -87,6 +89,7 @@ private:
   KernelOp kernel;
   llvm::SmallVector<mlir::Value> tileCounts;
   llvm::SmallVector<mlir::Operation *> countedUnits;
+  llvm::DenseSet<mlir::Value> outerCounts;
   llvm::DenseSet<mlir::Operation *> events, withEvents;
   llvm::DenseSet<mlir::Value> slice;
 };

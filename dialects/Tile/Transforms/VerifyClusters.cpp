@@ -104,7 +104,7 @@ Operation *KernelVerifier::firstNotReached() {
   return first;
 }
 
-/// Counts 0, 1, ..., the same for all loops, until all code has run, every piece of control flow
+/// Counts 0, 1, ..., the same for all loops but those around others, until all code has run, every piece of control flow
 /// has then had two passes more than at that point, and what is left over from its unrolling has
 /// taken every number: prologue + epilogue + 2 x unroll or beyond. The largest count tried.
 FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
@@ -114,7 +114,8 @@ FailureOr<int64_t> KernelVerifier::replayEqualCounts() {
       units[unit] = {};
   bool allReached = false;
   for (int64_t tiles = 0;; ++tiles) {
-    FailureOr<ClusterTrace> trace = replay(SmallVector<int64_t>(program.counts().size(), tiles));
+    FailureOr<ClusterTrace> trace = replay(llvm::map_to_vector(
+        program.counts(), [&](Value count) { return program.isOfOuterLoop(count) ? kTurns : tiles; }));
     if (failed(trace))
       return failure();
     bool reachedNow = !allReached && static_cast<int64_t>(reached.size()) == program.eventOps();

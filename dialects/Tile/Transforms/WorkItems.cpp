@@ -8,7 +8,9 @@
 //     if there is another turn: entry of the next item
 //     what follows the last access to LDS: stores
 //
-// The entry is what the pipeline asks for first. Where it cannot be moved, it stays where it is.
+// The entry is what the kernel asks for first: the fetches of the first tiles, and what it loads for itself before waves
+// meet. Where it cannot be moved, it stays where it is. Stores must not be issued between the entry and the wait for it,
+// since what is in flight completes in order: so that wait stands in front of the stores, and not in the turn.
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
@@ -63,6 +65,18 @@ static bool onlyFetches(Operation *op) {
   return fetches;
 }
 
+/// A load whose source no op of the kernel writes.
+static bool onlyLoads(Operation *op) {
+  auto load = dyn_cast<LoadOp>(op);
+  if (!load)
+    return false;
+  Value whole = wholeView(load.getView());
+  auto kernel = op->getParentOfType<KernelOp>();
+  return isa<BlockArgument>(whole) && !holds(kernel, [&](Operation *inner) {
+    return hasEffect<MemoryEffects::Write>(inner) && llvm::is_contained(inner->getOperands(), whole);
+  });
+}
+
 static bool placesWorkgroup(Operation *op) { return isa<GridOpInterface, WorkgroupIdOp>(op); }
 
 /// Of which turn's item it is.
@@ -83,9 +97,12 @@ public:
 private:
   void findEntry();
   bool collectSources();
+  scf::ForOp wrap(Value turns, Operation *begin, Operation *place, ValueRange inits);
+  void emitPlain(Operation *place);
+  void emitOverlapped(Operation *place);
   /// What the entry follows from once more, for the item of a turn, and the entry itself.
   void cloneSources(Value turn, IRMapping &mapping);
-  void cloneEntry(IRMapping &mapping);
+  SmallVector<Value> emitEntry(Value isThere, IRMapping &mapping);
   void meet();
   Value constant(int64_t value) {
     return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
@@ -94,7 +111,8 @@ private:
   KernelOp kernel;
   Block &block;
   ImplicitLocOpBuilder builder;
-  SmallVector<Operation *> entry;         ///< steps, in order; empty: it stays where it is
+  SmallVector<Operation *> entry;         ///< steps and loads, in order; empty: it stays where it is
+  SmallVector<Value> loaded;              ///< what the loads give
   llvm::SetVector<Operation *> sources;   ///< what they follow from, in order
   Operation *lastAccess = nullptr;        ///< of the block: to LDS, of a ring
 };
@@ -108,6 +126,10 @@ void ItemLoop::findEntry() {
       entry.clear();
       return;
     }
+    if (!meets && onlyLoads(&op)) {
+      entry.push_back(&op);
+      llvm::append_range(loaded, op.getResults());
+    }
     if (!touchesRings(&op))
       continue;
     meets |= !onlyFetches(&op);
@@ -115,7 +137,7 @@ void ItemLoop::findEntry() {
       entry.push_back(&op);
     lastAccess = &op;
   }
-  if (!meets || usesScratch(lastAccess) || !collectSources())
+  if (!meets || entry.size() == loaded.size() || usesScratch(lastAccess) || !collectSources())
     entry.clear();
 }
 
@@ -150,11 +172,43 @@ void ItemLoop::cloneSources(Value turn, IRMapping &mapping) {
   }
 }
 
-void ItemLoop::cloneEntry(IRMapping &mapping) {
-  for (Operation *step : entry) {
-    FenceOp::create(builder);
-    builder.clone(*step, mapping);
+/// `op` or the first one behind it that writes memory, or the end of the block.
+static Operation *firstWrite(Block::iterator op) {
+  while (std::next(op) != op->getBlock()->end() &&
+         !holds(&*op, [](Operation *inner) { return hasEffect<MemoryEffects::Write>(inner); }))
+    ++op;
+  return &*op;
+}
+
+/// What waits for fetches first, on every way through `block`.
+static void findFirstWaits(Block &block, SmallVectorImpl<WaitOp> &waits) {
+  for (Operation &op : block) {
+    auto wait = dyn_cast<WaitOp>(op);
+    if (wait && wait.getVm())
+      waits.push_back(wait);
+    else if (!touchesRings(&op))
+      continue;
+    else if (auto branch = dyn_cast<scf::IfOp>(op))
+      for (Region &region : branch->getRegions())
+        if (!region.empty())
+          findFirstWaits(region.front(), waits);
+    return;
   }
+}
+
+/// How many loads the waits leave in flight that leave most. Those are taken out; who leaves fewer stays.
+static int64_t takeLoosest(ArrayRef<WaitOp> waits) {
+  int64_t most = 0;
+  for (WaitOp wait : waits)
+    most = std::max(most, static_cast<int64_t>(*wait.getVm()));
+  for (WaitOp wait : waits) {
+    if (static_cast<int64_t>(*wait.getVm()) != most)
+      continue;
+    wait.removeVmAttr();
+    if (!wait.getLgkm())
+      wait.erase();
+  }
+  return most;
 }
 
 /// `ring` has the LDS of `first`.
@@ -177,48 +231,93 @@ LogicalResult ItemLoop::emit() {
                                 << " ops that place a workgroup, or one that is not in the kernel's own block; the "
                                    "items follow from one 'tile.workgroup_id', 'tile.block_id' or 'tile.block_tile'";
   findEntry();
-  bool usesLds = lastAccess || llvm::any_of(block, [](Operation &op) { return usesScratch(&op); });
-  builder.setInsertionPointToStart(&block);
-  Operation *begin = &block.front(), *end = block.getTerminator();
-  Value turns = ItemTurnsOp::create(builder), zero = constant(0), one = constant(1);
-  IRMapping first;
-  if (!entry.empty()) {
-    cloneSources(zero, first);
-    Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, turns, zero);
-    auto branch = scf::IfOp::create(builder, any, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    cloneEntry(first);
-  }
-  auto loop = scf::ForOp::create(builder, zero, turns, one);
+  if (entry.empty())
+    emitPlain(places.front());
+  else
+    emitOverlapped(places.front());
+  return success();
+}
+
+/// A loop around all of the block's ops behind `turns`, `place` for the item of a turn.
+scf::ForOp ItemLoop::wrap(Value turns, Operation *begin, Operation *place, ValueRange inits) {
+  auto loop = scf::ForOp::create(builder, constant(0), turns, constant(1), inits);
   Block *body = loop.getBody();
-  body->getOperations().splice(std::prev(body->end()), block.getOperations(), begin->getIterator(),
-                               end->getIterator());
-  setTurn(places.front(), loop.getInductionVar());
-  builder.setInsertionPoint(body->getTerminator());
-  if (entry.empty()) {
-    if (usesLds)
-      meet();
-    return success();
+  if (!body->empty())
+    body->back().erase();
+  body->getOperations().splice(body->end(), block.getOperations(), begin->getIterator(),
+                               block.getTerminator()->getIterator());
+  setTurn(place, loop.getInductionVar());
+  builder.setInsertionPointToEnd(body);
+  return loop;
+}
+
+void ItemLoop::emitPlain(Operation *place) {
+  Operation *begin = &block.front();
+  builder.setInsertionPointToStart(&block);
+  bool usesLds = lastAccess || llvm::any_of(block, [](Operation &op) { return usesScratch(&op); });
+  Value turns = ItemTurnsOp::create(builder);
+  wrap(turns, begin, place, ValueRange());
+  if (usesLds)
+    meet();
+  scf::YieldOp::create(builder);
+}
+
+/// The entry, of the item that `mapping` has the sources of: fetches if `isThere`, loads in any case.
+SmallVector<Value> ItemLoop::emitEntry(Value isThere, IRMapping &mapping) {
+  scf::IfOp branch;
+  for (Operation *op : entry) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (isa<LoadOp>(op)) {
+      branch = nullptr;
+    } else {
+      branch = branch ? branch : scf::IfOp::create(builder, isThere, /*withElseRegion=*/false);
+      builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+    }
+    FenceOp::create(builder);
+    builder.clone(*op, mapping);
   }
+  return llvm::map_to_vector(loaded, [&](Value value) { return mapping.lookup(value); });
+}
+
+void ItemLoop::emitOverlapped(Operation *place) {
+  Operation *begin = &block.front();
+  builder.setInsertionPointToStart(&block);
+  Value turns = ItemTurnsOp::create(builder), zero = constant(0), one = constant(1);
+  IRMapping first, following;
+  cloneSources(zero, first);
+  // There always is a first item; tile-verify-clusters does not know that.
+  Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, turns, zero);
+  SmallVector<Value> inits = emitEntry(any, first);
+  scf::ForOp loop = wrap(turns, begin, place, inits);
+  for (Operation *op : entry)
+    op->remove();
+  SmallVector<WaitOp> waits;
+  findFirstWaits(*loop.getBody(), waits);
+  IntegerAttr inFlight = builder.getI64IntegerAttr(takeLoosest(waits));
+  builder.setInsertionPoint(loop);
+  WaitOp::create(builder, inFlight, IntegerAttr());
+
   builder.setInsertionPointAfter(lastAccess);
   meet();
   Value next = arith::AddIOp::create(builder, loop.getInductionVar(), one);
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next, turns);
-  auto branch = scf::IfOp::create(builder, isThere, /*withElseRegion=*/false);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  IRMapping following;
-  cloneSources(next, following);
-  cloneEntry(following);
+  cloneSources(arith::SelectOp::create(builder, isThere, next, loop.getInductionVar()), following);
+  SmallVector<Value> carried = emitEntry(isThere, following);
+  builder.setInsertionPoint(firstWrite(builder.getInsertionPoint()));
+  WaitOp::create(builder, inFlight, IntegerAttr());
+  builder.setInsertionPointToEnd(loop.getBody());
+  scf::YieldOp::create(builder, carried);
+
   for (Operation *source : sources)
     if (auto ring = dyn_cast<RingOp>(source)) {
       Value firstRing = first.lookup(ring.getRing());
       continueRing(ring, firstRing);
       continueRing(following.lookup(ring.getRing()).getDefiningOp<RingOp>(), firstRing);
     }
-  for (Operation *step : entry)
-    step->erase();
-  return success();
+  for (auto [value, argument] : llvm::zip_equal(loaded, loop.getRegionIterArgs()))
+    value.replaceAllUsesWith(argument);
+  for (Operation *op : entry)
+    op->destroy();
 }
 
 namespace {
