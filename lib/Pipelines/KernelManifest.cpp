@@ -256,11 +256,6 @@ private:
     auto workgroups = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
     if (!workgroups)
       return Status::success();
-    if (kernel.getBody().getOps<tile::WorkgroupIdOp>().empty() &&
-        kernel.getBody().getOps<tile::GridOpInterface>().empty())
-      return invalidInput("kernel '" + result.kernel + "': '" + tile::kPersistentAttr.str() +
-                          "' needs a 'tile.workgroup_id', 'tile.block_id' or 'tile.block_tile', which says what the "
-                          "items are");
     Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
     if (!arch)
       return arch.error();

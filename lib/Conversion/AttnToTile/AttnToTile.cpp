@@ -16,6 +16,7 @@
 #include "TileShape.h"
 
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "hocket/Attention/WorkItem.h"
 
@@ -190,6 +191,8 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                                  : found                ? found.getWorkgroupsAttr()
                                                         : IntegerAttr())
       kernel->setAttr(tile::kWorkgroupsAttr, workgroups);
+    if (Attribute persistent = op->getDiscardableAttr(tile::kPersistentAttr))
+      kernel->setAttr(tile::kPersistentAttr, persistent);
     op.erase();
     return success();
   }
