@@ -130,6 +130,8 @@ BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0
 BACKWARD_SINK = "20x40 1030x33 300x70,batch=2 2100x64,data=rising"
 GEMM_DUAL_WAVE = "300x133x190 290x300x192 300x290x449 256x256x448 40x520x650 7x9x1"
 GEMM = "290x300x128 300x290x100 300x133x449 256x256x384 40x520x650 7x9x1"
+# More blocks than workgroups, whole and cut.
+GEMM_PERSISTENT = "4352x4096x192 4300x4250x449 4352x4352x448 4400x4090x64 300x133x650"
 
 
 def forward_runs():
@@ -237,13 +239,19 @@ def runs(build, directory):
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),
                          *causal], problems
-    for schedule, problems in (("gemm_dual_wave", GEMM_DUAL_WAVE), ("gemm_double_buffer", GEMM),
-                               ("gemm_sequential", GEMM)):
-        code, manifest = directory / f"{schedule}.hsaco", directory / f"{schedule}.manifest.json"
-        compile_it = [str(build / "bin" / "hocketc"), str(ROOT / "kernels/tile/gemm_bf16.mlir"), f"--schedule={schedule}",
-                      "-o", str(code), f"--manifest={manifest}"]
-        yield (schedule, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
-                                      "integers"], problems)
+    gemm = (ROOT / "kernels/tile/gemm_bf16.mlir").read_text(encoding="utf-8")
+    persistent = directory / "gemm_persistent.mlir"
+    persistent.write_text(gemm.replace("attributes {", "attributes {tile.persistent = 1,", 1), encoding="utf-8")
+    for name, schedule, text, problems in (
+            ("gemm_dual_wave", "gemm_dual_wave", None, GEMM_DUAL_WAVE),
+            ("gemm_double_buffer", "gemm_double_buffer", None, GEMM),
+            ("gemm_sequential", "gemm_sequential", None, GEMM),
+            ("gemm_persistent", "gemm_dual_wave", persistent, GEMM_PERSISTENT)):
+        code, manifest = directory / f"{name}.hsaco", directory / f"{name}.manifest.json"
+        compile_it = [str(build / "bin" / "hocketc"), str(text or ROOT / "kernels/tile/gemm_bf16.mlir"),
+                      f"--schedule={schedule}", "-o", str(code), f"--manifest={manifest}"]
+        yield (name, compile_it, [program, "mutate", "gemm", str(code), "--manifest", str(manifest), "--data",
+                                  "integers"] + (["--check-rows", "600"] if text else []), problems)
 
 
 def mutate(name, compile_it, command, problems, count, directory):

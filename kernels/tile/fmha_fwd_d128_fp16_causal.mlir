@@ -120,7 +120,7 @@ tile.kernel @fmha_fwd_d128_fp16_causal(
     %reference, %bound, %factor, %moved, %scaled_sum, %scaled_exact_sum = tile.step @settle
         -> !tile.rows<32xf32>, !tile.rows<32xf32>, !tile.rows<32xf32>, i1, !tile.rows<32xf32>, !tile.rows<32xf32> {
       %max = tile.row_max %mask : <64x32xf32, acc> -> <32xf32>
-      %new_reference, %new_bound, %new_factor, %has_moved = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(8.000000e+00)
+      %new_reference, %new_bound, %new_factor, %has_moved = tile.settle %max, %old_reference, %old_bound scale(%safe_scale) threshold(1.400000e+01)
           : <32xf32>
       %shrunk:2 = tile.rescale %old_sum, %old_exact_sum by %new_factor when %has_moved
           : !tile.rows<32xf32>, !tile.rows<32xf32> by <32xf32>

@@ -10,8 +10,9 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-/// How far, in log2 units, a row's scores may grow past its reference before it moves.
-static constexpr float kThreshold = 8.0f;
+/// How far, in log2 units, a row's scores may grow past its reference before it moves. Weights of 2^20 leave room in
+/// f32 for sums over 2^20 keys of values up to 2^87; in fp16, whose largest number is below 2^16, they must stay below.
+static constexpr float kThreshold = 20.0f, kThresholdFp16 = 14.0f;
 /// The smallest scale used. Keeps (-inf) * scale at -inf when the user's scale is 0.
 static constexpr float kMinScale = 0x1p-100f;
 /// Both halves of a tile are whole accumulator blocks; of a single one, the second is empty.
@@ -55,7 +56,7 @@ Softmax::Settled Softmax::settleStep(ExpansionBuilder &builder, Value scores, Va
   ValueRange values = builder.step("settle", [&]() -> SmallVector<Value> {
     Value max = tile::RowMaxOp::create(builder, builder.rows(), scores);
     auto settle = tile::SettleOp::create(builder, max, state[0], state[1], scale,
-                                         builder.getF32FloatAttr(kThreshold));
+                                         builder.getF32FloatAttr(options.element.isF16() ? kThresholdFp16 : kThreshold));
     SmallVector<Value> results = {settle.getNewReference(), settle.getNewBound(), settle.getFactor(),
                                   settle.getMoved()};
     ValueRange sums = state.drop_front(2);

@@ -74,7 +74,7 @@ attn.forward @causal element_type(bf16) head_dim(128) mask(causal)
 // CHECK: %mask = tile.step @mask
 // CHECK: %reference, %bound, %factor, %moved, %{{.*}} = tile.step @settle
 // CHECK: tile.row_max %mask
-// CHECK: threshold(8.000000e+00)
+// CHECK: threshold(2.000000e+01)
 // CHECK: tile.step @head
 // CHECK: tile.slice %mask from 0
 // CHECK: tile.exp2 %{{.*}} minus(%reference)
