@@ -19,6 +19,12 @@ static constexpr int64_t kRun = 8, kLanes = 64, kWaves = 4, kLeastWidth = 32;
 /// The largest number of workgroups in the second and third dimension of a grid.
 static constexpr int64_t kMaxGrid = 65535;
 
+/// Whether the kernel has to know how many of its queries a sequence uses: new keys go with those that are packed, and of
+/// others they are turned.
+static bool readsQueryLengths(const ForwardSemantics &semantics) {
+  return semantics.lists.usedQ && (semantics.lists.packedQ || semantics.update.turns());
+}
+
 static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
   if (semantics.headDimV != semantics.headDim)
@@ -29,6 +35,8 @@ static std::string appendName(const ForwardSemantics &semantics) {
             (semantics.lists.vectorPages ? "_vectors" : "");
   if (semantics.lists.packedQ)
     name += "_packed";
+  if (readsQueryLengths(semantics))
+    name += "_query_lengths";
   if (semantics.update.turns())
     name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
             (semantics.isMasked() ? "_advancing" : "");
@@ -99,6 +107,7 @@ private:
   std::string newRow() const;
   std::string pairs() const;
   std::string rotation(const Part &part) const;
+  std::string rowIsGiven(const Part &part) const;
   std::string body(const Part &part, size_t number) const;
   std::string view(int64_t dim) const { return formatv("?x?x?x{0}x{1}", dim, element); }
   std::string vectorArgument(const Part &part) const;
@@ -165,9 +174,11 @@ std::string Writer::arguments() const {
                       name, update.rotaryDim / 2, element);
   if (isPacked) {
     list("cu_seqlens_q", "batch + 1");
-    for (llvm::StringRef number : {"batch", "seq_q"})
+    for (llvm::StringRef number : {"batch", "seq_q", "min_seqlen_q"})
       text += formatv("    %{0}_given: i32 {{tile.bind = \"{0}\"},\n", number);
   }
+  if (readsQueryLengths(semantics))
+    list("seqused_q", "batch");
   if (semantics.lists.pageLists) {
     list("kv_indptr", "batch + 1");
     list("kv_page_indices", "total_pages");
@@ -356,6 +367,17 @@ std::string Writer::valueTransfer(const Part &part) const {
                  kRun, element, tile.dim, tile.inRows());
 }
 
+/// Of dense rows whether `%row` is one of the part's: new keys are all of them, of queries a sequence may use some.
+std::string Writer::rowIsGiven(const Part &part) const {
+  if (!part.isQuery || !readsQueryLengths(semantics))
+    return formatv("\n  %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32", part.source);
+  return formatv(R"(
+  %used_given = tile.load %seqused_q[%batch] : <?xi32> -> i32
+  %rows_used = arith.minsi %rows_{0}, %used_given : i32
+  %in_{0} = arith.cmpi slt, %row, %rows_used : i32)",
+                 part.source);
+}
+
 std::string Writer::body(const Part &part, size_t number) const {
   std::string pool = view(part.tile.dim), matrix = formatv("?x{0}x{1}", part.tile.dim, element);
   std::string text = formatv(R"(
@@ -364,9 +386,10 @@ std::string Writer::body(const Part &part, size_t number) const {
                              number, part.source);
   if (!isPacked)
     text += formatv(R"(
-  %rows_{0} = tile.dim %{0}, 1 : <{1}>
-  %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32)",
-                    part.source, pool);
+  %rows_{0} = tile.dim %{0}, 1 : <{1}>)",
+                    part.source, pool)
+                .str() +
+            rowIsGiven(part);
   std::string condition = "%is_" + part.source;
   if (!isPacked) {
     text += formatv("\n  %{0}_here = arith.andi %is_{0}, %in_{0} : i1", part.source);
@@ -392,9 +415,10 @@ std::string Writer::body(const Part &part, size_t number) const {
 
 /// Of packed row `%given` the sequence, its place `%row` in it, and whether it is one of its `%new_rows`.
 ///
-/// As many sequences are in front of it as end there or before; whatever the list says, `%batch` is one that there is.
+/// As many sequences are in front of it as end there or before; whatever the list says, `%batch` is one that there is. Of a
+/// sequence that uses some of its queries the others have no new keys, and one that is skipped has none.
 std::string Writer::sequenceOfRow() const {
-  return formatv(R"(
+  std::string text = formatv(R"(
   %one = arith.constant 1 : i32
   %lanes = arith.constant {0} : i32
   %in_front = scf.for %first = %zero to %batch_given step %lanes iter_args(%sofar = %zero) -> (i32) : i32 {{
@@ -418,12 +442,25 @@ std::string Writer::sequenceOfRow() const {
   %behind = arith.addi %batch, %one : i32
   %end_given = tile.load %cu_seqlens_q[%behind] : <?xi32> -> i32
   %row = arith.subi %given, %begin_given : i32
-  %length = arith.subi %end_given, %begin_given : i32
-  %new_rows = arith.minsi %length, %seq_q_given : i32
+  %most_end = arith.addi %begin_given, %seq_q_given : i32
+  %end_computed = arith.minsi %end_given, %most_end : i32
+  %length = arith.subi %end_computed, %begin_given : i32)",
+                             kLanes);
+  std::string length = "%length";
+  if (readsQueryLengths(semantics)) {
+    text += R"(
+  %used_given = tile.load %seqused_q[%batch] : <?xi32> -> i32
+  %used_length = arith.minsi %length, %used_given : i32)";
+    length = "%used_length";
+  }
+  return text + formatv(R"(
+  %is_longer = arith.cmpi slt, %min_seqlen_q_given, {0} : i32
+  %new_rows = arith.select %is_longer, {0}, %zero : i32
   %not_in_front = arith.cmpi sge, %row, %zero : i32
   %not_behind_rows = arith.cmpi slt, %row, %new_rows : i32
   %is_new = arith.andi %not_in_front, %not_behind_rows : i1)",
-                 kLanes);
+                        length)
+                    .str();
 }
 
 /// What a workgroup has: `%row` of `%batch`, which is row `%given` of what is given, and which of all parts' blocks of

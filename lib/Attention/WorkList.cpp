@@ -328,6 +328,10 @@ Status attention::checkWork(const ForwardProblem &problem) {
   if (problem.workSlots < 1 || problem.workSlots > kMostWorkSlots)
     return invalidInput("work-slots is " + std::to_string(problem.workSlots) + ", it must be 1 to " +
                         std::to_string(kMostWorkSlots));
+  if (problem.seqKv > kNoWorkLimit * kWorkKeys)
+    return invalidInput("a list of work is of sequences of at most " + std::to_string(kNoWorkLimit * kWorkKeys) +
+                        " keys, they have up to " + std::to_string(problem.seqKv) +
+                        " (seq-kv); leave the list out, or use a smaller bound");
   if (int64_t most = saturatingMultiply(mostWorkEntries(problem), problem.kvHeads); most > kMostListedWorkgroups)
     return invalidInput("a list of work for " + std::to_string(most) + " workgroups is asked for, at most " +
                         std::to_string(kMostListedWorkgroups) + " are possible; use smaller bounds of lengths (seq-q, total-q)");

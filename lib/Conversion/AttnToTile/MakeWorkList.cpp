@@ -209,6 +209,13 @@ void WorkListExpansion::createKernel() {
   if (op.getPageSize() && !op.getPageLists())
     frame.addScalar(i32, "max_pages");
   frame.require("batch <= 65535", "a list of work is made for at most 65535 sequences");
+  // Tiles are 24-bit numbers.
+  frame.require("seq_kv <= " + std::to_string(kNoWorkLimit * kWorkKeys),
+                "a list of work is of sequences of at most 2^30 keys");
+  if (auto pageRows = op.getPageSize())
+    frame.require((op.getPageLists() ? "total_pages * " : "max_pages * ") + std::to_string(*pageRows) + " <= " +
+                      std::to_string(kNoWorkLimit * kWorkKeys),
+                  "the pages of a table may have 2^30 rows in all; use shorter tables");
   frame.create(builder, op.getSymName(), target, op.getSplit() ? kCutWaves : 1);
 }
 
@@ -235,13 +242,13 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   Value zero = a.constant(0);
   auto at = [&](StringRef name) { return numbers.lookup(name); };
   Value q = at("seq_q"), k = at("seq_kv");
-  Value newKeys = at("new_rows");
   if (op.getPackedQueries())
-    newKeys = q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
+    q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
   if (op.getQueryLengths())
     q = a.min(q, at("used_q"));
   if (op.getPackedQueries())
     q = a.pick(a.less(at("min_seqlen_q"), q), q, zero);
+  Value newKeys = op.getPackedQueries() ? q : at("new_rows");
   if (op.getPackedKeys())
     k = a.sub(at("end_k"), a.max(at("first_k"), zero));
   if (auto pageRows = op.getPageSize()) {

@@ -53,6 +53,14 @@ static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int3
   problem.known.lists["kv_last_page_len"] = std::move(last);
 }
 
+/// Sequences that use some of their queries, whose rooms are `rooms`.
+static void useSomeQueries(ForwardProblem &problem, Draw &draw, const std::vector<int32_t> &rooms) {
+  problem.lists.usedQ = true;
+  std::vector<int32_t> &used = problem.known.lists["seqused_q"];
+  for (int32_t room : rooms)
+    used.push_back(static_cast<int32_t>(draw.oneIn(3) ? room : draw.between(0, room)));
+}
+
 /// Packed queries, each with a new key: sequences of all lengths in a tensor with rows in front and behind that are
 /// nobody's.
 static void packQueries(ForwardProblem &problem, Draw &draw) {
@@ -60,8 +68,14 @@ static void packQueries(ForwardProblem &problem, Draw &draw) {
   problem.newRows = problem.seqQ;
   std::vector<int32_t> &starts = problem.known.lists["cu_seqlens_q"];
   starts = {static_cast<int32_t>(draw.oneIn(3) ? draw.between(0, 5) : 0)};
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
-    starts.push_back(starts.back() + static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(1, problem.seqQ)));
+  std::vector<int32_t> rooms;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    rooms.push_back(static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(1, problem.seqQ)));
+    starts.push_back(starts.back() + rooms.back());
+  }
+  if (draw.oneIn(3))
+    useSomeQueries(problem, draw, rooms);
+  problem.minSeqlenQ = draw.oneIn(3) ? draw.between(0, 5) : 0;
   problem.totalQ = starts.back() + draw.between(starts.back() == 0, 3);
   problem.work.list = draw.of({WorkLists::None, WorkLists::Made});
   problem.work.slices = problem.work.any() && draw.oneIn(2);
@@ -80,6 +94,8 @@ static ForwardProblem drawProblem(Draw &draw) {
   problem.seqQ = draw.oneIn(3) ? draw.between(1, 40) : problem.newRows;
   if (draw.oneIn(3))
     packQueries(problem, draw);
+  else if (draw.oneIn(4))
+    useSomeQueries(problem, draw, std::vector<int32_t>(static_cast<size_t>(problem.batch), static_cast<int32_t>(problem.seqQ)));
   problem.seqKv = draw.between(problem.newRows, 300);
   problem.wantLse = draw.oneIn(2);
   if (draw.oneIn(2))
@@ -172,11 +188,6 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refusal(problem), HasSubstr("append is 4, where queries are packed a sequence gets a new key for each"));
   problem.newRows = problem.seqQ;
   EXPECT_EQ(refusal(problem), "");
-  problem.minSeqlenQ = 1;
-  EXPECT_THAT(refusal(problem), HasSubstr("sequences are skipped (min-seqlen-q) where rows are appended to all"));
-  problem = small();
-  problem.lists.usedQ = true;
-  EXPECT_THAT(refusal(problem), HasSubstr("sequences use some of their queries (used-q) where rows are appended"));
   problem = small();
   problem.lists.packedQ = true;
   problem.seqQ = problem.newRows = 5;
@@ -188,6 +199,15 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   problem.known.lists["seqused_k"] = {95, 100};
   EXPECT_THAT(refusal(problem),
               HasSubstr("'seqused_k' has 100 at 1 and gets 1 new rows (append), there is room for 100"));
+  problem.minSeqlenQ = 1; // the second sequence is skipped, and so gets none
+  EXPECT_EQ(refusal(problem), "");
+  problem.minSeqlenQ = 0;
+  problem.lists.usedQ = true;
+  problem.known.lists["seqused_q"] = {4, 0};
+  problem.known.lists["seqused_k"] = {96, 100};
+  EXPECT_EQ(refusal(problem), "");
+  problem.known.lists["seqused_k"] = {97, 100};
+  EXPECT_THAT(refusal(problem), HasSubstr("'seqused_k' has 97 at 0 and gets 4 new rows (append)"));
   problem = small();
   problem.update.appends = false;
   EXPECT_THAT(refusal(problem), HasSubstr("rotary turns new keys; append some"));
