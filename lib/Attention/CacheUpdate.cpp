@@ -101,6 +101,7 @@ public:
 
 private:
   std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const;
+  std::string wideStrides() const;
   std::string entry() const;
   std::string sequenceOfRow() const;
   std::string arguments() const;
@@ -315,7 +316,7 @@ std::string Writer::rowTransfer(const Part &part) const {
   std::string pool = view(tile.dim), matrix = formatv("?x{0}x{1}", tile.dim, element);
   std::string text = formatv(R"(
     %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
-    %x = tile.load %from[%head, %zero] : <{3}> -> {4})",
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <{3}> -> {4})",
                              part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix,
                              tile.elements());
   if (part.turned)
@@ -327,7 +328,7 @@ std::string Writer::rowTransfer(const Part &part) const {
                     tile.headsType())
                 .str() +
             rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%head, %zero] : {1}, <{2}>", part.turned ? "%result" : "%x",
+  return text + formatv("\n    tile.store {0}, %to[%head, %zero] {{tile.whole_rows} : {1}, <{2}>", part.turned ? "%result" : "%x",
                         tile.elements(), matrix)
                     .str();
 }
@@ -347,7 +348,7 @@ std::string Writer::keyTransfer(const Part &part) const {
                              of, elementPlace(tile), numbers, columnOfElement(tile), tile.dim, element, tile.elements(), kRun);
   if (part.turned)
     text += rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] : {1}, <{2}>",
+  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] {{tile.whole_rows} : {1}, <{2}>",
                         part.turned ? "%result" : "%x", tile.elements(), of)
                     .str();
 }
@@ -362,7 +363,7 @@ std::string Writer::valueTransfer(const Part &part) const {
     %elements = arith.constant {2} : i32
     %first_row = arith.muli %vector, %elements : i32
     %to = tile.select %v[%page, %head] : <?x?x?x{0}x{1}> -> <?x{0}x{1}>
-    %x = tile.load %from[%head, %zero] : <?x{2}x{1}> -> {3}
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <?x{2}x{1}> -> {3}
     tile.store %x, %to[%first_row, %within] along(0) : {3}, <?x{0}x{1}>)",
                  kRun, element, tile.dim, tile.inRows());
 }
@@ -481,14 +482,30 @@ std::string Writer::entry() const {
   return text + (isPacked ? sequenceOfRow() : "\n  %given = arith.addi %row, %zero : i32");
 }
 
+/// Rows begin at whole words: of what attention reads and writes strides are such multiples anyway.
+std::string Writer::wideStrides() const {
+  std::string text;
+  auto require = [&](const std::string &stride) {
+    text += formatv(",\n        [\"{0} % {1} == 0\", \"{0} must be a multiple of {1} elements\"]", stride, kRun);
+  };
+  for (const Part &part : parts)
+    for (llvm::StringRef dimension : {"b", "s", "h"}) {
+      if (dimension != "b" || !isPacked)
+        require(formatv("{0}_stride_{1}", part.source, dimension));
+      if (part.isQuery ? dimension != "b" || !isPacked : dimension != "s" || !part.tile.inVectors)
+        require(formatv("{0}_stride_{1}", part.target, dimension));
+    }
+  return text;
+}
+
 std::string Writer::text() const {
   // Packed rows are in the first dimension of the grid, which counts further.
   std::string most = formatv("max({0}, batch)", isPacked ? "1" : "max(new_rows, seq_q)");
   std::string text = formatv(R"text(tile.kernel @{0}(
 {1})
     target("{2}") waves({3}) attributes {{
-    tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]]} {{)text",
-                             appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid);
+    tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]{6}]} {{)text",
+                             appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid, wideStrides());
   text += entry();
   // Of rows that no sequence has nothing is looked up.
   if (isPacked)
