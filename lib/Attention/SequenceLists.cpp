@@ -194,10 +194,10 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
 
 Status attention::checkPages(const ForwardProblem &problem) {
   const SequenceLists &lists = problem.lists;
-  if (problem.minSeqlenQ < 0 || (problem.minSeqlenQ != 0 && !lists.packedQ))
+  if (problem.minSeqlenQ < 0 || problem.minSeqlenQ > INT32_MAX || (problem.minSeqlenQ != 0 && !lists.packedQ))
     return invalidInput("min-seqlen-q is " + std::to_string(problem.minSeqlenQ) +
                         ", expected 0 or, where queries are packed, how many queries a sequence has at most that is "
-                        "skipped");
+                        "skipped, up to 2147483647");
   if (!lists.inPages())
     return lists.pageLists ? invalidInput("page-lists need pages; say how many rows one has (page-size)")
                            : Status::success();

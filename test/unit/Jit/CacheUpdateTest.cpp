@@ -3,12 +3,14 @@
 // HOCKET_RANDOM_APPENDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "../Kernels/Draw.h"
 #include "Verify/Attention/RunForward.h"
+#include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Jit/Jit.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -232,4 +234,62 @@ TEST(CacheUpdate, TurnedQueriesHaveTheirPlaceInTheWorkspace) {
   ASSERT_TRUE(split.ok()) << split.error().message;
   EXPECT_EQ((*split)->launches().size(), 3u);
   EXPECT_GT((*split)->workspaceBytes(), 256u);
+}
+
+/// Runs the plan's launches on zeros with these lists; what checked execution finds.
+static std::string findingOf(const ForwardPlan &plan, const std::map<std::string, std::vector<int32_t>, std::less<>> &lists) {
+  auto device = sim::createDevice();
+  device->setSimulationOptions({.check = true});
+  Buffers buffers;
+  for (const BufferNeed &need : plan.buffers()) {
+    if (need.bytes == 0)
+      continue;
+    std::vector<std::byte> content(need.bytes);
+    if (auto list = lists.find(need.name); list != lists.end())
+      std::memcpy(content.data(), list->second.data(), need.bytes);
+    auto address = device->allocate(need.bytes, 16, need.name);
+    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, content).ok());
+    buffers[need.name] = {*address, need.bytes};
+  }
+  auto reports = plan.run(*device, buffers);
+  EXPECT_TRUE(reports.ok()) << reports.error().message;
+  std::string text;
+  for (const runtime::LaunchReport &report : reports.ok() ? *reports : std::vector<runtime::LaunchReport>())
+    for (const runtime::Finding &finding : report.findings) {
+      // New keys that go to the same place are a race.
+      EXPECT_TRUE(finding.kind == runtime::FindingKind::NumberOutOfRange ||
+                  finding.kind == runtime::FindingKind::GlobalRace)
+          << describeFinding(finding);
+      text += describeFinding(finding);
+    }
+  return text;
+}
+
+// What no host has seen is written nowhere outside of the cache, and is found.
+TEST(CacheUpdate, ListsThatLieReachNothingOutside) {
+  ForwardProblem problem;
+  problem.batch = 3;
+  problem.heads = 4, problem.kvHeads = 2;
+  problem.seqQ = problem.newRows = 9, problem.totalQ = 14, problem.seqKv = 64;
+  problem.visibility = Visibility::causal();
+  problem.update = {true, Rotary::Half, 64};
+  problem.positions = 64;
+  problem.lists = {.packedQ = true, .usedQ = true, .usedKv = true, .pageSize = 16};
+  problem.numPages = 13, problem.tablePages = 4;
+  problem.work = {WorkLists::Made, /*slices=*/true};
+  problem.workSlots = 8;
+  problem.known.lists = {{"cu_seqlens_q", {0, 9, 10, 14}}, {"seqused_q", {7, 1, 4}}, {"seqused_k", {57, 0, 20}},
+                         {"block_table", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}};
+  auto planner = jit::makePlanner();
+  ASSERT_TRUE(planner.ok()) << planner.error().message;
+  auto plan = (*planner)->plan(problem);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(findingOf(**plan, problem.known.lists), "");
+  for (const auto &[name, numbers] : problem.known.lists)
+    for (int32_t wrong : {-1, INT32_MAX})
+      for (size_t at : {size_t(1), numbers.size() - (name == "block_table" ? 3 : 1)}) {
+        auto lists = problem.known.lists;
+        lists[name][at] = wrong;
+        EXPECT_THAT(findingOf(**plan, lists), HasSubstr("'" + name + "'[")) << name << " " << at << " " << wrong;
+      }
 }
