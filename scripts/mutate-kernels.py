@@ -66,7 +66,6 @@ PAGED = """1x1,batch=2,used-kv=0+1 1x64,batch=2,used-kv=63+64 2x128,batch=2,used
     200x450,batch=2,used-kv=450+330 129x330,batch=2,used-kv=330+300,data=rising 9x100,batch=2,used-kv=100+9,scale=-0.1"""
 PAGED_VECTORS = PAGED.replace(",page-layout=hnd", "")
 # What appends to a cache: rows that end in a page and begin one, heads that fill no wave, sequences that had no keys.
-# Loads of one element at a time, for rows at odd places, are not reached: attention refuses such strides.
 APPEND = """3x200,batch=3,used-kv=100+0+14,heads=6,kv-heads=3 3x70,batch=2,used-kv=67+33,heads=40,kv-heads=20
     5x64,heads=1,data=rising"""
 # New keys of packed queries: sequences without any, one that fills the tensor, more of them than a wave has lanes.
@@ -74,13 +73,21 @@ APPEND_PACKED = """1x1,seqlens-q=3+0+1+17,seq-kv=200,used-kv=100+7+14+0,heads=6,
     1x1,seqlens-q=5,seq-kv=70,used-kv=65,data=rising 1x1,seqlens-q=2+31,seq-kv=70,used-kv=67+33,heads=40,kv-heads=20
     1x1,seqlens-q=random:70:2,seq-kv=40,used-kv=random:70:37"""
 # Lists of work: batches of prefill and decode, alike, of one long sequence among short ones, even ones, empty sequences,
-# more sequences than a wave has lanes; and such of which the best limit is found by waves 2 and 1.
+# more sequences than a wave has lanes; and six of which another cut is taken if a wave's sum of one kind is lost or
+# another's taken for it (found by drawing batches, with lib/Attention/WorkFormulas.h on the host).
 WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,work-slots=4
     1x1,seqlens-q=1+1+1+1+1,seqlens-kv=600+600+600+600+600,work-slots=3
     1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
     1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
-    1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=1+1,seqlens-kv=4000+4000,work-slots=7
-    1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40"""
+    1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40
+    1x1,seqlens-q=1+75+1+1+1+1+1+1,seqlens-kv=352+545+224+351+379+414+3223+189,work-slots=4
+    1x1,seqlens-q=1+55+1+1+1,seqlens-kv=1485+1646+957+701+2896,work-slots=3
+    1x1,seqlens-q=1+14+1+1,seqlens-kv=1072+2344+1156+2986,work-slots=3
+    1x1,seqlens-q=1+1+1+173+1+82,seqlens-kv=2193+2323+827+1662+2806+2828,work-slots=3
+    1x1,seqlens-q=64+1+1+141+94+1+24,seqlens-kv=1890+2699+2768+2912+2092+1516+2514,work-slots=3
+    1x1,seqlens-q=1+120+1+1+41+1+30+113+1,seqlens-kv=178+2954+3127+390+2734+2013+562+3347+143,work-slots=2"""
+# Windows so wide that sequences are cut, too.
+WORK_LIST_WINDOW = WORK_LIST + " " + " ".join(f"{problem},window=5000+0" for problem in WORK_LIST.split())
 COMBINE = "40x300 7x1200,heads=2,data=rising 33x900,heads=2,batch=2,num-splits=20"
 # One kernel of each kind of modification: ranges of tiles with a hole, scores, dropout, lists.
 # Rows of biases of odd lengths, no multiples of four bytes, are loaded element by element, and so are those of a tile
@@ -199,7 +206,8 @@ def work_runs():
     """The same of the launch in front of attention that makes lists of work."""
     for name, options, mask in (("work_list-none", "", "none"), ("work_list-causal", "", "causal"),
                                 ("work_list-window", " --window 200,0", "none")):
-        yield name, f"--work-list kernel-slices --heads 3 --kv-heads 1 --head-dim 64 --launch 1{options}", mask, WORK_LIST
+        yield (name, f"--work-list kernel-slices --heads 3 --kv-heads 1 --head-dim 64 --launch 1{options}", mask,
+               WORK_LIST_WINDOW if options else WORK_LIST)
 
 
 def backward_runs():

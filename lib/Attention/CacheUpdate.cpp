@@ -19,6 +19,12 @@ static constexpr int64_t kRun = 8, kLanes = 64, kWaves = 4, kLeastWidth = 32;
 /// The largest number of workgroups in the second and third dimension of a grid.
 static constexpr int64_t kMaxGrid = 65535;
 
+/// Whether the kernel has to know how many of its queries a sequence uses: new keys go with those that are packed, and of
+/// others they are turned.
+static bool readsQueryLengths(const ForwardSemantics &semantics) {
+  return semantics.lists.usedQ && (semantics.lists.packedQ || semantics.update.turns());
+}
+
 static std::string appendName(const ForwardSemantics &semantics) {
   std::string name = "append_d" + std::to_string(semantics.headDim);
   if (semantics.headDimV != semantics.headDim)
@@ -29,6 +35,8 @@ static std::string appendName(const ForwardSemantics &semantics) {
             (semantics.lists.vectorPages ? "_vectors" : "");
   if (semantics.lists.packedQ)
     name += "_packed";
+  if (readsQueryLengths(semantics))
+    name += "_query_lengths";
   if (semantics.update.turns())
     name += "_" + std::string(toString(semantics.update.rotary)) + std::to_string(semantics.update.rotaryDim) +
             (semantics.isMasked() ? "_advancing" : "");
@@ -93,12 +101,14 @@ public:
 
 private:
   std::string rows(const std::string &name, int64_t dim, llvm::StringRef sizes, bool isPacked) const;
+  std::string wideStrides() const;
   std::string entry() const;
   std::string sequenceOfRow() const;
   std::string arguments() const;
   std::string newRow() const;
   std::string pairs() const;
   std::string rotation(const Part &part) const;
+  std::string rowIsGiven(const Part &part) const;
   std::string body(const Part &part, size_t number) const;
   std::string view(int64_t dim) const { return formatv("?x?x?x{0}x{1}", dim, element); }
   std::string vectorArgument(const Part &part) const;
@@ -165,9 +175,11 @@ std::string Writer::arguments() const {
                       name, update.rotaryDim / 2, element);
   if (isPacked) {
     list("cu_seqlens_q", "batch + 1");
-    for (llvm::StringRef number : {"batch", "seq_q"})
+    for (llvm::StringRef number : {"batch", "seq_q", "min_seqlen_q"})
       text += formatv("    %{0}_given: i32 {{tile.bind = \"{0}\"},\n", number);
   }
+  if (readsQueryLengths(semantics))
+    list("seqused_q", "batch");
   if (semantics.lists.pageLists) {
     list("kv_indptr", "batch + 1");
     list("kv_page_indices", "total_pages");
@@ -304,7 +316,7 @@ std::string Writer::rowTransfer(const Part &part) const {
   std::string pool = view(tile.dim), matrix = formatv("?x{0}x{1}", tile.dim, element);
   std::string text = formatv(R"(
     %to = tile.select %{0}[{1}] : <{2}> -> <{3}>
-    %x = tile.load %from[%head, %zero] : <{3}> -> {4})",
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <{3}> -> {4})",
                              part.target, part.isQuery ? "%batch, %given" : "%page, %slot", pool, matrix,
                              tile.elements());
   if (part.turned)
@@ -316,7 +328,7 @@ std::string Writer::rowTransfer(const Part &part) const {
                     tile.headsType())
                 .str() +
             rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%head, %zero] : {1}, <{2}>", part.turned ? "%result" : "%x",
+  return text + formatv("\n    tile.store {0}, %to[%head, %zero] {{tile.whole_rows} : {1}, <{2}>", part.turned ? "%result" : "%x",
                         tile.elements(), matrix)
                     .str();
 }
@@ -336,7 +348,7 @@ std::string Writer::keyTransfer(const Part &part) const {
                              of, elementPlace(tile), numbers, columnOfElement(tile), tile.dim, element, tile.elements(), kRun);
   if (part.turned)
     text += rotation(part);
-  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] : {1}, <{2}>",
+  return text + formatv("\n    tile.store {0}, %to[%zero, %first_column] {{tile.whole_rows} : {1}, <{2}>",
                         part.turned ? "%result" : "%x", tile.elements(), of)
                     .str();
 }
@@ -351,9 +363,20 @@ std::string Writer::valueTransfer(const Part &part) const {
     %elements = arith.constant {2} : i32
     %first_row = arith.muli %vector, %elements : i32
     %to = tile.select %v[%page, %head] : <?x?x?x{0}x{1}> -> <?x{0}x{1}>
-    %x = tile.load %from[%head, %zero] : <?x{2}x{1}> -> {3}
+    %x = tile.load %from[%head, %zero] {{tile.whole_rows} : <?x{2}x{1}> -> {3}
     tile.store %x, %to[%first_row, %within] along(0) : {3}, <?x{0}x{1}>)",
                  kRun, element, tile.dim, tile.inRows());
+}
+
+/// Of dense rows whether `%row` is one of the part's: new keys are all of them, of queries a sequence may use some.
+std::string Writer::rowIsGiven(const Part &part) const {
+  if (!part.isQuery || !readsQueryLengths(semantics))
+    return formatv("\n  %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32", part.source);
+  return formatv(R"(
+  %used_given = tile.load %seqused_q[%batch] : <?xi32> -> i32
+  %rows_used = arith.minsi %rows_{0}, %used_given : i32
+  %in_{0} = arith.cmpi slt, %row, %rows_used : i32)",
+                 part.source);
 }
 
 std::string Writer::body(const Part &part, size_t number) const {
@@ -364,9 +387,10 @@ std::string Writer::body(const Part &part, size_t number) const {
                              number, part.source);
   if (!isPacked)
     text += formatv(R"(
-  %rows_{0} = tile.dim %{0}, 1 : <{1}>
-  %in_{0} = arith.cmpi slt, %row, %rows_{0} : i32)",
-                    part.source, pool);
+  %rows_{0} = tile.dim %{0}, 1 : <{1}>)",
+                    part.source, pool)
+                .str() +
+            rowIsGiven(part);
   std::string condition = "%is_" + part.source;
   if (!isPacked) {
     text += formatv("\n  %{0}_here = arith.andi %is_{0}, %in_{0} : i1", part.source);
@@ -392,9 +416,10 @@ std::string Writer::body(const Part &part, size_t number) const {
 
 /// Of packed row `%given` the sequence, its place `%row` in it, and whether it is one of its `%new_rows`.
 ///
-/// As many sequences are in front of it as end there or before; whatever the list says, `%batch` is one that there is.
+/// As many sequences are in front of it as end there or before; whatever the list says, `%batch` is one that there is. Of a
+/// sequence that uses some of its queries the others have no new keys, and one that is skipped has none.
 std::string Writer::sequenceOfRow() const {
-  return formatv(R"(
+  std::string text = formatv(R"(
   %one = arith.constant 1 : i32
   %lanes = arith.constant {0} : i32
   %in_front = scf.for %first = %zero to %batch_given step %lanes iter_args(%sofar = %zero) -> (i32) : i32 {{
@@ -418,12 +443,25 @@ std::string Writer::sequenceOfRow() const {
   %behind = arith.addi %batch, %one : i32
   %end_given = tile.load %cu_seqlens_q[%behind] : <?xi32> -> i32
   %row = arith.subi %given, %begin_given : i32
-  %length = arith.subi %end_given, %begin_given : i32
-  %new_rows = arith.minsi %length, %seq_q_given : i32
+  %most_end = arith.addi %begin_given, %seq_q_given : i32
+  %end_computed = arith.minsi %end_given, %most_end : i32
+  %length = arith.subi %end_computed, %begin_given : i32)",
+                             kLanes);
+  std::string length = "%length";
+  if (readsQueryLengths(semantics)) {
+    text += R"(
+  %used_given = tile.load %seqused_q[%batch] : <?xi32> -> i32
+  %used_length = arith.minsi %length, %used_given : i32)";
+    length = "%used_length";
+  }
+  return text + formatv(R"(
+  %is_longer = arith.cmpi slt, %min_seqlen_q_given, {0} : i32
+  %new_rows = arith.select %is_longer, {0}, %zero : i32
   %not_in_front = arith.cmpi sge, %row, %zero : i32
   %not_behind_rows = arith.cmpi slt, %row, %new_rows : i32
   %is_new = arith.andi %not_in_front, %not_behind_rows : i1)",
-                 kLanes);
+                        length)
+                    .str();
 }
 
 /// What a workgroup has: `%row` of `%batch`, which is row `%given` of what is given, and which of all parts' blocks of
@@ -444,14 +482,30 @@ std::string Writer::entry() const {
   return text + (isPacked ? sequenceOfRow() : "\n  %given = arith.addi %row, %zero : i32");
 }
 
+/// Rows begin at whole words: of what attention reads and writes strides are such multiples anyway.
+std::string Writer::wideStrides() const {
+  std::string text;
+  auto require = [&](const std::string &stride) {
+    text += formatv(",\n        [\"{0} % {1} == 0\", \"{0} must be a multiple of {1} elements\"]", stride, kRun);
+  };
+  for (const Part &part : parts)
+    for (llvm::StringRef dimension : {"b", "s", "h"}) {
+      if (dimension != "b" || !isPacked)
+        require(formatv("{0}_stride_{1}", part.source, dimension));
+      if (part.isQuery ? dimension != "b" || !isPacked : dimension != "s" || !part.tile.inVectors)
+        require(formatv("{0}_stride_{1}", part.target, dimension));
+    }
+  return text;
+}
+
 std::string Writer::text() const {
   // Packed rows are in the first dimension of the grid, which counts further.
   std::string most = formatv("max({0}, batch)", isPacked ? "1" : "max(new_rows, seq_q)");
   std::string text = formatv(R"text(tile.kernel @{0}(
 {1})
     target("{2}") waves({3}) attributes {{
-    tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]]} {{)text",
-                             appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid);
+    tile.requires = [["{4} <= {5}", "rows and sequences may be at most {5}"]{6}]} {{)text",
+                             appendName(semantics), arguments(), architecture, kWaves, most, kMaxGrid, wideStrides());
   text += entry();
   // Of rows that no sequence has nothing is looked up.
   if (isPacked)

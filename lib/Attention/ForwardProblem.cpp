@@ -440,6 +440,12 @@ static bool hasPlainScores(const ForwardProblem &problem) {
                      [](const Modification &of) { return of.isMask && of.tensors.empty(); });
 }
 
+/// Whether modifications read nothing but numbers: they cost instructions, but few registers.
+static bool readsNumbersAlone(const ForwardProblem &problem) {
+  return !problem.dropout && std::all_of(problem.modifications.begin(), problem.modifications.end(),
+                                         [](const Modification &of) { return of.tensors.empty(); });
+}
+
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
   manifest::Variables variables = {
       {"batch", Value::integer(problem.batch)},
@@ -454,6 +460,7 @@ manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
       {"mask_right", Value::integer(problem.visibility.kind().right)},
       {"row_keys", Value::integer(mostKeysOfRow(problem))},
       {"plain_scores", Value::integer(hasPlainScores(problem))},
+      {"number_scores", Value::integer(readsNumbersAlone(problem))},
       {"block_queries", Value::integer(problem.blocks.any() ? problem.blocks.queries : 0)},
       {"scale", Value::real(problem.effectiveScale())},
       {"is_bf16", Value::integer(problem.dtype == DataType::BF16)},

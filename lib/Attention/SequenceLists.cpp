@@ -52,10 +52,13 @@ static int64_t rowsOfPages(const ForwardProblem &problem, int64_t sequence, int6
   return pages > 0 ? (pages - 1) * problem.lists.pageSize + *last : 0;
 }
 
+/// Queries of a sequence, which is skipped where they are no more than `skipped`.
+static int64_t longEnough(int64_t queries, int64_t skipped) { return queries > skipped ? queries : 0; }
+
 int64_t ForwardProblem::newRowsOf(int64_t sequence) const {
   if (!update.appends)
     return 0;
-  return lists.packedQ ? knownRows(known, "cu_seqlens_q", "seqused_q", sequence, 0).second : newRows;
+  return lists.packedQ ? longEnough(knownRows(known, "cu_seqlens_q", "seqused_q", sequence, 0).second, minSeqlenQ) : newRows;
 }
 
 Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
@@ -64,7 +67,7 @@ Lengths ForwardProblem::lengthsOf(int64_t sequence) const {
   if (update.appends && !lists.pageLists)
     keys = std::min(room, keys + newRowsOf(sequence));
   int64_t queries = knownRows(known, "cu_seqlens_q", "seqused_q", sequence, seqQ).second;
-  return {queries > minSeqlenQ ? queries : 0, keys};
+  return {longEnough(queries, minSeqlenQ), keys};
 }
 
 int64_t ForwardProblem::pageOf(int64_t sequence, int64_t index) const {
@@ -191,10 +194,10 @@ static Status checkList(const ForwardProblem &problem, const SequenceList &list,
 
 Status attention::checkPages(const ForwardProblem &problem) {
   const SequenceLists &lists = problem.lists;
-  if (problem.minSeqlenQ < 0 || (problem.minSeqlenQ != 0 && !lists.packedQ))
+  if (problem.minSeqlenQ < 0 || problem.minSeqlenQ > INT32_MAX || (problem.minSeqlenQ != 0 && !lists.packedQ))
     return invalidInput("min-seqlen-q is " + std::to_string(problem.minSeqlenQ) +
                         ", expected 0 or, where queries are packed, how many queries a sequence has at most that is "
-                        "skipped");
+                        "skipped, up to 2147483647");
   if (!lists.inPages())
     return lists.pageLists ? invalidInput("page-lists need pages; say how many rows one has (page-size)")
                            : Status::success();
@@ -221,11 +224,6 @@ Status attention::checkUpdate(const ForwardProblem &problem) {
                         "(used-kv) or pages");
   if (!lists.usedKv && !lists.pageLists)
     return invalidInput("new rows are appended behind the keys that a sequence has; say how many that are (used-kv)");
-  if (lists.usedQ)
-    return invalidInput("sequences use some of their queries (used-q) where rows are appended; pack the queries, or "
-                        "append in a call before");
-  if (problem.minSeqlenQ != 0)
-    return invalidInput("sequences are skipped (min-seqlen-q) where rows are appended to all; append in a call before");
   if (lists.packedQ && problem.newRows != problem.seqQ)
     return invalidInput("append is " + std::to_string(problem.newRows) + ", where queries are packed a sequence gets a "
                         "new key for each of its queries, up to seq-q; give that, " + std::to_string(problem.seqQ));

@@ -18,7 +18,19 @@ using namespace hocket::attention;
 using manifest::saturatingAdd;
 using manifest::saturatingMultiply;
 
-static int64_t divideUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
+/// Workgroups that a grid counts, and rows of the workspace, stay within 32 bits.
+static constexpr int64_t kMostListedWorkgroups = int64_t(1) << 24, kMostWorkSlots = 1 << 16;
+static_assert(5 * kMostWorkSlots < kWorkTooManySlices);
+
+static int64_t divideUp(int64_t a, int64_t b) { return a / b + (a % b > 0); }
+
+// Of problems that nobody has judged yet: messages about them say how large their lists would be.
+static int64_t slotsOf(const ForwardProblem &problem) {
+  return std::clamp<int64_t>(problem.workSlots, 1, kMostWorkSlots);
+}
+static int64_t groupOf(const ForwardProblem &problem) {
+  return problem.kvHeads > 0 ? problem.heads / problem.kvHeads : 0;
+}
 
 namespace {
 /// Computes what WorkFormulas.h says.
@@ -78,7 +90,7 @@ static int64_t groupItems(int64_t queries, int64_t group) {
 
 static HostWork workOf(const ForwardProblem &problem, int64_t sequence) {
   Lengths lengths = problem.lengthsOf(sequence);
-  int64_t group = problem.heads / problem.kvHeads, blocks = divideUp(lengths.q, kWorkRows);
+  int64_t group = groupOf(problem), blocks = divideUp(lengths.q, kWorkRows);
   HostWork work{blocks, group, lengths.q, lengths.kv, 0, false, problem.visibility.laterRowsSeeMore()};
   int64_t together = groupItems(lengths.q, group);
   if (mayGroupHeads(problem) && together < group * blocks)
@@ -93,8 +105,6 @@ WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {
   if (problem.work.slices)
     findCut();
 }
-
-static int64_t slotsOf(const ForwardProblem &problem) { return std::max<int64_t>(problem.workSlots, 1); }
 
 int64_t WorkOfProblem::endWith(const HostCut &candidate, int64_t share) {
   float scale = workScale(a, share);
@@ -185,11 +195,11 @@ int64_t attention::mostWorkParts(const ForwardProblem &problem) {
   if (!problem.work.slices)
     return 0;
   // Pieces of a quarter of what each slot gets, and some that are not full.
-  return divideUp(5 * slotsOf(problem), problem.kvHeads);
+  return divideUp(5 * slotsOf(problem), std::max<int64_t>(problem.kvHeads, 1));
 }
 
 int64_t attention::mostWorkEntries(const ForwardProblem &problem) {
-  int64_t group = problem.heads / problem.kvHeads;
+  int64_t group = groupOf(problem);
   int64_t blocks = saturatingMultiply(problem.batch, divideUp(problem.seqQ, kWorkRows));
   if (problem.lists.packedQ)
     blocks = std::min(blocks, saturatingAdd(problem.batch, problem.totalQ / kWorkRows));
@@ -200,7 +210,7 @@ std::vector<int32_t> attention::makeWorkList(const ForwardProblem &problem) { re
 
 /// What each number of an entry may be.
 std::vector<manifest::NumberRange> attention::workNumbers(const ForwardProblem &problem) {
-  int64_t group = problem.heads / problem.kvHeads;
+  int64_t group = groupOf(problem);
   int64_t parts = divideUp(group, kWorkHeadsOfPart), pieces = std::max<int64_t>(mostWorkParts(problem), 1);
   return {{0, problem.batch - 1, false, "a sequence"},
           {0, saturatingMultiply(problem.seqQ, parts), false, "the first row of an entry"},
@@ -243,7 +253,7 @@ Status WorkCoverage::add(int64_t entry, std::span<const int32_t> fields) {
 }
 
 Status WorkCoverage::check() const {
-  int64_t group = problem.heads / problem.kvHeads;
+  int64_t group = groupOf(problem);
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
     int64_t queries = problem.lengthsOf(sequence).q;
     bool grouped = named.contains({sequence, 0, -1});
@@ -301,10 +311,6 @@ Status attention::validateWorkList(const ForwardProblem &problem, std::span<cons
   return coverage.check();
 }
 
-/// Workgroups that a grid counts, and rows of the workspace, stay within 32 bits.
-static constexpr int64_t kMostListedWorkgroups = int64_t(1) << 24, kMostWorkSlots = 1 << 16;
-static_assert(5 * kMostWorkSlots < kWorkTooManySlices);
-
 /// Whether the host knows all lengths.
 static bool areLengthsKnown(const ForwardProblem &problem) {
   for (const SequenceList &list : sequenceLists())
@@ -328,6 +334,10 @@ Status attention::checkWork(const ForwardProblem &problem) {
   if (problem.workSlots < 1 || problem.workSlots > kMostWorkSlots)
     return invalidInput("work-slots is " + std::to_string(problem.workSlots) + ", it must be 1 to " +
                         std::to_string(kMostWorkSlots));
+  if (problem.seqKv > kNoWorkLimit * kWorkKeys)
+    return invalidInput("a list of work is of sequences of at most " + std::to_string(kNoWorkLimit * kWorkKeys) +
+                        " keys, they have up to " + std::to_string(problem.seqKv) +
+                        " (seq-kv); leave the list out, or use a smaller bound");
   if (int64_t most = saturatingMultiply(mostWorkEntries(problem), problem.kvHeads); most > kMostListedWorkgroups)
     return invalidInput("a list of work for " + std::to_string(most) + " workgroups is asked for, at most " +
                         std::to_string(kMostListedWorkgroups) + " are possible; use smaller bounds of lengths (seq-q, total-q)");

@@ -67,10 +67,21 @@ class Sequences:
         return views, known
 
 
+def check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table):
+    """Packed rows need lists that say where sequences begin; keys in pages are as many as either of two lists says."""
+    if cu_seqlens_q is None:
+        raise InvalidInput("argument 'cu_seqlens_q' is missing, which says where sequences begin")
+    if cu_seqlens_k is None and (block_table is None or seqused_k is None):
+        way = "" if block_table is None else "; with 'block_table' give it, or 'seqused_k'"
+        raise InvalidInput(f"argument 'cu_seqlens_k' is missing, which says how many keys sequences have{way}")
+
+
 def lengths_in_pages(cu_seqlens_k, seqused_k, block_table):
     """How many keys each sequence has: where they are in pages, from where they would begin without."""
     if block_table is None or seqused_k is not None:
         return seqused_k
+    if len(getattr(cu_seqlens_k, "shape", ())) != 1:
+        raise InvalidInput(f"argument 'cu_seqlens_k' is {cu_seqlens_k!r}, wanted a tensor [batch + 1], or 'seqused_k'")
     return cu_seqlens_k[1:] - cu_seqlens_k[:-1]
 
 

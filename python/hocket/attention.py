@@ -11,7 +11,7 @@ from ._append import Appended
 from ._arguments import integer, real
 from ._call import LAYOUTS, Call, Modifications, Names, attend
 from ._errors import InvalidInput, Unsupported
-from ._sequences import Sequences, cache_lengths, lengths_in_pages
+from ._sequences import Sequences, cache_lengths, check_starts, lengths_in_pages
 
 
 def _refuse(given, nothing, name, instead):
@@ -274,6 +274,7 @@ def flash_attn_varlen_func(
     """Attention of packed sequences with flash-attn 2's arguments; see the stub or docs/PackedAndPaged.md."""
     _refuse(real(dropout_p, "dropout_p"), 0.0, "dropout_p", "leave it at 0")
     _refuse(bool(return_attn_probs), False, "return_attn_probs", "return_lse=True gives the log-sum-exp")
+    check_starts(cu_seqlens_q, cu_seqlens_k, seqused_k, block_table)
     call = Call(
         Names("q", "k", "v"), layout="packed", mask="causal" if causal else "none",
         scale=_scale(softmax_scale, "softmax_scale"), dtype=dtype, arch=arch, stream=stream,

@@ -115,6 +115,12 @@ class Refused(unittest.TestCase):
                    seqused_k=numpy.int32([[1, 2]]))
         self.check(InvalidInput, "argument 'max_seqlen_q' is 0, wanted the length of the longest sequence", max_seqlen_q=0)
         self.check(InvalidInput, "argument 'max_seqlen_k' is 'a', wanted an integer", max_seqlen_k="a")
+        self.check(InvalidInput, "argument 'cu_seqlens_q' is missing, which says where sequences begin", cu_seqlens_q=None)
+        self.check(InvalidInput, "argument 'cu_seqlens_k' is missing, which says how many keys", cu_seqlens_k=None)
+        self.check(InvalidInput, "argument 'cu_seqlens_k' is missing, which says how many keys sequences have; with "
+                   "'block_table' give it, or 'seqused_k'", cu_seqlens_k=None, block_table=numpy.int32([[0], [0]]))
+        self.check(InvalidInput, "argument 'cu_seqlens_k' is [0, 4, 9], wanted a tensor", cu_seqlens_k=[0, 4, 9],
+                   block_table=numpy.int32([[0], [0]]))
         self.check(InvalidInput, "argument 'min_seqlen_q' is -1, wanted an integer from 0 on", min_seqlen_q=-1)
 
     def test_what_lists_on_the_host_say(self):

@@ -19,6 +19,8 @@ static Status readRotary(const Options &options, const AppendOptionIds &ids, For
       options.integer(ids.rotaryDim, problem.headDim / kRotaryUnit * kRotaryUnit, INT64_MIN, INT64_MAX);
   if (!dim.ok())
     return dim.error();
+  if (*rotary == Rotary::None && options.has(ids.rotaryDim))
+    return invalidInput("--rotary-dim is of --rotary, which is none; say which elements are pairs (interleaved or half)");
   problem.update.rotary = *rotary;
   problem.update.rotaryDim = *dim;
   problem.positions = problem.seqKv + std::max<int64_t>(problem.seqQ - problem.newRows, 0);

@@ -15,6 +15,8 @@ static constexpr int32_t kNoPage = INT32_MAX;
 /// One page in so many is nobody's, and some at least.
 static constexpr int64_t kUnusedShare = 4, kLeastUnused = 3;
 static constexpr int64_t kMostPages = int64_t(1) << 28;
+/// Of a sequence; kernels take no more.
+static constexpr int64_t kMostKeys = int64_t(1) << 30;
 
 namespace {
 /// The pages of each sequence.
@@ -112,6 +114,14 @@ Status run::readPages(const Options &options, const PageOptionIds &ids, ForwardP
   // What is wrong with the rest the problem says.
   if (problem.batch < 1)
     return Status::success();
+  if (problem.seqKv > kMostKeys)
+    return invalidInput("sequences have up to " + std::to_string(problem.seqKv) + " keys, at most " +
+                        std::to_string(kMostKeys) + " can lie in pages; use shorter ones");
+  int64_t columns = (std::max<int64_t>(problem.seqKv, 1) - 1) / *size + 1;
+  if (table == "vllm" && problem.batch > kMostPages / columns)
+    return invalidInput("the table has " + std::to_string(columns) + " pages for each of " + std::to_string(problem.batch) +
+                        " sequences, at most " + std::to_string(kMostPages) + " entries are possible; use larger pages, "
+                        "or --page-table csr");
   std::vector<int64_t> lengths, added;
   int64_t wanted = 0;
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {

@@ -15,6 +15,10 @@ inline constexpr llvm::StringLiteral kWholeLines = "tile.whole_lines";
 /// and whose place is another in each turn: nobody asks for the former in the kernel, and offsets are made in the turn.
 inline constexpr llvm::StringLiteral kWholeWords = "tile.whole_words";
 
+/// The attribute of a `tile.load` or `tile.store` whose rows are known to begin at whole words, as the manifest of its
+/// kernel requires, and to have as many columns from the place on as the value has, or the view: nobody asks in the kernel.
+inline constexpr llvm::StringLiteral kWholeRows = "tile.whole_rows";
+
 /// The attribute of a `tile.mask` in a loop over tiles in another loop: LLVM would find out in front of both which of the
 /// first and last tiles, whose numbers are known, are cut, and keep that in registers.
 inline constexpr llvm::StringLiteral kFoundInPlace = "tile.found_in_place";

@@ -116,8 +116,8 @@ typedef struct hocket_forward_problem {
   const char *page_layout;        /* by name: "nhd", "hnd", "vectorised"; NULL: nhd [NULL] */
   int64_t num_pages, table_pages; /* [1] */
   /* New rows of each sequence, "k_new" and "v_new" [batch, append_rows, kv_heads, head dimension], or with cu_seqlens_q,
-   * where append_rows is seq_q, one for each query [total_q, kv_heads, head dimension], are written to K and V behind the
-   * keys that seqused_k says (which page_lists say there are afterwards), and attended to; 0: none [0]. */
+   * where append_rows is seq_q, one for each query that a sequence uses [total_q, kv_heads, head dimension], are written to
+   * K and V behind the keys that seqused_k says (which page_lists say there are afterwards), and attended to; 0: none [0]. */
   int64_t append_rows;
   const char *rotary; /* "interleaved", "half": turns Q and new keys by "rotary_cos" and "rotary_sin" [positions,
                          rotary_dim / 2], of Q's type; NULL or "none": nothing is turned [NULL] */

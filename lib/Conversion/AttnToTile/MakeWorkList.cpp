@@ -28,6 +28,8 @@ static constexpr int64_t kWorkLanes = 64;
 /// Waves of a workgroup that looks for a cut; each has every so many'th sequence.
 static constexpr int64_t kCutWaves = 4;
 static_assert(kWorkCuts == kWorkLanes);
+/// By how many places sequences are shifted from one block of queries to the next: one more than there are XCDs.
+static constexpr int64_t kBlockShift = 9;
 /// Of products, whose parts are summed.
 static constexpr int64_t kPartBits = 12;
 namespace {
@@ -208,7 +210,16 @@ void WorkListExpansion::createKernel() {
     frame.addScalar(i32, "new_rows");
   if (op.getPageSize() && !op.getPageLists())
     frame.addScalar(i32, "max_pages");
-  frame.require("batch <= 65535", "a list of work is made for at most 65535 sequences");
+  frame.require("ceildiv(seq_q, " + std::to_string(kWorkRows) + ") * batch < 16777216",
+                "a list of work is made for fewer than 16777216 blocks of queries, as many for each sequence as the longest "
+                "has; use a smaller bound (seq-q), or fewer sequences");
+  // Tiles are 24-bit numbers.
+  frame.require("seq_kv <= " + std::to_string(kNoWorkLimit * kWorkKeys),
+                "a list of work is of sequences of at most 2^30 keys");
+  if (auto pageRows = op.getPageSize())
+    frame.require((op.getPageLists() ? "total_pages * " : "max_pages * ") + std::to_string(*pageRows) + " <= " +
+                      std::to_string(kNoWorkLimit * kWorkKeys),
+                  "the pages of a table may have 2^30 rows in all; use shorter tables");
   frame.create(builder, op.getSymName(), target, op.getSplit() ? kCutWaves : 1);
 }
 
@@ -235,13 +246,13 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   Value zero = a.constant(0);
   auto at = [&](StringRef name) { return numbers.lookup(name); };
   Value q = at("seq_q"), k = at("seq_kv");
-  Value newKeys = at("new_rows");
   if (op.getPackedQueries())
-    newKeys = q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
+    q = a.min(q, a.sub(at("end_q"), a.max(at("first_q"), zero)));
   if (op.getQueryLengths())
     q = a.min(q, at("used_q"));
   if (op.getPackedQueries())
     q = a.pick(a.less(at("min_seqlen_q"), q), q, zero);
+  Value newKeys = op.getPackedQueries() ? q : at("new_rows");
   if (op.getPackedKeys())
     k = a.sub(at("end_k"), a.max(at("first_k"), zero));
   if (auto pageRows = op.getPageSize()) {
@@ -560,9 +571,15 @@ LogicalResult WorkListExpansion::run() {
   if (Result<const ArchInfo *> arch = findArch(target.str()); !arch)
     return op.emitOpError() << arch.error().message;
   createKernel();
-  std::string items = "ceildiv(seq_q, " + std::to_string(kWorkRows) + ")";
-  auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({items, "batch"}));
-  writeEntries(id.getX(), id.getY());
+  std::string number = "ceildiv(seq_q, " + std::to_string(kWorkRows) + ") * batch";
+  auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({number}));
+  // Few workgroups have something to do: the first ones of all sequences, and all of some. Sequences are shifted from block
+  // to block, so that neither are those that come to the same XCD and compute unit.
+  Value batch = frame.argument("batch");
+  auto place = tile::DivModOp::create(builder, id.getX(), batch);
+  Value block = place.getQuotient();
+  Value shifted = a.add(place.getRemainder(), a.mul(block, a.constant(kBlockShift)));
+  writeEntries(block, tile::DivModOp::create(builder, shifted, batch).getRemainder());
   tile::ReturnOp::create(builder);
   op.erase();
   return success();

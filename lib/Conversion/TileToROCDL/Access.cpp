@@ -52,7 +52,8 @@ AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
   if (gather != Gather::No)
     lines.emplace(shape, elementBytes);
   linesOnly = gather == Gather::LinesOnly;
-  int64_t widestBytes = words == Words::AsTheyLie ? kWidestBytes : kWordBytes;
+  bool isOfPairs = words == Words::Whole || words == Words::Aligned;
+  int64_t widestBytes = isOfPairs ? kWordBytes : kWidestBytes;
   widest = std::min(shapeFor(Width::Wide).run(), widestBytes / elementBytes);
   SmallVector<Value> indices;
   for (ValueRange index : indexValues)
@@ -63,6 +64,8 @@ AccessEmitter::AccessEmitter(Emitter &emit, const KernelValues &kernel,
     if (!ShapedType::isDynamic(extent))
       knownColumns = std::min(shape.columns, extent);
   }
+  if (words == Words::WholeRows && !ShapedType::isDynamic(extent))
+    knownColumns = std::min(shape.columns, extent);
   if (shape.columns == 1)
     knownColumns = 1; // the place itself
   describe(ViewValues(viewType, viewValues), indices, access.dimension());
@@ -125,7 +128,7 @@ Value AccessEmitter::wideCondition(Value address) const {
   Value condition;
   if (!knownColumns || *knownColumns % widest != 0)
     condition = compare(emit, arith::CmpIPredicate::sge, columnsLeft, emit.i32(shape.columns));
-  if (words == Words::Aligned || elementBytes >= kWordBytes || widest * elementBytes < kWordBytes)
+  if (words == Words::Aligned || words == Words::WholeRows || elementBytes >= kWordBytes || widest * elementBytes < kWordBytes)
     return condition;
   Value low = emit.toI32(LLVM::PtrToIntOp::create(emit, emit.getI64Type(), address));
   Value bits = arith::AndIOp::create(emit, arith::OrIOp::create(emit, low, rowStride),

@@ -43,8 +43,9 @@ struct Run {
 };
 
 /// Whether a descriptor begins at the place, or at the four bytes that it lies in and ends with
-/// whole ones, as additions of pairs need it. `Aligned`: it does both, and nobody asks.
-enum class Words { AsTheyLie, Whole, Aligned };
+/// whole ones, as additions of pairs need it. `Aligned`: it does both, and nobody asks. `WholeRows`: loads and stores of
+/// rows of which nobody asks, either (tile::kWholeRows).
+enum class Words { AsTheyLie, Whole, Aligned, WholeRows };
 
 /// Whether wide accesses take what lanes hold as it lies, or rearranged into lines; or all do.
 enum class Gather { No, Lines, LinesOnly };

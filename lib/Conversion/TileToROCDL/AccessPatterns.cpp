@@ -60,6 +60,9 @@ static void stay(Emitter &emit) {
                             LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
 }
 
+/// How a load's or a store's rows begin.
+static Words wordsOf(Operation *op) { return op->hasAttr(tile::kWholeRows) ? Words::WholeRows : Words::AsTheyLie; }
+
 namespace {
 struct LoadPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
@@ -71,7 +74,7 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
     Emitter emit(op.getLoc(), rewriter);
     // Where lanes exchange in one instruction.
     bool inLines = op->hasAttr(tile::kWholeLines) && state.of(op).arch->features.permlaneSwap;
-    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), Words::AsTheyLie,
+    AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(), wordsOf(op),
                           inLines ? Gather::Lines : Gather::No);
     SmallVector<Type> types;
     if (failed(getTypeConverter()->convertType(op.getResult().getType(), types)))
@@ -196,7 +199,7 @@ struct StorePattern : TilePattern<tile::StoreOp> {
       return failure();
     Emitter emit(op.getLoc(), rewriter);
     AccessEmitter emitter(emit, state.of(op), access, adaptor.getView(), adaptor.getIndices(),
-                          Words::AsTheyLie, Gather::Lines);
+                          wordsOf(op), Gather::Lines);
     emitter.excludeCopies();
     SmallVector<Value> pieces;
     for (Value piece : adaptor.getValue())

@@ -82,7 +82,7 @@ attn.combine @fold element_type(bf16) head_dim(128) lse work_list packed_queries
 
 // A wave for each block of queries that a sequence may have, and 64 sequences at a time.
 // CHECK-LABEL: tile.kernel @made(
-// CHECK: tile.workgroup_id ["ceildiv(seq_q, 128)", "batch"]
+// CHECK: tile.workgroup_id ["ceildiv(seq_q, 128) * batch"]
 // CHECK: scf.for
 // CHECK: tile.map
 // CHECK: tile.reduce sum

@@ -3,12 +3,14 @@
 // HOCKET_RANDOM_APPENDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "../Kernels/Draw.h"
 #include "Verify/Attention/RunForward.h"
+#include "hocket/Attention/ForwardPlan.h"
 #include "hocket/Jit/Jit.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <numeric>
 #include <random>
 
@@ -53,6 +55,14 @@ static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int3
   problem.known.lists["kv_last_page_len"] = std::move(last);
 }
 
+/// Sequences that use some of their queries, whose rooms are `rooms`.
+static void useSomeQueries(ForwardProblem &problem, Draw &draw, const std::vector<int32_t> &rooms) {
+  problem.lists.usedQ = true;
+  std::vector<int32_t> &used = problem.known.lists["seqused_q"];
+  for (int32_t room : rooms)
+    used.push_back(static_cast<int32_t>(draw.oneIn(3) ? room : draw.between(0, room)));
+}
+
 /// Packed queries, each with a new key: sequences of all lengths in a tensor with rows in front and behind that are
 /// nobody's.
 static void packQueries(ForwardProblem &problem, Draw &draw) {
@@ -60,8 +70,14 @@ static void packQueries(ForwardProblem &problem, Draw &draw) {
   problem.newRows = problem.seqQ;
   std::vector<int32_t> &starts = problem.known.lists["cu_seqlens_q"];
   starts = {static_cast<int32_t>(draw.oneIn(3) ? draw.between(0, 5) : 0)};
-  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
-    starts.push_back(starts.back() + static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(1, problem.seqQ)));
+  std::vector<int32_t> rooms;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence) {
+    rooms.push_back(static_cast<int32_t>(draw.oneIn(4) ? 0 : draw.between(1, problem.seqQ)));
+    starts.push_back(starts.back() + rooms.back());
+  }
+  if (draw.oneIn(3))
+    useSomeQueries(problem, draw, rooms);
+  problem.minSeqlenQ = draw.oneIn(3) ? draw.between(0, 5) : 0;
   problem.totalQ = starts.back() + draw.between(starts.back() == 0, 3);
   problem.work.list = draw.of({WorkLists::None, WorkLists::Made});
   problem.work.slices = problem.work.any() && draw.oneIn(2);
@@ -80,6 +96,8 @@ static ForwardProblem drawProblem(Draw &draw) {
   problem.seqQ = draw.oneIn(3) ? draw.between(1, 40) : problem.newRows;
   if (draw.oneIn(3))
     packQueries(problem, draw);
+  else if (draw.oneIn(4))
+    useSomeQueries(problem, draw, std::vector<int32_t>(static_cast<size_t>(problem.batch), static_cast<int32_t>(problem.seqQ)));
   problem.seqKv = draw.between(problem.newRows, 300);
   problem.wantLse = draw.oneIn(2);
   if (draw.oneIn(2))
@@ -172,11 +190,6 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   EXPECT_THAT(refusal(problem), HasSubstr("append is 4, where queries are packed a sequence gets a new key for each"));
   problem.newRows = problem.seqQ;
   EXPECT_EQ(refusal(problem), "");
-  problem.minSeqlenQ = 1;
-  EXPECT_THAT(refusal(problem), HasSubstr("sequences are skipped (min-seqlen-q) where rows are appended to all"));
-  problem = small();
-  problem.lists.usedQ = true;
-  EXPECT_THAT(refusal(problem), HasSubstr("sequences use some of their queries (used-q) where rows are appended"));
   problem = small();
   problem.lists.packedQ = true;
   problem.seqQ = problem.newRows = 5;
@@ -188,6 +201,15 @@ TEST(CacheUpdate, WhatCannotBeIsRefusedByName) {
   problem.known.lists["seqused_k"] = {95, 100};
   EXPECT_THAT(refusal(problem),
               HasSubstr("'seqused_k' has 100 at 1 and gets 1 new rows (append), there is room for 100"));
+  problem.minSeqlenQ = 1; // the second sequence is skipped, and so gets none
+  EXPECT_EQ(refusal(problem), "");
+  problem.minSeqlenQ = 0;
+  problem.lists.usedQ = true;
+  problem.known.lists["seqused_q"] = {4, 0};
+  problem.known.lists["seqused_k"] = {96, 100};
+  EXPECT_EQ(refusal(problem), "");
+  problem.known.lists["seqused_k"] = {97, 100};
+  EXPECT_THAT(refusal(problem), HasSubstr("'seqused_k' has 97 at 0 and gets 4 new rows (append)"));
   problem = small();
   problem.update.appends = false;
   EXPECT_THAT(refusal(problem), HasSubstr("rotary turns new keys; append some"));
@@ -212,4 +234,62 @@ TEST(CacheUpdate, TurnedQueriesHaveTheirPlaceInTheWorkspace) {
   ASSERT_TRUE(split.ok()) << split.error().message;
   EXPECT_EQ((*split)->launches().size(), 3u);
   EXPECT_GT((*split)->workspaceBytes(), 256u);
+}
+
+/// Runs the plan's launches on zeros with these lists; what checked execution finds.
+static std::string findingOf(const ForwardPlan &plan, const std::map<std::string, std::vector<int32_t>, std::less<>> &lists) {
+  auto device = sim::createDevice();
+  device->setSimulationOptions({.check = true});
+  Buffers buffers;
+  for (const BufferNeed &need : plan.buffers()) {
+    if (need.bytes == 0)
+      continue;
+    std::vector<std::byte> content(need.bytes);
+    if (auto list = lists.find(need.name); list != lists.end())
+      std::memcpy(content.data(), list->second.data(), need.bytes);
+    auto address = device->allocate(need.bytes, 16, need.name);
+    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, content).ok());
+    buffers[need.name] = {*address, need.bytes};
+  }
+  auto reports = plan.run(*device, buffers);
+  EXPECT_TRUE(reports.ok()) << reports.error().message;
+  std::string text;
+  for (const runtime::LaunchReport &report : reports.ok() ? *reports : std::vector<runtime::LaunchReport>())
+    for (const runtime::Finding &finding : report.findings) {
+      // New keys that go to the same place are a race.
+      EXPECT_TRUE(finding.kind == runtime::FindingKind::NumberOutOfRange ||
+                  finding.kind == runtime::FindingKind::GlobalRace)
+          << describeFinding(finding);
+      text += describeFinding(finding);
+    }
+  return text;
+}
+
+// What no host has seen is written nowhere outside of the cache, and is found.
+TEST(CacheUpdate, ListsThatLieReachNothingOutside) {
+  ForwardProblem problem;
+  problem.batch = 3;
+  problem.heads = 4, problem.kvHeads = 2;
+  problem.seqQ = problem.newRows = 9, problem.totalQ = 14, problem.seqKv = 64;
+  problem.visibility = Visibility::causal();
+  problem.update = {true, Rotary::Half, 64};
+  problem.positions = 64;
+  problem.lists = {.packedQ = true, .usedQ = true, .usedKv = true, .pageSize = 16};
+  problem.numPages = 13, problem.tablePages = 4;
+  problem.work = {WorkLists::Made, /*slices=*/true};
+  problem.workSlots = 8;
+  problem.known.lists = {{"cu_seqlens_q", {0, 9, 10, 14}}, {"seqused_q", {7, 1, 4}}, {"seqused_k", {57, 0, 20}},
+                         {"block_table", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}};
+  auto planner = jit::makePlanner();
+  ASSERT_TRUE(planner.ok()) << planner.error().message;
+  auto plan = (*planner)->plan(problem);
+  ASSERT_TRUE(plan.ok()) << plan.error().message;
+  EXPECT_EQ(findingOf(**plan, problem.known.lists), "");
+  for (const auto &[name, numbers] : problem.known.lists)
+    for (int32_t wrong : {-1, INT32_MAX})
+      for (size_t at : {size_t(1), numbers.size() - (name == "block_table" ? 3 : 1)}) {
+        auto lists = problem.known.lists;
+        lists[name][at] = wrong;
+        EXPECT_THAT(findingOf(**plan, lists), HasSubstr("'" + name + "'[")) << name << " " << at << " " << wrong;
+      }
 }

@@ -312,6 +312,12 @@ TEST(WorkLists, ThatAreWrongAreRefused) {
   ForwardProblem split = problem;
   split.tuning.numSplits = 2;
   EXPECT_THAT(complaint(split), HasSubstr("leave num-splits out"));
+  // A message has the problem, whatever it is.
+  ForwardProblem headless = problem;
+  headless.kvHeads = 0, headless.seqQ = INT64_MAX, headless.workSlots = INT64_MAX;
+  headless.work = {WorkLists::Made, /*slices=*/true};
+  EXPECT_THAT(complaint(headless), HasSubstr("kv-heads is 0, it must be at least 1"));
+  EXPECT_THAT(headless.describe(), HasSubstr("H6/0 "));
   ForwardProblem sliced = problem;
   sliced.work.slices = sliced.sink = true;
   EXPECT_THAT(complaint(sliced), HasSubstr("slices of keys do not know a sink"));
