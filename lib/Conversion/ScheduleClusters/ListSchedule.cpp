@@ -10,9 +10,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::scheduling;
 
 static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 4;
@@ -37,7 +37,8 @@ static bool isVectorIntrinsic(Operation *op) {
                   call.getIntrin() == "llvm.amdgcn.perm");
 }
 
-bool hocket::scheduling::isPowerIntrinsic(Operation *op) {
+/// Whether `op` is 2^x as regions make it.
+static bool isPowerIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
   return call && call.getIntrin() == "llvm.amdgcn.exp2";
 }
@@ -63,11 +64,11 @@ bool hocket::scheduling::isScalarLoad(Operation *op) {
 
 static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op); }
 
-bool hocket::scheduling::isSchedulable(Operation *op) {
+bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
   return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
-         isMemoryEffectFree(op);
+         (how.powers && isPowerIntrinsic(op)) || isMemoryEffectFree(op);
 }
 
 IssueKind hocket::scheduling::issueKind(Operation *op) {
@@ -386,13 +387,9 @@ Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
   return std::move(groups);
 }
 
-Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, StringRef pattern) {
+Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const tile::Interleave &how) {
   Scheduler scheduler(ops);
-  if (pattern.empty() || pattern == kAcross)
-    return scheduler.derived();
-  if (pattern == kStream)
-    return scheduler.streamed();
-  SmallVector<StringRef> slots;
-  llvm::SplitString(pattern, slots);
-  return scheduler.patterned(slots);
+  if (!how.slots.empty())
+    return scheduler.patterned(how.slots);
+  return how.stream ? scheduler.streamed() : scheduler.derived();
 }

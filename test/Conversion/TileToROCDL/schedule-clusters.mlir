@@ -256,13 +256,31 @@ llvm.func @in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: vector<4xf32>, %
 
 // -----
 
-// Streamed, powers of regions move among the products; elsewhere they end what is scheduled.
+// Where the cluster says so, powers of regions move among the products, and stay in the cluster.
 // CHECK-LABEL: llvm.func @power
 // CHECK: rocdl.mfma
-// CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.exp2"
+// CHECK-NEXT: %[[POWER:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"
 // CHECK-NEXT: rocdl.sched.barrier 0
 // CHECK-NEXT: rocdl.mfma
+// CHECK: %[[PIN:.*]] = llvm.inline_asm has_side_effects {{.*}} "", "=v,0" %[[POWER]] : (f32) -> f32
+// CHECK: rocdl.s.barrier
+// CHECK: llvm.return %[[PIN]]
 llvm.func @power(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "powers"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %e = llvm.call_intrinsic "llvm.amdgcn.exp2"(%x) : (f32) -> f32
+  rocdl.s.barrier
+  llvm.return %e : f32
+}
+
+// Elsewhere they end what is ordered, streamed or not.
+// CHECK-LABEL: llvm.func @power_in_place
+// CHECK-COUNT-2: rocdl.mfma
+// CHECK: %[[POWER:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"
+// CHECK: llvm.return %[[POWER]]
+llvm.func @power_in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
   %zero = llvm.mlir.constant(0 : i32) : i32
   rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "stream"}
   %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
