@@ -62,7 +62,10 @@ bool hocket::scheduling::isScalarLoad(Operation *op) {
   return pointer && pointer.getAddressSpace() == kConstantMemory && load.getInvariant();
 }
 
-static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op); }
+/// Atomics give nothing back, so they go their way as fetches do.
+static bool isFetch(Operation *op) {
+  return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || (!std::getenv("HK_NOATOM") && isa<ROCDL::RawPtrBufferAtomicFaddOp>(op));
+}
 
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
