@@ -180,8 +180,8 @@ static std::string toggled(const std::string &text, std::string_view word) {
   if (read.none || !read.slots.empty())
     return std::string(word);
   std::string result;
-  for (auto [name, has] :
-       {std::pair(kStream, read.stream), std::pair(kAcross, read.across), std::pair(kPowers, read.powers)})
+  for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
+                           std::pair(kPowers, read.powers), std::pair(kEven, read.even)})
     if (has != (name == word))
       result += (result.empty() ? "" : " ") + std::string(name);
   return result;
@@ -202,9 +202,11 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   case 3:
     otherKind[cluster] = !otherKind[cluster];
     break;
-  case 4: // products in front of branches, for a wave that has its SIMD to itself; powers beneath products
-    interleave[cluster] = toggled(interleave[cluster], choices.chance(1, 2) ? kAcross : kPowers);
+  case 4: { // products in front of branches, for a wave that has its SIMD to itself; powers beneath products; no wave ahead
+    std::string_view word = choices.chance(1, 3) ? kAcross : choices.chance(1, 2) ? kPowers : kEven;
+    interleave[cluster] = toggled(interleave[cluster], word);
     break;
+  }
   default:
     waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
   }
@@ -308,6 +310,9 @@ Table Candidate::table(const StepGraph &graph) const {
     if (graph.steps[step].multiplies)
       result.clusters[cluster].compute = !otherKind[cluster];
   }
+  for (ClusterForm &form : result.clusters) // "even" sets it
+    if (form.compute && tile::Interleave::of(form.interleave).even)
+      form.priority = -1;
   return result;
 }
 

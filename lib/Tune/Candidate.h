@@ -38,7 +38,8 @@ private:
 };
 
 /// What a compute cluster may say of the order within it, where it lists no slots (docs/CodeGeneration.md).
-inline constexpr std::string_view kStream = "stream", kAcross = "across", kPowers = "powers";
+inline constexpr std::string_view kStream = "stream", kAcross = "across", kPowers = "powers",
+                                  kEven = "even";
 
 /// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
 struct Shapes {

@@ -242,15 +242,18 @@ Status Search::runBatch(const std::vector<Candidate> &batch) {
   return Status::success();
 }
 
-/// What schedules that are drawn begin with: operands as products need them and powers beneath products, where a cluster
-/// of `start` has them so.
+/// What clusters of schedules that are drawn begin with: words that a cluster of `start` has.
 static std::string interleaveOf(const Table &start) {
-  bool streams = false, powers = false;
+  bool streams = false, powers = false, even = false;
   for (const ClusterForm &form : start.clusters) {
     tile::Interleave how = tile::Interleave::of(form.interleave);
-    streams |= how.stream, powers |= how.powers;
+    streams |= how.stream, powers |= how.powers, even |= how.even;
   }
-  return std::string(streams ? kStream : "") + (streams && powers ? " " : "") + std::string(powers ? kPowers : "");
+  std::string text;
+  for (auto [name, has] : {std::pair(kStream, streams), std::pair(kPowers, powers), std::pair(kEven, even)})
+    if (has)
+      text += (text.empty() ? "" : " ") + std::string(name);
+  return text;
 }
 
 Result<Found> Search::run() {

@@ -18,6 +18,8 @@ Interleave Interleave::of(llvm::StringRef text) {
       read.across = true;
     else if (word == "powers")
       read.powers = true;
+    else if (word == "even")
+      read.even = true;
     else
       read.slots.push_back(word);
   }
@@ -31,13 +33,14 @@ std::string hocket::tile::wrongInterleave(llvm::StringRef text) {
   for (llvm::StringRef slot : read.slots)
     if (!llvm::is_contained(slots, slot))
       return "interleaves '" + slot.str() +
-             "', expected a list of mfma, trans, valu and read, or of stream, across and powers, or none";
+             "', expected a list of mfma, trans, valu and read, or of stream, across, powers and even, or none";
   bool derives = read.stream || read.across;
-  if (read.none && (derives || read.powers || !read.slots.empty()))
+  bool changes = read.powers || read.even;
+  if (read.none && (derives || changes || !read.slots.empty()))
     return quoted + ", and 'none' leaves nothing to say; leave it or the others out";
   if (derives && !read.slots.empty())
     return quoted + ", and a list of slots takes no 'stream' or 'across'; leave one of them out";
-  if (read.none || derives || (read.powers && read.slots.empty()))
+  if (read.none || derives || (changes && read.slots.empty()))
     return "";
   return llvm::is_contained(read.slots, "mfma") ? "" : quoted + ", which has no mfma; put one in front";
 }

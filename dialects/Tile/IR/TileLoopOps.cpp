@@ -308,6 +308,9 @@ static LogicalResult verifyCluster(Operation *op, std::optional<int64_t> priorit
                                    std::optional<StringRef> interleave) {
   if (priority && (*priority < 0 || *priority > 3))
     return op->emitOpError() << "has priority " << *priority << ", expected 0 to 3";
+  if (priority && interleave && Interleave::of(*interleave).even)
+    return op->emitOpError() << "has priority " << *priority << " and interleaves '" << *interleave
+                             << "', where 'even' sets it; leave one of them out";
   std::string wrong = interleave ? wrongInterleave(*interleave) : "";
   return wrong.empty() ? success() : op->emitOpError() << wrong;
 }

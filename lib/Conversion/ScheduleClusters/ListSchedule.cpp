@@ -62,10 +62,10 @@ bool hocket::scheduling::isScalarLoad(Operation *op) {
   return pointer && pointer.getAddressSpace() == kConstantMemory && load.getInvariant();
 }
 
-/// Atomics give nothing back, so they go their way as fetches do.
-static bool isFetch(Operation *op) {
-  return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || (!std::getenv("HK_NOATOM") && isa<ROCDL::RawPtrBufferAtomicFaddOp>(op));
-}
+static bool isAdd(Operation *op) { return isa<ROCDL::RawPtrBufferAtomicFaddOp>(op); }
+
+/// Fetches, and what adds to memory, which gives nothing back either: their order among each other is kept.
+static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || isAdd(op); }
 
 bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
@@ -169,6 +169,7 @@ private:
   };
 
   void describe(unsigned index);
+  SmallVector<unsigned> begin();
   bool isReady(const Node &node) const {
     return llvm::all_of(node.before, [&](unsigned before) { return nodes[before].done; });
   }
@@ -302,11 +303,24 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-Groups Scheduler::derived() {
-  SmallVector<unsigned> mfmas;
-  for (unsigned i = 0; i != nodes.size(); ++i)
+/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front: beneath them it would
+/// wait in registers for long.
+SmallVector<unsigned> Scheduler::begin() {
+  SmallVector<unsigned> mfmas, adds;
+  for (unsigned i = 0; i != nodes.size(); ++i) {
     if (nodes[i].kind == IssueKind::Mfma)
       mfmas.push_back(i);
+    if (isAdd(ops[i]))
+      adds.push_back(i);
+  }
+  if (adds.size() > mfmas.size())
+    for (unsigned add : adds)
+      emit(add);
+  return mfmas;
+}
+
+Groups Scheduler::derived() {
+  SmallVector<unsigned> mfmas = begin();
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
     fillShare(IssueKind::Read, number, mfmas.size());
@@ -338,10 +352,7 @@ std::vector<std::optional<size_t>> Scheduler::firstUses(ArrayRef<unsigned> mfmas
 
 /// As `derived`, and what is read for a matrix instruction is issued kReadAhead of them before it.
 Groups Scheduler::streamed() {
-  SmallVector<unsigned> mfmas;
-  for (unsigned i = 0; i != nodes.size(); ++i)
-    if (nodes[i].kind == IssueKind::Mfma)
-      mfmas.push_back(i);
+  SmallVector<unsigned> mfmas = begin();
   std::vector<std::optional<size_t>> uses = firstUses(mfmas);
   auto readFor = [&](size_t last) {
     for (unsigned i = 0; i != nodes.size(); ++i)

@@ -4,6 +4,7 @@
 // a feasible order, and then a fence behind each shadow gives the same code with less work
 // (docs/CodeGeneration.md).
 #include "AcrossBranches.h"
+#include "EvenWaves.h"
 #include "ListSchedule.h"
 
 #include "Conversion/ClusterMarks.h"
@@ -207,24 +208,6 @@ static Operation *endOf(const Cluster &cluster) {
   return isa<ROCDL::SchedBarrier>(last) ? last : last->getNextNode();
 }
 
-/// EXPERIMENT
-static void keepEven(const Cluster &cluster, Operation *end, unsigned levels) {
-  SmallVector<Operation *> products;
-  for (Operation *op = cluster.mark->getNextNode(); op && op != end; op = op->getNextNode())
-    if (isMfma(op))
-      products.push_back(op);
-  if (products.size() < 2 * levels)
-    return;
-  auto set = [&](Operation *before, unsigned priority) {
-    ImplicitLocOpBuilder builder(before->getLoc(), before);
-    ROCDL::SetPrioOp::create(builder, builder.getI16IntegerAttr(priority));
-  };
-  Operation *first = cluster.mark->getNextNode();
-  set(first, levels - 1);
-  for (unsigned level = 1; level != levels; ++level)
-    set(products[products.size() * level / levels], levels - 1 - level);
-}
-
 static void scheduleCluster(Cluster cluster) {
   if (cluster.ops.empty())
     return;
@@ -239,8 +222,8 @@ static void scheduleCluster(Cluster cluster) {
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
     pinResults(cluster, end, how, /*all=*/mfmas);
-  if (const char *e = std::getenv("HK_EVEN"); e && isOurs && mfmas)
-    keepEven(cluster, end, atoi(e));
+  if (isOurs && how.even)
+    keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);
   keepReadsForBranches(cluster, end);
 }
