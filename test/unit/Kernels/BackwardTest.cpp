@@ -170,9 +170,7 @@ void runOne(uint64_t seed) {
     for (const CapturedTensor &tensor : modification.tensors)
       if ((tensor.name == "bias" || tensor.name == "slopes" || tensor.name == "table") && draw.oneIn(2))
         problem.otherGradients.insert(tensor.name);
-  bool hasCaptured = std::any_of(problem.otherGradients.begin(), problem.otherGradients.end(),
-                                 [](const std::string &name) { return name != "sink"; });
-  if (!ownLengths && !hasCaptured && draw.oneIn(3))
+  if (!ownLengths && draw.oneIn(3))
     drawBlocks(draw, problem);
   if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
@@ -635,6 +633,36 @@ TEST(Backward, GradientsOfCapturedTensors) {
   forward.modifications.front() = *shippedModification("bias_fp16");
   forward.headDim = 72;
   runChecked(problem, DataKind::Large, 16, "gfx942");
+}
+
+/// By block lists a captured tensor gets what the listed blocks add: a bias with all extents and with some of 1, slopes
+/// and a table, where blocks have the rows of fewer waves and where keys end within one.
+TEST(Backward, GradientsOfCapturedTensorsGoByBlockLists) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 200, forward.seqKv = 170;
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {128, 64};
+  forward.fullBlocks = true;
+  forward.modifications = {*shippedModification("bias_bf16"), *shippedModification("documents")};
+  problem.otherGradients = {"bias"};
+  for (std::vector<int64_t> extents : {std::vector<int64_t>{2, 4, 200, 170}, {1, 4, 1, 170}}) {
+    forward.capturedExtents["bias"] = extents;
+    BackwardReport report = runChecked(problem, DataKind::Normal, 54);
+    ASSERT_EQ(report.errors.gradients.size(), 4u);
+    EXPECT_TRUE(report.errors.gradients.back().isChecked);
+  }
+  forward.visibility = Visibility::causal();
+  forward.blocks = {96, 32};
+  forward.modifications = {*shippedModification("alibi"), *shippedModification("relative_bias")};
+  forward.numbers = {{"max_distance", 40}};
+  forward.capturedExtents.clear();
+  forward.dropout = true;
+  forward.dropping = {0.2, 3, 4};
+  problem.otherGradients = {"slopes", "table"};
+  runChecked(problem, DataKind::Normal, 55);
+  runChecked(problem, DataKind::Normal, 56, "gfx942");
 }
 
 /// Gradients of what packed sequences read count each sequence's own places.
