@@ -448,6 +448,29 @@ TEST(Backward, PredicatesLeaveQueriesOut) {
   forward.visibility = Visibility::causal();
   forward.numbers = {{"window_left", 60}, {"window_right", 100}};
   EXPECT_LT(instructions(), all / 2);
+  // Quotients and the greater of two, in which the query is no summand; falling ones, and scaled.
+  forward.visibility = Visibility();
+  forward.numbers = {};
+  for (const char *seen : {"%place = arith.maxsi %diagonal, %zero : i32\n  %own = arith.divsi %place, %size : i32\n"
+                           "  %other = arith.divsi %key, %size : i32\n  %seen = arith.cmpi eq, %own, %other : i32",
+                           "%own = arith.divsi %diagonal, %size : i32\n  %mirrored = arith.subi %nine, %own : i32\n"
+                           "  %other = arith.divsi %key, %size : i32\n  %seen = arith.cmpi eq, %mirrored, %other : i32",
+                           "%own = arith.shrsi %query, %five : i32\n  %far = arith.muli %own, %five : i32\n"
+                           "  %near = arith.minsi %far, %size : i32\n  %seen = arith.cmpi sge, %near, %key : i32"}) {
+    std::string text = "attn.mask_mod @chunks(%batch: i32, %head: i32, %query: i32, %key: i32,\n"
+                       "    %shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n"
+                       "  %size = arith.constant 128 : i32\n  %zero = arith.constant 0 : i32\n"
+                       "  %five = arith.constant 5 : i32\n  %nine = arith.constant 9 : i32\n"
+                       "  %diagonal = arith.addi %query, %shift : i32\n  " +
+                       std::string(seen) + "\n  attn.yield %seen : i1\n}";
+    Result<std::vector<Modification>> modifications = parseModifications(text, "chunks.mlir");
+    ASSERT_TRUE(modifications.ok()) << modifications.error().message;
+    SCOPED_TRACE(text);
+    forward.modifications = *modifications;
+    EXPECT_LT(instructions(), all / 2);
+  }
+  forward.seqQ = 700, forward.seqKv = 450; // of the last: a negative shift
+  instructions();
 }
 
 /// Scores far beyond a cap, where powers overflow, have flat slopes and not NaN.
