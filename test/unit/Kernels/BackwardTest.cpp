@@ -429,6 +429,61 @@ TEST(Backward, LongListsAreTransposed) {
   runChecked(problem, DataKind::Normal, 36);
 }
 
+namespace {
+/// Lines of a region that make `result` of `from`: a number that rises or falls with it, or neither.
+std::string drawNumber(Draw &draw, std::string from, const std::string &result) {
+  std::string text;
+  int64_t steps = draw.between(1, 4);
+  for (int64_t step = 0; step != steps; ++step) {
+    std::string own = step + 1 == steps ? result : result + std::to_string(step), constant = "%c" + own.substr(1);
+    int64_t kind = draw.between(0, 6);
+    int64_t number = kind <= 1 ? draw.between(1, 70) : kind == 2 ? draw.between(0, 3) : draw.between(-60, 200);
+    if (draw.oneIn(5) && kind > 2)
+      constant = "%shift";
+    else
+      text += "  " + constant + " = arith.constant " + std::to_string(number) + " : i32\n";
+    constexpr const char *ops[] = {"divsi", "divsi", "muli", "addi", "subi", "maxsi", "minsi"};
+    bool swaps = kind == 4 && draw.oneIn(2);
+    text += "  " + own + " = arith." + ops[kind] + " " + (swaps ? constant + ", " + from : from + ", " + constant) +
+            " : i32\n";
+    from = own;
+  }
+  return text;
+}
+
+std::string drawPredicate(Draw &draw) {
+  std::string text = "attn.mask_mod @drawn(%batch: i32, %head: i32, %query: i32, %key: i32,\n"
+                     "    %shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n" +
+                     drawNumber(draw, "%query", "%q");
+  std::string key = "%key";
+  if (draw.oneIn(2)) {
+    text += "  %by = arith.constant " + std::to_string(draw.between(1, 60)) + " : i32\n  %k = arith.divsi %key, %by : i32\n";
+    key = "%k";
+  }
+  std::string comparison = draw.of<const char *>({"eq", "eq", "sge", "sle", "slt", "sgt", "ne"});
+  return text + "  %seen = arith.cmpi " + comparison + ", %q, " + key + " : i32\n  attn.yield %seen : i1\n}";
+}
+} // namespace
+
+/// Queries that see a key are visited, whatever says which: numbers that are divided, scaled, limited, mirrored.
+TEST(Backward, NumbersOfQueriesLeaveNoneOut) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_PREDICATES", 6), first = fromEnvironment("HOCKET_TEST_SEED", 7100);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t seed = first; seed != first + count; ++seed) {
+    Draw draw(seed);
+    BackwardProblem problem;
+    ForwardProblem &forward = problem.forward;
+    forward.headDim = forward.headDimV = 32;
+    forward.seqQ = draw.between(1, 600), forward.seqKv = draw.between(1, 600);
+    std::string text = drawPredicate(draw);
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + text);
+    Result<std::vector<Modification>> modifications = parseModifications(text, "drawn.mlir");
+    ASSERT_TRUE(modifications.ok()) << modifications.error().message;
+    forward.modifications = *modifications;
+    runChecked(problem, DataKind::Normal, seed);
+  }
+}
+
 /// Keys go through the queries that see them, and no others, whatever says it.
 TEST(Backward, PredicatesLeaveQueriesOut) {
   BackwardProblem problem;
