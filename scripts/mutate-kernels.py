@@ -127,6 +127,10 @@ PROBLEMS = {"window": WINDOWS, "window-lone_wave_streamed": WINDOWS, "window_wit
 # Two query heads share keys, so that each loop runs twice. Tiles of 32 rows and workgroups of 128.
 BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x225 300x33,data=rising 32x300 160x160
     1x1,batch=2 97x225"""
+# Lists of one block and of many, whose last block ends within the keys.
+BACKWARD_LISTED = " ".join([*(f"{each},block-mask=random:0.5" for each in BACKWARD.split()), *(
+    f"{70 + 9 * i}x{20 + 13 * i},block-mask=random:0.{2 + i % 8},seed={i} "
+    f"128x{64 + 23 * i},block-mask=random:1,seed={100 + i}" for i in range(1, 15))])
 # Empty sequences, more queries than keys and fewer, rows that are not used; whole tiles of each length, and none.
 BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0/9+1
     1x1,seqlens-q=33/40+97+225,seqlens-kv=70/80+96+33,data=rising
@@ -220,6 +224,11 @@ def backward_runs():
         yield f"backward-{part}-dropout", f"--head-dim 64 --dropout 0.3 --dropout-seed 5,7 --launch {launch}", "none", BACKWARD
         yield f"backward-{part}-slopes", f"--head-dim 64 --soft-cap 3 --launch {launch}", "none", BACKWARD
         yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
+    lists = "--head-dim 64 --block-mask random:0.5 --block-size 128,32"
+    yield "backward-dq-lists", f"{lists} --launch 4", "none", BACKWARD_LISTED
+    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED
+    for mask in ("none", "causal"):
+        yield f"backward-fused-{mask}", "--head-dim 128 --accumulate packed --launch 2", mask, BACKWARD + " 256x256 64x256"
     yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK
 
 

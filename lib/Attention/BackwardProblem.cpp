@@ -136,10 +136,6 @@ static Status checkBlocks(const BackwardProblem &problem) {
   if (blocks.queries % unit != 0 || blocks.keys % unit != 0)
     return unsupported("blocks have " + std::to_string(blocks.queries) + " queries and " + std::to_string(blocks.keys) +
                        " keys, the backward takes multiples of " + std::to_string(unit) + "; use such");
-  for (const std::string &name : problem.otherGradients)
-    if (name != "sink")
-      return unsupported("the gradient of '" + name + "' is asked for, and there are block lists, by which its kernel "
-                         "does not go; say the mask as a modification");
   return Status::success();
 }
 

@@ -1,5 +1,7 @@
 #include "Tune/Candidate.h"
 
+#include "Tile/IR/Interleave.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -85,7 +87,7 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
     if (graph.steps[step].fetches)
       result.position[step] -= choices.few(2 * result.clusters);
   result.priority.assign(result.clusters, -1);
-  result.interleave.assign(result.clusters, std::string(shapes.streams ? kStream : ""));
+  result.interleave.assign(result.clusters, shapes.interleave);
   result.otherKind.assign(result.clusters, false);
   for (int cluster = 1; raised && cluster < result.clusters; cluster += 2)
     result.priority[cluster] = 1;
@@ -172,6 +174,19 @@ void Candidate::changeClusters(Choices &choices) {
     removeCluster(index);
 }
 
+/// `text` with `word` if it lacks that, else without; alone, in the place of slots.
+static std::string toggled(const std::string &text, std::string_view word) {
+  tile::Interleave read = tile::Interleave::of(text);
+  if (read.none || !read.slots.empty())
+    return std::string(word);
+  std::string result;
+  for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
+                           std::pair(kPowers, read.powers), std::pair(kEven, read.even)})
+    if (has != (name == word))
+      result += (result.empty() ? "" : " ") + std::string(name);
+  return result;
+}
+
 void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   int cluster = choices.below(clusters);
   switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 5 : 6)) {
@@ -187,9 +202,11 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   case 3:
     otherKind[cluster] = !otherKind[cluster];
     break;
-  case 4: // products in front of branches, for a wave that has its SIMD to itself
-    interleave[cluster] = interleave[cluster].empty() ? kAcross : "";
+  case 4: { // products in front of branches, for a wave that has its SIMD to itself; powers beneath products; no wave ahead
+    std::string_view word = choices.chance(1, 3) ? kAcross : choices.chance(1, 2) ? kPowers : kEven;
+    interleave[cluster] = toggled(interleave[cluster], word);
     break;
+  }
   default:
     waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
   }
@@ -293,6 +310,9 @@ Table Candidate::table(const StepGraph &graph) const {
     if (graph.steps[step].multiplies)
       result.clusters[cluster].compute = !otherKind[cluster];
   }
+  for (ClusterForm &form : result.clusters) // "even" sets it
+    if (form.compute && tile::Interleave::of(form.interleave).even)
+      form.priority = -1;
   return result;
 }
 

@@ -37,14 +37,15 @@ private:
   std::mt19937_64 engine;
 };
 
-/// How a compute cluster may be interleaved, beside not saying anything (docs/WritingASchedule.md).
-inline constexpr std::string_view kStream = "stream", kAcross = "across";
+/// What a compute cluster may say of the order within it, where it lists no slots (docs/CodeGeneration.md).
+inline constexpr std::string_view kStream = "stream", kAcross = "across", kPowers = "powers",
+                                  kEven = "even";
 
 /// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
 struct Shapes {
   std::vector<int64_t> waves, kvTiles;
-  bool streams = false; ///< what is drawn asks for operands as products need them
-  int workgroups = 0; ///< that all have on a compute unit, 0: not said
+  std::string interleave; ///< what compute clusters that are drawn say of the order within them
+  int workgroups = 0;     ///< that all have on a compute unit, 0: not said
   bool masksApart = false;
 };
 

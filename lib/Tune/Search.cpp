@@ -1,6 +1,7 @@
 // The search: batches of candidates, drawn or changed from the best so far, compiled and timed side by side.
 #include "hocket/Tune/Tune.h"
 
+#include "Tile/IR/Interleave.h"
 #include "Tune/Candidate.h"
 #include "Verify/Parallel.h"
 #include "hocket/Pipelines/ForwardKernel.h"
@@ -241,15 +242,28 @@ Status Search::runBatch(const std::vector<Candidate> &batch) {
   return Status::success();
 }
 
+/// What clusters of schedules that are drawn begin with: words that a cluster of `start` has.
+static std::string interleaveOf(const Table &start) {
+  bool streams = false, powers = false, even = false;
+  for (const ClusterForm &form : start.clusters) {
+    tile::Interleave how = tile::Interleave::of(form.interleave);
+    streams |= how.stream, powers |= how.powers, even |= how.even;
+  }
+  std::string text;
+  for (auto [name, has] : {std::pair(kStream, streams), std::pair(kPowers, powers), std::pair(kEven, even)})
+    if (has)
+      text += (text.empty() ? "" : " ") + std::string(name);
+  return text;
+}
+
 Result<Found> Search::run() {
   Result<Algorithm> algorithm = algorithmOf(std::nullopt);
   if (!algorithm.ok())
     return algorithm.error();
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
-  bool streams = llvm::any_of(algorithm->start.clusters,
-                              [](const ClusterForm &form) { return form.interleave == kStream; });
-  shapes = {options.waves, options.kvTiles, streams, algorithm->start.workgroups, algorithm->start.masksApart};
+  shapes = {options.waves, options.kvTiles, interleaveOf(algorithm->start), algorithm->start.workgroups,
+            algorithm->start.masksApart};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));

@@ -1,4 +1,5 @@
 // The loop over tiles, its steps, and schedules: syntax and verifiers.
+#include "Tile/IR/Interleave.h"
 #include "Tile/IR/RegisterValueSyntax.h"
 #include "Tile/IR/Tile.h"
 
@@ -307,18 +308,11 @@ static LogicalResult verifyCluster(Operation *op, std::optional<int64_t> priorit
                                    std::optional<StringRef> interleave) {
   if (priority && (*priority < 0 || *priority > 3))
     return op->emitOpError() << "has priority " << *priority << ", expected 0 to 3";
-  if (!interleave || *interleave == "none" || *interleave == "stream" || *interleave == "across")
-    return success();
-  SmallVector<StringRef> slots;
-  SplitString(*interleave, slots);
-  for (StringRef slot : slots)
-    if (slot != "mfma" && slot != "trans" && slot != "valu" && slot != "read")
-      return op->emitOpError() << "interleaves '" << slot
-                               << "', expected a list of mfma, trans, valu and read, or none, stream or across";
-  if (!llvm::is_contained(slots, "mfma"))
-    return op->emitOpError() << "interleaves '" << *interleave
-                             << "', which has no mfma; put one in front";
-  return success();
+  if (priority && interleave && Interleave::of(*interleave).even)
+    return op->emitOpError() << "has priority " << *priority << " and interleaves '" << *interleave
+                             << "', where 'even' sets it; leave one of them out";
+  std::string wrong = interleave ? wrongInterleave(*interleave) : "";
+  return wrong.empty() ? success() : op->emitOpError() << wrong;
 }
 
 LogicalResult ClusterOp::verify() {

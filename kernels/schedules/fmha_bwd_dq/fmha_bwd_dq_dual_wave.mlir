@@ -7,5 +7,5 @@ tile.schedule @fmha_bwd_dq_dual_wave unroll(2) wave_groups(2) masks_apart {
   tile.cluster memory priority(1) { read_k(0) fetch_k(+2) }
   tile.cluster compute priority(1) { qk(0) ds(-1) }
   tile.cluster compute { turn_k(-1) read_v(0) mask(0) dq(-1) fetch_v(+3) }
-  tile.cluster compute { dp(0) p(0) }
+  tile.cluster compute interleave("powers") { dp(0) p(0) }
 }

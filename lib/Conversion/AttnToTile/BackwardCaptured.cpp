@@ -7,6 +7,8 @@
 //
 // Of a table whose last index is computed a workgroup has 32 entries and goes through everything: of each tile it sums,
 // entry by entry, what reads it.
+//
+// With block lists it goes, for each block of queries, through the blocks of keys that the forward's lists name.
 #include "Backward.h"
 
 #include "BackwardScores.h"
@@ -24,7 +26,15 @@ using namespace mlir;
 using namespace hocket;
 using tile::FragLayout;
 
-static constexpr int64_t kCapturedWaves = 4, kCapturedKeys = 32;
+static constexpr int64_t kMostWaves = 4, kCapturedKeys = 32;
+
+/// Waves of a workgroup, whose rows lie in one block of queries where there are lists.
+static int64_t wavesOf(attn::BackwardOp op) {
+  int64_t waves = kMostWaves;
+  while (op.getQueryBlock() && *op.getQueryBlock() % (waves * kWaveRows) != 0 && waves > 1)
+    waves /= 2;
+  return waves;
+}
 
 namespace {
 /// What an index of the tensor is: the first arguments of a modification behind the score, or another number.
@@ -35,7 +45,8 @@ constexpr int64_t kMostEntries = int64_t(1) << 24;
 class CapturedGradient : BackwardScores {
 public:
   CapturedGradient(attn::BackwardOp op, const ArchInfo &arch)
-      : BackwardScores(op, arch, {kCapturedWaves, kCapturedKeys}), name(*op.getGradientOf()) {}
+      : BackwardScores(op, arch, {wavesOf(op), kCapturedKeys}), name(*op.getGradientOf()),
+        rows(shape.waves * kWaveRows) {}
   FailureOr<tile::KernelOp> build();
 
 private:
@@ -48,11 +59,13 @@ private:
   std::string countText(Index index, const std::string &count) const;
   FailureOr<tile::KernelOp> createFrame();
   Value own(Index index);
+  Value endOf(Index index, Value count);
   Value over(Index index, Value count, Value sum, function_ref<Value(Value, Value)> body);
   void findPlace();
   Value sumOfAll();
   Value addBlock(Value block, Value sum);
-  Value addTile(Value t, Value sum);
+  Value addListed(Value count, Value tiles, Value sum);
+  Value addTile(Value t, Listed listed, Value sum);
   Value addEntries(Value ds, Value raw, Value t, Value sum);
   Value addToColumn(Value values, Value number, Value column);
   Value load(StringRef tensor, int64_t dim, Value first, Value ofHead, FragLayout layout);
@@ -63,6 +76,7 @@ private:
   void storeAt(Value values, Value query, std::optional<int64_t> along);
 
   StringRef name; ///< of the tensor
+  int64_t rows;   ///< of a workgroup
   RankedTensorType tensor;
   ArrayAttr sizes;
   SmallVector<Index, 4> indices;       ///< of its dimensions
@@ -175,6 +189,8 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
     frame.addScalar(builder.getF32Type(), kOneOfKept);
   }
   problem.addSequences(/*ofKeys=*/false);
+  if (lists)
+    lists->addArguments(frame);
   for (ModificationProgram *program : programs())
     if (failed(program->addArguments(frame)))
       return failure();
@@ -185,10 +201,13 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
                   "a table whose gradient is asked for may have at most " + Twine(kMostEntries) + " entries");
   problem.addRequirements();
   Visibility(op.getKeyVisibility(), 0).addRequirements(frame);
-  frame.require("max(ceildiv(seq_q, " + Twine(kCapturedWaves * kWaveRows) + "), batch * heads) <= 65535",
+  frame.require("max(ceildiv(seq_q, " + Twine(rows) + "), batch * heads) <= 65535",
                 "blocks of queries, and heads of all batches, may be at most 65535");
-  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, kCapturedWaves);
+  tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
+  kernel->setAttr("tile.turn_arguments", builder.getUnitAttr()); // and what each batch, head and block begins with
+  if (lists)
+    lists->bindArguments(frame);
   for (ModificationProgram *program : programs())
     program->bindArguments(frame);
   if (entryOfScore)
@@ -206,7 +225,7 @@ Value CapturedGradient::own(Index index) {
 /// Where the workgroup stands in the grid of elements.
 void CapturedGradient::findPlace() {
   std::string keys = "ceildiv(seq_kv, " + std::to_string(kCapturedKeys) + ")";
-  std::string queries = "ceildiv(seq_q, " + std::to_string(kCapturedWaves * kWaveRows) + ")";
+  std::string queries = "ceildiv(seq_q, " + std::to_string(rows) + ")";
   std::string entries = isTable() ? cast<StringAttr>(sizes.getValue().back()).getValue().str() : std::string();
   std::string columns =
       isTable() ? "ceildiv(" + entries + ", " + std::to_string(kCapturedKeys) + ")" : countText(Key, keys);
@@ -224,12 +243,16 @@ void CapturedGradient::findPlace() {
   firsts[Key] = builder.constant(int64_t(0));
 }
 
-/// `body` for each value of the index that adds to the workgroup's elements, of `count` there are.
-Value CapturedGradient::over(Index index, Value count, Value sum, function_ref<Value(Value, Value)> body) {
+/// Behind the last value of the index that adds to the workgroup's elements, of `count` there are.
+Value CapturedGradient::endOf(Index index, Value count) {
   Value next = arith::AddIOp::create(builder, firsts[index], builder.constant(int64_t(1)));
   Value isOwn = arith::CmpIOp::create(builder, arith::CmpIPredicate::ne, own(index), builder.constant(int64_t(0)));
-  Value end = arith::SelectOp::create(builder, isOwn, next, count);
-  return builder.accumulate(firsts[index], end, 1, sum, body);
+  return arith::SelectOp::create(builder, isOwn, next, count);
+}
+
+/// `body` for each value of the index that adds to the workgroup's elements, of `count` there are.
+Value CapturedGradient::over(Index index, Value count, Value sum, function_ref<Value(Value, Value)> body) {
+  return builder.accumulate(firsts[index], endOf(index, count), 1, sum, body);
 }
 
 static Value blocksOf(ExpansionBuilder &builder, Value rows, int64_t size) {
@@ -247,7 +270,7 @@ Value CapturedGradient::sumOfAll() {
     problem.enterSequence(builder, batch);
     q = problem.view(builder, "q"), k = problem.view(builder, "k");
     statistics = problem.rowStatistics(builder);
-    Value blocks = blocksOf(builder, tile::DimOp::create(builder, q, 1), kCapturedWaves * kWaveRows);
+    Value blocks = blocksOf(builder, tile::DimOp::create(builder, q, 1), rows);
     return over(Head, heads, ofBatch, [&](Value inHead, Value ofHead) {
       head = inHead;
       kvHead = tile::GroupHeadOp::create(builder, head, q, k);
@@ -267,7 +290,7 @@ Value CapturedGradient::load(StringRef tensorName, int64_t dim, Value first, Val
 
 /// What the wave's queries of a block add.
 Value CapturedGradient::addBlock(Value block, Value sum) {
-  blockRow = arith::MulIOp::create(builder, block, builder.constant(kCapturedWaves * kWaveRows));
+  blockRow = arith::MulIOp::create(builder, block, builder.constant(rows));
   row = tile::WaveRowOp::create(builder, blockRow, kWaveRows);
   Value keys = tile::DimOp::create(builder, k, 1);
   visibility.measure(builder, q, keys);
@@ -283,16 +306,33 @@ Value CapturedGradient::addBlock(Value block, Value sum) {
   gradientOperand = load("do", op.getValueHeadDim(), row, head, FragLayout::Rhs);
   noScores = builder.fill(scoresType, 0.0f);
   Value tiles = blocksOf(builder, keys, kCapturedKeys);
-  return over(Key, tiles, sum, [&](Value t, Value before) { return addTile(t, before); });
+  if (lists)
+    return addListed(lists->prepare(builder, batch, head, blockRow, keys), tiles, sum);
+  return over(Key, tiles, sum, [&](Value t, Value before) { return addTile(t, {}, before); });
 }
 
-Value CapturedGradient::addTile(Value t, Value sum) {
+/// What the block's lists name, `count` tiles, as far as they lie among the `tiles` of the keys and add to the
+/// workgroup's elements: block by block, whatever numbers stand in the lists.
+Value CapturedGradient::addListed(Value count, Value tiles, Value sum) {
+  Value end = endOf(Key, tiles);
+  int64_t size = *op.getKeyBlock() / kCapturedKeys;
+  return builder.accumulate(builder.constant(int64_t(0)), count, size, sum, [&](Value visited, Value before) {
+    Listed listed{lists->lookUp(builder, visited), lists->isPartial(builder, visited)};
+    Value first = lists->number(builder, listed.block, visited);
+    Value behind = arith::AddIOp::create(builder, first, builder.constant(size));
+    Value from = arith::MaxSIOp::create(builder, first, firsts[Key]);
+    Value to = arith::MinSIOp::create(builder, behind, end);
+    return builder.accumulate(from, to, 1, before, [&](Value t, Value sofar) { return addTile(t, listed, sofar); });
+  });
+}
+
+Value CapturedGradient::addTile(Value t, Listed listed, Value sum) {
   Value first = arith::MulIOp::create(builder, t, builder.constant(kCapturedKeys));
   Value keyOperand = load("k", op.getHeadDim(), first, kvHead, FragLayout::Lhs);
   Value valueOperand = load("v", op.getValueHeadDim(), first, kvHead, FragLayout::Lhs);
   Value raw = tile::MmaOp::create(builder, keyOperand, queryOperand, noScores);
   Value weightGradients = tile::MmaOp::create(builder, valueOperand, gradientOperand, noScores);
-  SmallVector<Value> masked = exponents(raw, minusLogSum, t);
+  SmallVector<Value> masked = exponents(raw, minusLogSum, t, listed);
   Value slope = masked.size() > 1 ? masked.back() : Value();
   SmallVector<Value> weighed = weights(masked, slope, t);
   Value ds = onlyOfRows(gradients(weightGradients, minusDelta, weighed.front(), dropout ? slope : Value()));
@@ -355,7 +395,7 @@ void CapturedGradient::storeAt(Value values, Value query, std::optional<int64_t>
 
 /// Where each query has elements of its own.
 void CapturedGradient::storeOfRows(Value sum) {
-  Value block = arith::MulIOp::create(builder, firsts[Query], builder.constant(kCapturedWaves * kWaveRows));
+  Value block = arith::MulIOp::create(builder, firsts[Query], builder.constant(rows));
   Value first = tile::WaveRowOp::create(builder, block, kWaveRows);
   if (!dimensionOf(Key))
     sum = tile::ReduceOp::create(builder, tile::rowsOf(scoresType, builder.getF32Type()), tile::Reduction::Sum, sum,

@@ -2,6 +2,7 @@
 #include "MaskBounds.h"
 
 #include "FoldedArithmetic.h"
+#include "MonotoneInverse.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -13,9 +14,6 @@ using namespace hocket;
 using arith::CmpIPredicate;
 
 static constexpr int64_t kMax32 = std::numeric_limits<int32_t>::max();
-/// Numbers of any size are cut to this in size; what positions can add up to is smaller.
-static constexpr int64_t kBeyond = int64_t(1) << 30;
-
 static Value add(ExpansionBuilder &builder, Value a, Value b) { return make<arith::AddIOp>(builder, a, b); }
 static Value times(ExpansionBuilder &builder, Value value, int64_t factor) {
   return make<arith::MulIOp>(builder, value, builder.constant(factor));
@@ -61,6 +59,7 @@ private:
   Value extreme(Value value, bool isUpper);
   std::optional<Side> sideOf(const Inequality &inequality);
   void bound(int64_t key, Value constant, int64_t divisor);
+  void boundQueries(const Inequality &inequality);
   void eliminate(ArrayRef<Side> sides, int64_t divisor);
 
   ExpansionBuilder &builder;
@@ -180,6 +179,37 @@ void MaskBounds::Elimination::eliminate(ArrayRef<Side> sides, int64_t divisor) {
     }
 }
 
+/// What is looked for are queries: takes in where a number that rises or falls with them, and is no sum of them (one
+/// divided, the lesser or greater of two), lets `inequality` hold for one of the keys.
+void MaskBounds::Elimination::boundQueries(const Inequality &inequality) {
+  auto isOfQuery = [&](const std::pair<Value, int64_t> &other) {
+    return !ownerOf(other.first).program.isSameForBlock(other.first);
+  };
+  if (inequality.query != 0 || llvm::count_if(inequality.others, isOfQuery) != 1)
+    return;
+  Inequality rest = inequality;
+  auto *found = llvm::find_if(rest.others, isOfQuery);
+  auto [number, factor] = *found;
+  rest.others.erase(found);
+  std::optional<Side> side = std::abs(factor) == 1 ? sideOf(rest) : std::nullopt;
+  if (!side)
+    return;
+  Value most = side->constant;
+  if (side->query != 0)
+    most = add(builder, most, times(builder, side->query > 0 ? rows.last : rows.first, side->query));
+  bool isLeast = factor > 0;
+  MaskBounds &owner = ownerOf(number);
+  MonotoneInverse inverse(builder, owner.program, owner.place);
+  std::optional<QueriesBeyond> queries = inverse.of(number, isLeast ? times(builder, most, -1) : most, isLeast);
+  if (!queries)
+    return;
+  Value &end = queries->isFirst ? bounds.lo : bounds.hi;
+  if (!end)
+    end = queries->bound;
+  else
+    end = queries->isFirst ? greater(builder, end, queries->bound) : lesser(builder, end, queries->bound);
+}
+
 KeyBounds MaskBounds::Elimination::keysOf(const MaskTerm &term) {
   bounds = KeyBounds(), isPossible = Value();
   llvm::SmallVector<int64_t, 2> divisors;
@@ -197,6 +227,10 @@ KeyBounds MaskBounds::Elimination::keysOf(const MaskTerm &term) {
       if (inequality.key == 0 || inequality.divisor == divisor)
         if (std::optional<Side> side = sideOf(inequality))
           sides.push_back(*side);
+    if (eliminatesKeys)
+      for (const Inequality &inequality : term)
+        if (inequality.key == 0 || inequality.divisor == divisor)
+          boundQueries(inequality);
     eliminate(sides, eliminatesKeys ? 1 : divisor);
   }
   rows = whole;

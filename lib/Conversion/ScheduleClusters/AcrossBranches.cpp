@@ -6,6 +6,7 @@
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::scheduling;
 
 namespace {
@@ -16,10 +17,10 @@ struct Stretch {
 };
 } // namespace
 
-static SmallVector<Stretch> stretchesOf(ArrayRef<Operation *> ops) {
+static SmallVector<Stretch> stretchesOf(ArrayRef<Operation *> ops, const tile::Interleave &how) {
   SmallVector<Stretch> stretches(1);
   for (Operation *op : ops) {
-    if (isSchedulable(op)) {
+    if (isSchedulable(op, how)) {
       stretches.back().ops.push_back(op);
       continue;
     }
@@ -43,7 +44,7 @@ static bool precedes(Operation *op, Operation *place) {
 
 /// `op` and what it needs that stands behind `place`, in order; empty if some of that cannot move there: the branch,
 /// what follows from it, and what is issued for more than its number.
-static SmallVector<Operation *> movedWith(Operation *op, Operation *place) {
+static SmallVector<Operation *> movedWith(Operation *op, Operation *place, const tile::Interleave &how) {
   llvm::SetVector<Operation *> needed;
   needed.insert(op);
   for (size_t i = 0; i != needed.size(); ++i)
@@ -51,7 +52,7 @@ static SmallVector<Operation *> movedWith(Operation *op, Operation *place) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || precedes(producer, place))
         continue;
-      bool moves = isSchedulable(producer) && (isMfma(producer) || issueKind(producer) == IssueKind::Free);
+      bool moves = isSchedulable(producer, how) && (isMfma(producer) || issueKind(producer) == IssueKind::Free);
       if (producer == place || !moves)
         return {};
       needed.insert(producer);
@@ -63,7 +64,7 @@ static SmallVector<Operation *> movedWith(Operation *op, Operation *place) {
 
 /// Takes the first matrix instructions of `from` that can stand in front of what is fixed behind `to`, as many as are
 /// `to`'s share.
-static void share(Stretch &to, Stretch &from) {
+static void share(Stretch &to, Stretch &from, const tile::Interleave &how) {
   size_t total = llvm::count_if(from.ops, isMfma);
   unsigned here = otherCycles(to), there = otherCycles(from);
   size_t wanted = here == 0 ? 0 : (total * here + (here + there) / 2) / (here + there);
@@ -74,7 +75,7 @@ static void share(Stretch &to, Stretch &from) {
       break;
     if (!isMfma(op) || moved.contains(op))
       continue;
-    for (Operation *needed : movedWith(op, to.fixed)) {
+    for (Operation *needed : movedWith(op, to.fixed, how)) {
       needed->moveBefore(to.fixed);
       to.ops.push_back(needed);
       moved.insert(needed);
@@ -84,15 +85,15 @@ static void share(Stretch &to, Stretch &from) {
   llvm::erase_if(from.ops, [&](Operation *op) { return moved.contains(op); });
 }
 
-void hocket::scheduling::fillBeforeBranches(SmallVectorImpl<Operation *> &ops) {
-  SmallVector<Stretch> stretches = stretchesOf(ops);
+void hocket::scheduling::fillBeforeBranches(SmallVectorImpl<Operation *> &ops, const tile::Interleave &how) {
+  SmallVector<Stretch> stretches = stretchesOf(ops, how);
   for (auto [index, to] : llvm::enumerate(stretches)) {
     if (llvm::any_of(to.ops, isMfma))
       continue;
     auto *from = std::find_if(stretches.begin() + index, stretches.end(),
                               [](const Stretch &later) { return llvm::any_of(later.ops, isMfma); });
     if (from != stretches.end())
-      share(to, *from);
+      share(to, *from, how);
   }
   ops.clear();
   for (const Stretch &stretch : stretches) {

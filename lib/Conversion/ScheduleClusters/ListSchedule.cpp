@@ -10,9 +10,9 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::scheduling;
 
 static constexpr unsigned kValuCycles = 4, kTransCycles = 8, kMfmaIssueCycles = 4;
@@ -37,7 +37,8 @@ static bool isVectorIntrinsic(Operation *op) {
                   call.getIntrin() == "llvm.amdgcn.perm");
 }
 
-bool hocket::scheduling::isPowerIntrinsic(Operation *op) {
+/// Whether `op` is 2^x as regions make it.
+static bool isPowerIntrinsic(Operation *op) {
   auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
   return call && call.getIntrin() == "llvm.amdgcn.exp2";
 }
@@ -61,13 +62,16 @@ bool hocket::scheduling::isScalarLoad(Operation *op) {
   return pointer && pointer.getAddressSpace() == kConstantMemory && load.getInvariant();
 }
 
-static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op); }
+static bool isAdd(Operation *op) { return isa<ROCDL::RawPtrBufferAtomicFaddOp>(op); }
 
-bool hocket::scheduling::isSchedulable(Operation *op) {
+/// Fetches, and what adds to memory, which gives nothing back either: their order among each other is kept.
+static bool isFetch(Operation *op) { return isa<ROCDL::RawPtrBufferLoadLdsOp>(op) || isAdd(op); }
+
+bool hocket::scheduling::isSchedulable(Operation *op, const tile::Interleave &how) {
   if (op->getNumRegions() != 0 || op->hasTrait<OpTrait::IsTerminator>())
     return false;
   return isMfma(op) || isVectorIntrinsic(op) || isLdsRead(op) || isFetch(op) || isScalarLoad(op) ||
-         isMemoryEffectFree(op);
+         (how.powers && isPowerIntrinsic(op)) || isMemoryEffectFree(op);
 }
 
 IssueKind hocket::scheduling::issueKind(Operation *op) {
@@ -165,6 +169,7 @@ private:
   };
 
   void describe(unsigned index);
+  SmallVector<unsigned> begin();
   bool isReady(const Node &node) const {
     return llvm::all_of(node.before, [&](unsigned before) { return nodes[before].done; });
   }
@@ -298,11 +303,24 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-Groups Scheduler::derived() {
-  SmallVector<unsigned> mfmas;
-  for (unsigned i = 0; i != nodes.size(); ++i)
+/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front: beneath them it would
+/// wait in registers for long.
+SmallVector<unsigned> Scheduler::begin() {
+  SmallVector<unsigned> mfmas, adds;
+  for (unsigned i = 0; i != nodes.size(); ++i) {
     if (nodes[i].kind == IssueKind::Mfma)
       mfmas.push_back(i);
+    if (isAdd(ops[i]))
+      adds.push_back(i);
+  }
+  if (adds.size() > mfmas.size())
+    for (unsigned add : adds)
+      emit(add);
+  return mfmas;
+}
+
+Groups Scheduler::derived() {
+  SmallVector<unsigned> mfmas = begin();
   for (auto [number, mfma] : llvm::enumerate(mfmas)) {
     emit(mfma);
     fillShare(IssueKind::Read, number, mfmas.size());
@@ -334,10 +352,7 @@ std::vector<std::optional<size_t>> Scheduler::firstUses(ArrayRef<unsigned> mfmas
 
 /// As `derived`, and what is read for a matrix instruction is issued kReadAhead of them before it.
 Groups Scheduler::streamed() {
-  SmallVector<unsigned> mfmas;
-  for (unsigned i = 0; i != nodes.size(); ++i)
-    if (nodes[i].kind == IssueKind::Mfma)
-      mfmas.push_back(i);
+  SmallVector<unsigned> mfmas = begin();
   std::vector<std::optional<size_t>> uses = firstUses(mfmas);
   auto readFor = [&](size_t last) {
     for (unsigned i = 0; i != nodes.size(); ++i)
@@ -386,13 +401,9 @@ Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
   return std::move(groups);
 }
 
-Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, StringRef pattern) {
+Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const tile::Interleave &how) {
   Scheduler scheduler(ops);
-  if (pattern.empty() || pattern == kAcross)
-    return scheduler.derived();
-  if (pattern == kStream)
-    return scheduler.streamed();
-  SmallVector<StringRef> slots;
-  llvm::SplitString(pattern, slots);
-  return scheduler.patterned(slots);
+  if (!how.slots.empty())
+    return scheduler.patterned(how.slots);
+  return how.stream ? scheduler.streamed() : scheduler.derived();
 }

@@ -4,6 +4,7 @@
 // a feasible order, and then a fence behind each shadow gives the same code with less work
 // (docs/CodeGeneration.md).
 #include "AcrossBranches.h"
+#include "EvenWaves.h"
 #include "ListSchedule.h"
 
 #include "Conversion/ClusterMarks.h"
@@ -33,9 +34,9 @@ struct Cluster {
     auto kind = mark->getAttrOfType<StringAttr>(kClusterMark);
     return kind && kind.getValue() == "compute";
   }
-  StringRef pattern() const {
-    auto pattern = mark->getAttrOfType<StringAttr>(kInterleaveMark);
-    return pattern ? pattern.getValue() : StringRef();
+  tile::Interleave interleave() const {
+    auto text = mark->getAttrOfType<StringAttr>(kInterleaveMark);
+    return tile::Interleave::of(text ? text.getValue() : StringRef());
   }
 };
 } // namespace
@@ -64,13 +65,13 @@ static bool hasKind(ArrayRef<Operation *> ops, function_ref<bool(IssueKind)> wan
 }
 
 /// Reorders `ops`, which are neighbours as far as values go, in front of `end`.
-static void reorder(ArrayRef<Operation *> ops, Operation *end, StringRef pattern) {
+static void reorder(ArrayRef<Operation *> ops, Operation *end, const tile::Interleave &how) {
   bool mfmas = hasKind(ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
   bool others = hasKind(
       ops, [](IssueKind kind) { return kind != IssueKind::Free && kind != IssueKind::Mfma; });
   if (!mfmas || !others)
     return;
-  Groups groups = scheduleAroundMfmas(ops, pattern);
+  Groups groups = scheduleAroundMfmas(ops, how);
   for (auto [index, group] : llvm::enumerate(groups)) {
     for (Operation *op : group)
       op->moveBefore(end);
@@ -93,19 +94,16 @@ static bool isUsedIn(const llvm::DenseSet<Operation *> &inside, Operation *op) {
 }
 
 /// Schedules the stretches between operations that must keep their place.
-static void scheduleStretches(const Cluster &cluster, Operation *end) {
+static void scheduleStretches(const Cluster &cluster, Operation *end, const tile::Interleave &how) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   // What is read for this cluster is wanted at once, and waited for where it is used, unless it is asked for as it is
   // needed.
-  bool streams = cluster.pattern() == kStream;
   auto isMovable = [&](Operation *op) {
-    if (streams && isPowerIntrinsic(op))
-      return true;
-    return isSchedulable(op) && (streams || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
+    return isSchedulable(op, how) && (how.stream || issueKind(op) != IssueKind::Read || !isUsedIn(inside, op));
   };
   SmallVector<Operation *> stretch;
   auto flush = [&](Operation *before) {
-    reorder(stretch, before, cluster.pattern());
+    reorder(stretch, before, how);
     stretch.clear();
   };
   for (Operation *op : cluster.ops) {
@@ -152,10 +150,10 @@ static bool leaves(const llvm::DenseSet<Operation *> &inside, OpOperand &use) {
 
 /// Keeps the vector instructions whose results are used after the cluster in it; `all`: also what is
 /// only another name of registers.
-static void pinResults(const Cluster &cluster, Operation *end, bool all) {
+static void pinResults(const Cluster &cluster, Operation *end, const tile::Interleave &how, bool all) {
   llvm::DenseSet<Operation *> inside(cluster.ops.begin(), cluster.ops.end());
   for (Operation *op : cluster.ops) {
-    if (!isSchedulable(op) || issueKind(op) == IssueKind::Mfma ||
+    if (!isSchedulable(op, how) || issueKind(op) == IssueKind::Mfma ||
         issueKind(op) == IssueKind::Read || op->hasTrait<OpTrait::ConstantLike>() ||
         (!all && issueKind(op) == IssueKind::Free))
       continue;
@@ -215,14 +213,17 @@ static void scheduleCluster(Cluster cluster) {
     return;
   Operation *end = endOf(cluster);
   bool mfmas = hasKind(cluster.ops, [](IssueKind kind) { return kind == IssueKind::Mfma; });
-  bool isOurs = cluster.isCompute() && cluster.pattern() != "none";
-  if (isOurs && cluster.pattern() == kAcross)
-    fillBeforeBranches(cluster.ops);
+  tile::Interleave how = cluster.interleave();
+  bool isOurs = cluster.isCompute() && !how.none;
+  if (isOurs && how.across)
+    fillBeforeBranches(cluster.ops, how);
   if (isOurs && mfmas)
-    scheduleStretches(cluster, end);
+    scheduleStretches(cluster, end, how);
   // Without products, beneath which to put them, only where other waves compute at the same time.
   if (isOurs && (mfmas || !cluster.allMeet))
-    pinResults(cluster, end, /*all=*/mfmas);
+    pinResults(cluster, end, how, /*all=*/mfmas);
+  if (isOurs && how.even)
+    keepEven(cluster.mark->getNextNode(), end);
   awaitScalarLoads(cluster, end);
   keepReadsForBranches(cluster, end);
 }

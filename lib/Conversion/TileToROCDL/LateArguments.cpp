@@ -3,7 +3,7 @@
 // LLVM reads all of a kernel's arguments where it begins and keeps them in scalar registers, of which a loop has 102.
 // What is written at the end is described by a dozen of them for each tensor. Here the arguments are read from the
 // argument block again where they are first used; nothing writes to it. And, on demand, what a loop around others uses
-// beside those: it is read in each of its turns.
+// beside those, at any depth: it is read in each of its turns.
 #include "Lowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -23,6 +23,19 @@ static Operation *lastLoop(Block &block) {
       return &op;
   }
   return nullptr;
+}
+
+/// `loop` and those in it that have others in them: what is used in such a loop alone need not stay in registers within
+/// the inner one.
+static SmallVector<scf::ForOp> loopsAround(Operation *loop) {
+  SmallVector<scf::ForOp> around;
+  loop->walk([&](scf::ForOp each) {
+    bool holdsLoop = false;
+    each.getBody()->walk([&](LoopLikeOpInterface) { holdsLoop = true; });
+    if (holdsLoop || each == loop)
+      around.push_back(each);
+  });
+  return around;
 }
 
 static int64_t argumentBytes(Type type) {
@@ -100,17 +113,18 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
         });
       },
       /*isOpaque=*/false);
-  auto turns = dyn_cast<scf::ForOp>(loop);
-  if (!inTurns || !turns)
+  if (!inTurns)
     return;
-  reader.builder.setInsertionPointToStart(turns.getBody());
-  reader.read(
-      [&](BlockArgument argument) {
-        return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
-          return user->getParentOfType<LoopLikeOpInterface>().getOperation() == loop;
-        });
-      },
-      /*isOpaque=*/true);
+  for (scf::ForOp turns : loopsAround(loop)) {
+    reader.builder.setInsertionPointToStart(turns.getBody());
+    reader.read(
+        [&](BlockArgument argument) {
+          return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+            return user->getParentOfType<LoopLikeOpInterface>().getOperation() == turns;
+          });
+        },
+        /*isOpaque=*/true);
+  }
 }
 
 void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop) {

@@ -256,13 +256,31 @@ llvm.func @in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: vector<4xf32>, %
 
 // -----
 
-// Streamed, powers of regions move among the products; elsewhere they end what is scheduled.
+// Where the cluster says so, powers of regions move among the products, and stay in the cluster.
 // CHECK-LABEL: llvm.func @power
 // CHECK: rocdl.mfma
-// CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.exp2"
+// CHECK-NEXT: %[[POWER:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"
 // CHECK-NEXT: rocdl.sched.barrier 0
 // CHECK-NEXT: rocdl.mfma
+// CHECK: %[[PIN:.*]] = llvm.inline_asm has_side_effects {{.*}} "", "=v,0" %[[POWER]] : (f32) -> f32
+// CHECK: rocdl.s.barrier
+// CHECK: llvm.return %[[PIN]]
 llvm.func @power(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "powers"}
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %e = llvm.call_intrinsic "llvm.amdgcn.exp2"(%x) : (f32) -> f32
+  rocdl.s.barrier
+  llvm.return %e : f32
+}
+
+// Elsewhere they end what is ordered, streamed or not.
+// CHECK-LABEL: llvm.func @power_in_place
+// CHECK-COUNT-2: rocdl.mfma
+// CHECK: %[[POWER:.*]] = llvm.call_intrinsic "llvm.amdgcn.exp2"
+// CHECK: llvm.return %[[POWER]]
+llvm.func @power_in_place(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
   %zero = llvm.mlir.constant(0 : i32) : i32
   rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "stream"}
   %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
@@ -270,4 +288,36 @@ llvm.func @power(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32) -> f32 {
   %e = llvm.call_intrinsic "llvm.amdgcn.exp2"(%x) : (f32) -> f32
   rocdl.s.barrier
   llvm.return %e : f32
+}
+
+// -----
+
+// Even, the priority falls with each quarter of the products. What is added to memory goes beneath products, as fetches
+// do, and keeps its order.
+// CHECK-LABEL: llvm.func @even
+// CHECK: rocdl.s.setprio 3
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.raw.ptr.buffer.atomic.fadd %arg2
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK: rocdl.s.setprio 2
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.raw.ptr.buffer.atomic.fadd %arg3
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK: rocdl.s.setprio 1
+// CHECK-NEXT: rocdl.mfma
+// CHECK: rocdl.s.setprio 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NOT: rocdl.s.setprio
+// CHECK: rocdl.s.barrier
+llvm.func @even(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %y: f32, %to: !llvm.ptr<8>) -> vector<16xf32> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "even"}
+  rocdl.raw.ptr.buffer.atomic.fadd %x, %to, %zero, %zero, %zero : f32
+  rocdl.raw.ptr.buffer.atomic.fadd %y, %to, %zero, %zero, %zero : f32
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %s = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %r, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %s : vector<16xf32>
 }

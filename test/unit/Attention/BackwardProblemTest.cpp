@@ -106,9 +106,7 @@ TEST(BackwardProblem, Refused) {
   problem.forward.blocks = {128, 64};
   problem.forward.modifications = {{"biased", false, "", {{"bias", DataType::FP16, {"heads", "seq_q", "seq_kv"}}}, {}}};
   problem.otherGradients = {"bias"};
-  EXPECT_EQ(validate(problem).error().message,
-            "the gradient of 'bias' is asked for, and there are block lists, by which its kernel does not go; say the mask "
-            "as a modification");
+  EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
 }
 
 /// Transposed lists are tensors where they are given, else a launch leaves them for others.

@@ -170,9 +170,7 @@ void runOne(uint64_t seed) {
     for (const CapturedTensor &tensor : modification.tensors)
       if ((tensor.name == "bias" || tensor.name == "slopes" || tensor.name == "table") && draw.oneIn(2))
         problem.otherGradients.insert(tensor.name);
-  bool hasCaptured = std::any_of(problem.otherGradients.begin(), problem.otherGradients.end(),
-                                 [](const std::string &name) { return name != "sink"; });
-  if (!ownLengths && !hasCaptured && draw.oneIn(3))
+  if (!ownLengths && draw.oneIn(3))
     drawBlocks(draw, problem);
   if (draw.oneIn(4) && !ownLengths) {
     int64_t row = forward.kvHeads * forward.headDim + 8;
@@ -431,6 +429,61 @@ TEST(Backward, LongListsAreTransposed) {
   runChecked(problem, DataKind::Normal, 36);
 }
 
+namespace {
+/// Lines of a region that make `result` of `from`: a number that rises or falls with it, or neither.
+std::string drawNumber(Draw &draw, std::string from, const std::string &result) {
+  std::string text;
+  int64_t steps = draw.between(1, 4);
+  for (int64_t step = 0; step != steps; ++step) {
+    std::string own = step + 1 == steps ? result : result + std::to_string(step), constant = "%c" + own.substr(1);
+    int64_t kind = draw.between(0, 6);
+    int64_t number = kind <= 1 ? draw.between(1, 70) : kind == 2 ? draw.between(0, 3) : draw.between(-60, 200);
+    if (draw.oneIn(5) && kind > 2)
+      constant = "%shift";
+    else
+      text += "  " + constant + " = arith.constant " + std::to_string(number) + " : i32\n";
+    constexpr const char *ops[] = {"divsi", "divsi", "muli", "addi", "subi", "maxsi", "minsi"};
+    bool swaps = kind == 4 && draw.oneIn(2);
+    text += "  " + own + " = arith." + ops[kind] + " " + (swaps ? constant + ", " + from : from + ", " + constant) +
+            " : i32\n";
+    from = own;
+  }
+  return text;
+}
+
+std::string drawPredicate(Draw &draw) {
+  std::string text = "attn.mask_mod @drawn(%batch: i32, %head: i32, %query: i32, %key: i32,\n"
+                     "    %shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n" +
+                     drawNumber(draw, "%query", "%q");
+  std::string key = "%key";
+  if (draw.oneIn(2)) {
+    text += "  %by = arith.constant " + std::to_string(draw.between(1, 60)) + " : i32\n  %k = arith.divsi %key, %by : i32\n";
+    key = "%k";
+  }
+  std::string comparison = draw.of<const char *>({"eq", "eq", "sge", "sle", "slt", "sgt", "ne"});
+  return text + "  %seen = arith.cmpi " + comparison + ", %q, " + key + " : i32\n  attn.yield %seen : i1\n}";
+}
+} // namespace
+
+/// Queries that see a key are visited, whatever says which: numbers that are divided, scaled, limited, mirrored.
+TEST(Backward, NumbersOfQueriesLeaveNoneOut) {
+  uint64_t count = fromEnvironment("HOCKET_RANDOM_PREDICATES", 6), first = fromEnvironment("HOCKET_TEST_SEED", 7100);
+  RecordProperty("seed", std::to_string(first));
+  for (uint64_t seed = first; seed != first + count; ++seed) {
+    Draw draw(seed);
+    BackwardProblem problem;
+    ForwardProblem &forward = problem.forward;
+    forward.headDim = forward.headDimV = 32;
+    forward.seqQ = draw.between(1, 600), forward.seqKv = draw.between(1, 600);
+    std::string text = drawPredicate(draw);
+    SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + text);
+    Result<std::vector<Modification>> modifications = parseModifications(text, "drawn.mlir");
+    ASSERT_TRUE(modifications.ok()) << modifications.error().message;
+    forward.modifications = *modifications;
+    runChecked(problem, DataKind::Normal, seed);
+  }
+}
+
 /// Keys go through the queries that see them, and no others, whatever says it.
 TEST(Backward, PredicatesLeaveQueriesOut) {
   BackwardProblem problem;
@@ -450,6 +503,29 @@ TEST(Backward, PredicatesLeaveQueriesOut) {
   forward.visibility = Visibility::causal();
   forward.numbers = {{"window_left", 60}, {"window_right", 100}};
   EXPECT_LT(instructions(), all / 2);
+  // Quotients and the greater of two, in which the query is no summand; falling ones, and scaled.
+  forward.visibility = Visibility();
+  forward.numbers = {};
+  for (const char *seen : {"%place = arith.maxsi %diagonal, %zero : i32\n  %own = arith.divsi %place, %size : i32\n"
+                           "  %other = arith.divsi %key, %size : i32\n  %seen = arith.cmpi eq, %own, %other : i32",
+                           "%own = arith.divsi %diagonal, %size : i32\n  %mirrored = arith.subi %nine, %own : i32\n"
+                           "  %other = arith.divsi %key, %size : i32\n  %seen = arith.cmpi eq, %mirrored, %other : i32",
+                           "%own = arith.shrsi %query, %five : i32\n  %far = arith.muli %own, %five : i32\n"
+                           "  %near = arith.minsi %far, %size : i32\n  %seen = arith.cmpi sge, %near, %key : i32"}) {
+    std::string text = "attn.mask_mod @chunks(%batch: i32, %head: i32, %query: i32, %key: i32,\n"
+                       "    %shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n"
+                       "  %size = arith.constant 128 : i32\n  %zero = arith.constant 0 : i32\n"
+                       "  %five = arith.constant 5 : i32\n  %nine = arith.constant 9 : i32\n"
+                       "  %diagonal = arith.addi %query, %shift : i32\n  " +
+                       std::string(seen) + "\n  attn.yield %seen : i1\n}";
+    Result<std::vector<Modification>> modifications = parseModifications(text, "chunks.mlir");
+    ASSERT_TRUE(modifications.ok()) << modifications.error().message;
+    SCOPED_TRACE(text);
+    forward.modifications = *modifications;
+    EXPECT_LT(instructions(), all / 2);
+  }
+  forward.seqQ = 700, forward.seqKv = 450; // of the last: a negative shift
+  instructions();
 }
 
 /// Scores far beyond a cap, where powers overflow, have flat slopes and not NaN.
@@ -635,6 +711,36 @@ TEST(Backward, GradientsOfCapturedTensors) {
   forward.modifications.front() = *shippedModification("bias_fp16");
   forward.headDim = 72;
   runChecked(problem, DataKind::Large, 16, "gfx942");
+}
+
+/// By block lists a captured tensor gets what the listed blocks add: a bias with all extents and with some of 1, slopes
+/// and a table, where blocks have the rows of fewer waves and where keys end within one.
+TEST(Backward, GradientsOfCapturedTensorsGoByBlockLists) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
+  forward.seqQ = 200, forward.seqKv = 170;
+  forward.headDim = forward.headDimV = 64;
+  forward.blocks = {128, 64};
+  forward.fullBlocks = true;
+  forward.modifications = {*shippedModification("bias_bf16"), *shippedModification("documents")};
+  problem.otherGradients = {"bias"};
+  for (std::vector<int64_t> extents : {std::vector<int64_t>{2, 4, 200, 170}, {1, 4, 1, 170}}) {
+    forward.capturedExtents["bias"] = extents;
+    BackwardReport report = runChecked(problem, DataKind::Normal, 54);
+    ASSERT_EQ(report.errors.gradients.size(), 4u);
+    EXPECT_TRUE(report.errors.gradients.back().isChecked);
+  }
+  forward.visibility = Visibility::causal();
+  forward.blocks = {96, 32};
+  forward.modifications = {*shippedModification("alibi"), *shippedModification("relative_bias")};
+  forward.numbers = {{"max_distance", 40}};
+  forward.capturedExtents.clear();
+  forward.dropout = true;
+  forward.dropping = {0.2, 3, 4};
+  problem.otherGradients = {"slopes", "table"};
+  runChecked(problem, DataKind::Normal, 55);
+  runChecked(problem, DataKind::Normal, 56, "gfx942");
 }
 
 /// Gradients of what packed sequences read count each sequence's own places.

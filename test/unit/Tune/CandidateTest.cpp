@@ -16,7 +16,7 @@ StepGraph product() {
 
 constexpr const char *kTable = R"(tile.schedule @a unroll(2) wave_groups(2) waves(4) masks_apart {
   tile.cluster memory { fetch(+2) read(0) }
-  tile.cluster compute priority(1) { sum(-1) multiply(0) }
+  tile.cluster compute priority(1) interleave("stream powers") { sum(-1) multiply(0) }
 }
 )";
 
@@ -24,7 +24,7 @@ Table table() {
   Table table;
   table.unroll = 2, table.waveGroups = 2, table.waves = 4;
   table.masksApart = true;
-  table.clusters = {{false, -1}, {true, 1}};
+  table.clusters = {{false, -1}, {true, 1, "stream powers"}};
   table.places = {{0, 0, 2}, {1, 0, 0}, {3, 1, -1}, {2, 1, 0}};
   return table;
 }
