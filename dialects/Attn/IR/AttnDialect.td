@@ -339,9 +339,9 @@ def Attn_BackwardOp : Op<AttnDialect, "backward", [
     `attn.forward`; with dropout, dO meets the weights that were kept, and delta is multiplied by `dropout_keep`, as
     are dQ, dK and dV until they are stored. `packed_queries`, `packed_keys`, `query_lengths` and `key_lengths` are as
     there, too: gradients lie as what they are of, and rows that no sequence uses are neither read nor written.
-    `block_lists(m, n)` are those of `attn.forward`: `dq` reads its tensors, `dkdv`, `dk` and `dv` read lists of blocks of
-    queries for each block of keys, `q_num_blocks`, `q_indices` and the `full_` ones, which `attn.transposed_lists` makes
-    of the others.
+    `block_lists(m, n)` are those of `attn.forward`: `dq` and `captured` read its tensors, `dkdv`, `dk` and `dv` read
+    lists of blocks of queries for each block of keys, `q_num_blocks`, `q_indices` and the `full_` ones, which
+    `attn.transposed_lists` makes of the others.
     `waves` is the number of waves of a workgroup, 32 rows each of
     what it works on, `loop_tile` the rows of a tile of what it loops over; left out, they follow from the head.
 

@@ -436,11 +436,14 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     `priority` is the wave's priority at issue (s_setprio, 0 to 3) while it is in the cluster;
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
-    contents, "stream" does so too and issues what the cluster itself reads from LDS not all in front but a few matrix
-    instructions before it is needed, "across" also moves matrix instructions in front of branches in the cluster that
-    they do not depend on, "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read`
-    (from LDS, for a later cluster), repeated as long as matrix instructions last, is followed as far as dependences
-    allow; the rest comes behind.
+    contents; so do words, of which several may stand together: "stream" issues what the cluster itself reads from LDS
+    not all in front but a few matrix instructions before it is needed, "across" also moves matrix instructions in front
+    of branches in the cluster that they do not depend on, "powers" moves 2^x of functions of regions, too, which
+    otherwise ends what is ordered, and "even" lets the priority fall from 3 to 0 with each quarter of the matrix
+    instructions, so that of waves that share a SIMD and the cluster none gets far ahead. "none" leaves the order to
+    LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from LDS, for a later cluster), repeated as long as matrix
+    instructions last, is followed as far as dependences allow; the rest comes behind. "powers" and "even" may stand
+    beside a list.
 
     ```mlir
     tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }

@@ -303,19 +303,25 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front: beneath them it would
-/// wait in registers for long.
+/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front, with the fetches before
+/// it: beneath them it would wait in registers for long.
 SmallVector<unsigned> Scheduler::begin() {
-  SmallVector<unsigned> mfmas, adds;
+  SmallVector<unsigned> mfmas, memory;
+  size_t adds = 0, upToAdds = 0;
   for (unsigned i = 0; i != nodes.size(); ++i) {
     if (nodes[i].kind == IssueKind::Mfma)
       mfmas.push_back(i);
-    if (isAdd(ops[i]))
-      adds.push_back(i);
+    if (nodes[i].kind != IssueKind::Fetch)
+      continue;
+    memory.push_back(i);
+    if (!isAdd(ops[i]))
+      continue;
+    ++adds;
+    upToAdds = memory.size();
   }
-  if (adds.size() > mfmas.size())
-    for (unsigned add : adds)
-      emit(add);
+  if (adds > mfmas.size())
+    for (unsigned index : ArrayRef(memory).take_front(upToAdds))
+      emit(index);
   return mfmas;
 }
 

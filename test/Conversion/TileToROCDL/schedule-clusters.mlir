@@ -321,3 +321,23 @@ llvm.func @even(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %y: f32, %to: !
   rocdl.s.barrier
   llvm.return %s : vector<16xf32>
 }
+
+// -----
+
+// More of them than products come first, and what was asked for before them.
+// CHECK-LABEL: llvm.func @many_adds
+// CHECK: rocdl.raw.ptr.buffer.load.lds
+// CHECK-NEXT: rocdl.raw.ptr.buffer.atomic.fadd %arg2
+// CHECK-NEXT: rocdl.raw.ptr.buffer.atomic.fadd %arg3
+// CHECK-NEXT: rocdl.mfma
+llvm.func @many_adds(%a: vector<8xbf16>, %c: vector<16xf32>, %x: f32, %y: f32, %to: !llvm.ptr<8>, %lds: !llvm.ptr<3>) -> vector<16xf32> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %size = llvm.mlir.constant(16 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute"}
+  rocdl.raw.ptr.buffer.load.lds %to, %lds, %size, %zero, %zero, %zero, %zero
+  rocdl.raw.ptr.buffer.atomic.fadd %x, %to, %zero, %zero, %zero : f32
+  rocdl.raw.ptr.buffer.atomic.fadd %y, %to, %zero, %zero, %zero : f32
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  rocdl.s.barrier
+  llvm.return %p : vector<16xf32>
+}
