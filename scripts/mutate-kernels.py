@@ -73,13 +73,14 @@ APPEND_PACKED = """1x1,seqlens-q=3+0+1+17,seq-kv=200,used-kv=100+7+14+0,heads=6,
     1x1,seqlens-q=5,seq-kv=70,used-kv=65,data=rising 1x1,seqlens-q=2+31,seq-kv=70,used-kv=67+33,heads=40,kv-heads=20
     1x1,seqlens-q=random:70:2,seq-kv=40,used-kv=random:70:37"""
 # Lists of work: batches of prefill and decode, alike, of one long sequence among short ones, even ones, empty sequences,
-# more sequences than a wave has lanes; and six of which another cut is taken if a wave's sum of one kind is lost or
-# another's taken for it (found by drawing batches, with lib/Attention/WorkFormulas.h on the host).
+# one sequence, more than a wave has lanes; and six of which another cut is taken if a wave's sum of one kind is lost or
+# another's taken for it (found by drawing batches, with lib/Attention/WorkFormulas.h on the host). They do not have more
+# than 2^32 tiles, which the long way of a division of 64 bits is for: WorkLists.AreTheHostsBeyondWhatFloatsTellApart.
 WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,work-slots=4
     1x1,seqlens-q=1+1+1+1+1,seqlens-kv=600+600+600+600+600,work-slots=3
     1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
     1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
-    1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40
+    1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40
     1x1,seqlens-q=1+75+1+1+1+1+1+1,seqlens-kv=352+545+224+351+379+414+3223+189,work-slots=4
     1x1,seqlens-q=1+55+1+1+1,seqlens-kv=1485+1646+957+701+2896,work-slots=3
     1x1,seqlens-q=1+14+1+1,seqlens-kv=1072+2344+1156+2986,work-slots=3
