@@ -202,7 +202,7 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   case 3:
     otherKind[cluster] = !otherKind[cluster];
     break;
-  case 4: { // products in front of branches, for a wave that has its SIMD to itself; powers beneath products; no wave ahead
+  case 4: { // products in front of branches, for a wave that has its SIMD to itself; powers beneath them; no wave ahead
     std::string_view word = choices.chance(1, 3) ? kAcross : choices.chance(1, 2) ? kPowers : kEven;
     interleave[cluster] = toggled(interleave[cluster], word);
     break;

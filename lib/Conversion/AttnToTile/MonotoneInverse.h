@@ -1,5 +1,5 @@
-// For which queries a number that rises or falls with them is at least, or at most, something: chunks, `query / 1024`, and
-// the lesser or greater of two numbers are no sums, so that a query is not eliminated from them as from inequalities.
+// For which queries a number that rises or falls with them is at least, or at most, something: chunks, `query / 1024`,
+// and the lesser or greater of two numbers are no sums, so that a query is not eliminated from them as from inequalities.
 #pragma once
 
 #include "MaskTerms.h"
@@ -21,8 +21,8 @@ public:
   MonotoneInverse(ExpansionBuilder &builder, ModificationProgram &program, const ScorePlace &place)
       : builder(builder), program(program), place(place) {}
 
-  /// The queries for which `number`, of which `rangeOf` knows the range, is at least (`isLeast`) or at most `limit`, i32
-  /// of any size; all where `kBeyond` bounds them. Nothing if that is no such half of them, or numbers may wrap.
+  /// The queries for which `number`, of which `rangeOf` knows the range, is at least (`isLeast`) or at most `limit`, an
+  /// i32 of any size; all where `kBeyond` bounds them. Nothing if that is no such half of them, or numbers may wrap.
   std::optional<QueriesBeyond> of(mlir::Value number, mlir::Value limit, bool isLeast);
 
 private:

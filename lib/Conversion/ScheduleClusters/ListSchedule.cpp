@@ -303,8 +303,8 @@ void Scheduler::emitRest() {
     emit(i);
 }
 
-/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front, with the fetches before
-/// it: beneath them it would wait in registers for long.
+/// The matrix instructions. What adds to memory, if that is more than those, is emitted in front, with the fetches
+/// before it: beneath them it would wait in registers for long.
 SmallVector<unsigned> Scheduler::begin() {
   SmallVector<unsigned> mfmas, memory;
   size_t adds = 0, upToAdds = 0;

@@ -32,10 +32,10 @@ IssueKind issueKind(mlir::Operation *op);
 unsigned issueCycles(mlir::Operation *op);
 
 /// Whether `op` may be reordered with other such operations as far as its operands allow: no
-/// regions, no convergence to keep, no effect on memory but reading LDS, fetching tiles to it and adding to global memory. A
-/// fetch may pass a read: between a slot's reads and its next fetch lie a wait and a barrier, which
-/// keep their places. 2^x of regions is a call of an intrinsic, which ends what may be reordered where `how` does not say
-/// "powers": moved, it takes registers that not all kernels have (docs/notes/2026-11-24-powers-in-streams.md).
+/// regions, no convergence to keep, no effect on memory but reading LDS, fetching tiles to it and adding to global
+/// memory. A fetch may pass a read: between a slot's reads and its next fetch lie a wait and a barrier, which
+/// keep their places. 2^x of regions is a call of an intrinsic, which ends what may be reordered where `how` does not
+/// say "powers": moved, it takes registers that not all kernels have (docs/notes/2026-11-24-powers-in-streams.md).
 bool isSchedulable(mlir::Operation *op, const tile::Interleave &how);
 
 /// Operations that stand together, in order; a fence belongs behind each group.

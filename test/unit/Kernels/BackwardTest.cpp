@@ -457,7 +457,8 @@ std::string drawPredicate(Draw &draw) {
                      drawNumber(draw, "%query", "%q");
   std::string key = "%key";
   if (draw.oneIn(2)) {
-    text += "  %by = arith.constant " + std::to_string(draw.between(1, 60)) + " : i32\n  %k = arith.divsi %key, %by : i32\n";
+    text += "  %by = arith.constant " + std::to_string(draw.between(1, 60)) + " : i32\n";
+    text += "  %k = arith.divsi %key, %by : i32\n";
     key = "%k";
   }
   std::string comparison = draw.of<const char *>({"eq", "eq", "sge", "sle", "slt", "sgt", "ne"});
