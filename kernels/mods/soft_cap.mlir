@@ -4,7 +4,8 @@
 // of the transcendental unit, where math.tanh and a division are right to the last places and take forty. What is lost
 // is below 1e-6 of the cap.
 attn.score_mod @soft_cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32,
-    %rate: f32 {attn.value = "2.8853900817779268 / soft_cap"}, %twice: f32 {attn.value = "0.0 - 2.0 * soft_cap"}) {
+    %rate: f32 {attn.value = "2.8853900817779268 / soft_cap"}, %twice: f32 {attn.value = "0.0 - 2.0 * soft_cap"}) attributes {
+    attn.requires = [["soft_cap > 0", "a positive number; without a cap, leave the modification out"]]} {
   %one = arith.constant 1.0 : f32
   %doubled = arith.mulf %score, %rate : f32
   %power = math.exp2 %doubled : f32

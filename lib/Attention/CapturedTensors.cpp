@@ -149,18 +149,31 @@ static Status checkCaptured(const ForwardProblem &problem, const std::string &wh
   return Status::success();
 }
 
-/// The sides of a window that has the name and the numbers of one that is shipped.
-static Status checkSides(const ForwardProblem &problem, const Modification &modification) {
-  if (modification.name != "window" && modification.name != "window_with_sinks")
-    return Status::success();
-  for (const char *side : {"window_left", "window_right"}) {
-    auto number = problem.numbers.find(side);
-    bool isRead = std::any_of(modification.numbers.begin(), modification.numbers.end(), [&](const std::string &text) {
-      return text.find(side) != std::string::npos;
-    });
-    if (isRead && number != problem.numbers.end() && number->second < 0 && number->second != -1)
-      return invalidInput("number '" + number->first + "' is " + shortest(number->second) +
-                          ", expected keys from 0, or -1 for no limit");
+/// "window_left -2, window_right 0": the numbers that `condition` is about.
+static std::string numbersIn(const manifest::Expression &condition, const manifest::Variables &variables) {
+  std::string text;
+  for (const std::string &name : condition.variables())
+    if (auto number = variables.find(name); number != variables.end())
+      text += (text.empty() ? "" : ", ") + name + " " + shortest(number->second.asReal());
+  return text;
+}
+
+/// What a modification asks of numbers.
+static Status checkRules(const Modification &modification, const manifest::Variables &variables) {
+  std::string who = "modification '" + modification.name + "'";
+  for (const NumberRule &rule : modification.rules) {
+    Result<manifest::Expression> condition = manifest::Expression::parse(rule.condition);
+    if (!condition.ok())
+      return invalidInput(who + " asks for '" + rule.condition + "': " + condition.error().message);
+    for (const std::string &name : condition->variables())
+      if (!variables.contains(name))
+        return invalidInput(who + " takes the number '" + name + "', which the problem has not: " + rule.expected +
+                            "; give the problem that number");
+    Result<Value> holds = condition->evaluate(variables);
+    if (!holds.ok())
+      return invalidInput(who + " asks for '" + rule.condition + "': " + holds.error().message);
+    if (holds->asReal() == 0)
+      return invalidInput(who + " is given " + numbersIn(*condition, variables) + ", expected " + rule.expected);
   }
   return Status::success();
 }
@@ -190,7 +203,7 @@ Status attention::checkModifications(const ForwardProblem &problem) {
       return invalidInput("there are two modifications '" + modification.name +
                           "'; give one of them another name");
     names.push_back(modification.name);
-    if (Status status = checkSides(problem, modification); !status.ok())
+    if (Status status = checkRules(modification, variables); !status.ok())
       return status;
     if (Status status = checkModification(problem, modification, variables); !status.ok())
       return status;

@@ -34,6 +34,20 @@ static Status checkExpression(StringRef text, const std::string &who) {
   return invalidInput(who + ": '" + text.str() + "': " + expression.error().message);
 }
 
+/// What `attn.requires` says, which the dialect has verified.
+static Status readRules(FunctionOpInterface op, const std::string &who, Modification &result) {
+  auto rules = op->getAttrOfType<ArrayAttr>(attn::kRequires);
+  if (!rules)
+    return Status::success();
+  for (ArrayAttr rule : rules.getAsRange<ArrayAttr>()) {
+    StringRef condition = cast<StringAttr>(rule[0]).getValue(), expected = cast<StringAttr>(rule[1]).getValue();
+    if (Status status = checkExpression(condition, who); !status.ok())
+      return status;
+    result.rules.push_back({condition.str(), expected.str()});
+  }
+  return Status::success();
+}
+
 static Result<Modification> read(FunctionOpInterface op) {
   Modification result;
   result.name = op.getName().str();
@@ -60,6 +74,8 @@ static Result<Modification> read(FunctionOpInterface op) {
     }
     result.tensors.push_back(std::move(captured));
   }
+  if (Status status = readRules(op, who, result); !status.ok())
+    return status.error();
   llvm::raw_string_ostream stream(result.text);
   op->print(stream, OpPrintingFlags().useLocalScope());
   return result;

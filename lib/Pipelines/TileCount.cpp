@@ -12,9 +12,9 @@ using namespace mlir;
 using namespace hocket;
 using attention::ForwardProblem;
 
-/// The shape that the kernel's tiles have, unless its schedule makes it another one.
-static Result<TileSurvey::Shape> shapeOf(const ForwardProblem &problem, const attention::KernelEntry &entry,
-                                         std::string_view architecture) {
+/// The sizes that the kernel's tiles have, unless its schedule makes it others.
+static Result<TileSizes> sizesOf(const ForwardProblem &problem, const attention::KernelEntry &entry,
+                                 std::string_view architecture) {
   Result<const ArchInfo *> arch = findArch(architecture);
   if (!arch)
     return arch.error();
@@ -25,7 +25,7 @@ static Result<TileSurvey::Shape> shapeOf(const ForwardProblem &problem, const at
     constraints.kvTile = entry.tuning.kvTile;
   TileShape shape = chooseTileShape(**arch, llvm::alignTo(problem.headDim, kHeadBlock),
                                     llvm::alignTo(problem.headDimV, kHeadBlock), constraints);
-  return TileSurvey::Shape{shape.waves * kWaveRows, shape.kvTile};
+  return TileSizes{shape.waves * kWaveRows, shape.kvTile};
 }
 
 /// The numbers that `survey` asks for.
@@ -48,69 +48,135 @@ static Error dependsOnTensors() {
   return unsupported("which tiles are visited depends on what tensors hold");
 }
 
-/// Adds the tiles of the workgroup that begins with query `row`.
-static Status addWorkgroup(TileSurvey &survey, const TileSurvey::Workgroup &workgroup, int64_t queries,
-                           TileCount &count) {
-  std::optional<SmallVector<int64_t>> visited = survey.visited(workgroup);
-  if (!visited)
-    return dependsOnTensors();
-  count.visited += static_cast<int64_t>(visited->size());
-  for (int64_t tile : *visited) {
-    bool isCut = false;
-    for (int64_t row = workgroup.row; row < queries && !isCut; row += kWaveRows) {
-      std::optional<bool> ofWave = survey.isCut(row, tile);
-      if (!ofWave)
-        return dependsOnTensors();
-      isCut = *ofWave;
-    }
-    count.cut += isCut;
+namespace {
+/// Counts the tiles of one problem, a workgroup at a time.
+class Counter {
+public:
+  Counter(const ForwardProblem &problem, TileSizes sizes, const attention::BlockLists *lists, TileSurvey &survey)
+      : problem(problem), sizes(sizes), lists(lists), survey(survey) {}
+
+  Result<TileCount> countAll();
+
+private:
+  Status addWorkgroup(const TileSurvey::Workgroup &workgroup);
+  Status addListed(const TileSurvey::Workgroup &workgroup);
+  Status addTile(const TileSurvey::Workgroup &workgroup, int64_t tile, bool countsMasks);
+
+  const ForwardProblem &problem;
+  TileSizes sizes;
+  const attention::BlockLists *lists; ///< null: none
+  TileSurvey &survey;
+  TileCount count;
+};
+} // namespace
+
+/// Adds a tile that the workgroup visits; masks count in it, or only `causal`.
+Status Counter::addTile(const TileSurvey::Workgroup &workgroup, int64_t tile, bool countsMasks) {
+  bool isCut = false;
+  int64_t end = tile * sizes.keys < problem.seqKv ? std::min(workgroup.row + sizes.rows, problem.seqQ) : 0;
+  for (int64_t row = workgroup.row; row < end && !isCut; row += kWaveRows) {
+    std::optional<bool> ofWave = survey.isCut(row, tile, countsMasks);
+    if (!ofWave)
+      return dependsOnTensors();
+    isCut = *ofWave;
   }
+  ++count.visited, count.cut += isCut;
   return Status::success();
 }
 
-Result<TileCount> hocket::countTiles(const ForwardProblem &problem, const attention::KernelEntry &entry,
-                                     std::string_view architecture) {
-  if (problem.blocks.any() || problem.lists.any())
+Status Counter::addWorkgroup(const TileSurvey::Workgroup &workgroup) {
+  std::optional<SmallVector<int64_t>> visited = survey.visited(workgroup);
+  if (!visited)
     return dependsOnTensors();
-  if (entry.tuning.groupRows)
-    return unsupported("rows are heads, of which each wave has those of one query");
-  Result<TileSurvey::Shape> shape = shapeOf(problem, entry, architecture);
-  if (!shape.ok())
-    return shape.error();
+  for (int64_t tile : *visited)
+    if (Status status = addTile(workgroup, tile, /*countsMasks=*/true); !status.ok())
+      return status;
+  return Status::success();
+}
+
+/// Of a workgroup whose tiles are those of the blocks that lists have for it.
+Status Counter::addListed(const TileSurvey::Workgroup &workgroup) {
+  (void)survey.visited(workgroup); // which workgroup it is
+  int64_t group = (lists->batch == 1 ? 0 : workgroup.batch) * lists->heads + (lists->heads == 1 ? 0 : workgroup.head);
+  auto row = static_cast<size_t>(group * lists->rows + workgroup.row / problem.blocks.queries);
+  int64_t tiles = problem.blocks.keys / sizes.keys;
+  auto add = [&](ArrayRef<int32_t> counts, ArrayRef<int32_t> indices, bool countsMasks) -> Status {
+    if (counts.empty())
+      return Status::success();
+    auto columns = static_cast<size_t>(lists->columns);
+    for (int32_t block : indices.slice(row * columns, static_cast<size_t>(counts[row])))
+      for (int64_t tile = block * tiles; tile != (block + 1) * tiles; ++tile)
+        if (Status status = addTile(workgroup, tile, countsMasks); !status.ok())
+          return status;
+    return Status::success();
+  };
+  if (Status status = add(lists->counts, lists->indices, /*countsMasks=*/true); !status.ok())
+    return status;
+  return add(lists->fullCounts, lists->fullIndices, /*countsMasks=*/false);
+}
+
+Result<TileCount> Counter::countAll() {
+  // What a mask makes of batch and head is the same for all if none of them reads either.
+  bool isSame = !lists && !survey.dependsOnHeads();
+  int64_t batches = isSame ? 1 : problem.batch, heads = isSame ? 1 : problem.heads;
+  for (int64_t batch = 0; batch != batches; ++batch)
+    for (int64_t head = 0; head != heads; ++head)
+      for (int64_t row = 0; row < problem.seqQ; row += sizes.rows) {
+        TileSurvey::Workgroup workgroup = {batch, head, row};
+        if (Status status = lists ? addListed(workgroup) : addWorkgroup(workgroup); !status.ok())
+          return status.error();
+      }
+  int64_t times = isSame ? problem.batch * problem.heads : 1;
+  count.rows = sizes.rows, count.keys = sizes.keys;
+  count.visited *= times, count.cut *= times;
+  count.all = problem.batch * problem.heads * llvm::divideCeil(problem.seqQ, sizes.rows) *
+              llvm::divideCeil(problem.seqKv, sizes.keys);
+  return count;
+}
+
+/// The masks of `problem`.
+static std::string masksOf(const ForwardProblem &problem) {
+  std::string text;
+  for (const attention::Modification &modification : problem.modifications)
+    if (modification.isMask)
+      text += modification.text + "\n";
+  return text;
+}
+
+Result<TileCount> hocket::countTiles(const ForwardProblem &problem, TileSizes sizes,
+                                     const attention::BlockLists *lists) {
+  if ((problem.blocks.any() && !lists) || problem.lists.any())
+    return dependsOnTensors();
+  if (lists && problem.blocks.keys % sizes.keys != 0)
+    return invalidInput("blocks of " + std::to_string(problem.blocks.keys) + " keys are not made of tiles of " +
+                        std::to_string(sizes.keys) + "; ask for tiles that divide them");
   DialectRegistry registry;
   registerDialects(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   ScopedDiagnosticHandler silence(&context, [](Diagnostic &) { return success(); });
-  std::string text;
-  for (const attention::Modification &modification : problem.modifications)
-    if (modification.isMask)
-      text += modification.text + "\n";
-  auto module = parseSourceString<ModuleOp>(text, &context);
+  auto module = parseSourceString<ModuleOp>(masksOf(problem), &context);
   if (!module)
     return internalError("masks that were read cannot be read again");
   std::unique_ptr<TileSurvey> survey =
-      TileSurvey::create(*module, problem.visibility == attention::Visibility::causal(), *shape);
+      TileSurvey::create(*module, problem.visibility == attention::Visibility::causal(), {sizes.rows, sizes.keys});
   if (!survey)
     return unsupported("masks ask for tensors of one name and two types");
   Result<SmallVector<int64_t>> numbers = numbersOf(problem, *survey);
   if (!numbers.ok())
     return numbers.error();
   survey->set(problem.seqQ, problem.seqKv, *numbers);
-  // What a mask makes of batch and head is the same for all if none of them reads either.
-  bool isSame = !survey->dependsOnHeads();
-  int64_t batches = isSame ? 1 : problem.batch, heads = isSame ? 1 : problem.heads;
-  TileCount count;
-  for (int64_t batch = 0; batch != batches; ++batch)
-    for (int64_t head = 0; head != heads; ++head)
-      for (int64_t row = 0; row < problem.seqQ; row += shape->rows)
-        if (Status status = addWorkgroup(*survey, {batch, head, row}, std::min(row + shape->rows, problem.seqQ), count);
-            !status.ok())
-          return status.error();
-  int64_t times = isSame ? problem.batch * problem.heads : 1;
-  count.rows = shape->rows, count.keys = shape->kvTile;
-  count.visited *= times, count.cut *= times;
-  count.all = problem.batch * problem.heads * llvm::divideCeil(problem.seqQ, shape->rows) *
-              llvm::divideCeil(problem.seqKv, shape->kvTile);
-  return count;
+  return Counter(problem, sizes, lists, *survey).countAll();
+}
+
+Result<TileCount> hocket::countTiles(const ForwardProblem &problem, const attention::KernelEntry &entry,
+                                     std::string_view architecture) {
+  if (problem.blocks.any())
+    return dependsOnTensors();
+  if (entry.tuning.groupRows)
+    return unsupported("rows are heads, of which each wave has those of one query");
+  Result<TileSizes> sizes = sizesOf(problem, entry, architecture);
+  if (!sizes.ok())
+    return sizes.error();
+  return countTiles(problem, *sizes);
 }

@@ -18,5 +18,11 @@
 #define GET_ATTRDEF_CLASSES
 #include "Attn/IR/AttnAttrs.h.inc"
 
+namespace hocket::attn {
+/// Of a modification: pairs of an expression over the problem's numbers that must hold, and of what is expected where it
+/// does not.
+inline constexpr llvm::StringLiteral kRequires = "attn.requires";
+} // namespace hocket::attn
+
 #define GET_OP_CLASSES
 #include "Attn/IR/AttnOps.h.inc"

@@ -416,6 +416,10 @@ def Attn_ScoreModOp : Attn_ModificationOp<"score_mod"> {
     it is, or as `attn.bind` says; `attn.sizes` has its extents, expressions too. One that is
     passed with an extent of 1 instead has the same numbers along all of that dimension.
 
+    What must hold of the problem's numbers stands in `attn.requires` of the op, pairs of an expression and of what is
+    expected where it does not hold: `attributes {attn.requires = [["reach >= 0", "keys from 0"]]}`. Problems that
+    break one are refused.
+
     ```mlir
     attn.score_mod @alibi(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32,
         %slopes: tensor<?xf32> {attn.sizes = ["heads"]}, %shift: i32 {attn.value = "seq_kv - seq_q"}) {

@@ -97,6 +97,20 @@ template <typename ModOp> static LogicalResult verifyCaptures(ModOp op) {
   return success();
 }
 
+/// Pairs of an expression and what is expected where it does not hold.
+template <typename ModOp> static LogicalResult verifyRequires(ModOp op) {
+  Attribute attr = op->getAttr(kRequires);
+  auto isRule = [](Attribute rule) {
+    auto pair = dyn_cast<ArrayAttr>(rule);
+    return pair && pair.size() == 2 && llvm::all_of(pair, llvm::IsaPred<StringAttr>);
+  };
+  auto rules = dyn_cast_or_null<ArrayAttr>(attr);
+  if (!attr || (rules && llvm::all_of(rules, isRule)))
+    return success();
+  return op.emitOpError() << "has '" << kRequires << "', which must be a list of pairs of strings: what must hold of "
+                             "the problem's numbers, and what is expected where it does not";
+}
+
 template <typename ModOp>
 static LogicalResult verifyModification(ModOp op, ArrayRef<Type> leading, Type yielded,
                                         StringRef what) {
@@ -110,7 +124,7 @@ static LogicalResult verifyModification(ModOp op, ArrayRef<Type> leading, Type y
                             << ") first";
   if (type.getResults() != ArrayRef<Type>(yielded))
     return op.emitOpError() << "must yield " << yielded;
-  return verifyCaptures(op);
+  return failed(verifyRequires(op)) ? failure() : verifyCaptures(op);
 }
 
 /// Only what is listed: no side effects, no loops.

@@ -22,6 +22,13 @@ struct CapturedTensor {
   bool operator==(const CapturedTensor &) const = default;
 };
 
+/// What a modification asks of the problem's numbers.
+struct NumberRule {
+  std::string condition; ///< an expression over the problem's variables; holds if it is not 0
+  std::string expected;  ///< what is wanted instead: "keys from 0, or -1 for no limit"
+  bool operator==(const NumberRule &) const = default;
+};
+
 struct Modification {
   std::string name;    ///< its symbol
   bool isMask = false; ///< an `attn.mask_mod`, or an `attn.score_mod`
@@ -29,6 +36,7 @@ struct Modification {
   std::vector<CapturedTensor> tensors;
   /// Expressions of the numbers that it takes; `ForwardProblem::numbers` has what is no variable otherwise.
   std::vector<std::string> numbers;
+  std::vector<NumberRule> rules;
   bool operator==(const Modification &) const = default;
 };
 

@@ -1,6 +1,7 @@
 // How many tiles of keys a kernel visits, and how many of them its masks cut, without compiling it.
 #pragma once
 
+#include "hocket/Attention/BlockLists.h"
 #include "hocket/Attention/Kernels.h"
 
 namespace hocket {
@@ -13,8 +14,18 @@ struct TileCount {
   int64_t cut = 0; ///< of those visited that a mask is evaluated in by some wave; the others are whole
 };
 
-/// What a kernel of `entry` would do for `problem`, which it takes. Unsupported where that depends on what tensors hold
-/// (lists of blocks, lengths of sequences, documents), or where rows are heads.
+/// Queries of a workgroup and keys of a tile.
+struct TileSizes {
+  int64_t rows = 0, keys = 0;
+};
+
+/// What a kernel whose workgroups and tiles have `sizes`, 32 queries to a wave, does for `problem`. A problem with lists
+/// of blocks needs `lists`, which must be valid for it. Unsupported where that depends on what other tensors hold
+/// (lengths of sequences): masks that read some (documents) visit and cut what they may.
+Result<TileCount> countTiles(const attention::ForwardProblem &problem, TileSizes sizes,
+                             const attention::BlockLists *lists = nullptr);
+
+/// The same of a kernel of `entry`, which takes `problem`. Unsupported for lists, and where rows are heads.
 Result<TileCount> countTiles(const attention::ForwardProblem &problem, const attention::KernelEntry &entry,
                              std::string_view architecture);
 

@@ -29,7 +29,7 @@ bool TileSurvey::build(ModuleOp module, bool isCausal) {
     addProgram(op);
     op->erase();
   }
-  endOfKeys = programs[programs.size() - own.size()].get();
+  masks = programs.size() - own.size();
   Type i32 = IntegerType::get(module.getContext(), 32);
   for (StringRef name : {kBatch, kHead, kRow, kWaveRow, kTile, kQueries, kSurveyKeys})
     frame.addScalar(i32, name);
@@ -58,17 +58,17 @@ void TileSurvey::emit(Location loc) {
   };
   ScorePlace place = {frame.argument(kBatch), frame.argument(kHead), frame.argument(kRow), builder.constant(int64_t(0))};
   std::vector<MaskBounds> bounds;
-  SmallVector<MaskBounds *> masks;
+  SmallVector<MaskBounds *> ofVisits;
   for (const auto &program : programs) {
     program->bindArguments(frame);
     program->prepare(builder, place);
     bounds.emplace_back(*program).prepare(place);
   }
   // Behind the last key there are no tiles to visit; that it ends in one hides there.
-  for (auto [program, mask] : llvm::zip_equal(programs, bounds))
-    if (program.get() != endOfKeys)
-      masks.push_back(&mask);
-  tiles = visitTiles(builder, MaskBounds::visible(builder, masks, rowsFrom(frame.argument(kRow), shape.rows)), keys,
+  for (auto [index, mask] : llvm::enumerate(bounds))
+    if (index != masks)
+      ofVisits.push_back(&mask);
+  tiles = visitTiles(builder, MaskBounds::visible(builder, ofVisits, rowsFrom(frame.argument(kRow), shape.rows)), keys,
                      shape.kvTile);
   Value first = frame.argument(kWaveRow);
   ofWave = builder.constant(int64_t(0)).getDefiningOp();
@@ -78,9 +78,14 @@ void TileSurvey::emit(Location loc) {
   ofTile = begin.getDefiningOp();
   Value end = arith::AddIOp::create(builder, begin, builder.constant(shape.kvTile - 1));
   end = arith::MinSIOp::create(builder, end, lastKey);
-  cut = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
-  for (MaskBounds &mask : bounds)
-    cut = arith::OrIOp::create(builder, cut, mask.isCut(builder, begin, end));
+  Value none = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  auto anyOf = [&](ArrayRef<MaskBounds> of, Value any) {
+    for (const MaskBounds &mask : of)
+      any = arith::OrIOp::create(builder, any, mask.isCut(builder, begin, end));
+    return any;
+  };
+  cutByOwn = anyOf(ArrayRef(bounds).drop_front(masks), none);
+  cut = anyOf(ArrayRef(bounds).take_front(masks), cutByOwn);
   tile::ReturnOp::create(builder);
 }
 
@@ -216,14 +221,14 @@ std::optional<SmallVector<int64_t>> TileSurvey::visited(const Workgroup &workgro
   return result;
 }
 
-std::optional<bool> TileSurvey::isCut(int64_t row, int64_t tile) {
+std::optional<bool> TileSurvey::isCut(int64_t row, int64_t tile, bool countsMasks) {
   Value waveRow = frame.argument(kWaveRow);
-  if (find(waveRow) != row || !find(cut)) {
+  if (find(waveRow) != row) {
     known[waveRow] = row;
     evaluate(ofWave, ofTile);
   }
   known[frame.argument(kTile)] = tile;
   evaluate(ofTile, nullptr);
-  std::optional<int64_t> found = find(cut);
+  std::optional<int64_t> found = find(countsMasks ? cut : cutByOwn);
   return found ? std::optional<bool>(*found != 0) : std::nullopt;
 }

@@ -30,8 +30,9 @@ public:
 
   /// The tiles that `workgroup` visits, in order. Nothing if that depends on what tensors hold.
   std::optional<llvm::SmallVector<int64_t>> visited(const Workgroup &workgroup);
-  /// Whether the wave of the last workgroup that was asked for that has the 32 queries from `row` on masks `tile`.
-  std::optional<bool> isCut(int64_t row, int64_t tile);
+  /// Whether the wave of the last workgroup that was asked for that has the 32 queries from `row` on masks `tile`: by
+  /// `causal` and, if `countsMasks`, by any `attn.mask_mod`.
+  std::optional<bool> isCut(int64_t row, int64_t tile, bool countsMasks = true);
 
 private:
   using Numbers = llvm::DenseMap<mlir::Value, int64_t>;
@@ -45,11 +46,11 @@ private:
   Shape shape;
   KernelFrame frame;
   llvm::SmallVector<std::unique_ptr<ModificationProgram>> programs;
-  const ModificationProgram *endOfKeys = nullptr; ///< one of `programs`
+  size_t masks = 0; ///< how many of `programs`, the first, are `attn.mask_mod`; the end of keys follows them
   llvm::SmallVector<std::string> names;
   tile::KernelOp kernel;
   VisitedTiles tiles;
-  mlir::Value cut;
+  mlir::Value cut, cutByOwn; ///< by any mask, and by those that are no `attn.mask_mod`
   mlir::Operation *ofWave = nullptr, *ofTile = nullptr; ///< where the parts of the code begin
   Numbers known;
 };

@@ -1,5 +1,7 @@
 // Random combinations of modifications, masks, shapes, schedules and chips: what a kernel computes must be what the
-// interpreter of the regions says, and checked execution must find nothing.
+// interpreter of the regions says, and checked execution must find nothing. It visits and cuts the tiles that brute
+// force over the masks finds, none without need where the analysis promises that, and none less anywhere; and executes
+// as many matrix instructions as that many tiles have.
 //
 // The same with packed sequences and with lengths of their own: some empty, some with rows that they do not use,
 // which hold NaN and must stay as they are.
@@ -10,8 +12,11 @@
 // HOCKET_TEST_SEED=N others.
 #include "DrawSequences.h"
 #include "Problems.h"
+#include "TilesByForce.h"
+#include "Verify/Attention/BlockTable.h"
 #include "Reference/ScoreInterpreter.h"
 #include "hocket/Attention/ForwardPlan.h"
+#include "hocket/Pipelines/TileCount.h"
 #include "hocket/Pipelines/Modifications.h"
 #include "hocket/Simulator/RuntimeDevice.h"
 
@@ -31,8 +36,9 @@ int64_t drawLength(Draw &draw) {
                        : draw.between(1, 700);
 }
 
-/// A predicate of comparisons of random sums of query and key, joined at random.
-std::string randomPredicate(Draw &draw) {
+/// A predicate of comparisons of random sums of query and key, joined at random. `plain`: of factors 1, and the key
+/// undivided, so that which tiles it cuts is known exactly.
+std::string randomPredicate(Draw &draw, bool plain) {
   std::string text = "attn.mask_mod @random(%batch: i32, %head: i32, %query: i32, %key: i32, "
                      "%shift: i32 {attn.value = \"seq_kv - seq_q\"}) {\n";
   int64_t count = draw.between(1, 4);
@@ -44,9 +50,9 @@ std::string randomPredicate(Draw &draw) {
     line("c", "arith.constant " + std::to_string(draw.between(-200, 400)) + " : i32");
     line("f", "arith.constant " + std::to_string(draw.between(1, 3)) + " : i32");
     line("d", "arith.constant " + std::to_string(draw.of<int64_t>({1, 32, 64, 100, 128})) + " : i32");
-    line("q", draw.oneIn(2) ? "arith.addi %query, %shift : i32" : "arith.muli %query, %f" + n + " : i32");
+    line("q", plain || draw.oneIn(2) ? "arith.addi %query, %shift : i32" : "arith.muli %query, %f" + n + " : i32");
     std::string key = "%key";
-    if (draw.oneIn(4)) {
+    if (!plain && draw.oneIn(4)) {
       line("k", "arith.divsi %key, %d" + n + " : i32");
       key = "%k" + n;
     }
@@ -100,7 +106,8 @@ void addScores(ForwardProblem &problem, Draw &draw) {
   }
 }
 
-void addMasks(ForwardProblem &problem, Draw &draw) {
+/// Whether analysis knows of each tile what its masks do.
+bool addMasks(ForwardProblem &problem, Draw &draw) {
   if (draw.oneIn(3)) {
     problem.numbers["window_left"] = static_cast<double>(draw.between(-1, 200));
     problem.numbers["window_right"] = static_cast<double>(draw.between(-1, 80));
@@ -115,12 +122,15 @@ void addMasks(ForwardProblem &problem, Draw &draw) {
   }
   if (draw.oneIn(6))
     addShipped(problem, draw.of<const char *>({"documents", "causal_top_left", "causal", "chunked"}));
-  if (draw.oneIn(3)) {
-    std::string text = randomPredicate(draw);
-    Result<std::vector<Modification>> own = parseModifications(text, "random");
-    ASSERT_TRUE(own.ok()) << own.error().message << text;
+  if (!draw.oneIn(3))
+    return true;
+  bool plain = draw.oneIn(2);
+  std::string text = randomPredicate(draw, plain);
+  Result<std::vector<Modification>> own = parseModifications(text, "random");
+  EXPECT_TRUE(own.ok()) << own.error().message << text;
+  if (own.ok())
     problem.modifications.push_back(own->front());
-  }
+  return plain;
 }
 
 enum class KeyPlaces { Dense, OwnLengths, Pages };
@@ -169,37 +179,97 @@ ForwardProblem drawProblem(Draw &draw, KeyPlaces geometry) {
   return problem;
 }
 
+/// Lists of blocks of what masks say, for a problem with full ones that differ from batch to batch and head to head.
+Result<BlockLists> listsOfMasks(const ForwardProblem &problem, const ForwardInputs &inputs) {
+  auto rules = reference::interpretModifications(problem, inputs.captured);
+  if (!rules.ok())
+    return rules.error();
+  return makeBlockLists(problem, [&](int64_t batch, int64_t head, int64_t query, int64_t key) {
+    return problem.sees(query, key) && (*rules)->sees({batch, head, query, key});
+  });
+}
+
+/// Matrix instructions of one wave for one tile.
+int64_t productsOfTile(const ForwardProblem &problem, int64_t keys, const std::string &target) {
+  constexpr int64_t block = 32, operand = 16;          // rows and columns, and the depth of an operand
+  int64_t times = target == "gfx950" ? 1 : 2;          // instructions for it
+  auto parts = [](int64_t whole, int64_t part) { return (whole + part - 1) / part; };
+  return times * (keys / block * parts(problem.headDim, operand) + parts(problem.headDimV, block) * (keys / operand));
+}
+
+/// The kinds of all blocks, [batch, heads, rows, columns], of lists that may be the same for some.
+std::vector<BlockKind> kindsOf(const ForwardProblem &problem, const BlockLists &lists) {
+  std::vector<BlockKind> table = lists.table(), kinds;
+  int64_t size = lists.rows * lists.columns;
+  for (int64_t batch = 0; batch != problem.batch; ++batch)
+    for (int64_t head = 0; head != problem.heads; ++head) {
+      int64_t group = (lists.batch == 1 ? 0 : batch) * lists.heads + (lists.heads == 1 ? 0 : head);
+      kinds.insert(kinds.end(), table.begin() + group * size, table.begin() + (group + 1) * size);
+    }
+  return kinds;
+}
+
+/// What the kernel visits, by analysis and by its matrix instructions, is what brute force finds.
+void compareTiles(const ForwardProblem &problem, const ForwardKernel &kernel, const BlockLists &lists, bool isExact,
+                  bool listsAreMasks, int64_t products, bool leavesOut) {
+  Result<test::TilesByForce> byForce = test::TilesByForce::create(problem);
+  ASSERT_TRUE(byForce.ok()) << byForce.error().message;
+  manifest::Variables variables = problemVariables(problem);
+  constexpr int64_t lanes = 64;
+  int64_t waves = kernel.manifest.block[0].evaluate(variables)->asInteger() / lanes;
+  TileSizes sizes = {waves * kernel.manifest.waveRows, kernel.manifest.tileKeys};
+  bool isListed = problem.blocks.any();
+  Result<TileCount> counted = countTiles(problem, sizes, isListed ? &lists : nullptr);
+  ASSERT_TRUE(counted.ok()) << counted.error().message;
+  test::TilesSeen seen = !isListed       ? byForce->count(sizes)
+                         : listsAreMasks ? byForce->count(sizes, byForce->kindsOfBlocks())
+                                         : byForce->count(sizes, kindsOf(problem, lists));
+  EXPECT_GE(counted->visited, seen.visited) << "tiles that are seen are left out";
+  EXPECT_GE(counted->cut, seen.cut) << "tiles that masks cut are taken to be whole";
+  if (isExact) {
+    EXPECT_EQ(counted->visited, seen.visited) << "tiles that nobody sees are visited";
+    EXPECT_EQ(counted->cut, seen.cut) << "whole tiles are masked";
+  }
+  int64_t ofTile = productsOfTile(problem, sizes.keys, kernel.manifest.target);
+  EXPECT_LE(products, counted->visited * waves * ofTile);
+  EXPECT_GE(products, (leavesOut ? seen.ofWaves : counted->visited * waves) * ofTile) << "tiles are not computed";
+}
+
+/// The kernel by the first of `schedules` that has the registers for it, or by one with small tiles, for which some
+/// always suffice.
+Result<ForwardKernel> compileByAny(const ForwardProblem &problem, const std::string &target,
+                                   std::vector<std::string> schedules, std::string &taken) {
+  CompileOptions options;
+  options.target = target;
+  for (const std::string &schedule : schedules) {
+    options.schedule = taken = schedule;
+    if (Result<ForwardKernel> kernel = compileForward(problem, options); kernel.ok())
+      return kernel;
+  }
+  options.kvTile = 32;
+  options.schedule = taken = "sequential";
+  options.waves = 4;
+  if (Result<ForwardKernel> kernel = compileForward(problem, options); kernel.ok())
+    return kernel;
+  options.waves = 2, options.scalarsInLanes = true;
+  return compileForward(problem, options);
+}
+
 /// What is drawn runs with a schedule that is drawn as well, or with the first that has the registers for it.
-void runOne(uint64_t seed, KeyPlaces geometry) {
+void runOne(uint64_t seed, KeyPlaces geometry, int64_t *exact = nullptr) {
   Draw draw(seed);
   ForwardProblem problem = drawProblem(draw, geometry);
   addScores(problem, draw);
-  addMasks(problem, draw);
+  bool isExact = addMasks(problem, draw);
   SCOPED_TRACE("HOCKET_TEST_SEED=" + std::to_string(seed) + ": " + problem.describe());
   EXPECT_TRUE(validate(problem).ok()) << validate(problem).error().message;
-  std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"});
-  CompileOptions options;
-  options.target = target;
-  Result<ForwardKernel> kernel = Error{ErrorKind::NotFound, "no schedule was tried"};
+  std::string target = draw.of<std::string>({"gfx950", "gfx950", "gfx942"}), taken;
   std::vector<std::string> schedules = {"sequential", "double_buffer", "dual_wave"};
   std::rotate(schedules.begin(), schedules.begin() + draw.between(0, 2), schedules.end());
   schedules.push_back("read_ahead"); // of large heads it needs the fewest registers
   if (target != "gfx950")
     schedules = {"register_pipeline", "sequential"};
-  // Registers may forbid a schedule, and small tiles too, but never all of them.
-  for (const std::string &schedule : schedules) {
-    options.schedule = schedule;
-    if (!kernel.ok())
-      kernel = compileForward(problem, options);
-  }
-  options.kvTile = 32;
-  options.schedule = "sequential";
-  for (int waves : {4, 2}) {
-    options.waves = waves;
-    options.scalarsInLanes = waves == 2;
-    if (!kernel.ok())
-      kernel = compileForward(problem, options);
-  }
+  Result<ForwardKernel> kernel = compileByAny(problem, target, schedules, taken);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message;
   ForwardOptions run;
   run.interleavings = interleavingsWanted();
@@ -207,6 +277,15 @@ void runOne(uint64_t seed, KeyPlaces geometry) {
   run.seed = seed;
   run.data = draw.of({DataKind::Normal, DataKind::Normal, DataKind::Rising, DataKind::OneHot});
   run.scoreRules = reference::interpretModifications;
+  bool listsAreMasks = problem.fullBlocks && problem.capturedExtents.count("kv_indices") == 0 && draw.oneIn(2);
+  if (listsAreMasks)
+    run.blockLists = listsOfMasks;
+  BlockLists lists;
+  run.save = [&](const ForwardInputs &inputs, const ForwardOutputs &) {
+    if (problem.blocks.any())
+      lists = listsOf(problem, inputs);
+    return Status::success();
+  };
   std::shared_ptr<runtime::Device> device = sim::createDevice(nullptr, target);
   std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
   if (problem.tuning.isSplit())
@@ -215,6 +294,19 @@ void runOne(uint64_t seed, KeyPlaces geometry) {
   EXPECT_TRUE(report.ok()) << report.error().message;
   if (report.ok())
     EXPECT_TRUE(report->passed()) << toText(*report);
+  if (geometry != KeyPlaces::Dense || ::testing::Test::HasFailure())
+    return;
+  // Once more, to count.
+  test::ProductCounter counter;
+  device = sim::createDevice(&counter, target);
+  run.check = run.verify = false, run.interleavings = 1;
+  report = runForward(*device, launches, problem, run);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  // Where all that a tile needs stands together, a wave leaves out tiles of which it sees nothing.
+  bool leavesOut = taken != "dual_wave" && taken != "read_ahead";
+  compareTiles(problem, *kernel, lists, isExact, listsAreMasks, counter.count(), leavesOut);
+  if (exact)
+    *exact += isExact;
 }
 } // namespace
 
@@ -222,8 +314,11 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_MODIFICATIONS", kDefaultCount);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   RecordProperty("seed", std::to_string(first));
+  int64_t exact = 0;
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
-    runOne(first + i, KeyPlaces::Dense);
+    runOne(first + i, KeyPlaces::Dense, &exact);
+  RecordProperty("tiles_exactly", std::to_string(exact));
+  EXPECT_TRUE(::testing::Test::HasFailure() || exact * 2 >= static_cast<int64_t>(count)) << "of " << count << " only " << exact;
 }
 
 TEST(Sequences, RandomLengthsAreWhatTheInterpreterSays) {
