@@ -19,6 +19,11 @@ inline constexpr llvm::StringLiteral kWholeWords = "tile.whole_words";
 /// first and last tiles, whose numbers are known, are cut, and keep that in registers.
 inline constexpr llvm::StringLiteral kFoundInPlace = "tile.found_in_place";
 
+/// The attribute of a mask whose tile has another number than the loop's, one that rises with it: the numbers of tiles
+/// that are left out lie between. Tiles of the loop are as many or more apart by that number, so that what the loop says
+/// of those in front of the last is true of them.
+inline constexpr llvm::StringLiteral kRisesWithLoop = "tile.rises_with_loop";
+
 /// A load, a store or an addition, whichever it is.
 struct MemoryAccess {
   mlir::Operation *op = nullptr;

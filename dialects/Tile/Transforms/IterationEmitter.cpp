@@ -1,6 +1,7 @@
 // The copies of steps; IterationEmitter.h says what an iteration is.
 #include "IterationEmitter.h"
 
+#include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/StepRole.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -150,7 +151,7 @@ void IterationEmitter::assignSlots(ImplicitLocOpBuilder &builder, StepOp clone, 
 void IterationEmitter::dropIdleMasks(StepOp clone, Value tile, int64_t before, int64_t after) {
   SmallVector<MaskOpInterface> idle;
   clone.walk([&](MaskOpInterface mask) {
-    if (mask.getTile() == tile &&
+    if ((mask.getTile() == tile || mask->hasAttr(kRisesWithLoop)) &&
         loop.isWhole(mask.getTileBounds(), mask.getTileExtent(), before, after))
       idle.push_back(mask);
   });

@@ -28,6 +28,7 @@
 #include "WorkPartition.h"
 
 #include "Tile/IR/FragmentAccess.h"
+#include "Tile/IR/MemoryAccess.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -161,6 +162,10 @@ void ForwardExpansion::findModifications() {
   };
   find(op.getScoreMods(), scoreMods);
   find(op.getMaskMods(), maskMods);
+  // The last makes log2 units of scores, or leaves that to the one before.
+  bool isAsked = !beginWithMods(op);
+  for (auto &program : llvm::reverse(scoreMods))
+    isAsked = isAsked && program->scaleYield(Softmax::kScaledUnit, /*asksOfScores=*/program != scoreMods.front());
   attn::VisibilityAttr window = op.getKeyVisibility();
   if (window != withoutWindow(op)) {
     OpBuilder atModule(op);
@@ -398,9 +403,9 @@ bool ForwardExpansion::ordersByLists() {
 
 /// Of the blocks of rows the one that comes next by what lists say.
 void ForwardExpansion::takeListed(WorkPartition &work) {
-  // Two workgroups of four waves may share a compute unit.
-  constexpr int64_t wavesOfUnit = 8;
-  int64_t resident = static_cast<int64_t>(arch.chip.computeUnits) * std::max<int64_t>(1, wavesOfUnit / shape.waves);
+  auto found = SymbolTable::lookupNearestSymbolFrom<tile::ScheduleOp>(op, schedule);
+  int64_t ofUnit = op.getWorkgroups().value_or(found ? found.getWorkgroups().value_or(1) : 1);
+  int64_t resident = static_cast<int64_t>(arch.chip.computeUnits) * ofUnit;
   ListedOrder order(lists->blockCounts(builder), WorkPartition::queriesOfBlock(shape.waves, /*groupRows=*/false), resident);
   work.moveToRow(builder, order.rowInstead(builder, work.batch, work.head, work.blockRow));
 }
@@ -627,8 +632,11 @@ Value ForwardExpansion::maskStep(Value raw, Value t, Value number, Value block) 
       scores = program->modify(builder, scores, factor, here, &extent);
       factor = Value();
     }
-  if (!lists)
+  if (!lists) {
     scores = visibility.mask(builder, scores, number);
+    if (!visited.jumps.empty())
+      scores.getDefiningOp()->setAttr(tile::kRisesWithLoop, builder.getUnitAttr());
+  }
   if (maskMods.empty() && !lists)
     return scores;
   if (ownBounds) {
@@ -714,9 +722,8 @@ tile::ForTilesOp ForwardExpansion::createLoop(Value count) {
   SmallVector<Value> ahead = firstAhead();
   aheadCount = ahead.size();
   llvm::append_range(inits, ahead);
-  // Where tiles are left out, those of the loop are not counted from one key.
-  SmallVector<tile::TileCut> cuts =
-      !visited.jumps.empty() || lists ? SmallVector<tile::TileCut>() : visibility.cuts();
+  // Lists name blocks in any order.
+  SmallVector<tile::TileCut> cuts = lists ? SmallVector<tile::TileCut>() : visibility.cuts();
   auto loop = tile::ForTilesOp::create(builder, count, inits, cuts, schedule, seen);
   Block &body = loop.getBody().emplaceBlock();
   Value t = body.addArgument(builder.getI32Type(), op.getLoc());

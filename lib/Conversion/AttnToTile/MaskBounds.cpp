@@ -214,11 +214,12 @@ KeyBounds MaskBounds::Elimination::keysOf(const MaskTerm &term) {
   return bounds;
 }
 
-/// Makes a range that has no keys one that adds none to another.
+/// Makes a range that has no keys, none from 0 on, one that adds none to another.
 static void leaveNothingOfNone(ExpansionBuilder &builder, KeyBounds &range) {
   if (!range.lo || !range.hi)
     return;
-  Value any = compare(builder, CmpIPredicate::slt, range.lo, range.hi);
+  Value first = greater(builder, range.lo, builder.constant(int64_t(0)));
+  Value any = compare(builder, CmpIPredicate::slt, first, range.hi);
   range.lo = choose(builder, any, range.lo, builder.constant(kBeyond));
   range.hi = choose(builder, any, range.hi, builder.constant(-kBeyond));
 }

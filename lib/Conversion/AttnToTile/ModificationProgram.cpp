@@ -2,6 +2,7 @@
 #include "ModificationProgram.h"
 
 #include "MaskTerms.h"
+#include "ScaledYield.h"
 #include "TileSides.h"
 
 #include "Tile/IR/FragmentMap.h"
@@ -55,9 +56,20 @@ ModificationProgram::ModificationProgram(Operation *op, tile::FragType scores,
     StringRef key = isa<RankedTensorType>(type) ? "attn.bind" : "attn.value";
     captures.push_back({index, function.getArgAttrOfType<StringAttr>(index, key), type, nullptr});
   }
+  findSpans();
+}
+
+bool ModificationProgram::scaleYield(float factor, bool asksOfScores) {
+  bool asked = hocket::scaleYield(*body, factor, asksOfScores);
+  findSpans();
+  return asked;
+}
+
+void ModificationProgram::findSpans() {
+  spans.clear(), ofQuery.clear();
   for (BlockArgument argument : body->getArguments())
     spans[argument] = Span::Uniform;
-  if (isScore)
+  if (first == 1)
     spans[body->getArgument(0)] = Span::Both;
   for (Value argument : {query(), head()})
     if (isMixed() || argument == rowArgument())

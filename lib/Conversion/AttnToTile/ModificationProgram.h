@@ -60,6 +60,9 @@ public:
   ~ModificationProgram();
   ModificationProgram(const ModificationProgram &) = delete;
 
+  /// Makes it yield `factor` times as much (ScaledYield.h), before anything else is asked of it; returns whether the scores
+  /// that it modifies must come times the factor, which they only may with `asksOfScores`.
+  bool scaleYield(float factor, bool asksOfScores);
   /// Asks for what the region captures. An error where another one asked for something else by the
   /// same name.
   mlir::LogicalResult addArguments(KernelFrame &frame);
@@ -152,6 +155,8 @@ private:
                   const MapOptions &options);
   mlir::Value onBothSides(ExpansionBuilder &builder, MapOptions options, const ScorePlace &place,
                           const TileExtent *extent);
+
+  void findSpans();
 
   mlir::OwningOpRef<mlir::Operation *> copy; ///< of the op, without branches
   mlir::Block *body = nullptr;

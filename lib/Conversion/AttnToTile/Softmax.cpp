@@ -21,7 +21,9 @@ static constexpr int64_t kKeyBlock = 32;
 /// maximum.
 Value Softmax::prepareQuery(ExpansionBuilder &builder, Value userScale, function_ref<Value()> load) {
   if (options.isScaled) {
-    scale = builder.constant(std::numbers::log2e_v<float>);
+    // References are subtracted as they are: a row's largest score counts as 1 whatever its size, where a scale would
+    // round the two differently.
+    scale = builder.constant(1.0f);
     return load();
   }
   Value zero = builder.constant(0.0f);

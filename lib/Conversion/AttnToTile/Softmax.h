@@ -5,6 +5,8 @@
 
 #include "ExpansionBuilder.h"
 
+#include <numbers>
+
 namespace hocket {
 
 class Softmax {
@@ -13,8 +15,9 @@ public:
     int64_t kvTile = 0;
     mlir::Type element;    ///< of the weights as they are multiplied with V
     bool exactSum = false; ///< the sum of the weights before rounding is kept too, for LSE
-    bool isScaled = false; ///< scores come scaled
+    bool isScaled = false; ///< scores come scaled, in log2 units: `kScaledUnit` times what the user's are
   };
+  static constexpr float kScaledUnit = std::numbers::log2e_v<float>;
   /// What a tile's settling gives to the steps behind it.
   struct Settled {
     mlir::Value scores, reference, bound, factor, moved;

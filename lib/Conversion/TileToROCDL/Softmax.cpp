@@ -7,6 +7,7 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace hocket;
@@ -25,6 +26,9 @@ static Value anyLane(Emitter &emit, Value value, Value bound) {
   Value votes = ROCDL::BallotOp::create(emit, emit.getI64Type(), beyond);
   return arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, votes, emit.i64(0));
 }
+
+/// Whether scores come in log2 units.
+static bool isUnscaled(Value scale) { return scale && matchPattern(scale, m_OneFloat()); }
 
 /// Whether the row has seen no visible key yet: its bound is -inf.
 static Value isFirst(Emitter &emit, Value bound) {
@@ -179,20 +183,27 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     auto [low, high] = emit.bothHalves(kernel, adaptor.getMax());
     Value max = maximum(emit, low, high);
     Value moves = arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, max, bound);
-    Value scaled = arith::MulFOp::create(emit, max, scale);
+    bool unscaled = isUnscaled(op.getScale());
+    Value scaled = unscaled ? max : arith::MulFOp::create(emit, max, scale).getResult();
     // What was summed against the old reference shrinks by whole halvings. A first reference has
     // nothing to shrink: it is the maximum itself, whose weight is 1.
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
     Value first = isFirst(emit, bound);
     Value further = arith::AddFOp::create(emit, reference, step);
-    Value wanted = arith::SelectOp::create(emit, first, scaled, further);
+    // Where nothing is left of the sums the reference is the maximum again: of very large ones a rounded step says little.
+    Value isFresh = first;
+    if (unscaled)
+      isFresh = arith::OrIOp::create(
+          emit, first, arith::CmpFOp::create(emit, arith::CmpFPredicate::OGT, step, emit.f32(kMaxHalvings)));
+    Value wanted = arith::SelectOp::create(emit, isFresh, scaled, further);
     Value keeps = arith::SelectOp::create(emit, first, emit.f32(0.0f), step);
     Value factor = powerOfTwo(emit, arith::SelectOp::create(emit, moves, keeps, emit.f32(0.0f)));
 
     Value threshold = emit.f32(op.getThreshold().convertToFloat());
-    Value raw = ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale);
-    Value beyondWanted =
-        arith::MulFOp::create(emit, arith::AddFOp::create(emit, wanted, threshold), raw);
+    Value raw = unscaled ? Value() : ROCDL::ROCDLRcp::create(emit, emit.getF32Type(), scale).getResult();
+    Value beyondWanted = arith::AddFOp::create(emit, wanted, threshold);
+    if (raw)
+      beyondWanted = arith::MulFOp::create(emit, beyondWanted, raw);
     return {arith::SelectOp::create(emit, moves, wanted, reference),
             arith::SelectOp::create(emit, moves, beyondWanted, bound), factor};
   }
@@ -220,14 +231,18 @@ struct Exp2Pattern : TilePattern<tile::Exp2Op> {
     Emitter emit(op.getLoc(), rewriter);
     bool scaled = !adaptor.getScale().empty();
     Value scale = scaled ? adaptor.getScale().front() : Value();
+    bool unscaled = isUnscaled(op.getScale());
     Value minus =
         scaled ? arith::NegFOp::create(emit, adaptor.getReference().front()).getResult() : Value();
     SmallVector<Value> results;
     for (Value block : adaptor.getScores()) {
       SmallVector<Value> values;
       for (Value score : elements(emit, block)) {
-        Value exponent =
-            scaled ? LLVM::FMAOp::create(emit, score, scale, minus).getResult() : score;
+        Value exponent = score;
+        if (unscaled)
+          exponent = arith::AddFOp::create(emit, score, minus);
+        else if (scaled)
+          exponent = LLVM::FMAOp::create(emit, score, scale, minus);
         values.push_back(ROCDL::ROCDLExp2::create(emit, emit.getF32Type(), exponent));
       }
       results.push_back(
