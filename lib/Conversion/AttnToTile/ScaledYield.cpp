@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
@@ -96,17 +97,13 @@ Value YieldScaling::scaled(Value value) {
     return math::FmaOp::create(builder, a, b, scaled(operand(2)));
   }
   // Of these all operands take it, but a divisor and what selects.
-  Operation *copy = builder.clone(*op);
-  for (OpOperand &each : copy->getOpOperands()) {
-    bool isOther = isa<arith::SelectOp>(op) ? each.getOperandNumber() == 0
-                                            : isa<arith::DivFOp>(op) && each.getOperandNumber() == 1;
-    if (!isOther) {
-      builder.setInsertionPoint(copy);
-      each.set(scaled(each.get()));
-      builder.setInsertionPoint(body.getTerminator());
-    }
+  IRMapping mapping;
+  for (auto [index, each] : llvm::enumerate(op->getOperands())) {
+    bool isOther = isa<arith::SelectOp>(op) ? index == 0 : isa<arith::DivFOp>(op) && index == 1;
+    if (!isOther)
+      mapping.map(each, scaled(each));
   }
-  return copy->getResult(0);
+  return builder.clone(*op, mapping)->getResult(0);
 }
 
 bool YieldScaling::run() {

@@ -71,10 +71,10 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 
 // -----
 
-// Two ranges are visited without what lies between. The sink is added behind the loop.
+// Two ranges are visited without what lies between: numbers rise, so that keys end in the last tile. The sink is added
+// behind the loop.
 // CHECK-LABEL: tile.kernel @two_ranges
-// CHECK: tile.for_tiles
-// CHECK-NOT: cut_right
+// CHECK: tile.for_tiles {{.*}} cut_right(%[[KEYS:.*]] within 0)
 // CHECK: tile.step @fetch_k
 // CHECK: %[[BEHIND:.*]] = arith.cmpi sge, %t, %[[AT:.*]] : i32
 // CHECK: %[[JUMP:.*]] = arith.select %[[BEHIND]], %[[BY:.*]], %{{.*}} : i32
@@ -82,6 +82,7 @@ tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) 
 // CHECK: tile.fetch %k_ring[%t] from(%[[NUMBER]])
 // CHECK: tile.step @mask
 // CHECK: arith.cmpi sge, %t, %[[AT]]
+// CHECK: tile.mask %{{.*}} below(%[[KEYS]]) {tile.rises_with_loop}
 // CHECK: tile.load %sink[%head]
 // CHECK: math.exp2
 // CHECK: tile.normalize
@@ -214,6 +215,45 @@ attn.score_mod @rise(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
 }
 attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %most: f32) {
   %result = arith.minimumf %score, %most : f32
+  attn.yield %result : f32
+}
+tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }
+
+// -----
+
+// Scores that are modified come in log2 units, and references are subtracted as they are. The factor goes into numbers:
+// of the last modification, and through its score into those of the one before.
+// CHECK-LABEL: tile.kernel @log2_units
+// CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// CHECK: tile.step @mask
+// CHECK: %[[CAPPED:.*]] = tile.map(%[[SCORE:.*]] = %qk : {{.*}}, %[[SCALE:.*]] = %scale : f32, %[[CAP:.*]] = %soft_cap : f32)
+// CHECK: %[[SCALED:.*]] = arith.mulf %[[SCORE]], %[[SCALE]]
+// CHECK: math.exp2 %[[SCALED]]
+// CHECK: %[[ROOT:.*]] = math.rsqrt
+// CHECK: %[[FACTOR:.*]] = arith.mulf %[[CAP]], %{{.*}}
+// CHECK: %[[SUMMAND:.*]] = arith.mulf %[[CAP]], %{{.*}}
+// CHECK: %[[RESULT:.*]] = math.fma %[[ROOT]], %[[FACTOR]], %[[SUMMAND]]
+// CHECK-NEXT: tile.yield %[[RESULT]]
+// CHECK: tile.map(%[[SCORE:.*]] = %[[CAPPED]] : {{.*}}, %[[SLOPE:.*]] = %slope : f32)
+// CHECK: %[[KEYS:.*]] = arith.sitofp
+// CHECK: %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK: %[[STEEPER:.*]] = arith.mulf %[[SLOPE]], %[[LOG2E]]
+// CHECK: %[[FALL:.*]] = arith.mulf %[[KEYS]], %[[STEEPER]]
+// CHECK: %[[RESULT:.*]] = arith.subf %[[SCORE]], %[[FALL]]
+// CHECK-NEXT: tile.yield %[[RESULT]]
+// CHECK: tile.settle {{.*}} scale(%[[ONE]])
+// CHECK: tile.exp2 {{.*}} scale(%[[ONE]])
+attn.forward @log2_units element_type(bf16) head_dim(64) schedule(@s) waves(4) kv_tile(64) score_mod(@cap, @fall)
+attn.score_mod @cap(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %soft_cap: f32) {
+  %rise = math.exp2 %score : f32
+  %root = math.rsqrt %rise : f32
+  %result = math.fma %root, %soft_cap, %soft_cap : f32
+  attn.yield %result : f32
+}
+attn.score_mod @fall(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32, %slope: f32) {
+  %keys = arith.sitofp %key : i32 to f32
+  %fall = arith.mulf %keys, %slope : f32
+  %result = arith.subf %score, %fall : f32
   attn.yield %result : f32
 }
 tile.schedule @s { tile.cluster compute { fetch_k(0) fetch_v(0) read_k(0) qk(0) mask(0) settle(0) head(0) tail(0) rescale(0) read_v(0) pv(0) } }

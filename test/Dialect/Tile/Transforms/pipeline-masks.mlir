@@ -316,3 +316,35 @@ tile.kernel @everywhere(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %d: i32, %count
     tile.yield %x : !tile.frag<64x32xf32, acc>
   }
 }
+
+// -----
+
+// A tile of another number, that rises with the loop's, is whole where the loop's is; of any other number nothing is known.
+tile.schedule @ahead {
+  tile.cluster memory { fetch(1) }
+  tile.cluster compute { scores(0) }
+}
+
+// CHECK-LABEL: tile.kernel @rising
+// CHECK: scf.while
+// CHECK-NOT: tile.mask {{.*}}rises_with_loop
+// CHECK: tile.mask
+// CHECK-NOT: tile.mask
+// CHECK: scf.condition
+// CHECK: tile.mask {{.*}}rises_with_loop
+// CHECK: tile.mask
+tile.kernel @rising(%k: !tile.view<?x?x?x128xbf16>, %n: i32, %gap: i32, %count: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.frag<64x32xf32, acc>
+  %r = tile.for_tiles %t = 0 to %count cut_right(%n within 0) init(%c = %zero : !tile.frag<64x32xf32, acc>) schedule(@ahead) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    %x = tile.step @scores -> !tile.frag<64x32xf32, acc> {
+      %read = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+      %later = arith.addi %t, %gap : i32
+      %m = tile.mask %c tile(%later) below(%n) {tile.rises_with_loop} : !tile.frag<64x32xf32, acc>
+      %other = tile.mask %m tile(%later) below(%n) : !tile.frag<64x32xf32, acc>
+      tile.yield %other : !tile.frag<64x32xf32, acc>
+    }
+    tile.yield %x : !tile.frag<64x32xf32, acc>
+  }
+}
