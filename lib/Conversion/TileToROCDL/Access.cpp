@@ -94,10 +94,8 @@ void AccessEmitter::describe(const ViewValues &view, ArrayRef<Value> indices, in
 
   own = lanePlace(shape);
   own.offset = emit.add(own.offset, skipped);
-  // The hardware checks each dword: of a single row, the descriptor's end is that of the columns. Not of integers,
-  // which are compared: without the branch around their loads LLVM 22 compares all of a tile first, and a mask of
-  // documents wants two scalar registers for each of them (61 became 102, and spills).
-  if (!hasRows && viewType.getElementType().isF32())
+  // The hardware checks each dword: of a single row, the descriptor's end is that of the columns.
+  if (!hasRows && elementBytes == kWordBytes)
     knownColumns = shape.columns;
   if (widest > 1)
     isWide = wideCondition(start);

@@ -95,6 +95,10 @@ struct LoadPattern : TilePattern<tile::LoadOp> {
         piece = widenElements(emit, piece, element);
       return pieces;
     });
+    // Behind loads of columns of integers LLVM 22 compares all of a tile before it selects anything, and a mask of
+    // documents wants two scalar registers for each of them (61 became 102, and spills).
+    if (isa<tile::ColumnsType>(op.getResult().getType()) && stored.isInteger(32))
+      ROCDL::SchedBarrier::create(emit, emit.getI32IntegerAttr(0));
     rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{results});
     return success();
   }
