@@ -113,6 +113,14 @@ attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %x: tensor<?x?
 
 // -----
 
+// expected-error @below {{has 'attn.requires', which must be a list of pairs of strings: what must hold of the problem's numbers, and what is expected where it does not}}
+attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %n: i32) attributes {attn.requires = ["n > 0"]} {
+  %true = arith.constant true
+  attn.yield %true : i1
+}
+
+// -----
+
 // expected-error @below {{captures argument 4 without saying what it is; name it after a variable of the problem, or add 'attn.value'}}
 attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %0: i32) {
   %true = arith.constant true

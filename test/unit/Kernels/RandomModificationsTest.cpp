@@ -321,6 +321,53 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   EXPECT_TRUE(::testing::Test::HasFailure() || exact * 2 >= static_cast<int64_t>(count)) << "of " << count << " only " << exact;
 }
 
+/// A region may make scores of any size, and a row's largest counts all the same: alone, behind and in front of others
+/// that add or multiply, and in slices.
+TEST(Modifications, ScoresOfAnySizeHaveWeights) {
+  auto times = [](const char *factor) {
+    return std::string("attn.score_mod @times(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {\n"
+                       "  %factor = arith.constant ") +
+           factor + " : f32\n  %product = arith.mulf %score, %factor : f32\n  attn.yield %product : f32\n}\n";
+  };
+  struct Case {
+    std::vector<const char *> before;
+    const char *factor;
+    std::vector<const char *> behind;
+    int64_t slices;
+  };
+  const Case cases[] = {{{}, "1.152921504606847e18", {}, 1},
+                        {{"soft_cap"}, "-1.0e9", {}, 1},
+                        {{}, "1.0e30", {"alibi", "relative_bias"}, 1},
+                        {{"relative_bias"}, "1.0e12", {}, 3}};
+  for (const Case &item : cases)
+    for (DataType dtype : {DataType::BF16, DataType::FP16}) {
+      ForwardProblem problem = test::makeProblem(dtype, item.slices == 1, 1, 2, 1, 130, 333);
+      problem.numbers = {{"soft_cap", 20}, {"max_distance", 30}};
+      problem.tuning.numSplits = item.slices;
+      for (const char *name : item.before)
+        addShipped(problem, name);
+      problem.modifications.push_back(parseModifications(times(item.factor), "times")->front());
+      for (const char *name : item.behind)
+        addShipped(problem, name);
+      SCOPED_TRACE(std::string(item.factor) + " " + problem.describe());
+      CompileOptions options;
+      options.schedule = "sequential";
+      Result<ForwardKernel> kernel = compileForward(problem, options);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+      std::vector<PlannedLaunch> launches = {{"first", std::make_shared<CompiledKernel>(*kernel)}};
+      if (item.slices > 1)
+        launches.push_back({"combine", test::combineFor(problem)});
+      ForwardOptions run;
+      run.check = true;
+      run.data = DataKind::Rising; // references move, by more than sums keep
+      run.scoreRules = reference::interpretModifications;
+      std::shared_ptr<runtime::Device> device = sim::createDevice();
+      Result<ForwardReport> report = runForward(*device, launches, problem, run);
+      ASSERT_TRUE(report.ok()) << report.error().message;
+      EXPECT_TRUE(report->passed()) << toText(*report);
+    }
+}
+
 TEST(Sequences, RandomLengthsAreWhatTheInterpreterSays) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_SEQUENCES", kDefaultSequences);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
