@@ -249,7 +249,23 @@ TEST_F(AttentionMisuse, Modifications) {
   problem.modifications = &malformed, problem.modification_count = 1;
   wanted("modification 'mine' cannot be read");
   problem.modifications = &window, problem.modification_count = 1;
-  wanted("modification 'window' takes the number");
+  wanted("modification 'window' takes the number 'window_left'");
+  hocket_number sides[] = {{"window_left", 4}, {"window_right", -2}};
+  problem.modifications = &window, problem.modification_count = 1;
+  problem.numbers = sides, problem.number_count = 2;
+  wanted("modification 'window' is given window_right -2, expected keys from 0 behind the diagonal, or -1 for no limit");
+  hocket_modification loops = {"mine", "attn.score_mod @m(%s: f32, %b: i32, %h: i32, %q: i32, %k: i32) {\n"
+                                       "  %c = arith.constant 1 : i32\n"
+                                       "  %r = scf.for %i = %c to %k step %c iter_args(%a = %s) -> (f32) : i32 {\n"
+                                       "    scf.yield %a : f32\n  }\n  attn.yield %r : f32\n}"};
+  problem.modifications = &loops, problem.modification_count = 1;
+  wanted("'scf.for' op may not stand in a modification");
+  hocket_modification bias = {"bias_fp16", nullptr};
+  int64_t wrong[] = {1, 1, 7, 64};
+  hocket_extents ofBias = {"bias", wrong, 4};
+  problem.modifications = &bias, problem.modification_count = 1;
+  problem.extents = &ofBias, problem.extent_count = 1;
+  wanted("'bias' is 1 x 1 x 7 x 64, modification 'bias_fp16' reads");
   hocket_number twice[] = {{"a", 1}, {"a", 2}}, unnamed = {};
   problem.numbers = twice, problem.number_count = 2;
   wanted("number 'a' is given twice");
