@@ -19,8 +19,8 @@ struct TileSizes {
   int64_t rows = 0, keys = 0;
 };
 
-/// What a kernel whose workgroups and tiles have `sizes`, 32 queries to a wave, does for `problem`. A problem with lists
-/// of blocks needs `lists`, which must be valid for it. Unsupported where that depends on what other tensors hold
+/// What a kernel whose workgroups and tiles have `sizes`, 32 queries to a wave, does for `problem`. A problem with
+/// lists of blocks needs `lists`, which must be valid for it. Unsupported where that depends on what other tensors hold
 /// (lengths of sequences): masks that read some (documents) visit and cut what they may.
 Result<TileCount> countTiles(const attention::ForwardProblem &problem, TileSizes sizes,
                              const attention::BlockLists *lists = nullptr);

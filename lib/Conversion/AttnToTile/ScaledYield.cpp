@@ -21,15 +21,14 @@ public:
 
 private:
   bool isNumber(Value value) const { return numbers.contains(value); }
-  bool takesFactor(Value value) const;
-  bool isProduct(Value a, Value b) const { return isNumber(a) || isNumber(b) || takesFactor(a) || takesFactor(b); }
+  bool takesFactor(Value value, int64_t depth = 0) const;
   Value times(Value value);
   std::pair<Value, Value> product(Value a, Value b);
   Value scaled(Value value);
 
   Block &body;
   float factor;
-  bool asksOfScore;  ///< whether the score may come times the factor
+  bool asksOfScore;   ///< whether the score may come times the factor
   bool asked = false; ///< whether it must
   ImplicitLocOpBuilder builder;
   llvm::DenseSet<Value> numbers; ///< the same for all scores of a head
@@ -48,18 +47,21 @@ YieldScaling::YieldScaling(Block &body, float factor, bool asksOfScore)
       numbers.insert(op.result_begin(), op.result_end());
 }
 
-/// Whether `value`, which is no number, can be made `factor` times as large at no cost a score.
-bool YieldScaling::takesFactor(Value value) const {
+/// The factor goes through no more operations than these.
+static constexpr int64_t kMaxDepth = 64;
+
+/// Whether `value` can be made `factor` times as large at no cost a score.
+bool YieldScaling::takesFactor(Value value, int64_t depth) const {
   if (isNumber(value) || value == body.getArgument(0))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || !value.hasOneUse())
+  if (!op || !value.hasOneUse() || depth == kMaxDepth)
     return false;
-  auto takes = [&](unsigned index) { return takesFactor(op->getOperand(index)); };
+  auto takes = [&](unsigned index) { return takesFactor(op->getOperand(index), depth + 1); };
   if (isa<arith::MulFOp>(op))
-    return isProduct(op->getOperand(0), op->getOperand(1));
+    return takes(0) || takes(1);
   if (isa<math::FmaOp>(op))
-    return isProduct(op->getOperand(0), op->getOperand(1)) && takes(2);
+    return (takes(0) || takes(1)) && takes(2);
   if (isa<arith::AddFOp, arith::SubFOp, arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp>(op))
     return takes(0) && takes(1);
   if (isa<arith::SelectOp>(op))

@@ -190,7 +190,8 @@ struct SettlePattern : TilePattern<tile::SettleOp> {
     Value step = LLVM::FCeilOp::create(emit, arith::SubFOp::create(emit, scaled, reference));
     Value first = isFirst(emit, bound);
     Value further = arith::AddFOp::create(emit, reference, step);
-    // Where nothing is left of the sums the reference is the maximum again: of very large ones a rounded step says little.
+    // Where nothing is left of the sums the reference is the maximum again: a rounded step of a very large one says
+    // little.
     Value isFresh = first;
     if (unscaled)
       isFresh = arith::OrIOp::create(

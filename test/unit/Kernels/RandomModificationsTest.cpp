@@ -191,8 +191,8 @@ Result<BlockLists> listsOfMasks(const ForwardProblem &problem, const ForwardInpu
 
 /// Matrix instructions of one wave for one tile.
 int64_t productsOfTile(const ForwardProblem &problem, int64_t keys, const std::string &target) {
-  constexpr int64_t block = 32, operand = 16;          // rows and columns, and the depth of an operand
-  int64_t times = target == "gfx950" ? 1 : 2;          // instructions for it
+  constexpr int64_t block = 32, operand = 16; // rows and columns, and the depth of an operand
+  int64_t times = target == "gfx950" ? 1 : 2; // instructions for it
   auto parts = [](int64_t whole, int64_t part) { return (whole + part - 1) / part; };
   return times * (keys / block * parts(problem.headDim, operand) + parts(problem.headDimV, block) * (keys / operand));
 }
@@ -318,7 +318,8 @@ TEST(Modifications, RandomCombinationsAreWhatTheInterpreterSays) {
   for (uint64_t i = 0; i != count && !::testing::Test::HasFailure(); ++i)
     runOne(first + i, KeyPlaces::Dense, &exact);
   RecordProperty("tiles_exactly", std::to_string(exact));
-  EXPECT_TRUE(::testing::Test::HasFailure() || exact * 2 >= static_cast<int64_t>(count)) << "of " << count << " only " << exact;
+  EXPECT_TRUE(::testing::Test::HasFailure() || exact * 2 >= static_cast<int64_t>(count))
+      << "of " << count << " only " << exact;
 }
 
 /// A region may make scores of any size, and a row's largest counts all the same: alone, behind and in front of others

@@ -183,6 +183,38 @@ TEST(TileSurvey, RangesWithoutKeysWidenNoOthers) {
     runOne(seed);
 }
 
+/// Nine ranges, of which the last two are joined: one has some keys, and one that has none begins below 0.
+TEST(TileSurvey, RangesBelowTheFirstKeyWidenNoOthers) {
+  std::string body, seen;
+  auto addRange = [&](int64_t first, const std::string &last) {
+    std::string n = std::to_string(first + 1000);
+    body += "  %c" + n + " = arith.constant " + std::to_string(first) + " : i32\n" + "  %a" + n +
+            " = arith.cmpi sge, %key, %c" + n + " : i32\n" + "  %b" + n + " = arith.cmpi slt, %key, " + last +
+            " : i32\n" + "  %r" + n + " = arith.andi %a" + n + ", %b" + n + " : i1\n";
+    if (!seen.empty())
+      body += "  %s" + n + " = arith.ori " + seen + ", %r" + n + " : i1\n";
+    seen = seen.empty() ? "%r" + n : "%s" + n;
+  };
+  auto constant = [&](int64_t number) {
+    body += "  %e" + std::to_string(number) + " = arith.constant " + std::to_string(number) + " : i32\n";
+    return "%e" + std::to_string(number);
+  };
+  for (int64_t beyond = 1000; beyond != 1070; beyond += 10)
+    addRange(beyond, constant(beyond + 5));
+  addRange(300, constant(310));
+  body += "  %before = arith.subi %query, %reach : i32\n"; // below the last one's begin
+  addRange(-50, "%before");
+  ForwardProblem problem;
+  problem.seqQ = 100, problem.seqKv = 400;
+  problem.numbers["reach"] = 200;
+  Counts counts = countsOf(problem,
+                           "attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %reach: i32) {\n" + body +
+                               "  attn.yield " + seen + " : i1\n}\n",
+                           {128, 64});
+  EXPECT_EQ(counts.visited, 1);
+  EXPECT_EQ(counts.needless, 0);
+}
+
 /// The key divided by a constant, a query with another factor, numbers that wrap: right, if not always exact.
 TEST(TileSurvey, WhatIsNotExactLeavesNothingOut) {
   const char *head = "attn.mask_mod @m(%batch: i32, %head: i32, %query: i32, %key: i32, %reach: i32) {\n";

@@ -65,7 +65,8 @@ TilesSeen TilesByForce::count(TileSizes sizes) const {
 
 TilesSeen TilesByForce::count(TileSizes sizes, std::span<const BlockKind> kinds) const {
   TilesSeen seen;
-  int64_t rows = divideCeil(problem.seqQ, problem.blocks.queries), columns = divideCeil(problem.seqKv, problem.blocks.keys);
+  int64_t rows = divideCeil(problem.seqQ, problem.blocks.queries);
+  int64_t columns = divideCeil(problem.seqKv, problem.blocks.keys);
   int64_t tiles = problem.blocks.keys / sizes.keys;
   for (int64_t group = 0; group != problem.batch * problem.heads; ++group)
     for (int64_t row = 0; row < problem.seqQ; row += sizes.rows)

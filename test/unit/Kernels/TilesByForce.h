@@ -19,8 +19,8 @@ struct TilesSeen {
   int64_t ofWaves = 0; ///< pairs of a wave and a tile in which it sees something, or with lists of a wave and a tile
 };
 
-/// Looks at the masks of a problem that is neither packed nor in pages. Those that read tensors are taken to hide nothing
-/// and to cut every tile that they count in, since nobody can know before.
+/// Looks at the masks of a problem that is neither packed nor in pages. Those that read tensors are taken to hide
+/// nothing and to cut every tile that they count in, since nobody can know before.
 class TilesByForce {
 public:
   static Result<TilesByForce> create(const attention::ForwardProblem &problem);
