@@ -127,6 +127,18 @@ static LogicalResult verifyModification(ModOp op, ArrayRef<Type> leading, Type y
   return failed(verifyRequires(op)) ? failure() : verifyCaptures(op);
 }
 
+/// What a kernel is made of within about a minute; the time rises with more than the square.
+static constexpr int64_t kMaxOperations = 1024;
+
+static LogicalResult verifyLength(Operation *op, Region &region) {
+  int64_t count = 0;
+  region.walk([&](Operation *) { ++count; });
+  if (count <= kMaxOperations)
+    return success();
+  return op->emitOpError() << "has " << count << " operations, at most " << kMaxOperations
+                           << " are possible; compute ahead what can be, and look it up with 'attn.read'";
+}
+
 /// Only what is listed: no side effects, no loops.
 static LogicalResult verifyOps(Operation *op, Region &region) {
   for (Operation &inner : region.front()) {
@@ -155,7 +167,7 @@ template <typename ModOp> static LogicalResult verifyModificationBody(ModOp op) 
   Type wanted = op.getFunctionType().getResult(0);
   if (!yield || yield.getValue().getType() != wanted)
     return op.emitOpError() << "must end in 'attn.yield' of " << wanted;
-  return verifyOps(op, op.getBody());
+  return failed(verifyLength(op, op.getBody())) ? failure() : verifyOps(op, op.getBody());
 }
 
 ParseResult ScoreModOp::parse(OpAsmParser &parser, OperationState &result) {
