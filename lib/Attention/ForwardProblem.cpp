@@ -433,11 +433,11 @@ int64_t attention::mostKeysOfRow(const ForwardProblem &problem) {
   return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
 }
 
-/// Whether scores and weights are those of the plain formula, some of them hidden by masks that capture numbers alone.
+/// Whether scores and weights are those of the plain formula, some of them hidden.
 static bool hasPlainScores(const ForwardProblem &problem) {
   return !problem.dropout &&
          std::all_of(problem.modifications.begin(), problem.modifications.end(),
-                     [](const Modification &of) { return of.isMask && of.tensors.empty(); });
+                     [](const Modification &of) { return of.isMask; });
 }
 
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
