@@ -433,11 +433,12 @@ int64_t attention::mostKeysOfRow(const ForwardProblem &problem) {
   return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
 }
 
-/// Whether scores and weights are those of the plain formula, some of them hidden.
+/// Whether scores and weights are those of the plain formula, some of them hidden; beside lists by masks that capture
+/// numbers alone, since no schedule for plain scores has registers for both.
 static bool hasPlainScores(const ForwardProblem &problem) {
   return !problem.dropout &&
          std::all_of(problem.modifications.begin(), problem.modifications.end(),
-                     [](const Modification &of) { return of.isMask; });
+                     [&](const Modification &of) { return of.isMask && (of.tensors.empty() || !problem.blocks.any()); });
 }
 
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
