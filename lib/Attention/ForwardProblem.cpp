@@ -433,17 +433,24 @@ int64_t attention::mostKeysOfRow(const ForwardProblem &problem) {
   return left < 0 || right < 0 ? problem.seqKv : std::min(problem.seqKv, left + 1 + right + tokens);
 }
 
-/// Whether scores and weights are those of the plain formula, some of them hidden.
-static bool hasPlainScores(const ForwardProblem &problem) {
-  return !problem.dropout &&
-         std::all_of(problem.modifications.begin(), problem.modifications.end(),
-                     [](const Modification &of) { return of.isMask; });
+/// Masks that capture numbers alone; beside no lists also those that capture tensors. No schedule of few registers has
+/// room for both.
+static bool isCheapMask(const ForwardProblem &problem, const Modification &of) {
+  return of.isMask && (of.tensors.empty() || !problem.blocks.any());
 }
 
-/// Whether modifications read nothing but numbers: they cost instructions, but few registers.
-static bool readsNumbersAlone(const ForwardProblem &problem) {
+/// Whether scores and weights are those of the plain formula, some of them hidden.
+static bool hasPlainScores(const ForwardProblem &problem) {
   return !problem.dropout && std::all_of(problem.modifications.begin(), problem.modifications.end(),
-                                         [](const Modification &of) { return of.tensors.empty(); });
+                                         [&](const Modification &of) { return isCheapMask(problem, of); });
+}
+
+/// Whether scores are changed by nothing but numbers: that costs instructions, but few registers.
+static bool readsNumbersAlone(const ForwardProblem &problem) {
+  return !problem.dropout &&
+         std::all_of(problem.modifications.begin(), problem.modifications.end(), [&](const Modification &of) {
+           return of.tensors.empty() || isCheapMask(problem, of);
+         });
 }
 
 manifest::Variables attention::scalarVariables(const ForwardProblem &problem) {
