@@ -164,12 +164,6 @@ KernelRegistry::alternatives(const KernelEntry &chosen, const ForwardProblem &pr
     if (&entry != &chosen && entry.role == chosen.role &&
         brokenRules(entry, problem, architecture).empty())
       others.push_back(&entry);
-  // Of those that do not pay, one for a small grid may have the highest priority.
-  manifest::Variables variables = problemVariables(problem);
-  std::stable_partition(others.begin(), others.end(), [&](const KernelEntry *entry) {
-    Result<manifest::Value> pays = entry->pays.evaluate(variables);
-    return pays.ok() && pays->asReal() != 0;
-  });
   // One whose rows are heads does not stand in for one whose rows are queries, of which there may be thousands.
   std::stable_partition(others.begin(), others.end(), [&](const KernelEntry *entry) {
     return entry->tuning.groupRows == chosen.tuning.groupRows;
