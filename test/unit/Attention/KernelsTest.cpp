@@ -148,27 +148,6 @@ TEST(Kernels, WhoStandsInHasRowsOfTheSameKind) {
   EXPECT_TRUE(grouped);
 }
 
-// A kernel for few workgroups may have a higher priority than those that pay for many.
-TEST(Kernels, WhoStandsInPaysIfAnyDoes) {
-  ForwardProblem problem;
-  problem.headDim = problem.headDimV = 128;
-  problem.heads = problem.kvHeads = 32;
-  problem.seqQ = problem.seqKv = 4096;
-  problem.modifications = {{"twice", false, "", {}, {}, {}}};
-  Result<KernelChoice> choice = KernelRegistry::shipped()->choose(problem, "gfx950");
-  ASSERT_TRUE(choice.ok() && choice->kernel);
-  auto others = KernelRegistry::shipped()->alternatives(*choice->kernel, problem, "gfx950");
-  bool isBehind = false, anyPays = false;
-  for (const KernelEntry *entry : others) {
-    if (entry->tuning.groupRows)
-      continue;
-    bool pays = entry->pays.evaluate(problemVariables(problem))->asReal() != 0;
-    EXPECT_TRUE(!isBehind || !pays) << entry->name;
-    isBehind |= !pays, anyPays |= pays;
-  }
-  EXPECT_TRUE(isBehind && anyPays);
-}
-
 TEST(Kernels, TheHighestPriorityThatPaysIsChosen) {
   KernelRegistry registry = two();
   ForwardProblem problem;
