@@ -131,7 +131,7 @@ public:
         continue;
       auto start = std::chrono::steady_clock::now();
       Status status = stage == options.from ? parse() : advanceTo(stage);
-      if (status.ok() && options.drawSchedule && stage == Stage::Clusters)
+      if (status.ok() && options.drawSchedule && stage == Stage::Clusters && stage == options.from)
         status = draw();
       if (!status) {
         failure = {stage, std::move(diagnostics.errors)};
@@ -386,6 +386,10 @@ Status Compiler::toClusters() {
       kernelManifest->clusters = readClusters(kernel, *module);
     result.manifest = manifest::writeManifest(*kernelManifest);
   }
+  // An item is drawn, not the loop over items.
+  if (options.drawSchedule)
+    if (Status drawn = draw(); !drawn)
+      return drawn;
   return runPasses([&](PassManager &manager) {
     manager.addPass(tile::createWorkItemsPass());
     manager.addPass(tile::createVerifyClustersPass());

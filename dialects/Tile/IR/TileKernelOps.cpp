@@ -4,6 +4,7 @@
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -164,6 +165,8 @@ LogicalResult WaveRowOp::verify() {
 }
 
 LogicalResult BlockIdOp::verify() {
+  if (failed(verifyTurn(*this)))
+    return failure();
   if (failed(requireRows(*this, getRows())))
     return failure();
   auto count = dyn_cast_if_present<BlockArgument>(getRowCount());

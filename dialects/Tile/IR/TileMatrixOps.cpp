@@ -2,6 +2,7 @@
 #include "Tile/IR/FragmentAccess.h"
 #include "Tile/IR/MatrixVerify.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -27,6 +28,8 @@ LogicalResult hocket::tile::requireWavePart(Operation *op, Value part) {
 }
 
 LogicalResult BlockTileOp::verify() {
+  if (failed(verifyTurn(*this)))
+    return failure();
   if (failed(requireMatrix(*this, getView().getType())))
     return failure();
   for (auto [value, name] : {std::pair(getRows(), "rows"), std::pair(getColumns(), "columns"),

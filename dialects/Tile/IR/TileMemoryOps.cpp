@@ -85,13 +85,28 @@ void hocket::tile::printTableTypes(OpAsmPrinter &printer, Operation *, Type tabl
 //===-- Places and views
 //-------------------------------------------------------------------------===//
 
-LogicalResult ItemTurnsOp::verify() {
-  if ((*this)->getParentOfType<KernelOp>()->hasAttr(kPersistentAttr))
+static LogicalResult requirePersistent(Operation *op, StringRef what) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (!kernel || kernel->hasAttr(kPersistentAttr))
     return success();
-  return emitOpError() << "is of persistent kernels; give the kernel the attribute '" << kPersistentAttr << "'";
+  return op->emitOpError() << what << " of persistent kernels; give the kernel the attribute '" << kPersistentAttr << "'";
 }
 
+Value hocket::tile::turnOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<BlockIdOp, BlockTileOp, WorkgroupIdOp>([](auto place) { return place.getTurn(); })
+      .Default([](Operation *) { return Value(); });
+}
+
+LogicalResult hocket::tile::verifyTurn(Operation *op) {
+  return turnOf(op) ? requirePersistent(op, "has a 'turn', which is") : success();
+}
+
+LogicalResult ItemTurnsOp::verify() { return requirePersistent(*this, "is"); }
+
 LogicalResult WorkgroupIdOp::verify() {
+  if (failed(verifyTurn(*this)))
+    return failure();
   if (!getGrid().empty() && getGrid().size() <= 3)
     return success();
   return emitOpError() << "has " << getGrid().size()

@@ -2,6 +2,7 @@
 // the other.
 #pragma once
 
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
@@ -15,5 +16,10 @@ inline constexpr llvm::StringLiteral kPersistentAttr = "tile.persistent";
 inline constexpr int64_t kMaxPersistentWorkgroups = 8;
 /// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
 inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
+
+/// The turn (i32) that `op` is for, if it places a workgroup for one; else null.
+mlir::Value turnOf(mlir::Operation *op);
+/// Fails with an error where `op` is for a turn and its kernel is not persistent.
+mlir::LogicalResult verifyTurn(mlir::Operation *op);
 
 } // namespace hocket::tile

@@ -73,7 +73,9 @@ static bool onlyLoads(Operation *op) {
   Value whole = wholeView(load.getView());
   auto kernel = op->getParentOfType<KernelOp>();
   return isa<BlockArgument>(whole) && !holds(kernel, [&](Operation *inner) {
-    return hasEffect<MemoryEffects::Write>(inner) && llvm::is_contained(inner->getOperands(), whole);
+    return hasEffect<MemoryEffects::Write>(inner) && llvm::any_of(inner->getOperands(), [&](Value operand) {
+             return isa<ViewType>(operand.getType()) && wholeView(operand) == whole;
+           });
   });
 }
 
@@ -230,6 +232,9 @@ LogicalResult ItemLoop::emit() {
     return kernel.emitOpError() << "is persistent and has " << places.size()
                                 << " ops that place a workgroup, or one that is not in the kernel's own block; the "
                                    "items follow from one 'tile.workgroup_id', 'tile.block_id' or 'tile.block_tile'";
+  if (turnOf(places.front()))
+    return places.front()->emitOpError("is of a turn, and the kernel has no 'tile.item_turns'; leave 'turn' out: "
+                                       "'tile-work-items' writes both");
   findEntry();
   if (entry.empty())
     emitPlain(places.front());

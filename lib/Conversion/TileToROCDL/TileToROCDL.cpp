@@ -4,8 +4,8 @@
 // op into upstream ops. The patterns are in the files beside this one, by what they compute.
 #include "Access.h"
 
-#include "Tile/IR/WorkItems.h"
 #include "Tile/IR/WaveExchange.h"
+#include "Tile/IR/WorkItems.h"
 #include "Conversion/Passes.h"
 #include "Target/Arch/ArchInfo.h"
 
@@ -99,8 +99,13 @@ static LogicalResult verifyPersistent(tile::KernelOp kernel) {
     return success();
   auto workgroups = dyn_cast<IntegerAttr>(attribute);
   if (workgroups && workgroups.getType().isInteger(64) && workgroups.getInt() >= 1 &&
-      workgroups.getInt() <= tile::kMaxPersistentWorkgroups)
-    return success();
+      workgroups.getInt() <= tile::kMaxPersistentWorkgroups) {
+    bool hasTurns = kernel.walk([](tile::ItemTurnsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (hasTurns)
+      return success();
+    return kernel.emitOpError() << "is persistent and has no loop over items; run 'tile-work-items' first, or leave '"
+                                << tile::kPersistentAttr << "' out";
+  }
   return kernel.emitOpError() << "has '" << tile::kPersistentAttr << "' = " << attribute
                               << ", expected how many workgroups to start for each compute unit, 1 to "
                               << tile::kMaxPersistentWorkgroups << ", as in '" << tile::kPersistentAttr << " = 1'";

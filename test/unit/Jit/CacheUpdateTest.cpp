@@ -1,6 +1,8 @@
 // Keys that are appended to caches, and rotary embedding: random plans against the definition, and what is refused.
 //
 // HOCKET_RANDOM_APPENDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
+#include "FindingsOnZeros.h"
+
 #include "../Kernels/Draw.h"
 #include "Verify/Attention/RunForward.h"
 #include "hocket/Attention/ForwardPlan.h"
@@ -236,35 +238,6 @@ TEST(CacheUpdate, TurnedQueriesHaveTheirPlaceInTheWorkspace) {
   EXPECT_GT((*split)->workspaceBytes(), 256u);
 }
 
-/// Runs the plan's launches on zeros with these lists; what checked execution finds.
-static std::string findingOf(const ForwardPlan &plan, const std::map<std::string, std::vector<int32_t>, std::less<>> &lists) {
-  auto device = sim::createDevice();
-  device->setSimulationOptions({.check = true});
-  Buffers buffers;
-  for (const BufferNeed &need : plan.buffers()) {
-    if (need.bytes == 0)
-      continue;
-    std::vector<std::byte> content(need.bytes);
-    if (auto list = lists.find(need.name); list != lists.end())
-      std::memcpy(content.data(), list->second.data(), need.bytes);
-    auto address = device->allocate(need.bytes, 16, need.name);
-    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, content).ok());
-    buffers[need.name] = {*address, need.bytes};
-  }
-  auto reports = plan.run(*device, buffers);
-  EXPECT_TRUE(reports.ok()) << reports.error().message;
-  std::string text;
-  for (const runtime::LaunchReport &report : reports.ok() ? *reports : std::vector<runtime::LaunchReport>())
-    for (const runtime::Finding &finding : report.findings) {
-      // New keys that go to the same place are a race.
-      EXPECT_TRUE(finding.kind == runtime::FindingKind::NumberOutOfRange ||
-                  finding.kind == runtime::FindingKind::GlobalRace)
-          << describeFinding(finding);
-      text += describeFinding(finding);
-    }
-  return text;
-}
-
 // What no host has seen is written nowhere outside of the cache, and is found.
 TEST(CacheUpdate, ListsThatLieReachNothingOutside) {
   ForwardProblem problem;
@@ -284,12 +257,12 @@ TEST(CacheUpdate, ListsThatLieReachNothingOutside) {
   ASSERT_TRUE(planner.ok()) << planner.error().message;
   auto plan = (*planner)->plan(problem);
   ASSERT_TRUE(plan.ok()) << plan.error().message;
-  EXPECT_EQ(findingOf(**plan, problem.known.lists), "");
+  EXPECT_EQ(findingsOnZeros(**plan, problem.known.lists), "");
   for (const auto &[name, numbers] : problem.known.lists)
     for (int32_t wrong : {-1, INT32_MAX})
       for (size_t at : {size_t(1), numbers.size() - (name == "block_table" ? 3 : 1)}) {
         auto lists = problem.known.lists;
         lists[name][at] = wrong;
-        EXPECT_THAT(findingOf(**plan, lists), HasSubstr("'" + name + "'[")) << name << " " << at << " " << wrong;
+        EXPECT_THAT(findingsOnZeros(**plan, lists), HasSubstr("'" + name + "'[")) << name << " " << at << " " << wrong;
       }
 }

@@ -1,6 +1,8 @@
 // Lists of work: made on the host and by a kernel, whole and in slices, over all kinds of sequences.
 //
 // HOCKET_RANDOM_WORK=N draws more problems than the suite does, HOCKET_TEST_SEED=N others.
+#include "FindingsOnZeros.h"
+
 #include "../Kernels/Draw.h"
 #include "../Kernels/DrawSequences.h"
 #include "Reference/ScoreInterpreter.h"
@@ -323,36 +325,11 @@ TEST(WorkLists, ThatAreWrongAreRefused) {
   EXPECT_THAT(complaint(sliced), HasSubstr("slices of keys do not know a sink"));
 }
 
-/// Runs the plan's launches on zeros with this list; what checked execution finds.
+/// With the problem's lengths and this list of work.
 static std::string findingOf(const ForwardPlan &plan, const ForwardProblem &problem, const std::vector<int32_t> &list) {
-  auto device = sim::createDevice();
-  device->setSimulationOptions({.check = true});
-  Buffers buffers;
-  for (const BufferNeed &need : plan.buffers()) {
-    if (need.bytes == 0)
-      continue;
-    std::vector<std::byte> content(need.bytes);
-    auto known = problem.known.lists.find(need.name);
-    if (const std::vector<int32_t> *numbers = need.name == "work_list"             ? &list
-                                              : known != problem.known.lists.end() ? &known->second
-                                                                                   : nullptr)
-      std::memcpy(content.data(), numbers->data(), need.bytes);
-    auto address = device->allocate(need.bytes, 16, need.name);
-    EXPECT_TRUE(address.ok() && device->copyToDevice(*address, content).ok());
-    buffers[need.name] = {*address, need.bytes};
-  }
-  auto reports = plan.run(*device, buffers);
-  EXPECT_TRUE(reports.ok()) << reports.error().message;
-  std::string text;
-  for (const runtime::LaunchReport &report : reports.ok() ? *reports : std::vector<runtime::LaunchReport>())
-    for (const runtime::Finding &finding : report.findings) {
-      // Entries of the same rows are a race.
-      EXPECT_TRUE(finding.kind == runtime::FindingKind::NumberOutOfRange ||
-                  finding.kind == runtime::FindingKind::GlobalRace)
-          << describeFinding(finding);
-      text += describeFinding(finding);
-    }
-  return text;
+  std::map<std::string, std::vector<int32_t>, std::less<>> lists(problem.known.lists.begin(), problem.known.lists.end());
+  lists["work_list"] = list;
+  return findingsOnZeros(plan, lists);
 }
 
 // What no host has seen reaches nothing outside of tensors, whatever it says, and is found.

@@ -15,6 +15,22 @@ tile.kernel @plain(%x: !tile.view<?x?xf32>) target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @plain_with_turn(%x: !tile.view<?x?xf32>) target("gfx950") waves(1) {
+  %zero = arith.constant 0 : i32
+  // expected-error @below {{'tile.block_tile' op has a 'turn', which is of persistent kernels; give the kernel the attribute 'tile.persistent'}}
+  %row, %column = tile.block_tile %x rows(16) columns(256) turn(%zero) : <?x?xf32>
+}
+
+// -----
+
+tile.kernel @turn_of_a_hand(%x: !tile.view<?x?xf32>) target("gfx950") waves(1) attributes {tile.persistent = 1} {
+  %zero = arith.constant 0 : i32
+  // expected-error @below {{'tile.block_tile' op is of a turn, and the kernel has no 'tile.item_turns'; leave 'turn' out}}
+  %row, %column = tile.block_tile %x rows(16) columns(256) turn(%zero) : <?x?xf32>
+}
+
+// -----
+
 #layout = #tile.lds_layout<panel 256, chunk 1024, pad 0, rows [256, 512, 1024, 2048, 4096, 8192], bytes [1, 2, 4, 8, 16, 32, 64, 128]>
 // A hand has taken away what lets all waves meet before the next item's fetch.
 tile.kernel @early(%x: !tile.view<?x?x?x128xbf16>) target("gfx950") waves(4) attributes {tile.persistent = 1} {
