@@ -5,8 +5,9 @@ Draws random problems, predicts each under every registered kernel that takes it
 chooses (`hocket-run bench`), and compares. Predictions of the cycle model, not measurements. Split KV is left out: its
 choice is computed from the kernels' costs (docs/SplitKV.md).
 
-Prints the problems whose choice is more than --within per cent (default 3) slower than the best, with both kernels, and
-how many there are. --json FILE keeps all predictions, from which rules can be derived (docs/Registry.md).
+Prints the problems whose choice is more than --within per cent (default 3) slower than the best, with both kernels, as
+they are found, and how many there are. --json FILE keeps all predictions, from which rules can be derived
+(docs/Registry.md); problems that it has already are not predicted again, so a run that was stopped goes on.
 Exit status: 0 all within, 1 some not, 2 a prediction failed.
 """
 import argparse
@@ -47,12 +48,12 @@ def whole_kernels(registry, arch):
             yield kernel["name"], {dims[0] for dims in kernel.get("head_dims", [])}
 
 
-def predict(run, arch, group, names):
-    """The bench report of problems that the same kernels take."""
+def predict(run, arch, problem, names):
+    """The rows of the bench report of a problem: one."""
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
-            csv.writer(stream).writerows([COLUMNS, *group])
+            csv.writer(stream).writerows([COLUMNS, problem])
         command = [run, "bench", "--device", "sim", f"--arch={arch}", "--problems", listed, "--json", out,
                    "--kernel", "chosen=auto", *(part for name in names for part in ("--kernel", f"{name}={name}"))]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
@@ -66,22 +67,34 @@ def time_of(entry):
     return entry.get("predicted_us") if "refused" not in entry else None
 
 
-def judge(rows, within):
-    """Prints what is off; returns how many rows were compared, and the share by which each is off."""
-    off = []
-    for row in rows:
-        times = {name: time_of(entry) for name, entry in row["kernels"].items()}
-        chosen = times.pop("chosen")
-        known = {name: time for name, time in times.items() if time}
-        if not chosen or not known:
-            continue
-        best = min(known, key=known.get)
-        # What is chosen may be split, which none of the others is, and faster than all of them.
-        off.append(max(0.0, chosen / known[best] - 1))
-        if off[-1] > within / 100:
-            name = row["kernels"]["chosen"].get("registered", "auto")
-            print(f"{row['problem']}: {name} {chosen:.1f} us, {best} {known[best]:.1f} us ({100 * off[-1]:.1f} % slower)")
+def judge(row, within):
+    """The share by which a problem's choice is off, which is printed where it is too much; None if nothing compares."""
+    times = {name: time_of(entry) for name, entry in row["kernels"].items()}
+    chosen = times.pop("chosen")
+    known = {name: time for name, time in times.items() if time}
+    if not chosen or not known:
+        return None
+    best = min(known, key=known.get)
+    # What is chosen may be split, which none of the others is, and faster than all of them.
+    off = max(0.0, chosen / known[best] - 1)
+    if off > within / 100:
+        name = row["kernels"]["chosen"].get("registered", "auto")
+        print(f"{row['problem']}: {name} {chosen:.1f} us, {best} {known[best]:.1f} us ({100 * off:.1f} % slower)",
+              flush=True)
     return off
+
+
+def kept(file):
+    """The predictions of an earlier run, by problem: [{"drawn": [..], "row": bench's row}]."""
+    if not file or not file.exists():
+        return {}
+    return {tuple(entry["drawn"]): entry["row"] for entry in json.loads(file.read_text())}
+
+
+def keep(file, rows):
+    if file:
+        entries = [{"drawn": drawn, "row": row} for drawn, row in rows.items()]
+        file.write_text(json.dumps(entries, indent=1) + "\n")
 
 
 def main():
@@ -98,13 +111,16 @@ def main():
     drawn = problems(options.problems, options.seed, options.head_dim, options.most_work)
     registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
     kernels = list(whole_kernels(registry, options.arch))
-    rows = []
-    for head_dim in sorted({problem[5] for problem in drawn}):
-        names = [name for name, dims in kernels if not dims or head_dim in dims]
-        rows += predict(options.build / "bin" / "hocket-run", options.arch, [p for p in drawn if p[5] == head_dim], names)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
-    off = judge(rows, options.within)
+    rows = kept(options.json)
+    off = []
+    for problem in drawn:
+        if problem not in rows:
+            names = [name for name, dims in kernels if not dims or problem[5] in dims]
+            [rows[problem]] = predict(options.build / "bin" / "hocket-run", options.arch, problem, names)
+            keep(options.json, rows)
+        share = judge(rows[problem], options.within)
+        if share is not None:
+            off.append(share)
     far = sum(share > options.within / 100 for share in off)
     mean = sum(off) / max(len(off), 1)
     print(f"seed {options.seed}: {len(off) - far} of {len(off)} choices within {options.within:g} % of the best, "
