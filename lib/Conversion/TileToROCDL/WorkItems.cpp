@@ -89,7 +89,7 @@ void hocket::lowering::finishWorkItems(LLVM::LLVMFuncOp func, const KernelValues
   auto isInTurn = [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); };
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Emitter emit(func.getLoc(), builder);
-  Value lane = opaque(emit, values.lane, "v"), wave = opaque(emit, values.wave, "s");
+  Value lane = getenv("LANE") ? values.lane : opaque(emit, values.lane, "v"), wave = getenv("LANE") ? values.wave : opaque(emit, values.wave, "s");
   for (auto [known, hidden] : {std::pair(values.lane, lane), std::pair(values.wave, wave)})
     known.replaceUsesWithIf(hidden, [&](OpOperand &use) {
       return isInTurn(use) && use.getOwner() != hidden.getDefiningOp();
