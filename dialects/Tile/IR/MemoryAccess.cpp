@@ -48,7 +48,7 @@ bool hocket::tile::isOfWholeHeadRows(const MemoryAccess &access) {
       !access.takesWholeRows() || ShapedType::isDynamic(view.getShape()[3]))
     return false;
   FragLayout layout = frag.getLayout();
-  if (isa<LoadOp, BeginLoadOp>(access.op))
+  if (isa<LoadOp>(access.op))
     return (layout == FragLayout::Lhs || layout == FragLayout::Rhs) &&
            frag.getElementType() == view.getElementType();
   return isa<StoreOp>(access.op) && layout == FragLayout::Acc &&

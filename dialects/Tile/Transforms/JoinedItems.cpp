@@ -3,8 +3,8 @@
 //   first item: its entry, what its prologue needs, its prologue
 //   for each turn
 //     the next item's place; its first tiles are asked for, into the other half of LDS
-//     steady loop and last iteration, in which what the next item loads for itself is asked for
-//     if there is another item: epilogue and stores, and its prologue, cluster by cluster
+//     steady loop and last iteration
+//     if there is another item: what it loads for itself; epilogue and stores, and its prologue, cluster by cluster
 //     else: epilogue, stores
 //
 // Iteration n + a of an item with n tiles is iteration a of the next, so both have the schedule's clusters. The prologue
@@ -17,7 +17,6 @@
 #include "Tile/Transforms/ClusterReplay.h"
 
 #include "Tile/IR/WaveExchange.h"
-#include "Tile/IR/MemoryAccess.h"
 #include "Tile/IR/WorkItems.h"
 #include "Target/Arch/ArchInfo.h"
 #include "Target/Arch/Occupancy.h"
@@ -35,8 +34,6 @@ using namespace hocket::tile;
 
 /// Places of the second half of LDS are multiples of this many bytes behind the first's.
 static constexpr int64_t kHalfAlignment = 1024;
-/// Wider rows are not loaded in lines.
-static constexpr int64_t kMostColumnsInLines = 128;
 /// Lanes of a wave.
 static constexpr int64_t kLanes = 64;
 
@@ -94,11 +91,7 @@ private:
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
   void emitTurn(scf::ForOp loop);
-  void emitMiddle(Item &item, const Item &next);
-  scf::IfOp withLoads(scf::IfOp branch, const Item &item, const Item &next);
-  SmallVector<Value> beginLoads(Item next);
-  void endLoads(ArrayRef<Operation *> users, Item &item);
-  bool followsFromLoads(Operation *op, const Item &item);
+  void emitMiddle(Item &item);
   scf::IfOp emitEnd(Item &item, Item &next, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
   void emitClusterEnd(const Cluster *begins, const Cluster *ends);
@@ -125,9 +118,7 @@ private:
   ImplicitLocOpBuilder builder;
   Item first;
   SmallVector<Value> carried; ///< from turn to turn
-  llvm::SetVector<Value> ofLoads; ///< what follows from the loads of the entry
   SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
-  llvm::MapVector<Value, Value> pending; ///< what the next item's loads give, and what is begun of it
 };
 } // namespace
 
@@ -238,9 +229,6 @@ void JoinedItems::cloneNeeded(ArrayRef<Operation *> users, Item &item) {
           worklist.push_back(source);
       }
     });
-  Ops all(users);
-  llvm::append_range(all, needed);
-  endLoads(all, item);
   for (Operation *op : parts.before)
     if (needed.contains(op))
       clone(op, item);
@@ -285,7 +273,7 @@ void JoinedItems::collectCarried() {
   };
   for (Value value : place->getResults())
     carry(value, /*always=*/true);
-  ofLoads.insert(entry.loaded.begin(), entry.loaded.end());
+  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end());
   for (Value value : entry.loaded)
     carry(value, /*always=*/false);
   for (Operation *op : parts.before)
@@ -327,7 +315,7 @@ void JoinedItems::emitFirst() {
 }
 
 /// Where there is nothing between prologue and epilogue, what the next item has asked for is waited for here.
-void JoinedItems::emitMiddle(Item &item, const Item &next) {
+void JoinedItems::emitMiddle(Item &item) {
   cloneNeeded(parts.between, item);
   cloneAll(parts.between, item);
   Ops middle = {parts.middle};
@@ -335,9 +323,6 @@ void JoinedItems::emitMiddle(Item &item, const Item &next) {
   clone(parts.middle, item);
   auto branch = item.values.lookup(parts.middle->getResult(0)).getDefiningOp<scf::IfOp>();
   branch->removeAttr(kMiddleMark);
-  branch = withLoads(branch, item, next);
-  for (auto [result, made] : llvm::zip(parts.middle.getResults(), branch.getResults()))
-    item.values.map(result, made);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.elseBlock());
   WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
@@ -345,92 +330,6 @@ void JoinedItems::emitMiddle(Item &item, const Item &next) {
   BarrierOp::create(builder, IntegerAttr());
   if (hasGroups())
     BarrierOp::create(builder, IntegerAttr());
-}
-
-/// Loads of rows of heads in whole lines can be asked for early: what lanes exchange waits for them.
-static bool canBegin(Operation *op) {
-  auto load = dyn_cast<LoadOp>(op);
-  if (!load || !isOfWholeHeadRows(*memoryAccessOf(load)))
-    return false;
-  Result<const ArchInfo *> arch = findArch(op->getParentOfType<KernelOp>().getTarget().str());
-  return arch && (*arch)->features.permlaneSwap && load.getView().getType().getShape().back() <= kMostColumnsInLines;
-}
-
-SmallVector<Value> JoinedItems::beginLoads(Item next) {
-  SmallVector<Value> begun;
-  FenceOp::create(builder);
-  for (auto &[loaded, unused] : pending) {
-    Operation *op = loaded.getDefiningOp();
-    cloneNeeded(op, next);
-    auto load = cast<LoadOp>(op);
-    auto frag = cast<FragType>(loaded.getType());
-    SmallVector<Value> indices = llvm::map_to_vector(
-        load.getIndices(), [&](Value index) { return next.values.lookupOrDefault(index); });
-    begun.push_back(BeginLoadOp::create(builder, PendingType::get(builder.getContext(), frag),
-                                        next.values.lookupOrDefault(load.getView()), indices, load.getAlongAttr(),
-                                        constant(0)));
-  }
-  FenceOp::create(builder);
-  return begun;
-}
-
-/// Whether `op` uses what this item's loads have given.
-bool JoinedItems::followsFromLoads(Operation *op, const Item &item) {
-  return holds(op, [&](Operation *inner) {
-    return llvm::any_of(ofLoads, [&](Value value) {
-      return item.values.contains(value) && llvm::is_contained(inner->getOperands(), item.values.lookup(value));
-    });
-  });
-}
-
-/// `branch`, which asks for the next item's loads where this item's are no longer needed: behind the cluster that uses
-/// them last, or where it does nothing. The waits behind that leave them in flight.
-scf::IfOp JoinedItems::withLoads(scf::IfOp branch, const Item &item, const Item &next) {
-  Operation *last = nullptr;
-  for (Operation &op : *branch.thenBlock())
-    if (followsFromLoads(&op, item))
-      last = &op;
-  while (last && !isa<BarrierOp>(last))
-    last = last->getNextNode();
-  if (!last)
-    return branch;
-  for (Operation *op : entry.ops)
-    if (canBegin(op))
-      pending[op->getResult(0)] = Value();
-  if (pending.empty())
-    return branch;
-  int64_t loads = 0;
-  SmallVector<Type> types = llvm::to_vector(branch.getResultTypes());
-  for (auto &[loaded, unused] : pending) {
-    types.push_back(PendingType::get(builder.getContext(), cast<FragType>(loaded.getType())));
-    loads += cast<PendingType>(types.back()).getLeastLoads();
-  }
-  for (Operation *op = last; op; op = op->getNextNode())
-    if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getVm())
-      wait.setVmAttr(builder.getI64IntegerAttr(static_cast<int64_t>(*wait.getVm()) + loads));
-  auto made = scf::IfOp::create(builder, types, branch.getCondition(), /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(builder);
-  made.getThenRegion().takeBody(branch.getThenRegion());
-  made.getElseRegion().takeBody(branch.getElseRegion());
-  builder.setInsertionPointAfter(last);
-  made.thenYield()->insertOperands(branch.getNumResults(), beginLoads(next));
-  builder.setInsertionPointToStart(made.elseBlock());
-  made.elseYield()->insertOperands(branch.getNumResults(), beginLoads(next));
-  for (auto [entry, begun] : llvm::zip_equal(pending, made.getResults().drop_front(branch.getNumResults())))
-    entry.second = begun;
-  branch.erase();
-  return made;
-}
-
-/// Ends the loads that `users` wait for.
-void JoinedItems::endLoads(ArrayRef<Operation *> users, Item &item) {
-  for (auto &[loaded, begun] : pending) {
-    bool isUsed = begun && !item.values.contains(loaded) && llvm::any_of(users, [&, value = loaded](Operation *user) {
-      return holds(user, [&](Operation *inner) { return llvm::is_contained(inner->getOperands(), value); });
-    });
-    if (isUsed)
-      item.values.map(loaded, EndLoadOp::create(builder, loaded.getType(), begun, constant(0)));
-  }
 }
 
 static SmallVector<Cluster> clustersOf(ArrayRef<Operation *> ops) {
@@ -592,8 +491,7 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value isThere) {
   OpBuilder::InsertionGuard guard(builder);
   enter(branch.thenBlock());
   Item joined = item;
-  Ops loads = llvm::filter_to_vector(
-      entry.ops, [&](Operation *op) { return isa<LoadOp>(op) && !pending.contains(op->getResult(0)); });
+  Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
   cloneNeeded(loads, next);
   emitApart(loads, next);
   emitJoined(joined, next);
@@ -621,7 +519,7 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   for (Operation *op : parts.prologue)
     if (op->hasTrait<OpTrait::ConstantLike>())
       clone(op, item);
-  emitMiddle(item, next);
+  emitMiddle(item);
   scf::IfOp end = emitEnd(item, next, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }

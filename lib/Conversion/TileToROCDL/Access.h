@@ -118,11 +118,4 @@ private:
 /// Loads of numbers of 4 bytes from views that nothing in `kernel` writes.
 llvm::DenseSet<mlir::Operation *> findConstantLoads(tile::KernelOp kernel);
 
-/// Vectors of 32-bit registers with those of `vectors`, as many in each as `types` say, one behind the other.
-llvm::SmallVector<mlir::Value> regroup(Emitter &emit, mlir::ValueRange vectors, mlir::TypeRange types);
-/// An empty statement that may write to any memory: LLVM asks for nothing behind it that stands in front.
-void stay(Emitter &emit);
-/// Whether `op` begins to load rows of a head in whole lines, of which all columns exist.
-bool beginsInLines(tile::BeginLoadOp op, const ArchInfo &arch);
-
 } // namespace hocket::lowering

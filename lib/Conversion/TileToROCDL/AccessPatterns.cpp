@@ -29,7 +29,8 @@ static void putRun(Emitter &emit, SmallVectorImpl<Value> &pieces, const Run &run
     piece = vector::InsertStridedSliceOp::create(emit, value, piece, run.first, /*strides=*/1);
 }
 
-SmallVector<Value> hocket::lowering::regroup(Emitter &emit, ValueRange vectors, TypeRange types) {
+/// Vectors of 32-bit registers with those of `vectors`, as many in each as `types` say, one behind the other.
+static SmallVector<Value> regroup(Emitter &emit, ValueRange vectors, TypeRange types) {
   constexpr int64_t registerBits = 32;
   auto countOf = [](Type type) {
     auto vector = cast<VectorType>(type);
@@ -52,7 +53,8 @@ SmallVector<Value> hocket::lowering::regroup(Emitter &emit, ValueRange vectors, 
   return result;
 }
 
-void hocket::lowering::stay(Emitter &emit) {
+/// An empty statement that may write to any memory: LLVM asks for nothing behind it that stands in front.
+static void stay(Emitter &emit) {
   LLVM::InlineAsmOp::create(emit, TypeRange(), ValueRange(), /*asm_string=*/"", /*constraints=*/"~{memory}",
                             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
                             LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
@@ -147,8 +149,6 @@ struct BeginLoadPattern : TilePattern<tile::BeginLoadOp> {
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
     const KernelValues &kernel = state.of(op);
-    if (beginsInLines(op, *kernel.arch))
-      return failure();
     AccessEmitter emitter(emit, kernel, *tile::memoryAccessOf(op), adaptor.getView(), adaptor.getIndices(),
                           Words::AsTheyLie, kernel.arch->features.permlaneSwap ? Gather::LinesOnly : Gather::No);
     SmallVector<Type> types;

@@ -55,6 +55,8 @@ struct KernelValues {
   /// items (x, y), and how many they are (i32).
   int64_t persistent = 0;
   std::array<mlir::Value, 3> items;
+  /// The pipelines of its items join: a turn is as full of registers everywhere as its loop over tiles is.
+  bool itemsJoin = false;
 };
 
 class Emitter;

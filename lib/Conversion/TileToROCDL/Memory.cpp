@@ -135,61 +135,11 @@ struct RowAccess {
   }
 };
 
-/// Wider rows take all registers that there are where schedules hold both operands: no swaps fit beside them.
-static constexpr int64_t kMostInLines = 128;
-
-/// Rows of a head in whole lines, not yet where the matrix unit wants them.
-static SmallVector<Value> loadLines(Emitter &emit, tile::ViewType view, const LineStores &lines, Value resource,
-                                    Value stride, Value laneNumber) {
-  RowBounds bounds(view);
-  Type element = view.getElementType();
-  Value rowStride = emit.toI32(stride);
-  LineStores::LanePlace lane = lines.placeOf(emit, laneNumber, rowStride);
-  uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * kElementBytes;
-  return lines.loadPieces(emit, element, [&](tile::RowAndColumn at) {
-    int64_t byte = at.column * kElementBytes;
-    Value offset = bounds.within(emit, emit.add(lane.offset, emit.i32(byte)), lane.byte, reach, byte);
-    return loadElements(emit, element, lines.run(), resource, offset, emit.mul(rowStride, emit.i32(at.row)));
-  });
-}
-
-/// The descriptor of `rows` rows of a head, from the row that `indices` (batch, row, head) say, and their stride in bytes.
-static std::pair<Value, Value> headRows(Emitter &emit, const ViewValues &view, ArrayRef<ValueRange> indices,
-                                        int64_t rows, int64_t rowBytes) {
-  Value batch = indices[0].front(), row = indices[1].front(), head = indices[2].front();
-  Value stride = byteStride(emit, view, 1);
-  Value bytes = bytesOfRows(emit, view.extent(emit, 1), row, rows, stride, rowBytes);
-  return {emit.bufferResource(elementAddress(emit, view, {batch, row, head}), bytes), stride};
-}
-
-/// The first half of a load of rows of a head in whole lines; `tile.end_load` has what lanes exchange.
-struct BeginLoadHeadRowsPattern : TilePattern<tile::BeginLoadOp> {
-  using TilePattern::TilePattern;
-  LogicalResult matchAndRewrite(tile::BeginLoadOp op, OneToNOpAdaptor adaptor,
-                                ConversionPatternRewriter &rewriter) const override {
-    tile::FragType frag = op.getPending().getType().getFrag();
-    bool isLhs = frag.getLayout() == tile::FragLayout::Lhs;
-    if (!beginsInLines(op, *state.of(op).arch))
-      return failure();
-    LineStores lines(tile::shapeOf(frag), kElementBytes);
-    SmallVector<Type> types;
-    if (failed(getTypeConverter()->convertType(op.getPending().getType(), types)))
-      return failure();
-    Emitter emit(op.getLoc(), rewriter);
-    tile::ViewType type = op.getView().getType();
-    auto [resource, stride] = headRows(emit, ViewValues(type, adaptor.getView()), adaptor.getIndices(),
-                                       isLhs ? frag.getRows() : frag.getColumns(), RowBounds(type).rowBytes);
-    SmallVector<Value> loaded = loadLines(emit, type, lines, resource, stride, state.of(op).lane);
-    SmallVector<Value> pending = regroup(emit, loaded, types);
-    // Waits count these loads here.
-    stay(emit);
-    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{pending});
-    return success();
-  }
-};
-
 struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   using TilePattern::TilePattern;
+
+  /// Wider rows take all registers that there are where schedules hold both operands: no swaps fit beside them.
+  static constexpr int64_t kMostInLines = 128;
 
   LogicalResult matchAndRewrite(tile::LoadOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
@@ -222,7 +172,7 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
     auto type = VectorType::get({kOperandElements}, frag.getElementType());
     LineStores lines(tile::shapeOf(frag), kElementBytes);
     if (lines.rearranges() && depth <= kMostInLines && state.of(op).arch->features.permlaneSwap) {
-      SmallVector<Value> loaded = loadLines(emit, op.getView().getType(), lines, resource, stride, state.of(op).lane);
+      SmallVector<Value> loaded = loadLines(emit, op, lines, resource, stride);
       // Who waits for what was loaded does so as late as can be: fetches may stand between.
       setInsertionPointToFirstUse(emit, op);
       rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{lines.scatter(emit, state.of(op), loaded)});
@@ -243,6 +193,21 @@ struct LoadHeadRowsPattern : TilePattern<tile::LoadOp> {
   }
 
 private:
+  /// The rows in whole lines, not yet where the matrix unit wants them.
+  SmallVector<Value> loadLines(Emitter &emit, tile::LoadOp op, const LineStores &lines, Value resource,
+                               Value stride) const {
+    RowBounds bounds(op.getView().getType());
+    Type element = op.getView().getType().getElementType();
+    Value rowStride = emit.toI32(stride);
+    LineStores::LanePlace lane = lines.placeOf(emit, state.of(op).lane, rowStride);
+    uint64_t reach = lines.shape().map.reach(dims::Lane, dims::Col) * kElementBytes;
+    return lines.loadPieces(emit, element, [&](tile::RowAndColumn at) {
+      int64_t byte = at.column * kElementBytes;
+      Value offset = bounds.within(emit, emit.add(lane.offset, emit.i32(byte)), lane.byte, reach, byte);
+      return loadElements(emit, element, lines.run(), resource, offset, emit.mul(rowStride, emit.i32(at.row)));
+    });
+  }
+
   /// In front of what uses `op` first, where that stands in its block.
   static void setInsertionPointToFirstUse(Emitter &emit, tile::LoadOp op) {
     Operation *first = nullptr;
@@ -525,16 +490,9 @@ struct BarrierPattern : TilePattern<tile::BarrierOp> {
 };
 } // namespace
 
-bool hocket::lowering::beginsInLines(tile::BeginLoadOp op, const ArchInfo &arch) {
-  tile::FragType frag = op.getPending().getType().getFrag();
-  int64_t depth = frag.getLayout() == tile::FragLayout::Lhs ? frag.getColumns() : frag.getRows();
-  return tile::isOfWholeHeadRows(*tile::memoryAccessOf(op)) && depth <= kMostInLines && arch.features.permlaneSwap &&
-         LineStores(tile::shapeOf(frag), kElementBytes).rearranges();
-}
-
 void hocket::lowering::populateMemoryPatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<RingPattern, BeginLoadHeadRowsPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern,
+  patterns.add<RingPattern, LoadHeadRowsPattern, StoreHeadRowsPattern, StoreRowsPattern,
                ReadPattern,
                ReadTransposedPattern, WaitPattern, EnterPattern, FencePattern, BarrierPattern>(
       converter, patterns.getContext(), state);
