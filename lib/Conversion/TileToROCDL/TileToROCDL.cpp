@@ -95,6 +95,9 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
 /// What stands in the attribute of persistent kernels.
 static LogicalResult verifyPersistent(tile::KernelOp kernel) {
   Attribute attribute = kernel->getAttr(tile::kPersistentAttr);
+  if (!attribute && kernel->hasAttr(tile::kJoinItemsAttr))
+    return kernel.emitOpError() << "has '" << tile::kJoinItemsAttr << "' and is not persistent; give it '"
+                                << tile::kPersistentAttr << " = 1', too";
   if (!attribute)
     return success();
   auto workgroups = dyn_cast<IntegerAttr>(attribute);
