@@ -233,6 +233,12 @@ def backward_runs():
     yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK
 
 
+# Items of a persistent kernel whose pipelines join: more than a chip computes at a time, of fewer tiles than prologue and
+# epilogue have and of more, cut and whole, with a scale that turns Q over.
+JOINED = """20x1,heads=520,kv-heads=2 40x130,heads=300,kv-heads=1 300x320,heads=270,kv-heads=10,data=rising
+    33x200,heads=300,kv-heads=1,scale=-0.1"""
+
+
 def options_of(problem):
     """["--problem", "--seq-q", "64", ...] of "64x128,data=rising"."""
     size, *others = problem.split(",")
@@ -257,6 +263,12 @@ def runs(build, directory):
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),
                          *causal], problems
+    joined, code, manifest = (directory / f"joined.{end}" for end in ("mlir", "hsaco", "manifest.json"))
+    joined.write_text("attn.forward @joined element_type(bf16) head_dim(128) mask(none) lse attributes "
+                      "{tile.persistent = 1, tile.join_items}\n", encoding="utf-8")
+    yield ("joined-dual_wave-d128-none", [str(build / "bin" / "hocketc"), str(joined), "--schedule=dual_wave", "-o",
+                                          str(code), f"--manifest={manifest}"],
+           [program, "mutate", str(code), "--manifest", str(manifest), "--lse", "--check-rows", "600"], JOINED)
     gemm = (ROOT / "kernels/tile/gemm_bf16.mlir").read_text(encoding="utf-8")
     persistent = directory / "gemm_persistent.mlir"
     persistent.write_text(gemm.replace("attributes {", "attributes {tile.persistent = 1,", 1), encoding="utf-8")
