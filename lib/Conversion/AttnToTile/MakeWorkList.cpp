@@ -1,9 +1,9 @@
 // A workgroup of one wave for each block of queries that a sequence may have: it finds its entries' place in the list, and
 // writes them.
 //
-// Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
-// follows from its lengths and from where it begins on the line along which work is cut: lanes have a sequence each. What is
-// computed is said in lib/Attention/WorkFormulas.h, for the host's list too.
+// Nothing is sorted. How many entries stand in front of one is a sum over all sequences, each of whose terms follows from
+// its lengths and from where it begins on the line along which work is cut: lanes have a sequence each. What is computed is
+// said in lib/Attention/WorkFormulas.h, for the host's list too.
 #include "MakeWorkList.h"
 
 #include "ExpansionBuilder.h"
@@ -14,7 +14,6 @@
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/RegionOps.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -197,7 +196,7 @@ void WorkListExpansion::createKernel() {
   for (const Source &source : sources())
     if (source.behind == 0)
       frame.addTensor(list(1), {source.name, {}, {source.extent}});
-  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "work_parts", "row_keys"})
+  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "row_keys"})
     frame.addScalar(i32, number);
   if (op.getPackedQueries())
     frame.addScalar(i32, "min_seqlen_q");
