@@ -17,6 +17,15 @@ inline constexpr int64_t kMaxPersistentWorkgroups = 8;
 /// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
 inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
 
+/// Marks of `tile-pipeline` in persistent kernels, for `tile-work-items` to know the parts of a pipeline that may join the
+/// next item's: the branch that holds it, which a tile more than there are would pass without harm, and within it the
+/// branch for all that stands between prologue and epilogue.
+inline constexpr llvm::StringLiteral kPipelineMark = "tile.pipeline";
+inline constexpr llvm::StringLiteral kMiddleMark = "tile.middle";
+
+/// Of a `tile.store` (i64): waits for fetches count its instructions, so many at least.
+inline constexpr llvm::StringLiteral kCountedStoresAttr = "tile.counted_stores";
+
 /// The turn (i32) that `op` is for, if it places a workgroup for one; else null.
 mlir::Value turnOf(mlir::Operation *op);
 /// Fails with an error where `op` is for a turn and its kernel is not persistent.

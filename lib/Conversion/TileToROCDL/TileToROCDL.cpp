@@ -75,7 +75,7 @@ static LogicalResult verifyAccess(tile::RingAccessOpInterface access) {
 /// All rings of the kernel must lie in the target's LDS.
 static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) {
   WalkResult walk = kernel.walk([&](tile::RingOp ring) {
-    int64_t end = *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes();
+    int64_t end = ring.getLdsEnd();
     if (end <= static_cast<int64_t>(arch.lds.bytesPerWorkgroup))
       return WalkResult::advance();
     ring.emitOpError() << "ends at byte " << end << " of LDS, " << kernel.getTarget() << " has "
