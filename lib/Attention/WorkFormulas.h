@@ -3,14 +3,13 @@
 // instructions that will. Both make the same list, so numbers stay within 32 bits wherever they decide something.
 //
 // `Arithmetic` has the types `Number`, `Condition` and `Scale`, and add, sub, mul, min, max, less, both, pick, constant,
-// floorShift and ceilShift (by powers of two), lowBits; and of f32 scale (a constant), fraction (a number and one divided by
-// another), inverse (a constant by one), scaled (a product, rounded down) and lessProduct, which compares products of two
-// numbers. Sums and products may lose what does not fit in 32 bits where only lower bits are asked for.
+// floorShift and ceilShift (by powers of two), lowBits, floorDivide (not in lanes), quotient (rounded down, of what is
+// at most 2^20); and of f32 scale (a constant), fraction (a number and one divided by
+// another), inverse (a constant by one) and scaled (a product, rounded down). Sums and products may lose what does not fit in
+// 32 bits where only lower bits are asked for.
 #pragma once
 
 #include "hocket/Attention/WorkItem.h"
-
-#include <utility>
 
 namespace hocket::attention {
 
@@ -85,37 +84,36 @@ template <typename Arithmetic> struct SequenceWork {
   using Condition = typename Arithmetic::Condition;
 
   Number items, copies, queries, keys;
+  /// Where rows are heads, so many items follow one another that are taken for alike, and have so many queries at most.
+  Number alikeItems, alikeQueries;
   Number reach;      ///< tiles that rows of an item see at most, as far as masks of fixed width say
   Condition grouped; ///< rows are heads of a group
   bool causal;
 
-  /// Tiles that hold a key which some row of an item sees.
+  /// Tiles that hold a key which some row of an item sees, or of those that are taken for alike; of the first item; of the
+  /// last one, if there is one.
   Number tiles(Arithmetic &a, Number item) const {
-    if (!causal)
-      return tilesTo(a, keys);
-    Number behind = a.mul(a.add(item, a.constant(1)), a.constant(kWorkRows));
-    Number end = a.sub(a.add(a.min(queries, behind), keys), queries);
-    end = a.min(a.max(end, a.constant(0)), keys);
-    return tilesTo(a, a.pick(grouped, keys, end));
+    Number one = a.constant(1), alike = a.mul(a.add(a.floorDivide(item, alikeItems), one), alikeQueries);
+    return tilesUpTo(a, alike, a.mul(a.add(item, one), a.constant(kWorkRows)));
   }
+  Number firstTiles(Arithmetic &a) const { return tilesUpTo(a, alikeQueries, a.constant(kWorkRows)); }
   Number mostTiles(Arithmetic &a) const {
-    Number last = a.sub(items, a.constant(1));
-    return a.pick(a.less(last, a.constant(0)), a.constant(0), tiles(a, last));
+    return a.pick(a.less(a.constant(0), items), tilesTo(a, keys), a.constant(0));
   }
   /// How many items take more than so many tiles: the last ones.
   Number itemsAbove(Arithmetic &a, Number tiles) const {
     Number zero = a.constant(0), limit = a.mul(tiles, a.constant(kWorkKeys)), above = items;
     if (causal) {
-      Number hidden = a.max(a.sub(a.add(limit, queries), keys), zero);
-      Number blocks = a.floorShift(hidden, kWorkRowsBits);
-      above = a.pick(grouped, items, a.sub(items, a.min(blocks, items)));
+      Number hidden = a.min(a.max(a.sub(a.add(limit, queries), keys), zero), queries);
+      Number alike = a.mul(a.quotient(a.pick(areAllAlike(a), zero, hidden), alikeQueries), alikeItems);
+      above = a.sub(items, a.min(a.pick(grouped, alike, a.floorShift(hidden, kWorkRowsBits)), items));
     }
     return a.pick(a.both(a.less(limit, keys), a.less(tiles, reach)), above, zero);
   }
   /// By how much the line is longer for it, in units of which all but the lower bits may be lost.
   Number onLine(Arithmetic &a, const WorkLine<Arithmetic> &line) const {
     auto entry = [&](Number tiles) { return line.placesOf(a, a.add(tiles, a.constant(kWorkEntryTiles))); };
-    Number ends = a.add(entry(tiles(a, a.constant(0))), entry(mostTiles(a)));
+    Number ends = a.add(entry(firstTiles(a)), entry(mostTiles(a)));
     return a.mul(a.mul(copies, items), a.floorShift(ends, 1));
   }
   /// How it is cut where it begins at this `place` of the line.
@@ -133,19 +131,22 @@ template <typename Arithmetic> struct SequenceWork {
     Number cutItems = a.pick(a.less(one, pieces), a.pick(isAlone, items, longItems), zero);
     return {cutItems, pieces, parts, first, isAlone};
   }
-  /// Whether it takes fewer entries, and less, than the same sequence in `other` ones.
-  Condition takesLess(Arithmetic &a, const SequenceWork &other) const {
-    using Product = std::pair<Number, Number>;
-    Number entries = a.mul(copies, items), others = a.mul(other.copies, other.items);
-    return a.both(a.less(entries, others),
-                  a.lessProduct(Product(entries, twiceMean(a)), Product(others, other.twiceMean(a))));
-  }
   /// Twice what an entry takes on average.
   Number twiceMean(Arithmetic &a) const {
-    return a.add(a.add(tiles(a, a.constant(0)), mostTiles(a)), a.constant(2 * kWorkEntryTiles));
+    return a.add(a.add(firstTiles(a), mostTiles(a)), a.constant(2 * kWorkEntryTiles));
   }
 
 private:
+  /// Of items up to this query: `alike` where rows are heads, else `rows`.
+  Number tilesUpTo(Arithmetic &a, Number alike, Number rows) const {
+    if (!causal)
+      return tilesTo(a, keys);
+    Number behind = a.pick(grouped, a.pick(areAllAlike(a), queries, alike), rows);
+    Number end = a.sub(a.add(a.min(queries, behind), keys), queries);
+    return tilesTo(a, a.min(a.max(end, a.constant(0)), keys));
+  }
+  /// Quotients of more are not exact in f32.
+  Condition areAllAlike(Arithmetic &a) const { return a.less(a.constant(int64_t(1) << 20), queries); }
   Number tilesTo(Arithmetic &a, Number end) const { return a.min(a.ceilShift(end, kWorkKeysBits), reach); }
 };
 

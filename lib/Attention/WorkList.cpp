@@ -52,6 +52,8 @@ struct HostArithmetic {
   template <typename T> T pick(bool condition, T a, T b) { return condition ? a : b; }
   int64_t floorShift(int64_t a, unsigned bits) { return a >> bits; }
   int64_t ceilShift(int64_t a, unsigned bits) { return (a + (int64_t(1) << bits) - 1) >> bits; }
+  int64_t floorDivide(int64_t a, int64_t b) { return a / b; }
+  int64_t quotient(int64_t a, int64_t b) { return a / b; }
   int64_t lowBits(int64_t a, unsigned bits) { return a & ((int64_t(1) << bits) - 1); }
   float scale(float factor) { return factor; }
   float fraction(int64_t whole, int64_t rest, int64_t of) {
@@ -59,12 +61,6 @@ struct HostArithmetic {
   }
   float inverse(float a, float b) { return a / b; }
   int64_t scaled(int64_t a, float scale) { return static_cast<int64_t>(static_cast<float>(a) * scale); }
-  bool lessProduct(std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b) {
-    auto product = [](std::pair<int64_t, int64_t> of) {
-      return static_cast<float>(of.first) * static_cast<float>(of.second);
-    };
-    return product(a) < product(b);
-  }
 };
 
 using HostWork = SequenceWork<HostArithmetic>;
@@ -107,15 +103,15 @@ static int64_t groupItems(int64_t queries, int64_t group) {
 
 static HostWork workOf(const ForwardProblem &problem, int64_t sequence) {
   Lengths lengths = problem.lengthsOf(sequence);
-  int64_t group = groupOf(problem), mostKeys = mostKeysOfRow(problem);
-  auto tilesOfRows = [&](int64_t rows) { return divideUp(mostKeys + rows - 1, kWorkKeys) + 1; };
-  HostWork work{divideUp(lengths.q, kWorkRows), group, lengths.q, lengths.kv, tilesOfRows(kWorkRows), false,
-                problem.visibility.laterRowsSeeMore()};
-  HostWork together = work;
-  together.items = groupItems(lengths.q, group), together.copies = 1, together.grouped = true;
-  together.reach = tilesOfRows(kWorkQueries);
-  HostArithmetic a;
-  return mayGroupHeads(problem) && together.takesLess(a, work) ? together : work;
+  int64_t group = groupOf(problem), blocks = divideUp(lengths.q, kWorkRows);
+  int64_t parts = std::max<int64_t>(divideUp(group, kWorkHeadsOfPart), 1), alike = std::max<int64_t>(group, 1);
+  HostWork work{blocks, group, lengths.q, lengths.kv, alike, divideUp(alike * kWorkQueries, parts),
+                0,      false, problem.visibility.laterRowsSeeMore()};
+  int64_t together = groupItems(lengths.q, group);
+  if (mayGroupHeads(problem) && together < group * blocks)
+    work.items = together, work.copies = 1, work.grouped = true;
+  work.reach = divideUp(mostKeysOfRow(problem) + (work.grouped ? kWorkQueries : kWorkRows) - 1, kWorkKeys) + 1;
+  return work;
 }
 
 WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {

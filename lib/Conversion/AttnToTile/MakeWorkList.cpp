@@ -54,6 +54,8 @@ public:
   /// a / 2^bits; a is not negative.
   Value floorShift(Value a, unsigned bits) { return arith::ShRUIOp::create(builder, a, constant(bits)); }
   Value ceilShift(Value a, unsigned bits) { return floorShift(add(a, constant((int64_t(1) << bits) - 1)), bits); }
+  Value floorDivide(Value a, Value b) { return tile::DivModOp::create(builder, a, b).getQuotient(); }
+  Value quotient(Value a, Value b) { return integer(arith::DivFOp::create(builder, real(a), real(b))); }
   Value lowBits(Value a, unsigned bits) {
     return arith::AndIOp::create(builder, a, constant((int64_t(1) << bits) - 1));
   }
@@ -64,13 +66,6 @@ public:
   }
   Value inverse(float a, Value b) { return arith::DivFOp::create(builder, builder.constant(a), b); }
   Value scaled(Value a, Value scale) { return integer(arith::MulFOp::create(builder, real(a), scale)); }
-  Value lessProduct(std::pair<Value, Value> a, std::pair<Value, Value> b) {
-    auto product = [&](std::pair<Value, Value> of) -> Value {
-      return arith::MulFOp::create(builder, real(of.first), real(of.second));
-    };
-    Value first = product(a), second = product(b);
-    return arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, first, second);
-  }
   /// Of a condition, 1 or 0.
   Value count(Value condition) { return arith::ExtUIOp::create(builder, builder.getI32Type(), condition); }
 
@@ -231,7 +226,9 @@ LaneNumbers WorkListExpansion::common() {
   Value kvHeads = frame.argument("kv_heads");
   Value group = tile::DivModOp::create(builder, frame.argument("heads"), kvHeads).getQuotient();
   numbers["group"] = group;
-  numbers["parts"] = a.ceilShift(group, 5);
+  Value parts = a.ceilShift(group, 5), queries = a.mul(group, a.constant(kWorkQueries));
+  numbers["parts"] = parts;
+  numbers["alike"] = a.floorDivide(a.add(queries, a.sub(parts, a.constant(1))), parts);
   return numbers;
 }
 
@@ -266,21 +263,15 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
     k = a.min(k, used);
   }
   q = a.pick(exists, a.max(q, zero), zero), k = a.max(k, zero);
-  auto tilesOfRows = [&](int64_t rows) {
-    return a.add(a.ceilShift(a.add(at("row_keys"), a.constant(rows - 1)), kWorkKeysBits), a.constant(1));
-  };
-  auto isGrouped = [&](bool is) -> Value { return arith::ConstantOp::create(builder, builder.getBoolAttr(is)); };
-  LaneWork work{a.ceilShift(q, kWorkRowsBits), at("group"), q, k, tilesOfRows(kWorkRows), isGrouped(false), causal};
+  LaneWork work{a.ceilShift(q, kWorkRowsBits), at("group"), q, k, at("group"), at("alike"), Value(), Value(), causal};
+  Value together = a.ceilShift(a.mul(q, at("parts")), 2);
+  work.grouped = a.less(together, a.mul(work.items, work.copies));
   if (op.getSingleHeads())
-    return work;
-  LaneWork together = work;
-  together.items = a.ceilShift(a.mul(q, at("parts")), 2), together.copies = a.constant(1);
-  together.reach = tilesOfRows(kWorkQueries), together.grouped = isGrouped(true);
-  Value grouped = together.takesLess(a, work);
-  work.items = a.pick(grouped, together.items, work.items);
-  work.copies = a.pick(grouped, together.copies, work.copies);
-  work.reach = a.pick(grouped, together.reach, work.reach);
-  work.grouped = grouped;
+    work.grouped = arith::ConstantOp::create(builder, builder.getBoolAttr(false));
+  work.items = a.pick(work.grouped, together, work.items);
+  work.copies = a.pick(work.grouped, a.constant(1), work.copies);
+  Value rows = a.pick(work.grouped, a.constant(kWorkQueries - 1), a.constant(kWorkRows - 1));
+  work.reach = a.add(a.ceilShift(a.add(at("row_keys"), rows), kWorkKeysBits), a.constant(1));
   return work;
 }
 

@@ -174,8 +174,12 @@ static Measured measure(const ForwardProblem &problem) {
     const int32_t *fields = &list[(entry + 1) * kWorkFields];
     Lengths lengths = problem.lengthsOf(fields[kWorkSequence]);
     int64_t keys = lengths.kv;
-    if (problem.visibility.laterRowsSeeMore() && fields[kWorkHead] >= 0)
-      keys = std::clamp<int64_t>(std::min<int64_t>(fields[kWorkRow] + kWorkRows, lengths.q) + keys - lengths.q, 0, keys);
+    if (problem.visibility.laterRowsSeeMore()) {
+      int64_t parts = (problem.heads / problem.kvHeads + kWorkHeadsOfPart - 1) / kWorkHeadsOfPart;
+      int64_t ofGroup = (fields[kWorkRow] + kWorkQueries + parts - 1) / parts;
+      int64_t behind = fields[kWorkHead] < 0 ? ofGroup : fields[kWorkRow] + kWorkRows;
+      keys = std::clamp<int64_t>(std::min(behind, lengths.q) + keys - lengths.q, 0, keys);
+    }
     double tiles = double(tilesOfSlice((keys + 63) / 64, fields)), takes = tiles + 5;
     for (int64_t head = 0; head != problem.kvHeads; ++head) {
       double done = slots.top() + takes;
@@ -310,6 +314,18 @@ static std::vector<int32_t> madeAlone(const ForwardProblem &problem) {
   EXPECT_TRUE(kernel.ok() && device->launch(**kernel, binding->shape, binding->kernarg).ok());
   EXPECT_TRUE(device->copyFromDevice(std::as_writable_bytes(std::span(list)), addresses["work_list"]).ok());
   return list;
+}
+
+// Sequences of all kinds, more of them than a wave has lanes.
+TEST(WorkLists, AreTheHosts) {
+  Draw draw(17);
+  for (int i = 0; i != 12; ++i) {
+    Sequences sequences = drawSequences(draw), more = drawSequences(draw);
+    sequences.insert(sequences.end(), more.begin(), more.end());
+    ForwardProblem problem = listed(sequences, draw.of<int64_t>({1, 2, 8, 64}), draw.of<int64_t>({17, 256, 512}));
+    problem.work = {WorkLists::Made, /*slices=*/!draw.oneIn(4)};
+    EXPECT_EQ(madeAlone(problem), makeWorkList(problem)) << problem.describe();
+  }
 }
 
 // More tiles than f32 tells apart, and than 32 bits: sequences of up to 2^24 tiles, which the kernel adds up in parts.
