@@ -81,6 +81,7 @@ WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,wo
     1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
     1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
     1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40
+    1x1,seqlens-q=random:140:3,seqlens-kv=random:140:900,work-slots=24
     1x1,seqlens-q=1+75+1+1+1+1+1+1,seqlens-kv=352+545+224+351+379+414+3223+189,work-slots=4
     1x1,seqlens-q=1+55+1+1+1,seqlens-kv=1485+1646+957+701+2896,work-slots=3
     1x1,seqlens-q=1+14+1+1,seqlens-kv=1072+2344+1156+2986,work-slots=3
