@@ -202,6 +202,7 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
+    values.turnScalars = kernel->hasAttr(kTurnScalars);
     if (persistent) {
       values.persistent = persistent.getInt();
       llvm::copy(entry->getArguments().take_back(values.items.size()), values.items.begin());
