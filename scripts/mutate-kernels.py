@@ -133,6 +133,12 @@ BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x22
 BACKWARD_LISTED = " ".join([*(f"{each},block-mask=random:0.5" for each in BACKWARD.split()), *(
     f"{70 + 9 * i}x{20 + 13 * i},block-mask=random:0.{2 + i % 8},seed={i} "
     f"128x{64 + 23 * i},block-mask=random:1,seed={100 + i}" for i in range(1, 15))])
+# The block in which keys end in front of four full ones: all blocks of many lists, of which some are so.
+BACKWARD_LISTED += " " + " ".join(f"1000x{keys},block-mask=random:1,seed={i}" for i, keys in enumerate((100, 110, 130, 140), 1))
+# Windows so narrow that their first key cuts the last tile, in lists of partial blocks alone.
+BACKWARD_LISTED_WINDOW = BACKWARD_LISTED + " " + " ".join(
+    f"1000x{keys},block-mask=random:1,window={window},seed={i}" for i, (keys, window) in enumerate((
+        (100, "5+0"), (132, "0+0"), (107, "10+3"), (139, "0+7"), (114, "20+0"), (146, "3+3"))))
 # Empty sequences, more queries than keys and fewer, rows that are not used; whole tiles of each length, and none.
 BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0/9+1
     1x1,seqlens-q=33/40+97+225,seqlens-kv=70/80+96+33,data=rising
@@ -228,7 +234,7 @@ def backward_runs():
         yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
     lists = "--head-dim 64 --block-mask random:0.5 --block-size 128,32"
     yield "backward-dq-lists", f"{lists} --launch 4", "none", BACKWARD_LISTED
-    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED
+    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED_WINDOW
     for mask in ("none", "causal"):
         yield f"backward-fused-{mask}", "--head-dim 128 --accumulate packed --launch 2", mask, BACKWARD + " 256x256 64x256"
     yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK

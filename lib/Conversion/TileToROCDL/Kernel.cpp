@@ -204,6 +204,7 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
+    values.turnScalars = kernel->hasAttr(kTurnScalars);
     if (persistent) {
       values.persistent = persistent.getInt();
       values.itemsJoin = itemsJoin;

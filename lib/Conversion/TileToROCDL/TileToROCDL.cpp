@@ -227,7 +227,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
       if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
         finishWorkItems(func, values);
       else if (late.contains(func.getSymName()))
-        readArgumentsLate(func, inTurns.contains(func.getSymName()));
+        readArgumentsLate(func, values.turnScalars                     ? TurnArguments::All
+                                : inTurns.contains(func.getSymName()) ? TurnArguments::Own
+                                                                      : TurnArguments::None);
   }
 };
 } // namespace
