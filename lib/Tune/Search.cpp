@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kBatch = 8;
 /// The best so many of a form have offspring.
 constexpr size_t kParents = 4;
+/// Among the first so many a third is drawn, an eighth of those behind: what is drawn late is rarely near the best.
+constexpr size_t kEarly = 64;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
 
@@ -41,6 +43,7 @@ private:
   Key keyOf(const Candidate &candidate) const;
   bool isWorthIt(Candidate &candidate) const;
   std::vector<std::vector<size_t>> parents() const;
+  std::optional<Candidate> nextNeighbour(size_t parent);
   std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
   std::vector<Candidate> proposeBatch();
   Trial tryOut(const Key &key) const;
@@ -59,6 +62,7 @@ private:
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
+  std::map<size_t, std::vector<Candidate>> neighbours; ///< of trials that have been asked for some: those that are left
   Found found;
 };
 } // namespace
@@ -185,14 +189,34 @@ std::vector<std::vector<size_t>> Search::parents() const {
   return groups;
 }
 
-/// A fourth is drawn anew; the others change a parent, of better forms and better ones of a form more often.
+/// One of the small changes of `parent` that was not proposed yet, in random order.
+std::optional<Candidate> Search::nextNeighbour(size_t parent) {
+  auto [entry, isNew] = neighbours.try_emplace(parent);
+  std::vector<Candidate> &left = entry->second;
+  if (isNew) {
+    left = candidates[parent].neighbours(shapes);
+    for (size_t i = left.size(); i > 1; --i)
+      std::swap(left[i - 1], left[choices.below(static_cast<int>(i))]);
+  }
+  if (left.empty())
+    return std::nullopt;
+  Candidate candidate = std::move(left.back());
+  left.pop_back();
+  return candidate;
+}
+
+/// Some are drawn anew; the others change a parent, of better forms and better ones of a form more often. Of the best
+/// of a form all small changes are tried in turn, so that none is missed; between, some larger ones.
 std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
-  if (groups.empty() || choices.chance(1, 4)) {
+  if (groups.empty() || choices.chance(1, found.trials.size() < kEarly ? 3 : 8)) {
     Candidate candidate = Candidate::draw(graph, shapes, choices);
     return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
   }
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
+  std::optional<Candidate> near = choices.chance(2, 3) ? nextNeighbour(group.front()) : std::nullopt;
+  if (near)
+    return isWorthIt(*near) ? near : std::nullopt;
   Candidate candidate = candidates[group[pick(group.size())]];
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(shapes, choices);
@@ -263,7 +287,7 @@ Result<Found> Search::run() {
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
   shapes = {options.waves, options.kvTiles, interleaveOf(algorithm->start), algorithm->start.workgroups,
-            algorithm->start.masksApart};
+            algorithm->start.masksApart, static_cast<int>(algorithm->demand.simds)};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));
