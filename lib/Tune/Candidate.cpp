@@ -195,8 +195,10 @@ void Candidate::insertCluster(int before) {
   otherKind.insert(otherKind.begin() + before, false);
 }
 
-/// What stood in it goes to the one before; in the first, to the one behind.
+/// What stood in it goes to the one before; in the first, to the one behind. A barrier in front of it stays.
 void Candidate::removeCluster(int index) {
+  if (index + 1 < clusters && !joined[index])
+    joined[index + 1] = false;
   for (int &at : position) {
     int turn = floorDivide(at, clusters), own = floorCluster(at);
     at = turn * (clusters - 1) + own - (own > index || (own == index && own > 0) ? 1 : 0);
@@ -216,6 +218,11 @@ void Candidate::changeClusters(Choices &choices) {
     insertCluster(index);
   else
     removeCluster(index);
+}
+
+void Candidate::chooseShape(const Shapes &shapes, Choices &choices) {
+  waves = waves ? waves : oneOf(shapes.waves, choices);
+  kvTile = kvTile ? kvTile : oneOf(shapes.kvTiles, choices);
 }
 
 void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
@@ -278,6 +285,28 @@ void Candidate::addMoves(std::vector<Candidate> &to) const {
     }
 }
 
+/// Each cluster in two, behind every one of its steps, with a barrier between and without.
+void Candidate::addSplits(std::vector<Candidate> &to) const {
+  if (clusters == kMaxClusters)
+    return;
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    std::vector<size_t> steps = stepsIn(cluster);
+    for (size_t first = 1; first < steps.size(); ++first)
+      for (bool join : {false, true}) {
+        if (join && waveGroups == 2)
+          continue;
+        Candidate split = *this;
+        split.insertCluster(cluster + 1);
+        split.joined[cluster + 1] = join;
+        split.interleave[cluster + 1] = interleave[cluster];
+        split.priority[cluster + 1] = priority[cluster];
+        for (size_t step : llvm::ArrayRef(steps).drop_front(first))
+          ++split.position[step];
+        to.push_back(std::move(split));
+      }
+  }
+}
+
 void Candidate::addClusterForms(std::vector<Candidate> &to) const {
   for (int cluster = 0; cluster != clusters; ++cluster) {
     for (std::string_view word : {kSpread, kAcross}) {
@@ -325,6 +354,7 @@ void Candidate::addShapes(const Shapes &shapes, std::vector<Candidate> &to) cons
 std::vector<Candidate> Candidate::neighbours(const Shapes &shapes) const {
   std::vector<Candidate> result;
   addMoves(result);
+  addSplits(result);
   addClusterForms(result);
   addShapes(shapes, result);
   return result;
@@ -406,8 +436,32 @@ bool Candidate::mayFit(const Demand &demand) const {
   return true;
 }
 
+/// In the order in which they run.
+std::vector<size_t> Candidate::stepsIn(int cluster) const {
+  std::vector<size_t> steps;
+  for (size_t step = 0; step != position.size(); ++step)
+    if (floorCluster(position[step]) == cluster)
+      steps.push_back(step);
+  llvm::sort(steps, [&](size_t a, size_t b) { return std::pair(rank[a], a) < std::pair(rank[b], b); });
+  return steps;
+}
+
+/// What means nothing, so that what is the same code is mostly the same text: clusters without steps where all waves are
+/// in step, an order within clusters that do not multiply, one priority for all.
+void Candidate::leaveOutIdle(const StepGraph &graph) {
+  for (int cluster = clusters - 1; cluster >= 0 && waveGroups == 1; --cluster)
+    if (clusters > 1 && stepsIn(cluster).empty())
+      removeCluster(cluster);
+  for (int cluster = 0; cluster != clusters; ++cluster)
+    if (llvm::none_of(stepsIn(cluster), [&](size_t step) { return graph.steps[step].multiplies; }))
+      interleave[cluster].clear();
+  if (llvm::all_equal(priority))
+    llvm::fill(priority, -1);
+}
+
 /// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
+  leaveOutIdle(graph);
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
   size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();
   int turn = floorDivide(position[step], clusters);

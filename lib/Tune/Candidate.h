@@ -58,8 +58,10 @@ public:
 
   /// Changes it in one of many ways.
   void change(const Shapes &shapes, Choices &choices);
-  /// All that one small change makes of it, in a fixed order: a step elsewhere, a cluster more, fewer or of another form,
-  /// another shape. Not repaired yet.
+  /// Waves and keys from `shapes` where it does not say them.
+  void chooseShape(const Shapes &shapes, Choices &choices);
+  /// All that one small change makes of it, in a fixed order: a step elsewhere, a cluster more, in two, left out or of
+  /// another form, another shape. Not repaired yet.
   std::vector<Candidate> neighbours(const Shapes &shapes) const;
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
@@ -79,6 +81,7 @@ private:
   int phaseOf(int at) const;
   bool settle(const StepGraph &graph, const Dependence &dependence);
   void addMoves(std::vector<Candidate> &to) const;
+  void addSplits(std::vector<Candidate> &to) const;
   void addClusterForms(std::vector<Candidate> &to) const;
   void addShapes(const Shapes &shapes, std::vector<Candidate> &to) const;
   bool isAlone(const Shapes &shapes) const { return waves != 0 && waves <= shapes.simds; }
@@ -91,7 +94,9 @@ private:
   int64_t registersBehind(int cluster, const Demand &demand) const;
   void insertCluster(int before);
   void removeCluster(int index);
+  std::vector<size_t> stepsIn(int cluster) const;
   void normalize(const StepGraph &graph);
+  void leaveOutIdle(const StepGraph &graph);
 
   int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
   bool masksApart = false;

@@ -8,8 +8,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/SHA256.h"
 
 #include <chrono>
+#include <mutex>
 #include <set>
 
 using namespace hocket;
@@ -46,6 +48,7 @@ private:
   std::optional<Candidate> nextNeighbour(size_t parent);
   std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
   std::vector<Candidate> proposeBatch();
+  Result<double> costOf(const attention::CompiledKernel &kernel) const;
   Trial tryOut(const Key &key) const;
   Status runBatch(const std::vector<Candidate> &batch);
   Status record(const Candidate &candidate, Trial trial, bool isNew);
@@ -62,6 +65,8 @@ private:
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
+  mutable std::mutex costMutex;
+  mutable std::map<std::array<uint8_t, 32>, double> costs; ///< by the hash of the code
   std::map<size_t, std::vector<Candidate>> neighbours; ///< of trials that have been asked for some: those that are left
   Found found;
 };
@@ -134,6 +139,22 @@ static Outcome refusal(const CompileFailure &failure) {
   return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
 }
 
+/// What the same code cost, if there was some: steps in another order are often the same instructions.
+Result<double> Search::costOf(const attention::CompiledKernel &kernel) const {
+  llvm::ArrayRef code(reinterpret_cast<const uint8_t *>(kernel.codeObject.data()), kernel.codeObject.size());
+  std::array<uint8_t, 32> key = llvm::SHA256::hash(code);
+  {
+    std::lock_guard lock(costMutex);
+    if (auto same = costs.find(key); same != costs.end())
+      return same->second;
+  }
+  Result<double> microseconds = cost(kernel);
+  std::lock_guard lock(costMutex);
+  if (microseconds.ok())
+    costs.emplace(key, *microseconds);
+  return microseconds;
+}
+
 Trial Search::tryOut(const Key &key) const {
   CompileOptions compileOptions = options.compile;
   compileOptions.to = Stage::HSACO;
@@ -162,7 +183,7 @@ Trial Search::tryOut(const Key &key) const {
   }
   kernel.codeObject = std::move(compilation->output);
   kernel.manifest = *std::move(manifest);
-  Result<double> microseconds = cost(kernel);
+  Result<double> microseconds = costOf(kernel);
   trial.outcome = microseconds.ok() ? Outcome::Timed : Outcome::Failed;
   if (microseconds.ok())
     trial.microseconds = *microseconds;
@@ -194,7 +215,9 @@ std::optional<Candidate> Search::nextNeighbour(size_t parent) {
   auto [entry, isNew] = neighbours.try_emplace(parent);
   std::vector<Candidate> &left = entry->second;
   if (isNew) {
-    left = candidates[parent].neighbours(shapes);
+    Candidate from = candidates[parent];
+    from.chooseShape(shapes, choices);
+    left = from.neighbours(shapes);
     for (size_t i = left.size(); i > 1; --i)
       std::swap(left[i - 1], left[choices.below(static_cast<int>(i))]);
   }
@@ -218,6 +241,7 @@ std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> 
   if (near)
     return isWorthIt(*near) ? near : std::nullopt;
   Candidate candidate = candidates[group[pick(group.size())]];
+  candidate.chooseShape(shapes, choices);
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(shapes, choices);
   return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
