@@ -4,6 +4,6 @@
 //
 // Found by hocketc --tune (scripts/tune-schedules.py); docs/notes/2026-11-23-two-on-a-unit.md says why it is ahead.
 tile.schedule @lone_wave unroll(2) waves(4) {
-  tile.cluster compute interleave("spread") { qk(0) read_v(-1) fetch_k(+2) tail(-1) }
-  tile.cluster compute interleave("across spread") { mask(0) rescale(-1) settle(0) pv(-1) head(0) read_k(+1) fetch_v(+1) }
+  tile.cluster compute { qk(0) read_v(-1) fetch_k(+2) tail(-1) }
+  tile.cluster compute interleave("across") { mask(0) rescale(-1) settle(0) pv(-1) head(0) read_k(+1) fetch_v(+1) }
 }
