@@ -161,8 +161,9 @@ def forward_runs():
     for mask in ("none", "causal"):
         for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
-        for kernel in ("both_products", "lone_wave", "lone_wave_streamed"):
+        for kernel in ("both_products_joined", "lone_wave", "lone_wave_streamed"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, PRELOAD
+        yield f"both_products-d128-{mask}", "--schedule both_products --kv-tile 32", mask, PRELOAD
         for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
             yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, PRELOAD
     small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"

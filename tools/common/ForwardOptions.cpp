@@ -392,8 +392,7 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   return result;
 }
 
-/// The options that decide how a kernel is compiled; nothing if none is there.
-static Result<std::optional<CompileOptions>> readCompileOptions(const Options &options) {
+Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &options) {
   CompileOptions result;
   if (options.has(OPT_schedule))
     result.schedule = options.string(OPT_schedule);
@@ -542,16 +541,6 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
       return entry.error();
   return finder->find(kernel, problem);
-}
-
-Result<ForwardProblem> run::withChosenSplits(const Options &options, const ForwardProblem &problem) {
-  Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
-  if (!compile.ok())
-    return compile.error();
-  if (*compile || options.has(OPT_code_object) || options.string(OPT_kernel, "auto") != "auto")
-    return problem;
-  Result<SelectedKernels> selected = selectRegistered(problem, {architecture(options), 0});
-  return selected.ok() ? Result<ForwardProblem>(selected->problem) : selected.error();
 }
 
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }
