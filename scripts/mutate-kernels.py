@@ -133,6 +133,12 @@ BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x22
 BACKWARD_LISTED = " ".join([*(f"{each},block-mask=random:0.5" for each in BACKWARD.split()), *(
     f"{70 + 9 * i}x{20 + 13 * i},block-mask=random:0.{2 + i % 8},seed={i} "
     f"128x{64 + 23 * i},block-mask=random:1,seed={100 + i}" for i in range(1, 15))])
+# The block in which keys end in front of four full ones: all blocks of many lists, of which some are so.
+BACKWARD_LISTED += " " + " ".join(f"1000x{keys},block-mask=random:1,seed={i}" for i, keys in enumerate((100, 110, 130, 140), 1))
+# Windows so narrow that their first key cuts the last tile, in lists of partial blocks alone.
+BACKWARD_LISTED_WINDOW = BACKWARD_LISTED + " " + " ".join(
+    f"1000x{keys},block-mask=random:1,window={window},seed={i}" for i, (keys, window) in enumerate((
+        (100, "5+0"), (132, "0+0"), (107, "10+3"), (139, "0+7"), (114, "20+0"), (146, "3+3"))))
 # Empty sequences, more queries than keys and fewer, rows that are not used; whole tiles of each length, and none.
 BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0/9+1
     1x1,seqlens-q=33/40+97+225,seqlens-kv=70/80+96+33,data=rising
@@ -155,8 +161,9 @@ def forward_runs():
     for mask in ("none", "causal"):
         for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
-        for kernel in ("both_products", "lone_wave", "lone_wave_streamed"):
+        for kernel in ("both_products_joined", "lone_wave", "lone_wave_streamed"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, PRELOAD
+        yield f"both_products-d128-{mask}", "--schedule both_products --kv-tile 32", mask, PRELOAD
         for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
             yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, PRELOAD
     small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"
@@ -228,10 +235,16 @@ def backward_runs():
         yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
     lists = "--head-dim 64 --block-mask random:0.5 --block-size 128,32"
     yield "backward-dq-lists", f"{lists} --launch 4", "none", BACKWARD_LISTED
-    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED
+    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED_WINDOW
     for mask in ("none", "causal"):
         yield f"backward-fused-{mask}", "--head-dim 128 --accumulate packed --launch 2", mask, BACKWARD + " 256x256 64x256"
     yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK
+
+
+# Items of a persistent kernel whose pipelines join: more than a chip computes at a time, of fewer tiles than prologue and
+# epilogue have and of more, cut and whole, with a scale that turns Q over.
+JOINED = """20x1,heads=520,kv-heads=2 40x130,heads=300,kv-heads=1 300x320,heads=270,kv-heads=10,data=rising
+    33x200,heads=300,kv-heads=1,scale=-0.1"""
 
 
 def options_of(problem):
@@ -258,6 +271,12 @@ def runs(build, directory):
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),
                          *causal], problems
+    joined, code, manifest = (directory / f"joined.{end}" for end in ("mlir", "hsaco", "manifest.json"))
+    joined.write_text("attn.forward @joined element_type(bf16) head_dim(128) mask(none) lse attributes "
+                      "{tile.persistent = 1, tile.join_items}\n", encoding="utf-8")
+    yield ("joined-dual_wave-d128-none", [str(build / "bin" / "hocketc"), str(joined), "--schedule=dual_wave", "-o",
+                                          str(code), f"--manifest={manifest}"],
+           [program, "mutate", str(code), "--manifest", str(manifest), "--lse", "--check-rows", "600"], JOINED)
     gemm = (ROOT / "kernels/tile/gemm_bf16.mlir").read_text(encoding="utf-8")
     persistent = directory / "gemm_persistent.mlir"
     persistent.write_text(gemm.replace("attributes {", "attributes {tile.persistent = 1,", 1), encoding="utf-8")

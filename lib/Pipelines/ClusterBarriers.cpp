@@ -34,12 +34,12 @@ static std::optional<uint32_t> clusterOf(EnterOp enter, ScheduleOp schedule) {
     auto step = dyn_cast<StepOp>(where ? where.getBody().front().front() : *op);
     if (!step)
       continue;
-    uint32_t number = 0;
+    uint32_t begun = 0;
     for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+      begun += !cluster.getJoined();
       for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
         if (place.getStep().getValue() == step.getSymName())
-          return number;
-      ++number;
+          return begun - 1;
     }
     return std::nullopt;
   }
@@ -60,8 +60,13 @@ manifest::Clusters hocket::readClusters(KernelOp kernel, ModuleOp module) {
   if (!before || !number)
     return {};
   manifest::Clusters clusters;
-  for (ClusterOp cluster : schedules.front().getBody().getOps<ClusterOp>())
-    clusters.kinds.push_back(stringifyClusterKind(cluster.getKind()).str());
+  for (ClusterOp cluster : schedules.front().getBody().getOps<ClusterOp>()) {
+    std::string kind = stringifyClusterKind(cluster.getKind()).str();
+    if (!cluster.getJoined())
+      clusters.kinds.push_back(kind);
+    else if (cluster.getKind() == ClusterKind::Compute)
+      clusters.kinds.back() = kind;
+  }
   clusters.unroll = static_cast<uint32_t>(schedules.front().getUnroll());
   // Those before a cluster 0: the next, where the first is another.
   uint32_t count = clusters.kinds.size();

@@ -70,11 +70,16 @@ void TimelineReader::readSchedule() {
   timeline.kernel = kernel.getSymName().str();
   timeline.schedule = schedule.getSymName().str();
   for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+    if (cluster.getJoined()) {
+      timeline.scheduleText.back() += ", joined " + clusterText(cluster);
+      kinds.back() = cluster.getKind() == ClusterKind::Compute ? ClusterKind::Compute : kinds.back();
+    } else {
+      timeline.scheduleText.push_back(clusterText(cluster));
+      kinds.push_back(cluster.getKind());
+    }
     for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>())
-      places[place.getStep().getValue()] = {static_cast<int64_t>(kinds.size()),
+      places[place.getStep().getValue()] = {static_cast<int64_t>(kinds.size()) - 1,
                                             place.getOffset()};
-    kinds.push_back(cluster.getKind());
-    timeline.scheduleText.push_back(clusterText(cluster));
   }
   for (const auto &[op, info] : rings)
     timeline.rings.push_back({info.name, info.depth});

@@ -22,6 +22,16 @@ static int floorDivide(int a, int b) {
 
 int Candidate::floorCluster(int at) const { return at - floorDivide(at, clusters) * clusters; }
 
+/// Barriers of an iteration.
+int Candidate::phases() const { return clusters - static_cast<int>(llvm::count(joined, true)); }
+
+int Candidate::phaseOf(int at) const {
+  int begun = 0;
+  for (int cluster = 1; cluster <= floorCluster(at); ++cluster)
+    begun += !joined[cluster];
+  return floorDivide(at, clusters) * phases() + begun;
+}
+
 Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   Candidate result;
   result.clusters = static_cast<int>(table.clusters.size());
@@ -40,6 +50,7 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
   for (auto [index, form] : llvm::enumerate(table.clusters)) {
     result.priority.push_back(form.priority);
     result.interleave.push_back(form.interleave);
+    result.joined.push_back(form.joined);
     result.otherKind.push_back(form.compute != multiplies[index]);
   }
   return result;
@@ -59,16 +70,33 @@ static int oneOf(const std::vector<int64_t> &from, Choices &choices) {
   return from.empty() ? 0 : static_cast<int>(from[choices.below(static_cast<int>(from.size()))]);
 }
 
+/// `text` with `word` if it lacks that, else without; alone, in the place of slots.
+static std::string toggled(const std::string &text, std::string_view word) {
+  tile::Interleave read = tile::Interleave::of(text);
+  if (read.none || !read.slots.empty())
+    return std::string(word);
+  std::string result;
+  if (word == kSpread) // which "stream" does not go with
+    read.stream = false;
+  for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
+                           std::pair(kSpread, read.spread), std::pair(kPowers, read.powers),
+                           std::pair(kEven, read.even)})
+    if (has != (name == word))
+      result += (result.empty() ? "" : " ") + std::string(name);
+  return result;
+}
+
 Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
   Candidate result;
-  result.waveGroups = 1 + choices.below(2);
+  result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
+  // What is alone on its SIMD has nobody to take turns with.
+  result.waveGroups = result.isAlone(shapes) ? 1 : 1 + choices.below(2);
   // Two groups take turns at the matrix unit: clusters that use it alternate with others, mostly one for each product.
   int products = static_cast<int>(llvm::count_if(graph.steps, [](const Step &step) { return step.multiplies; }));
   result.clusters = result.waveGroups == 1  ? 1 + choices.below(4)
                     : choices.chance(2, 3) ? 2 * std::clamp(products, 1, kMaxClusters / 2)
                                            : 2 * (1 + choices.below(3));
   result.unroll = 1 + choices.below(2);
-  result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
   result.workgroups = shapes.workgroups, result.masksApart = shapes.masksApart;
   size_t count = graph.steps.size();
   result.position.assign(count, 0);
@@ -87,11 +115,24 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
     if (graph.steps[step].fetches)
       result.position[step] -= choices.few(2 * result.clusters);
   result.priority.assign(result.clusters, -1);
-  result.interleave.assign(result.clusters, shapes.interleave);
+  result.drawWords(shapes, choices);
+  result.joined.assign(result.clusters, false);
+  for (int cluster = 1; result.waveGroups == 1 && cluster < result.clusters; ++cluster)
+    result.joined[cluster] = choices.chance(1, 4);
   result.otherKind.assign(result.clusters, false);
   for (int cluster = 1; raised && cluster < result.clusters; cluster += 2)
     result.priority[cluster] = 1;
   return result;
+}
+
+/// What compute clusters say of the order within them: of two words that are for waves which read and fetch beneath
+/// products, each half of the times.
+void Candidate::drawWords(const Shapes &shapes, Choices &choices) {
+  std::string text = shapes.interleave;
+  for (std::string_view word : {kSpread, kAcross})
+    if (choices.chance(1, 2))
+      text = toggled(text, word);
+  interleave.assign(clusters, text);
 }
 
 /// Whether `step` only brings nearer what others fetched: it needs nothing but what lies in LDS.
@@ -106,8 +147,8 @@ static bool readsOnly(const StepGraph &graph, size_t step) {
   return reads && !graph.steps[step].multiplies;
 }
 
-/// Operands take many registers: mostly they are read right before their use, or, where two groups take turns at the
-/// matrix unit, in the cluster before.
+/// Operands take many registers: mostly they are read right before their use or in the cluster before, and one earlier
+/// where two groups take turns at the matrix unit.
 void Candidate::readLate(const StepGraph &graph, Choices &choices) {
   for (size_t step = 0; step != graph.steps.size(); ++step) {
     if (!readsOnly(graph, step) || choices.chance(1, 4))
@@ -117,7 +158,7 @@ void Candidate::readLate(const StepGraph &graph, Choices &choices) {
       if (dependence.from == step && dependence.tiles == 0)
         use = std::min(use.value_or(position[dependence.to]), position[dependence.to]);
     if (use)
-      position[step] = *use - (waveGroups - 1);
+      position[step] = *use - (waveGroups - 1) - choices.few(1);
   }
 }
 
@@ -150,11 +191,14 @@ void Candidate::insertCluster(int before) {
   ++clusters;
   priority.insert(priority.begin() + before, -1);
   interleave.insert(interleave.begin() + before, interleave[std::min<size_t>(before, interleave.size() - 1)]);
+  joined.insert(joined.begin() + before, false);
   otherKind.insert(otherKind.begin() + before, false);
 }
 
-/// What stood in it goes to the one before; in the first, to the one behind.
+/// What stood in it goes to the one before; in the first, to the one behind. A barrier in front of it stays.
 void Candidate::removeCluster(int index) {
+  if (index + 1 < clusters && !joined[index])
+    joined[index + 1] = false;
   for (int &at : position) {
     int turn = floorDivide(at, clusters), own = floorCluster(at);
     at = turn * (clusters - 1) + own - (own > index || (own == index && own > 0) ? 1 : 0);
@@ -162,6 +206,8 @@ void Candidate::removeCluster(int index) {
   --clusters;
   priority.erase(priority.begin() + index);
   interleave.erase(interleave.begin() + index);
+  joined.erase(joined.begin() + index);
+  joined.front() = false;
   otherKind.erase(otherKind.begin() + index);
 }
 
@@ -174,27 +220,20 @@ void Candidate::changeClusters(Choices &choices) {
     removeCluster(index);
 }
 
-/// `text` with `word` if it lacks that, else without; alone, in the place of slots.
-static std::string toggled(const std::string &text, std::string_view word) {
-  tile::Interleave read = tile::Interleave::of(text);
-  if (read.none || !read.slots.empty())
-    return std::string(word);
-  std::string result;
-  for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
-                           std::pair(kPowers, read.powers), std::pair(kEven, read.even)})
-    if (has != (name == word))
-      result += (result.empty() ? "" : " ") + std::string(name);
-  return result;
+void Candidate::chooseShape(const Shapes &shapes, Choices &choices) {
+  waves = waves ? waves : oneOf(shapes.waves, choices);
+  kvTile = kvTile ? kvTile : oneOf(shapes.kvTiles, choices);
 }
 
 void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   int cluster = choices.below(clusters);
-  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 5 : 6)) {
+  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 6 : 7)) {
   case 0:
     unroll = 1 + choices.below(kMaxUnroll);
     break;
   case 1:
     waveGroups = 3 - waveGroups;
+    joined.assign(clusters, false);
     break;
   case 2: // against the other group, or another workgroup on the compute unit
     priority[cluster] = priority[cluster] > 0 ? -1 : 1;
@@ -202,11 +241,15 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   case 3:
     otherKind[cluster] = !otherKind[cluster];
     break;
-  case 4: { // products in front of branches, for a wave that has its SIMD to itself; powers beneath them; no wave ahead
-    std::string_view word = choices.chance(1, 3) ? kAcross : choices.chance(1, 2) ? kPowers : kEven;
+  case 4: { // products in front of branches, LDS busy evenly; powers beneath products; no wave ahead
+    static constexpr std::string_view words[] = {kAcross, kSpread, kAcross, kSpread, kPowers, kEven};
+    std::string_view word = words[choices.below(std::size(words))];
     interleave[cluster] = toggled(interleave[cluster], word);
     break;
   }
+  case 5: // a barrier less or more
+    joined[cluster] = cluster != 0 && waveGroups == 1 && !joined[cluster];
+    break;
   default:
     waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
   }
@@ -221,24 +264,131 @@ void Candidate::change(const Shapes &shapes, Choices &choices) {
   changeForm(shapes, choices);
 }
 
+void Candidate::addMoves(std::vector<Candidate> &to) const {
+  std::vector<int> ways = {1, -1, clusters, -clusters, 2, -2};
+  for (size_t step = 0; step != position.size(); ++step)
+    for (size_t way = 0; way != ways.size(); ++way) {
+      if (llvm::is_contained(llvm::ArrayRef(ways).take_front(way), ways[way]))
+        continue;
+      to.push_back(*this);
+      to.back().position[step] += ways[way];
+    }
+  // Everything from a position on, once for each.
+  std::vector<int> places = position;
+  llvm::sort(places);
+  places.erase(llvm::unique(places), places.end());
+  for (int from : llvm::drop_begin(places))
+    for (int by : {1, -1, clusters}) {
+      to.push_back(*this);
+      for (int &at : to.back().position)
+        at += at >= from ? by : 0;
+    }
+}
+
+/// Each cluster in two, behind every one of its steps, with a barrier between and without.
+void Candidate::addSplits(std::vector<Candidate> &to) const {
+  if (clusters == kMaxClusters)
+    return;
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    std::vector<size_t> steps = stepsIn(cluster);
+    for (size_t first = 1; first < steps.size(); ++first)
+      for (bool join : {false, true}) {
+        if (join && waveGroups == 2)
+          continue;
+        Candidate split = *this;
+        split.insertCluster(cluster + 1);
+        split.joined[cluster + 1] = join;
+        split.interleave[cluster + 1] = interleave[cluster];
+        split.priority[cluster + 1] = priority[cluster];
+        for (size_t step : llvm::ArrayRef(steps).drop_front(first))
+          ++split.position[step];
+        to.push_back(std::move(split));
+      }
+  }
+}
+
+void Candidate::addClusterForms(std::vector<Candidate> &to) const {
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    for (std::string_view word : {kSpread, kAcross}) {
+      to.push_back(*this);
+      to.back().interleave[cluster] = toggled(interleave[cluster], word);
+    }
+    to.push_back(*this);
+    to.back().priority[cluster] = priority[cluster] > 0 ? -1 : 1;
+    to.push_back(*this);
+    to.back().otherKind[cluster] = !otherKind[cluster];
+    if (cluster != 0 && waveGroups == 1) {
+      to.push_back(*this);
+      to.back().joined[cluster] = !joined[cluster];
+    }
+    if (clusters < kMaxClusters) {
+      to.push_back(*this);
+      to.back().insertCluster(cluster);
+    }
+    if (clusters > 1) {
+      to.push_back(*this);
+      to.back().removeCluster(cluster);
+    }
+  }
+}
+
+void Candidate::addShapes(const Shapes &shapes, std::vector<Candidate> &to) const {
+  auto add = [&](int Candidate::*member, int value) {
+    if (this->*member == value)
+      return;
+    to.push_back(*this);
+    to.back().*member = value;
+  };
+  for (int count = 1; count <= kMaxUnroll; ++count)
+    add(&Candidate::unroll, count);
+  if (!isAlone(shapes)) {
+    add(&Candidate::waveGroups, 3 - waveGroups);
+    to.back().joined.assign(clusters, false);
+  }
+  for (int64_t count : shapes.waves)
+    add(&Candidate::waves, static_cast<int>(count));
+  for (int64_t keys : shapes.kvTiles)
+    add(&Candidate::kvTile, static_cast<int>(keys));
+}
+
+std::vector<Candidate> Candidate::neighbours(const Shapes &shapes) const {
+  std::vector<Candidate> result;
+  addMoves(result);
+  addSplits(result);
+  addClusterForms(result);
+  addShapes(shapes, result);
+  return result;
+}
+
+/// Whether `dependence` is kept; if not, moves one of its steps by the least that helps it.
+bool Candidate::settle(const StepGraph &graph, const Dependence &dependence) {
+  int &from = position[dependence.from], &to = position[dependence.to];
+  int made = from - dependence.tiles * clusters;
+  if (!dependence.throughLds) {
+    if (made < to || (made == to && rank[dependence.from] < rank[dependence.to]))
+      return true;
+    if (made == to)
+      rank[dependence.to] = rank[dependence.from] + 1;
+    else if (graph.steps[dependence.from].fetches)
+      from -= made - to;
+    else
+      to = made;
+    return false;
+  }
+  auto isComplete = [&] { return phaseOf(from - dependence.tiles * clusters) + waveGroups <= phaseOf(to); };
+  if (isComplete())
+    return true;
+  while (!isComplete())
+    graph.steps[dependence.from].fetches ? --from : ++to;
+  return false;
+}
+
 bool Candidate::repair(const StepGraph &graph) {
-  int lag = waveGroups - 1;
   // Every round moves something by the least that helps; what circles never settles and is given up.
   for (size_t round = 0; round != 4 * graph.steps.size(); ++round) {
     bool kept = true;
-    for (const Dependence &dependence : graph.dependences) {
-      int from = position[dependence.from] - dependence.tiles * clusters + (dependence.throughLds ? 1 + lag : 0);
-      int &to = position[dependence.to];
-      if (from < to || (from == to && (dependence.throughLds || rank[dependence.from] < rank[dependence.to])))
-        continue;
-      kept = false;
-      if (from == to)
-        rank[dependence.to] = rank[dependence.from] + 1;
-      else if (graph.steps[dependence.from].fetches)
-        position[dependence.from] -= from - to;
-      else
-        to = from;
-    }
+    for (const Dependence &dependence : graph.dependences)
+      kept &= settle(graph, dependence);
     if (kept) {
       normalize(graph);
       return llvm::all_of(position, [&](int at) {
@@ -255,7 +405,8 @@ int64_t Candidate::ldsBytes(const Demand &demand) const {
   for (const RingDemand &ring : demand.rings) {
     int slots = 1;
     for (size_t read : ring.reads)
-      slots = std::max(slots, floorDivide(position[read] + waveGroups - 1 - position[ring.fills], clusters) + 1);
+      slots = std::max(slots, floorDivide(phaseOf(position[read]) + waveGroups - 1 - phaseOf(position[ring.fills]),
+                                          phases()) + 1);
     bytes += slots * ring.tileBytes;
   }
   return bytes;
@@ -285,8 +436,32 @@ bool Candidate::mayFit(const Demand &demand) const {
   return true;
 }
 
+/// In the order in which they run.
+std::vector<size_t> Candidate::stepsIn(int cluster) const {
+  std::vector<size_t> steps;
+  for (size_t step = 0; step != position.size(); ++step)
+    if (floorCluster(position[step]) == cluster)
+      steps.push_back(step);
+  llvm::sort(steps, [&](size_t a, size_t b) { return std::pair(rank[a], a) < std::pair(rank[b], b); });
+  return steps;
+}
+
+/// What means nothing, so that what is the same code is mostly the same text: clusters without steps where all waves are
+/// in step, an order within clusters that do not multiply, one priority for all.
+void Candidate::leaveOutIdle(const StepGraph &graph) {
+  for (int cluster = clusters - 1; cluster >= 0 && waveGroups == 1; --cluster)
+    if (clusters > 1 && stepsIn(cluster).empty())
+      removeCluster(cluster);
+  for (int cluster = 0; cluster != clusters; ++cluster)
+    if (llvm::none_of(stepsIn(cluster), [&](size_t step) { return graph.steps[step].multiplies; }))
+      interleave[cluster].clear();
+  if (llvm::all_equal(priority))
+    llvm::fill(priority, -1);
+}
+
 /// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
+  leaveOutIdle(graph);
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
   size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();
   int turn = floorDivide(position[step], clusters);
@@ -303,7 +478,7 @@ Table Candidate::table(const StepGraph &graph) const {
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };
   llvm::sort(order, [&](size_t a, size_t b) { return key(a) < key(b); });
   for (int cluster = 0; cluster != clusters; ++cluster)
-    result.clusters.push_back({bool(otherKind[cluster]), priority[cluster], interleave[cluster]});
+    result.clusters.push_back({bool(otherKind[cluster]), priority[cluster], interleave[cluster], bool(joined[cluster])});
   for (size_t step : order) {
     size_t cluster = floorCluster(position[step]);
     result.places.push_back({step, cluster, -floorDivide(position[step], clusters)});
@@ -326,7 +501,7 @@ std::string tune::toText(const Table &table, const StepGraph &graph, std::string
       text += word + std::to_string(value) + ")";
   text += table.masksApart ? " masks_apart {\n" : " {\n";
   for (auto [index, form] : llvm::enumerate(table.clusters)) {
-    text += form.compute ? "  tile.cluster compute" : "  tile.cluster memory";
+    text += std::string("  tile.cluster ") + (form.joined ? "joined " : "") + (form.compute ? "compute" : "memory");
     if (form.priority >= 0)
       text += " priority(" + std::to_string(form.priority) + ")";
     if (form.compute && !form.interleave.empty())

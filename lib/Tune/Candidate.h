@@ -2,7 +2,7 @@
 //
 // With C clusters, a step at position p stands in cluster p mod C and runs for the tile -floor(p / C) ahead: what a
 // tile goes through is read off from left to right, whatever C is (ScheduleModel.h uses the same time). Dependences are
-// differences of positions.
+// differences of positions, or, through LDS, of the barriers between: `phaseOf` counts those in front of a position.
 #pragma once
 
 #include "Tune/StepGraph.h"
@@ -38,7 +38,7 @@ private:
 };
 
 /// What a compute cluster may say of the order within it, where it lists no slots (docs/CodeGeneration.md).
-inline constexpr std::string_view kStream = "stream", kAcross = "across", kPowers = "powers",
+inline constexpr std::string_view kStream = "stream", kAcross = "across", kSpread = "spread", kPowers = "powers",
                                   kEven = "even";
 
 /// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
@@ -47,6 +47,7 @@ struct Shapes {
   std::string interleave; ///< what compute clusters that are drawn say of the order within them
   int workgroups = 0;     ///< that all have on a compute unit, 0: not said
   bool masksApart = false;
+  int simds = 0; ///< of a compute unit; 0: not known
 };
 
 class Candidate {
@@ -57,6 +58,11 @@ public:
 
   /// Changes it in one of many ways.
   void change(const Shapes &shapes, Choices &choices);
+  /// Waves and keys from `shapes` where it does not say them.
+  void chooseShape(const Shapes &shapes, Choices &choices);
+  /// All that one small change makes of it, in a fixed order: a step elsewhere, a cluster more, in two, left out or of
+  /// another form, another shape. Not repaired yet.
+  std::vector<Candidate> neighbours(const Shapes &shapes) const;
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
   /// False where its tiles cannot lie in LDS, or what waits for a later cluster not in registers: of whatever `demand`
@@ -71,6 +77,15 @@ public:
 
 private:
   int floorCluster(int at) const;
+  int phases() const;
+  int phaseOf(int at) const;
+  bool settle(const StepGraph &graph, const Dependence &dependence);
+  void addMoves(std::vector<Candidate> &to) const;
+  void addSplits(std::vector<Candidate> &to) const;
+  void addClusterForms(std::vector<Candidate> &to) const;
+  void addShapes(const Shapes &shapes, std::vector<Candidate> &to) const;
+  bool isAlone(const Shapes &shapes) const { return waves != 0 && waves <= shapes.simds; }
+  void drawWords(const Shapes &shapes, Choices &choices);
   void readLate(const StepGraph &graph, Choices &choices);
   void moveSteps(Choices &choices);
   void changeClusters(Choices &choices);
@@ -79,7 +94,9 @@ private:
   int64_t registersBehind(int cluster, const Demand &demand) const;
   void insertCluster(int before);
   void removeCluster(int index);
+  std::vector<size_t> stepsIn(int cluster) const;
   void normalize(const StepGraph &graph);
+  void leaveOutIdle(const StepGraph &graph);
 
   int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
   bool masksApart = false;
@@ -87,6 +104,7 @@ private:
   std::vector<int> rank;          ///< by step: who comes first in a cluster
   std::vector<int> priority;      ///< by cluster
   std::vector<std::string> interleave; ///< by cluster: what a compute cluster says of it
+  std::vector<bool> joined;      ///< by cluster: to the one before; of two wave groups none is
   std::vector<bool> otherKind;   ///< by cluster: "compute" where nothing multiplies, "memory" where something does
 };
 

@@ -8,8 +8,10 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/SHA256.h"
 
 #include <chrono>
+#include <mutex>
 #include <set>
 
 using namespace hocket;
@@ -20,6 +22,8 @@ namespace {
 constexpr size_t kBatch = 8;
 /// The best so many of a form have offspring.
 constexpr size_t kParents = 4;
+/// Among the first so many a third is drawn, an eighth of those behind: what is drawn late is rarely near the best.
+constexpr size_t kEarly = 64;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
 
@@ -41,8 +45,10 @@ private:
   Key keyOf(const Candidate &candidate) const;
   bool isWorthIt(Candidate &candidate) const;
   std::vector<std::vector<size_t>> parents() const;
+  std::optional<Candidate> nextNeighbour(size_t parent);
   std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
   std::vector<Candidate> proposeBatch();
+  Result<double> costOf(const attention::CompiledKernel &kernel) const;
   Trial tryOut(const Key &key) const;
   Status runBatch(const std::vector<Candidate> &batch);
   Status record(const Candidate &candidate, Trial trial, bool isNew);
@@ -59,6 +65,9 @@ private:
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
+  mutable std::mutex costMutex;
+  mutable std::map<std::array<uint8_t, 32>, double> costs; ///< by the hash of the code
+  std::map<size_t, std::vector<Candidate>> neighbours; ///< of trials that have been asked for some: those that are left
   Found found;
 };
 } // namespace
@@ -130,6 +139,22 @@ static Outcome refusal(const CompileFailure &failure) {
   return failure.stage && *failure.stage >= Stage::Asm ? Outcome::Spilled : Outcome::Illegal;
 }
 
+/// What the same code cost, if there was some: steps in another order are often the same instructions.
+Result<double> Search::costOf(const attention::CompiledKernel &kernel) const {
+  llvm::ArrayRef code(reinterpret_cast<const uint8_t *>(kernel.codeObject.data()), kernel.codeObject.size());
+  std::array<uint8_t, 32> key = llvm::SHA256::hash(code);
+  {
+    std::lock_guard lock(costMutex);
+    if (auto same = costs.find(key); same != costs.end())
+      return same->second;
+  }
+  Result<double> microseconds = cost(kernel);
+  std::lock_guard lock(costMutex);
+  if (microseconds.ok())
+    costs.emplace(key, *microseconds);
+  return microseconds;
+}
+
 Trial Search::tryOut(const Key &key) const {
   CompileOptions compileOptions = options.compile;
   compileOptions.to = Stage::HSACO;
@@ -158,7 +183,7 @@ Trial Search::tryOut(const Key &key) const {
   }
   kernel.codeObject = std::move(compilation->output);
   kernel.manifest = *std::move(manifest);
-  Result<double> microseconds = cost(kernel);
+  Result<double> microseconds = costOf(kernel);
   trial.outcome = microseconds.ok() ? Outcome::Timed : Outcome::Failed;
   if (microseconds.ok())
     trial.microseconds = *microseconds;
@@ -185,15 +210,38 @@ std::vector<std::vector<size_t>> Search::parents() const {
   return groups;
 }
 
-/// A fourth is drawn anew; the others change a parent, of better forms and better ones of a form more often.
+/// One of the small changes of `parent` that was not proposed yet, in random order.
+std::optional<Candidate> Search::nextNeighbour(size_t parent) {
+  auto [entry, isNew] = neighbours.try_emplace(parent);
+  std::vector<Candidate> &left = entry->second;
+  if (isNew) {
+    Candidate from = candidates[parent];
+    from.chooseShape(shapes, choices);
+    left = from.neighbours(shapes);
+    for (size_t i = left.size(); i > 1; --i)
+      std::swap(left[i - 1], left[choices.below(static_cast<int>(i))]);
+  }
+  if (left.empty())
+    return std::nullopt;
+  Candidate candidate = std::move(left.back());
+  left.pop_back();
+  return candidate;
+}
+
+/// Some are drawn anew; the others change a parent, of better forms and better ones of a form more often. Of the best
+/// of a form all small changes are tried in turn, so that none is missed; between, some larger ones.
 std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
-  if (groups.empty() || choices.chance(1, 4)) {
+  if (groups.empty() || choices.chance(1, found.trials.size() < kEarly ? 3 : 8)) {
     Candidate candidate = Candidate::draw(graph, shapes, choices);
     return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
   }
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
+  std::optional<Candidate> near = choices.chance(2, 3) ? nextNeighbour(group.front()) : std::nullopt;
+  if (near)
+    return isWorthIt(*near) ? near : std::nullopt;
   Candidate candidate = candidates[group[pick(group.size())]];
+  candidate.chooseShape(shapes, choices);
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(shapes, choices);
   return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
@@ -263,7 +311,7 @@ Result<Found> Search::run() {
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
   shapes = {options.waves, options.kvTiles, interleaveOf(algorithm->start), algorithm->start.workgroups,
-            algorithm->start.masksApart};
+            algorithm->start.masksApart, static_cast<int>(algorithm->demand.simds)};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));

@@ -64,7 +64,7 @@ static Table readTable(tile::ScheduleOp schedule, const StepGraph &graph) {
     size_t index = table.clusters.size();
     table.clusters.push_back({cluster.getKind() == tile::ClusterKind::Compute,
                               static_cast<int>(cluster.getPriority().value_or(-1)),
-                              cluster.getInterleave().value_or("").str()});
+                              cluster.getInterleave().value_or("").str(), cluster.getJoined()});
     for (tile::PlaceAttr place : cluster.getPlaces().getAsRange<tile::PlaceAttr>())
       for (size_t step = 0; step != graph.steps.size(); ++step)
         if (graph.steps[step].name == place.getStep().getValue())

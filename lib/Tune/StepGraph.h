@@ -21,7 +21,7 @@ struct Step {
 struct Dependence {
   size_t from = 0, to = 0;
   int tiles = 0;
-  /// Through LDS: a barrier (one more for a second wave group) lies between them; else a value in registers, and they
+  /// Through LDS: a barrier that is there (one more for a second wave group) lies between them; else a value in registers, and they
   /// may share a cluster, in this order.
   bool throughLds = false;
 };
@@ -41,6 +41,7 @@ struct ClusterForm {
   bool compute = false;
   int priority = -1;      ///< -1: none is given
   std::string interleave; ///< empty: none is given
+  bool joined = false;    ///< no barrier lies between it and the one before
 };
 
 /// A schedule as data.

@@ -105,13 +105,18 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
   bool right = parts.size() == 3 && !parts[0].getAsInteger(10, strides.batch) &&
                !parts[1].getAsInteger(10, strides.sequence) &&
                !parts[2].getAsInteger(10, strides.head);
-  for (const manifest::TensorSpec &tensor : problem.tensors())
-    if (right && tensor.strided && name == tensor.name) {
+  std::string known;
+  for (const manifest::TensorSpec &tensor : problem.tensors()) {
+    if (!tensor.strided)
+      continue;
+    if (right && name == tensor.name) {
       problem.strides[tensor.name] = strides;
       return Status::success();
     }
+    known += (known.empty() ? "" : ", ") + tensor.name;
+  }
   return invalidInput("option '--strides' has the value '" + text.str() +
-                      "', expected a tensor and three integers as in 'k=32768,128,4096'");
+                      "', expected a tensor and three integers as in 'k=32768,128,4096'; tensors that have strides are " + known);
 }
 
 static constexpr llvm::StringLiteral kTopLeft = "causal-top-left";
@@ -387,8 +392,7 @@ Result<ForwardOptions> run::readForwardOptions(const Options &options) {
   return result;
 }
 
-/// The options that decide how a kernel is compiled; nothing if none is there.
-static Result<std::optional<CompileOptions>> readCompileOptions(const Options &options) {
+Result<std::optional<CompileOptions>> run::readCompileOptions(const Options &options) {
   CompileOptions result;
   if (options.has(OPT_schedule))
     result.schedule = options.string(OPT_schedule);
@@ -460,8 +464,8 @@ Status run::checkBackwardOptions(const Options &options) {
        {std::pair(OPT_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
-        std::pair(OPT_block_order, "block-order"), std::pair(OPT_code_object, "code-object"),
-        std::pair(OPT_manifest, "manifest")})
+        std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
+        std::pair(OPT_texts, "texts"), std::pair(OPT_code_object, "code-object"), std::pair(OPT_manifest, "manifest")})
     if (options.has(id))
       return invalidInput("--" + std::string(name) +
                           " is of forwards and has no effect on 'fmha-bwd'; leave it out");
@@ -537,16 +541,6 @@ Result<FoundKernel> run::getKernel(const Options &options, const ForwardProblem 
     if (Result<const KernelEntry *> entry = registry->find(kernel); !entry.ok())
       return entry.error();
   return finder->find(kernel, problem);
-}
-
-Result<ForwardProblem> run::withChosenSplits(const Options &options, const ForwardProblem &problem) {
-  Result<std::optional<CompileOptions>> compile = readCompileOptions(options);
-  if (!compile.ok())
-    return compile.error();
-  if (*compile || options.has(OPT_code_object) || options.string(OPT_kernel, "auto") != "auto")
-    return problem;
-  Result<SelectedKernels> selected = selectRegistered(problem, {architecture(options), 0});
-  return selected.ok() ? Result<ForwardProblem>(selected->problem) : selected.error();
 }
 
 std::string run::saveDirectory(const Options &options) { return options.string(OPT_save); }

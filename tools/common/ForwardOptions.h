@@ -27,9 +27,8 @@ Result<attention::ForwardOptions> readForwardOptions(const Options &options);
 /// `computeUnits` of the device, for split KV: 0 are those of the whole chip.
 Result<FoundKernel> getKernel(const Options &options, const attention::ForwardProblem &problem,
                               unsigned computeUnits = 0);
-/// The problem as kernels of the registry's choice compute it: in slices where the heuristic says so, for all compute
-/// units of the chip. As it is where options name the kernel.
-Result<attention::ForwardProblem> withChosenSplits(const Options &options, const attention::ForwardProblem &problem);
+/// The options that decide how a kernel is compiled; nothing if none is there.
+Result<std::optional<CompileOptions>> readCompileOptions(const Options &options);
 /// Refuses options that say which kernel to run, or that ask for what is made of one kernel alone,
 /// for 'compare', whose kernels are named in front of its options.
 Status checkCompareOptions(const Options &options);

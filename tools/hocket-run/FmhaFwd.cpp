@@ -3,6 +3,7 @@
 // With --code-object and --manifest it runs a kernel that is already there, ours or anyone's.
 #include "Bench.h"
 #include "ForwardOptions.h"
+#include "ForwardTexts.h"
 #include "Output.h"
 #include "SaveForward.h"
 #include "Subcommands.h"
@@ -159,35 +160,6 @@ static Result<int> explain(const Options &options, const ForwardProblem &problem
   return selected.ok() ? Result<int>(exitRight) : selected.error();
 }
 
-/// --texts: a file for each launch.
-static Result<int> writeTexts(const std::string &directory, const ForwardProblem &problem,
-                              const std::string &architecture) {
-  ForwardSemantics semantics = problem.semantics();
-  std::vector<DescribedKernel> kernels = kernelsInFront(semantics, architecture);
-  kernels.push_back({"fmha_fwd_" + semantics.kernelSuffix(), describeForward(problem)});
-  if (problem.tuning.isSplit())
-    kernels.push_back({"fmha_combine", describeCombine(semantics)});
-  for (DescribedKernel &kernel : kernelsBehind(semantics))
-    kernels.push_back(std::move(kernel));
-  if (std::error_code error = llvm::sys::fs::create_directories(directory))
-    return hostError("cannot make the directory '" + directory + "': " + error.message());
-  for (const DescribedKernel &kernel : kernels) {
-    std::string path = directory + "/" + kernel.name + ".mlir";
-    if (Status status = runtime::writeFile(path, std::as_bytes(std::span(kernel.text))); !status.ok())
-      return status.error();
-    llvm::outs() << "written       " << path << '\n';
-  }
-  return exitRight;
-}
-
-static Result<int> writeChosenTexts(const std::string &directory, const Options &options,
-                                    const ForwardProblem &problem) {
-  if (Status status = validate(problem); !status.ok())
-    return status.error();
-  Result<ForwardProblem> chosen = withChosenSplits(options, problem);
-  return chosen.ok() ? writeTexts(directory, *chosen, architecture(options)) : chosen.error();
-}
-
 /// Where the kernel came from.
 static void writeChoice(json::OStream &out, const FoundKernel &found) {
   out.attribute("registered", found.registered);
@@ -204,7 +176,7 @@ static Result<int> runForwardProblem(const Options &options) {
   if (wantsExplanation(options))
     return explain(options, *problem);
   if (std::string directory = textDirectory(options); !directory.empty())
-    return writeChosenTexts(directory, options, *problem);
+    return writeForwardTexts(directory, options, *problem);
   Result<ForwardOptions> forward = readForwardOptions(options);
   if (!forward.ok())
     return forward.error();

@@ -127,7 +127,8 @@ static std::string oneLine(const Trial &trial) {
   for (llvm::StringRef cluster : clusters)
     if (!cluster.trim().empty()) {
       auto [form, places] = cluster.split('{');
-      text += (text.empty() ? "" : " ") + std::string("|") + (form.contains("priority(1)") ? "! " : " ") +
+      text += (text.empty() ? "" : " ") + std::string(form.contains("joined") ? "+" : "|") +
+              (form.contains("priority(1)") ? "! " : " ") +
               places.split('}').first.trim().str();
     }
   return text;
@@ -135,7 +136,7 @@ static std::string oneLine(const Trial &trial) {
 
 static void printTable(llvm::raw_ostream &out, const Found &found) {
   out << summary(found) << '\n';
-  out << llvm::formatv("{0,12} {1,9}  schedule (predicted; | ends a cluster, ! raises priority)\n", "us", "to start");
+  out << llvm::formatv("{0,12} {1,9}  schedule (predicted; | begins a cluster, + a joined one, ! raises priority)\n", "us", "to start");
   for (size_t index : llvm::ArrayRef(found.ranking).take_front(kShown)) {
     const Trial &trial = found.trials[index];
     out << llvm::formatv("{0,12:f2} {1,9:f3}  {2}\n", trial.microseconds,

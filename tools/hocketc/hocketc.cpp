@@ -73,6 +73,9 @@ static cl::opt<bool> debugInfo("g", cl::cat(category),
 static cl::opt<bool>
     allowSpills("allow-spills", cl::cat(category),
                 cl::desc("Accept a kernel that spills registers or uses scratch memory"));
+static cl::opt<bool>
+    scalarsInLanes("scalars-in-lanes", cl::cat(category),
+                   cl::desc("Scalar registers that are wanting may be lanes of vector registers"));
 static cl::opt<bool> timing("timing", cl::cat(category),
                             cl::desc("Print the seconds that each stage took"));
 
@@ -160,6 +163,7 @@ static Result<Request> readOptions() {
   request.options.drawSchedule = drawPath.getNumOccurrences();
   request.options.debugInfo = debugInfo;
   request.options.allowSpills = allowSpills;
+  request.options.scalarsInLanes = scalarsInLanes;
   return request;
 }
 
@@ -278,7 +282,7 @@ static Status runAll() {
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &inputPath, &toStage, &fromStage, &dumpDirectory, &report, &manifestPath, &target,
            &schedule, &waves, &kvTile, &workgroups, &blockOrder, &drawPath, &debugInfo,
-           &allowSpills})
+           &allowSpills, &scalarsInLanes})
     if (option->getNumOccurrences())
       return invalidInput("--all compiles what the registry says; '" +
                           (option->ArgStr.empty() ? inputPath : "-" + option->ArgStr.str()) +

@@ -14,6 +14,7 @@ struct Interleave {
   bool stream = false; ///< what products read from LDS is issued a few of them before its own
   bool across = false; ///< products may pass the branches of the cluster
   bool powers = false; ///< 2^x of regions moves among the products, as other instructions do
+  bool spread = false; ///< LDS has as much to do beneath each product, of reads for later clusters and fetches together
   bool even = false;   ///< priority falls as products are issued, so that waves of a SIMD keep together
   /// "mfma", "trans", "valu", "read", followed cyclically; none: the order is derived from the contents.
   llvm::SmallVector<llvm::StringRef> slots;

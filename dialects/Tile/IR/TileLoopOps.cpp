@@ -288,6 +288,8 @@ LogicalResult ScheduleOp::verifyRegions() {
     auto cluster = dyn_cast<ClusterOp>(op);
     if (!cluster)
       return op.emitOpError("stands in a schedule, only clusters may");
+    if (cluster.getJoined() && &op == &getBody().front().front())
+      return cluster.emitOpError("is joined to the cluster before, and is the first; take 'joined' away");
     for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
       if (place.getOffset() < -kMaxCopies || place.getOffset() > kMaxCopies)
         return cluster.emitOpError()

@@ -411,7 +411,7 @@ def Tile_ScheduleOp : Tile_Op<"schedule", [
     once: for tiles that masks may cut, and, without masks, for those between, which are known by `cut_left` and
     `cut_right` of the loop.
 
-    Every cluster ends in a barrier of all waves. A place `name(o)` in an iteration that stands at
+    Every cluster ends in a barrier of all waves, unless the next is `joined` to it. A place `name(o)` in an iteration that stands at
     tile `t` runs step `name` for tile `t + o`.
 
     ```mlir
@@ -440,15 +440,19 @@ def Tile_PlaceArrayAttr : TypedArrayAttrBase<Tile_PlaceAttr, "array of places">;
 def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
   let summary = "the steps between two barriers";
   let description = [{
+    A `joined` cluster follows the one before without a barrier: they count as one for all that goes through LDS, and are
+    ordered each by itself.
+
     `priority` is the wave's priority at issue (s_setprio, 0 to 3) while it is in the cluster;
     clusters without one have 0 if another has one. `interleave` says what is issued beneath the
     matrix instructions of a compute cluster: nothing (left out) derives it from the cluster's
     contents; so do words, of which several may stand together: "stream" issues what the cluster itself reads from LDS
     not all in front but a few matrix instructions before it is needed, "across" also moves matrix instructions in front
-    of branches in the cluster that they do not depend on, "powers" moves 2^x of functions of regions, too, which
-    otherwise ends what is ordered, and "even" lets the priority fall from 3 to 0 with each quarter of the matrix
-    instructions, so that of waves that share a SIMD and the cluster none gets far ahead. "none" leaves the order to
-    LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from LDS, for a later cluster), repeated as long as matrix
+    of branches in the cluster that they do not depend on, "spread" gives LDS as much to do beneath each matrix
+    instruction, of reads for later clusters and fetches together, where else reads are spread and a fetch goes beneath
+    each of the first, "powers" moves 2^x of functions of regions, too, which otherwise ends what is ordered, and "even" lets the
+    priority fall from 3 to 0 with each quarter of the matrix instructions, so that of waves that share a SIMD and the
+    cluster none gets far ahead. "none" leaves the order to LLVM, and a list of `mfma`, `trans`, `valu` and `read` (from LDS, for a later cluster), repeated as long as matrix
     instructions last, is followed as far as dependences allow; the rest comes behind. "powers" and "even" may stand
     beside a list.
 
@@ -456,10 +460,10 @@ def Tile_ClusterOp : Tile_Op<"cluster", [HasParent<"ScheduleOp">]> {
     tile.cluster compute priority(1) interleave("mfma trans valu valu") { qk(0) tail(-1) }
     ```
   }];
-  let arguments = (ins Tile_ClusterKind:$kind, OptionalAttr<I64Attr>:$priority,
+  let arguments = (ins UnitAttr:$joined, Tile_ClusterKind:$kind, OptionalAttr<I64Attr>:$priority,
       OptionalAttr<StrAttr>:$interleave, Tile_PlaceArrayAttr:$places);
   let assemblyFormat = [{
-    $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)?
+    (`joined` $joined^)? $kind (`priority` `(` $priority^ `)`)? (`interleave` `(` $interleave^ `)`)?
     ` ` `{` custom<Places>($places) `}` attr-dict
   }];
   let hasVerifier = 1;

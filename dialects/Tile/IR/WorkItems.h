@@ -14,6 +14,9 @@ namespace hocket::tile {
 inline constexpr llvm::StringLiteral kPersistentAttr = "tile.persistent";
 /// The most that may be asked for.
 inline constexpr int64_t kMaxPersistentWorkgroups = 8;
+/// The attribute (unit) of a persistent kernel whose items' pipelines join: the epilogue of one shares clusters with the
+/// prologue of the next. Rings then take twice the LDS.
+inline constexpr llvm::StringLiteral kJoinItemsAttr = "tile.join_items";
 /// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
 inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
 

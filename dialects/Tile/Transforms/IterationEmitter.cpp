@@ -238,6 +238,12 @@ void IterationEmitter::emitWhereSeen(ImplicitLocOpBuilder &builder, ArrayRef<Pla
   }
 }
 
+static bool readsLds(ArrayRef<PlacedStep> steps) {
+  return llvm::any_of(steps, [](const PlacedStep &step) {
+    return hasAccess(step.op, [](RingAccessOpInterface access) { return access.countsAsLdsAccess(); });
+  });
+}
+
 void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters,
                                  int64_t cluster, const IterationCopy &copy) {
   // Waves that share no tile need not meet.
@@ -257,17 +263,37 @@ void IterationEmitter::emitClusterEnd(ImplicitLocOpBuilder &builder, const Clust
                       meeting == Meeting::All ? IntegerAttr() : builder.getI64IntegerAttr(0));
 }
 
-/// Says what the schedule says of the cluster. Priorities change only where they differ from the
-/// cluster before, around the loop.
-void IterationEmitter::emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster) {
-  auto priority = [&](int64_t index) {
-    return model.cluster((index + model.clusters()) % model.clusters()).getPriority().value_or(0);
-  };
-  ClusterOp scheduled = model.cluster(cluster);
+/// Says what the schedule says of a cluster or of what is joined to one. Priorities change only where they differ from
+/// what comes before, around the loop.
+void IterationEmitter::emitPartBegin(ImplicitLocOpBuilder &builder, ClusterOp part) {
+  int64_t priority = part.getPriority().value_or(0);
   IntegerAttr change;
-  if (priority(cluster) != priority(cluster - 1))
-    change = builder.getI64IntegerAttr(priority(cluster));
-  EnterOp::create(builder, scheduled.getKind(), change, scheduled.getInterleaveAttr());
+  if (priority != int64_t(model.partBefore(part).getPriority().value_or(0)))
+    change = builder.getI64IntegerAttr(priority);
+  EnterOp::create(builder, part.getKind(), change, part.getInterleaveAttr());
+}
+
+/// What was read beneath products has come when they end; LLVM would wait for it piece by piece. And it would mix what
+/// follows with what went before.
+static void emitPartEnd(ImplicitLocOpBuilder &builder, ArrayRef<PlacedStep> steps) {
+  if (readsLds(steps))
+    emitAwait(builder, std::nullopt, /*reads=*/true);
+  FenceOp::create(builder);
+}
+
+void IterationEmitter::emitPart(ImplicitLocOpBuilder &builder, ArrayRef<PlacedStep> steps, const IterationCopy &copy,
+                                bool inOrder) {
+  ArrayRef<PlacedStep> left = steps;
+  while (!left.empty()) {
+    int64_t count = stepsOfTile(left);
+    if (inOrder && left.size() != steps.size())
+      FenceOp::create(builder);
+    if (count != 0)
+      emitWhereSeen(builder, left.take_front(count), copy, inOrder);
+    else
+      emitStep(builder, left.front(), copy);
+    left = left.drop_front(std::max<int64_t>(count, 1));
+  }
 }
 
 void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clusters,
@@ -275,22 +301,19 @@ void IterationEmitter::emit(ImplicitLocOpBuilder &builder, const Clusters &clust
   for (int64_t cluster = 0; cluster != static_cast<int64_t>(clusters.size()); ++cluster) {
     if (!copy.has(cluster))
       continue;
-    if (scheduled)
-      emitClusterBegin(builder, cluster);
-    // Steps of memory clusters issue as written: reads that take long first, say.
-    bool inOrder = scheduled && ClusterOp(model.cluster(cluster)).getKind() == ClusterKind::Memory;
     SmallVector<PlacedStep> steps = llvm::to_vector(llvm::make_filter_range(
         clusters[cluster], [&](const PlacedStep &step) { return copy.valid(step.offset); }));
-    ArrayRef<PlacedStep> left = steps;
-    while (!left.empty()) {
-      int64_t count = stepsOfTile(left);
-      if (inOrder && left.size() != steps.size())
-        FenceOp::create(builder);
-      if (count != 0)
-        emitWhereSeen(builder, left.take_front(count), copy, inOrder);
-      else
-        emitStep(builder, left.front(), copy);
-      left = left.drop_front(std::max<int64_t>(count, 1));
+    if (!scheduled)
+      emitPart(builder, steps, copy, /*inOrder=*/false);
+    for (ClusterOp part : scheduled ? model.partsOf(cluster) : ArrayRef<ClusterOp>()) {
+      SmallVector<PlacedStep> own = llvm::to_vector(llvm::make_filter_range(steps, [&](const PlacedStep &step) {
+        return model.of(StepOp(step.op).getSymName()).cluster == part;
+      }));
+      emitPartBegin(builder, part);
+      // Steps of memory clusters issue as written: reads that take long first, say.
+      emitPart(builder, own, copy, part.getKind() == ClusterKind::Memory);
+      if (part != model.partsOf(cluster).back())
+        emitPartEnd(builder, own);
     }
     emitClusterEnd(builder, clusters, cluster, copy);
   }

@@ -92,7 +92,8 @@ private:
   void emitSteps(ImplicitLocOpBuilder &builder, llvm::ArrayRef<PlacedStep> steps, const IterationCopy &copy, bool inOrder);
   void emitWhereSeen(ImplicitLocOpBuilder &builder, llvm::ArrayRef<PlacedStep> steps, const IterationCopy &copy,
                      bool inOrder);
-  void emitClusterBegin(ImplicitLocOpBuilder &builder, int64_t cluster);
+  void emitPartBegin(ImplicitLocOpBuilder &builder, ClusterOp part);
+  void emitPart(ImplicitLocOpBuilder &builder, llvm::ArrayRef<PlacedStep> steps, const IterationCopy &copy, bool inOrder);
   void emitClusterEnd(ImplicitLocOpBuilder &builder, const Clusters &clusters, int64_t cluster,
                       const IterationCopy &copy);
   bool isLive(const Version &version);

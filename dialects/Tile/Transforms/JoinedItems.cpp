@@ -542,14 +542,24 @@ void JoinedItems::emit() {
     op->erase();
 }
 
-bool hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry) {
-  std::optional<int64_t> halves = findHalves(kernel);
+LogicalResult hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry) {
+  if (entry.ops.empty())
+    return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
+                                << "'): the first tiles of the next one cannot be asked for ahead (they follow from more "
+                                   "than arguments and the item, or LDS is used behind the last tile); leave the "
+                                   "attribute out";
   std::optional<PipelineParts> parts = findParts(kernel.getBody().front(), place, entry);
-  if (!halves || !parts)
-    return false;
+  std::optional<int64_t> halves = findHalves(kernel);
+  if (!parts || !halves)
+    return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
+                                << "'): that takes one loop over tiles that are cut at their end ('cut_right'), a schedule "
+                                   "that fetches nothing behind its last steady iteration, and twice the "
+                                << ldsEnd(kernel)
+                                << " bytes of LDS of the kernel's rings; use such a schedule (dual_wave), smaller tiles, or "
+                                   "leave the attribute out";
   FailureOr<RingInfos> rings = readRings(kernel);
   if (failed(rings))
-    return false;
+    return failure();
   JoinedItems(kernel, place, entry, std::move(*parts), std::move(*rings), *halves).emit();
-  return true;
+  return success();
 }

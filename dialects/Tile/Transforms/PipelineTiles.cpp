@@ -713,7 +713,7 @@ static bool haveRoomTwice(const ScheduleModel &model, KernelOp kernel) {
 /// least number of tiles may be computed where there are fewer, since all of a tile that is not there is masked.
 static bool mayJoinItems(ForTilesOp loop, const ScheduleModel &model) {
   auto kernel = loop->getParentOfType<KernelOp>();
-  return kernel && kernel->hasAttr(kPersistentAttr) && model.endsInOneWait() && endsLds(loop) && loop.getSeen().empty() &&
+  return kernel && kernel->hasAttr(kJoinItemsAttr) && model.endsInOneWait() && endsLds(loop) && loop.getSeen().empty() &&
          !loop.getRightBounds().empty() && haveRoomTwice(model, kernel);
 }
 

@@ -35,6 +35,17 @@ const Placement &ScheduleModel::of(StringRef step) const {
       placements, [&](const Placement &place) { return StepOp(place.step).getSymName() == step; });
 }
 
+ClusterOp ScheduleModel::partBefore(ClusterOp part) const {
+  ClusterOp before = clusterOps.back().back();
+  for (const SmallVector<ClusterOp> &parts : clusterOps)
+    for (ClusterOp each : parts) {
+      if (each == part)
+        return before;
+      before = each;
+    }
+  return before;
+}
+
 const RingUse *ScheduleModel::ringOf(Value ring) const {
   auto found = llvm::find_if(ringUses, [&](const RingUse &use) { return use.ring == ring; });
   return found == ringUses.end() ? nullptr : &*found;
@@ -81,7 +92,7 @@ void ScheduleModel::placePuts(ForTilesOp loop, llvm::StringMap<StepOp> &steps) {
     if (latest >= position(place, 0) && latest != std::numeric_limits<int64_t>::max()) {
       place.offset = -llvm::divideFloorSigned(latest, clusterCount);
       place.clusterIndex = latest + place.offset * clusterCount;
-      place.cluster = clusterOps[place.clusterIndex];
+      place.cluster = clusterOps[place.clusterIndex].back();
     }
     place.step = step;
     place.order = placements.size();
@@ -117,7 +128,7 @@ void ScheduleModel::placeStarts(ForTilesOp loop, llvm::StringMap<StepOp> &steps)
     Placement place = *user;
     auto before = user;
     if (place.clusterIndex != 0) {
-      place.cluster = clusterOps[--place.clusterIndex];
+      place.cluster = clusterOps[--place.clusterIndex].back();
       before = llvm::find_if(placements, [&](const Placement &p) { return p.clusterIndex > place.clusterIndex; });
     }
     place.step = step;
@@ -146,7 +157,7 @@ void ScheduleModel::placeLoads(ForTilesOp loop, llvm::StringMap<StepOp> &steps) 
     if (!first)
       continue;
     Placement place = placements[*first];
-    while (*first != 0 && placements[*first - 1].clusterIndex == place.clusterIndex &&
+    while (*first != 0 && placements[*first - 1].cluster == place.cluster &&
            placements[*first - 1].offset == place.offset)
       --*first;
     place.step = step;
@@ -165,6 +176,9 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
     steps[step.getSymName()] = step;
 
   for (ClusterOp cluster : schedule.getBody().getOps<ClusterOp>()) {
+    if (!cluster.getJoined())
+      clusterOps.emplace_back();
+    clusterOps.back().push_back(cluster);
     for (PlaceAttr place : cluster.getPlaces().getAsRange<PlaceAttr>()) {
       StringRef name = place.getStep().getValue();
       auto found = steps.find(name);
@@ -178,11 +192,10 @@ LogicalResult ScheduleModel::place(ForTilesOp loop, ScheduleOp schedule) {
         note << "; place one of these instead";
         return failure();
       }
-      placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()),
+      placements.push_back({found->second, cluster, static_cast<int64_t>(clusterOps.size()) - 1,
                             place.getOffset(), static_cast<int64_t>(placements.size())});
       steps.erase(found);
     }
-    clusterOps.push_back(cluster);
   }
   clusterCount = clusterOps.size();
   placePuts(loop, steps);

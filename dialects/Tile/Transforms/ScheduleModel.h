@@ -3,7 +3,7 @@
 //
 // Time. With C clusters, an iteration that stands at tile i runs cluster c at *position* i * C + c.
 // A place `s(o)` runs step s of tile t in iteration t - o, so at position (t - o) * C + c. Every
-// cluster ends in a barrier, so positions are counted in barriers: two waves that have passed the
+// cluster ends in a barrier (what is joined to one is part of it), so positions are counted in barriers: two waves that have passed the
 // same number of them are at the same *epoch*. With two wave groups the second starts one barrier
 // later: what the first does at position p, the second does at epoch p + 1.
 //
@@ -113,7 +113,10 @@ public:
   llvm::ArrayRef<RingUse> rings() const { return ringUses; }
   const Placement &of(llvm::StringRef step) const;
   const RingUse *ringOf(mlir::Value ring) const;
-  ClusterOp cluster(int64_t index) const { return clusterOps[index]; }
+  /// What the cluster consists of: those that are joined to the first of them have no barrier in front.
+  llvm::ArrayRef<ClusterOp> partsOf(int64_t cluster) const { return clusterOps[cluster]; }
+  /// The part that a wave comes from when it enters `part`, around the loop.
+  ClusterOp partBefore(ClusterOp part) const;
 
   /// What may stay in flight at the end of cluster `cluster` of iteration `iteration`, for a loop
   /// over `tiles` tiles, from a simulation of one wave's fetches in order.
@@ -161,7 +164,7 @@ private:
   }
 
   std::vector<Placement> placements;
-  llvm::SmallVector<ClusterOp> clusterOps;
+  std::vector<llvm::SmallVector<ClusterOp>> clusterOps; ///< by cluster: its parts
   llvm::SmallVector<RingUse> ringUses;
   bool skipRingHazards = false;
   int64_t clusterCount = 0, unrollFactor = 1, waveGroups = 1, minOffset = 0, maxOffset = 0;

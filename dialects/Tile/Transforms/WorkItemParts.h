@@ -28,8 +28,8 @@ struct ItemEntry {
 ItemEntry findItemEntry(mlir::Block &block);
 
 /// Writes the loop over items with the epilogue of one item and the prologue of the next in the same clusters, rings in
-/// two halves of LDS by turns. False, and nothing is written, where the kernel is not made of such parts or LDS has no
-/// room for both.
-bool emitJoinedItems(KernelOp kernel, mlir::Operation *place, const ItemEntry &entry);
+/// two halves of LDS by turns. Emits an error and fails, with nothing written, where the kernel is not made of such parts
+/// or LDS has no room for both.
+mlir::LogicalResult emitJoinedItems(KernelOp kernel, mlir::Operation *place, const ItemEntry &entry);
 
 } // namespace hocket::tile

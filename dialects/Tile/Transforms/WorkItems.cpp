@@ -133,9 +133,11 @@ LogicalResult ItemLoop::emit() {
     return places.front()->emitOpError("is of a turn, and the kernel has no 'tile.item_turns'; leave 'turn' out: "
                                        "'tile-work-items' writes both");
   entry = findItemEntry(block);
+  if (kernel->hasAttr(kJoinItemsAttr))
+    return emitJoinedItems(kernel, places.front(), entry);
   if (entry.ops.empty())
     emitPlain(places.front());
-  else if (!emitJoinedItems(kernel, places.front(), entry))
+  else
     emitOverlapped(places.front());
   return success();
 }

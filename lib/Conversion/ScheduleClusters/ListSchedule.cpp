@@ -26,6 +26,8 @@ static constexpr unsigned kScalarLoadLatency = 256;
 /// Of an LDS read whose result the cluster does not use: while so many cycles are left of it, none
 /// is issued, since the cluster ends with the wait for them. One matrix instruction hides one.
 static constexpr unsigned kReadLatency = 64, kMfmaCycles = 32;
+/// Where reads and fetches are spread evenly: fetches among the last reads hold those up for a matrix instruction more.
+static constexpr unsigned kSpreadLatency = 96;
 /// How many matrix instructions before its own an operand is read from LDS where reads are streamed: it comes in time
 /// if two waves share the matrix unit, and waits in few registers (docs/notes/2026-11-24-powers-in-streams.md).
 static constexpr size_t kReadAhead = 2;
@@ -138,6 +140,16 @@ static unsigned latencyOf(Operation *op, IssueKind kind) {
   }
 }
 
+/// Bytes of a lane that `op`, a read or a fetch, moves from or to LDS.
+static int64_t ldsBytes(Operation *op) {
+  constexpr int64_t kWidest = 16;
+  auto fetch = dyn_cast<ROCDL::RawPtrBufferLoadLdsOp>(op);
+  APInt bytes;
+  if (fetch)
+    return matchPattern(fetch.getSize(), m_ConstantInt(&bytes)) ? bytes.getSExtValue() : kWidest;
+  return 4 * int64_t(instructionsOf(op));
+}
+
 namespace {
 class Scheduler {
 public:
@@ -154,6 +166,7 @@ public:
   }
 
   Groups derived();
+  Groups spread();
   Groups streamed();
   Groups patterned(ArrayRef<StringRef> slots);
 
@@ -187,6 +200,8 @@ private:
   }
   void fillShadow(unsigned budget, std::optional<unsigned> running = std::nullopt);
   void fillShare(IssueKind kind, size_t shadow, size_t shadows);
+  SmallVector<unsigned> left(IssueKind kind) const;
+  SmallVector<unsigned> ldsOrder() const;
   std::vector<std::optional<size_t>> firstUses(ArrayRef<unsigned> mfmas) const;
   void emitRest();
   unsigned remainingCost() const;
@@ -278,20 +293,26 @@ void Scheduler::fillShadow(unsigned budget, std::optional<unsigned> running) {
   }
 }
 
-/// Of the reads for later clusters, or the fetches, the share of shadow `shadow` of `shadows`.
-void Scheduler::fillShare(IssueKind kind, size_t shadow, size_t shadows) {
-  constexpr size_t tail = kReadLatency / kMfmaCycles;
-  size_t last = shadows > tail ? shadows - tail : 1;
+/// The reads for later clusters, or the fetches, that are not emitted yet, in the order in which they are to be. What is
+/// used first is read last: if it came later than the cluster's wait says, the first product behind it would show that,
+/// before other reads fill the counter and so wait for it too.
+SmallVector<unsigned> Scheduler::left(IssueKind kind) const {
   SmallVector<unsigned> left;
   for (unsigned i = 0; i != nodes.size(); ++i)
     if (nodes[i].kind == kind && !nodes[i].done)
       left.push_back(i);
-  // What is used first is read last: if it came later than the cluster's wait says, the first
-  // product behind it would show that, before other reads fill the counter and so wait for it too.
   if (kind == IssueKind::Read)
     std::reverse(left.begin(), left.end());
-  size_t share = shadow < last ? llvm::divideCeil(left.size(), last - shadow) : left.size();
-  for (unsigned index : ArrayRef(left).take_front(share))
+  return left;
+}
+
+/// Of the reads for later clusters, or the fetches, the share of shadow `shadow` of `shadows`.
+void Scheduler::fillShare(IssueKind kind, size_t shadow, size_t shadows) {
+  constexpr size_t tail = kReadLatency / kMfmaCycles;
+  size_t last = shadows > tail ? shadows - tail : 1;
+  SmallVector<unsigned> waiting = left(kind);
+  size_t share = shadow < last ? llvm::divideCeil(waiting.size(), last - shadow) : waiting.size();
+  for (unsigned index : ArrayRef(waiting).take_front(share))
     emit(index);
 }
 
@@ -331,6 +352,47 @@ Groups Scheduler::derived() {
     emit(mfma);
     fillShare(IssueKind::Read, number, mfmas.size());
     fillShare(IssueKind::Fetch, number, mfmas.size());
+    unsigned shadows = mfmas.size() - 1 - number;
+    if (shadows != 0)
+      fillShadow((remainingCost() + shadows - 1) / shadows);
+    closeGroup();
+  }
+  emitRest();
+  return std::move(groups);
+}
+
+/// Reads for later clusters with the fetches evenly among them, none in front of the first.
+SmallVector<unsigned> Scheduler::ldsOrder() const {
+  SmallVector<unsigned> reads = left(IssueKind::Read), order;
+  SmallVector<unsigned> fetches = left(IssueKind::Fetch);
+  size_t gaps = fetches.size() + 1;
+  for (auto [number, fetch] : llvm::enumerate(fetches)) {
+    size_t before = ((number + 1) * reads.size() + gaps / 2) / gaps;
+    order.append(reads.begin() + (order.size() - number), reads.begin() + before);
+    order.push_back(fetch);
+  }
+  order.append(reads.begin() + (order.size() - fetches.size()), reads.end());
+  return order;
+}
+
+/// As `derived`, but LDS has as much to do beneath each matrix instruction, of reads and fetches together: four waves
+/// that read and fetch at the same time else wait for one another at LDS, and the matrix unit for them.
+Groups Scheduler::spread() {
+  SmallVector<unsigned> mfmas = begin(), order = ldsOrder();
+  size_t tail = kSpreadLatency / kMfmaCycles, next = 0;
+  size_t last = mfmas.size() > tail ? mfmas.size() - tail : 1;
+  int64_t total = 0, moved = 0;
+  for (unsigned index : order)
+    total += ldsBytes(ops[index]);
+  for (auto [number, mfma] : llvm::enumerate(mfmas)) {
+    emit(mfma);
+    for (; next != order.size(); ++next) {
+      int64_t bytes = ldsBytes(ops[order[next]]);
+      if (number + 1 < last && (2 * moved + bytes) * int64_t(last) > 2 * total * int64_t(number + 1))
+        break;
+      moved += bytes;
+      emit(order[next]);
+    }
     unsigned shadows = mfmas.size() - 1 - number;
     if (shadows != 0)
       fillShadow((remainingCost() + shadows - 1) / shadows);
@@ -380,14 +442,14 @@ Groups Scheduler::streamed() {
 }
 
 Groups Scheduler::patterned(ArrayRef<StringRef> slots) {
-  auto left = [&](IssueKind kind) {
+  auto nextOf = [&](IssueKind kind) {
     return llvm::find_if(nodes, [&](const Node &node) { return !node.done && node.kind == kind; });
   };
-  while (left(IssueKind::Mfma) != nodes.end())
+  while (nextOf(IssueKind::Mfma) != nodes.end())
     for (StringRef slot : slots) {
       if (slot == "mfma") {
         closeGroup();
-        if (auto next = left(IssueKind::Mfma); next != nodes.end())
+        if (auto next = nextOf(IssueKind::Mfma); next != nodes.end())
           emit(next - nodes.begin());
         continue;
       }
@@ -411,5 +473,7 @@ Groups hocket::scheduling::scheduleAroundMfmas(ArrayRef<Operation *> ops, const 
   Scheduler scheduler(ops);
   if (!how.slots.empty())
     return scheduler.patterned(how.slots);
-  return how.stream ? scheduler.streamed() : scheduler.derived();
+  if (how.stream)
+    return scheduler.streamed();
+  return how.spread ? scheduler.spread() : scheduler.derived();
 }

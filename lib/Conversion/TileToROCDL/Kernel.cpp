@@ -174,6 +174,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     TypeConverter::SignatureConversion signature(kernel.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
+    bool itemsJoin = false;
+    kernel.walk([&](tile::RingOp ring) { itemsJoin |= bool(ring.getAlternate()); });
     auto persistent = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
     if (persistent)
       signature.addInputs(SmallVector<Type>(std::tuple_size_v<decltype(KernelValues::items)>, emit.getI32Type()));
@@ -202,8 +204,10 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
+    values.turnScalars = kernel->hasAttr(kTurnScalars);
     if (persistent) {
       values.persistent = persistent.getInt();
+      values.itemsJoin = itemsJoin;
       llvm::copy(entry->getArguments().take_back(values.items.size()), values.items.begin());
     } else {
       SmallVector<Value> arguments;
@@ -380,7 +384,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     if (!adaptor.getTurn().empty())
       turn.push_back(adaptor.getTurn().front());
     bool isInTurn = isa<scf::ForOp>(op->getParentOp());
-    if (turn.empty() || !isInTurn || op.getRowCount()) {
+    if (turn.empty() || !isInTurn || op.getRowCount() || !state.of(op).itemsJoin) {
       rewriter.replaceOp(op, place(op, adaptor, turn, emit));
       return success();
     }

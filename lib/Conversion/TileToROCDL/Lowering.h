@@ -51,10 +51,13 @@ struct KernelValues {
   const ArchInfo *arch = nullptr;
   /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
   bool exchanges = false;
+  bool turnScalars = false; ///< `kTurnScalars`
   /// Of a persistent kernel (WorkItems.cpp): workgroups for each compute unit, and its last arguments: the grid of its
   /// items (x, y), and how many they are (i32).
   int64_t persistent = 0;
   std::array<mlir::Value, 3> items;
+  /// The pipelines of its items join: a turn is as full of registers everywhere as its loop over tiles is.
+  bool itemsJoin = false;
 };
 
 class Emitter;
@@ -248,8 +251,13 @@ void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
 inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
 /// And of which those that a loop around its loops uses in each turn, beside them, are read in the turn.
 inline constexpr llvm::StringLiteral kTurnArguments = "tile.turn_arguments";
-/// Does that to `func`, of one block, whose arguments are the argument block; the second one `inTurns`.
-void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, bool inTurns);
+/// And beside them whatever such a loop and those in it use, and what of dropout is the same in all turns: scalars that
+/// would else spill.
+inline constexpr llvm::StringLiteral kTurnScalars = "tile.turn_scalars";
+/// Which arguments loops around others read in each of their turns: none, what is used there alone, or all.
+enum class TurnArguments { None, Own, All };
+/// Does that to `func`, of one block, whose arguments are the argument block.
+void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, TurnArguments inTurns);
 /// Does that to what the turns of `loop`, which is all of `func`, use: in each turn, and behind the last loop in it.
 void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
 /// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.

@@ -95,6 +95,9 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
 /// What stands in the attribute of persistent kernels.
 static LogicalResult verifyPersistent(tile::KernelOp kernel) {
   Attribute attribute = kernel->getAttr(tile::kPersistentAttr);
+  if (!attribute && kernel->hasAttr(tile::kJoinItemsAttr))
+    return kernel.emitOpError() << "has '" << tile::kJoinItemsAttr << "' and is not persistent; give it '"
+                                << tile::kPersistentAttr << " = 1', too";
   if (!attribute)
     return success();
   auto workgroups = dyn_cast<IntegerAttr>(attribute);
@@ -224,7 +227,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
       if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
         finishWorkItems(func, values);
       else if (late.contains(func.getSymName()))
-        readArgumentsLate(func, inTurns.contains(func.getSymName()));
+        readArgumentsLate(func, values.turnScalars                     ? TurnArguments::All
+                                : inTurns.contains(func.getSymName()) ? TurnArguments::Own
+                                                                      : TurnArguments::None);
   }
 };
 } // namespace

@@ -5,7 +5,7 @@
 // same XCD. So where the heaviest come first, who had the heaviest of one turn has the lightest of the next.
 //
 // What follows from arguments or from the lane is computed in each turn: LLVM would else keep it in registers through
-// the loop over tiles.
+// the loop over tiles. Not what follows from the lane where pipelines join: it would be needed everywhere.
 #include "Lowering.h"
 
 #include "Tile/IR/WorkItems.h"
@@ -120,7 +120,9 @@ void hocket::lowering::finishWorkItems(LLVM::LLVMFuncOp func, const KernelValues
   auto isInTurn = [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); };
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Emitter emit(func.getLoc(), builder);
-  Value lane = getenv("LANE") ? values.lane : opaque(emit, values.lane, "v"), wave = getenv("LANE") ? values.wave : opaque(emit, values.wave, "s");
+  if (values.itemsJoin)
+    return readArgumentsInTurns(func, loop);
+  Value lane = opaque(emit, values.lane, "v"), wave = opaque(emit, values.wave, "s");
   for (auto [known, hidden] : {std::pair(values.lane, lane), std::pair(values.wave, wave)})
     known.replaceUsesWithIf(hidden, [&](OpOperand &use) {
       return isInTurn(use) && use.getOwner() != hidden.getDefiningOp();

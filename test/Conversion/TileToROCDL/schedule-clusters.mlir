@@ -115,6 +115,52 @@ llvm.func @moving(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %f
 
 // -----
 
+// Spread, LDS has as much to do beneath each product but the last three: fetches stand among the reads, none in front of
+// the first, and what moves twice the bytes of a read takes the place of two.
+// CHECK-LABEL: llvm.func @spread
+// CHECK: rocdl.mfma
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.raw.ptr.buffer.load.lds
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: llvm.load
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.mfma
+// CHECK-NEXT: rocdl.sched.barrier 0
+// CHECK-NEXT: rocdl.s.waitcnt
+llvm.func @spread(%a: vector<8xbf16>, %c: vector<16xf32>, %lds: !llvm.ptr<3>, %from: !llvm.ptr<8>, %at: i32) -> vector<4xbf16> {
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %sixteen = llvm.mlir.constant(16 : i32) : i32
+  rocdl.sched.barrier 0 {tile.cluster = "compute", tile.interleave = "spread"}
+  rocdl.raw.ptr.buffer.load.lds %from, %lds, %sixteen, %at, %zero, %zero, %zero
+  %p = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %c, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %q = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %p, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %r = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %q, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %s = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %r, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %t = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %s, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %u = rocdl.mfma.f32.32x32x16.bf16 %a, %a, %t, %zero, %zero, %zero : (vector<8xbf16>, vector<8xbf16>, vector<16xf32>, i32, i32, i32) -> vector<16xf32>
+  %v = llvm.load %lds : !llvm.ptr<3> -> vector<4xbf16>
+  %w = llvm.load %lds : !llvm.ptr<3> -> vector<4xbf16>
+  %x = llvm.load %lds : !llvm.ptr<3> -> vector<4xbf16>
+  %y = llvm.load %lds : !llvm.ptr<3> -> vector<4xbf16>
+  rocdl.s.waitcnt 0
+  rocdl.s.barrier
+  %vw = arith.addf %v, %w : vector<4xbf16>
+  %xy = arith.addf %x, %y : vector<4xbf16>
+  %all = arith.addf %vw, %xy : vector<4xbf16>
+  llvm.return %all : vector<4xbf16>
+}
+
+// -----
+
 // What is read for this cluster stays where it is.
 // CHECK-LABEL: llvm.func @reading
 // CHECK: rocdl.mfma

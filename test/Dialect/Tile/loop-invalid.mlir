@@ -140,6 +140,13 @@ tile.schedule @empty {
 
 // -----
 
+tile.schedule @joined_to_nothing {
+  // expected-error @below {{is joined to the cluster before, and is the first; take 'joined' away}}
+  tile.cluster joined compute { a(0) }
+}
+
+// -----
+
 tile.schedule @other_op {
   // expected-error @below {{stands in a schedule, only clusters may}}
   %c = arith.constant 0 : i32

@@ -3,6 +3,8 @@
 
 #include "gtest/gtest.h"
 
+#include <set>
+
 using namespace hocket::tune;
 
 namespace {
@@ -29,6 +31,20 @@ Table table() {
   return table;
 }
 
+/// Barriers in front of a position of the table.
+int phaseOf(const Table &table, int at) {
+  int clusters = static_cast<int>(table.clusters.size()), turn = 0, phase = 0, phases = 0;
+  for (; at < 0; at += clusters)
+    --turn;
+  for (; at >= clusters; at -= clusters)
+    ++turn;
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    phases += !table.clusters[cluster].joined;
+    phase += cluster != 0 && cluster <= at && !table.clusters[cluster].joined;
+  }
+  return turn * phases + phase;
+}
+
 /// The rules of ScheduleModel.h, on the table.
 bool isLegal(const Table &table, const StepGraph &graph) {
   std::vector<int> position(graph.steps.size()), order(graph.steps.size());
@@ -40,7 +56,7 @@ bool isLegal(const Table &table, const StepGraph &graph) {
   }
   for (const Dependence &needs : graph.dependences) {
     int made = position[needs.from] - needs.tiles * clusters, used = position[needs.to];
-    if (needs.throughLds ? made > used - table.waveGroups
+    if (needs.throughLds ? phaseOf(table, made) + table.waveGroups > phaseOf(table, used)
                          : made > used || (made == used && order[needs.from] > order[needs.to]))
       return false;
   }
@@ -58,7 +74,7 @@ TEST(Candidate, TableSurvives) {
 TEST(Candidate, RepairedOnesAreLegal) {
   StepGraph graph = product();
   Shapes shapes{{4, 8}, {32, 64}};
-  unsigned repaired = 0;
+  unsigned repaired = 0, joined = 0;
   for (uint64_t seed = 0; seed != 300; ++seed) {
     SCOPED_TRACE(seed);
     Choices choices(seed);
@@ -67,11 +83,62 @@ TEST(Candidate, RepairedOnesAreLegal) {
       if (!candidate.repair(graph))
         break;
       ++repaired;
+      joined += toText(candidate.table(graph), graph, "a").find("joined") != std::string::npos;
       EXPECT_TRUE(isLegal(candidate.table(graph), graph)) << toText(candidate.table(graph), graph, "a");
       candidate.change(shapes, choices);
     }
   }
   EXPECT_GT(repaired, 800u);
+  EXPECT_GT(joined, 30u);
+}
+
+TEST(Candidate, NeighboursDifferAndAreLegalOnceRepaired) {
+  StepGraph graph = product();
+  Shapes shapes{{4, 8}, {32, 64}};
+  Choices choices(1);
+  Candidate candidate = Candidate::draw(graph, shapes, choices);
+  ASSERT_TRUE(candidate.repair(graph));
+  std::set<std::string> texts;
+  for (Candidate &neighbour : candidate.neighbours(shapes))
+    if (neighbour.repair(graph)) {
+      EXPECT_TRUE(isLegal(neighbour.table(graph), graph)) << toText(neighbour.table(graph), graph, "a");
+      texts.insert(toText(neighbour.table(graph), graph, "a") + std::to_string(neighbour.keysOfTile()));
+    }
+  EXPECT_GT(texts.size(), 20u);
+}
+
+/// Without the barrier between, what is fetched in one is not there for the other.
+TEST(Candidate, JoinedClustersHaveNoBarrierBetween) {
+  StepGraph graph = product();
+  Table joined;
+  joined.clusters = {{false, -1, "", false}, {true, -1, "", true}};
+  joined.places = {{0, 0, 0}, {1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
+  EXPECT_FALSE(isLegal(joined, graph));
+  Candidate candidate = Candidate::fromTable(joined, graph);
+  ASSERT_TRUE(candidate.repair(graph));
+  EXPECT_TRUE(isLegal(candidate.table(graph), graph));
+  // What a step in front of the barrier fetched is.
+  joined.places = {{0, 0, 1}, {1, 0, 0}, {2, 1, 0}, {3, 1, 0}};
+  ASSERT_TRUE(isLegal(joined, graph));
+  candidate = Candidate::fromTable(joined, graph);
+  ASSERT_TRUE(candidate.repair(graph));
+  EXPECT_EQ(toText(candidate.table(graph), graph, "a"), toText(joined, graph, "a"));
+  EXPECT_NE(toText(joined, graph, "a").find("tile.cluster joined compute { multiply(0)"), std::string::npos);
+}
+
+/// A barrier behind no step is none that is needed; one in front of a cluster that is left out stays.
+TEST(Candidate, ClustersWithoutStepsAreLeftOut) {
+  StepGraph graph = product();
+  Table idle;
+  idle.clusters = {{false, 1}, {false, 1}, {true, 1, "spread", true}};
+  idle.places = {{0, 0, 0}, {1, 2, 0}, {2, 2, 0}, {3, 2, 0}};
+  Candidate candidate = Candidate::fromTable(idle, graph);
+  ASSERT_TRUE(candidate.repair(graph));
+  EXPECT_EQ(toText(candidate.table(graph), graph, "a"), R"(tile.schedule @a {
+  tile.cluster memory { fetch(0) }
+  tile.cluster compute interleave("spread") { read(0) multiply(0) sum(0) }
+}
+)");
 }
 
 /// Fetched two tiles ahead of their reads, tiles lie in three slots; products wait from one tile to the next.

@@ -43,6 +43,44 @@ tile.kernel @places(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") wa
 
 // -----
 
+// Joined clusters are entered one by one, each with its priority, and have one barrier behind the last. What was read
+// beneath the first is waited for where that ends.
+tile.schedule @joined {
+  tile.cluster memory { fetch(+1) read(0) }
+  tile.cluster joined compute priority(1) { use(0) }
+}
+// CHECK-LABEL: tile.kernel @joins
+// CHECK: scf.while
+// CHECK-NEXT: tile.enter memory priority(0)
+// CHECK: tile.step @fetch
+// CHECK-NOT: tile.barrier
+// CHECK: tile.step @read
+// CHECK-NOT: tile.barrier
+// CHECK: tile.await reads
+// CHECK-NEXT: tile.fence
+// CHECK-NOT: tile.barrier
+// CHECK: tile.enter compute priority(1)
+// CHECK: tile.step @use
+// CHECK: tile.await fetches{{.*}} reads
+// CHECK-NEXT: tile.barrier
+tile.kernel @joins(%k: !tile.view<?x?x?x128xbf16>, %n: i32) target("gfx950") waves(8) {
+  %ring = tile.ring %k[%n, %n] : !tile.view<?x?x?x128xbf16> -> !tile.ring<64x128xbf16>
+  %zero = tile.fill 0.0 : !tile.rows<32xf32>
+  %sum = tile.for_tiles %t = 0 to %n init(%carried = %zero : !tile.rows<32xf32>) schedule(@joined) {
+    tile.step @fetch { tile.fetch %ring[%t] : !tile.ring<64x128xbf16> }
+    tile.step @read {
+      %x = tile.read %ring[%t] : !tile.ring<64x128xbf16> -> !tile.frag<64x128xbf16, lhs>
+    }
+    %next = tile.step @use -> !tile.rows<32xf32> {
+      %x = tile.unify %carried : !tile.rows<32xf32>
+      tile.yield %x : !tile.rows<32xf32>
+    }
+    tile.yield %next : !tile.rows<32xf32>
+  }
+}
+
+// -----
+
 // The schedule, not the text, orders independent steps.
 tile.schedule @turned {
   tile.cluster compute { b(0) a(0) }
