@@ -51,8 +51,11 @@ static void addPages(ForwardProblem &problem, Draw &draw, const std::vector<int3
     starts.push_back(starts.back() + static_cast<int32_t>(pagesOf(length)));
     last.push_back(static_cast<int32_t>(length - (pagesOf(length) - 1) * size));
   }
-  problem.tablePages = starts.back();
-  problem.known.lists["kv_page_indices"].assign(order.begin(), order.begin() + starts.back());
+  // There is a page at least, behind all that any sequence has.
+  std::vector<int32_t> &pages = problem.known.lists["kv_page_indices"];
+  pages.assign(order.begin(), order.begin() + starts.back());
+  pages.push_back(INT32_MAX);
+  problem.tablePages = static_cast<int64_t>(pages.size());
   problem.known.lists["kv_indptr"] = std::move(starts);
   problem.known.lists["kv_last_page_len"] = std::move(last);
 }
