@@ -45,7 +45,7 @@ struct LdsStagingPlan {
   /// Bytes of the tile in one lane's registers.
   unsigned laneBytes() const { return loads * loadBytes; }
   /// Stores of one group of `gathered` loads: one for each column of a piece, or one in all.
-  unsigned storesOfGroup() const { return loads / gathered * loadBytes * gathered / storeBytes; }
+  unsigned storesOfGroup() const { return loadBytes * gathered / storeBytes; }
 };
 
 /// The plan for `waves` waves (a power of two) to load and store a panel of `tile`. Errors: a panel

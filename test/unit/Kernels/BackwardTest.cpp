@@ -332,6 +332,19 @@ TEST(Backward, SmallHeadsOfSmallBlocks) {
   runChecked(problem, DataKind::Normal, 61);
 }
 
+/// Of a large head few waves load so many rows of a tile that registers interleave them in several groups.
+TEST(Backward, LargeHeadsOfSmallBlocksThroughRegisters) {
+  BackwardProblem problem;
+  ForwardProblem &forward = problem.forward;
+  forward.dtype = DataType::FP16;
+  forward.seqQ = 100, forward.seqKv = 70;
+  forward.headDim = 32, forward.headDimV = 232;
+  forward.blocks = {64, 32};
+  forward.capturedExtents["kv_num_blocks"] = {1, 1, 2};
+  forward.capturedExtents["kv_indices"] = {1, 1, 2, 3};
+  runChecked(problem, DataKind::Normal, 62, "gfx942");
+}
+
 /// Heads whose columns are no power of two, and of fewer than two blocks: what is behind them is zero, and not stored.
 TEST(Backward, FusedTakesEveryHead) {
   for (auto [dim, dimV] : {std::pair(16, 16), {72, 72}, {96, 40}, {136, 136}, {192, 128}, {224, 224}}) {

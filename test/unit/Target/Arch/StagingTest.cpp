@@ -129,3 +129,16 @@ TEST(Staging, OtherTilesAndWaves) {
     for (bool across : {false, true})
       check(tile, across, 0);
 }
+
+/// Few waves load more rows than are interleaved in one group: the groups' stores follow one another.
+TEST(Staging, SeveralGroupsOfRows) {
+  for (Tile tile : {Tile{32, 256, 1}, Tile{64, 256, 2}}) {
+    Result<LdsTileChoice> choice = findStagedLdsLayout(request(tile, acrossRowsUse(tile)), model());
+    ASSERT_TRUE(choice.ok()) << choice.error().message;
+    Result<LdsStagingPlan> plan = planLdsStaging(choice->layout, tile.waves, model());
+    ASSERT_TRUE(plan.ok()) << plan.error().message;
+    ASSERT_GT(plan->loads, plan->gathered);
+    EXPECT_EQ(plan->addresses.stores.size(), plan->loads / plan->gathered * plan->storesOfGroup());
+    check(tile, /*across=*/true, ~0u);
+  }
+}
