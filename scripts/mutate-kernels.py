@@ -84,6 +84,7 @@ WORK_LIST = """1x1,seqlens-q=150+1+0+129+1+1,seqlens-kv=150+300+40+200+1700+0,wo
     1x1,seqlens-q=5+1+2+4,seqlens-kv=100+2500+64+128,work-slots=6
     1x1,seqlens-q=1+1,seqlens-kv=64+64,work-slots=1 1x1,seqlens-q=1+1,seqlens-kv=64+700,work-slots=512
     1x1,seqlens-q=1,seqlens-kv=4000,work-slots=4 1x1,seqlens-q=random:70:4,seqlens-kv=random:70:700,work-slots=40
+    1x1,seqlens-q=random:140:3,seqlens-kv=random:140:900,work-slots=24
     1x1,seqlens-q=1+75+1+1+1+1+1+1,seqlens-kv=352+545+224+351+379+414+3223+189,work-slots=4
     1x1,seqlens-q=1+55+1+1+1,seqlens-kv=1485+1646+957+701+2896,work-slots=3
     1x1,seqlens-q=1+14+1+1,seqlens-kv=1072+2344+1156+2986,work-slots=3
@@ -135,6 +136,12 @@ BACKWARD = """20x40 32x32 33x33 33x70 64x128 97x64 128x96 200x129 130x270 225x22
 BACKWARD_LISTED = " ".join([*(f"{each},block-mask=random:0.5" for each in BACKWARD.split()), *(
     f"{70 + 9 * i}x{20 + 13 * i},block-mask=random:0.{2 + i % 8},seed={i} "
     f"128x{64 + 23 * i},block-mask=random:1,seed={100 + i}" for i in range(1, 15))])
+# The block in which keys end in front of four full ones: all blocks of many lists, of which some are so.
+BACKWARD_LISTED += " " + " ".join(f"1000x{keys},block-mask=random:1,seed={i}" for i, keys in enumerate((100, 110, 130, 140), 1))
+# Windows so narrow that their first key cuts the last tile, in lists of partial blocks alone.
+BACKWARD_LISTED_WINDOW = BACKWARD_LISTED + " " + " ".join(
+    f"1000x{keys},block-mask=random:1,window={window},seed={i}" for i, (keys, window) in enumerate((
+        (100, "5+0"), (132, "0+0"), (107, "10+3"), (139, "0+7"), (114, "20+0"), (146, "3+3"))))
 # Empty sequences, more queries than keys and fewer, rows that are not used; whole tiles of each length, and none.
 BACKWARD_PACKED = """1x1,seqlens-q=40/41+0+129+64/70+1,seqlens-kv=130/135+7+64+0/9+1
     1x1,seqlens-q=33/40+97+225,seqlens-kv=70/80+96+33,data=rising
@@ -232,10 +239,16 @@ def backward_runs():
         yield f"backward-{part}-packed", f"--head-dim 64 --launch {launch}", "causal", BACKWARD_PACKED
     lists = "--head-dim 64 --block-mask random:0.5 --block-size 128,32"
     yield "backward-dq-lists", f"{lists} --launch 4", "none", BACKWARD_LISTED
-    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED
+    yield "backward-dq-lists-window", f"{lists} --window 60,20 --launch 4", "causal", BACKWARD_LISTED_WINDOW
     for mask in ("none", "causal"):
         yield f"backward-fused-{mask}", "--head-dim 128 --accumulate packed --launch 2", mask, BACKWARD + " 256x256 64x256"
     yield "backward-sink", "--head-dim 64 --sink --launch 4", "causal", BACKWARD_SINK
+
+
+# Items of a persistent kernel whose pipelines join: more than a chip computes at a time, of fewer tiles than prologue and
+# epilogue have and of more, cut and whole, with a scale that turns Q over.
+JOINED = """20x1,heads=520,kv-heads=2 40x130,heads=300,kv-heads=1 300x320,heads=270,kv-heads=10,data=rising
+    33x200,heads=300,kv-heads=1,scale=-0.1"""
 
 
 def options_of(problem):
@@ -262,6 +275,12 @@ def runs(build, directory):
         causal = ["--causal"] if mask == "causal" else []
         yield name, [], [program, "mutate", "fmha-bwd", "--heads", "2", "--kv-heads", "1", *options.split(),
                          *causal], problems
+    joined, code, manifest = (directory / f"joined.{end}" for end in ("mlir", "hsaco", "manifest.json"))
+    joined.write_text("attn.forward @joined element_type(bf16) head_dim(128) mask(none) lse attributes "
+                      "{tile.persistent = 1, tile.join_items}\n", encoding="utf-8")
+    yield ("joined-dual_wave-d128-none", [str(build / "bin" / "hocketc"), str(joined), "--schedule=dual_wave", "-o",
+                                          str(code), f"--manifest={manifest}"],
+           [program, "mutate", str(code), "--manifest", str(manifest), "--lse", "--check-rows", "600"], JOINED)
     gemm = (ROOT / "kernels/tile/gemm_bf16.mlir").read_text(encoding="utf-8")
     persistent = directory / "gemm_persistent.mlir"
     persistent.write_text(gemm.replace("attributes {", "attributes {tile.persistent = 1,", 1), encoding="utf-8")

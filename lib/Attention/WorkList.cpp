@@ -20,7 +20,9 @@ using manifest::saturatingMultiply;
 
 /// Workgroups that a grid counts, and rows of the workspace, stay within 32 bits.
 static constexpr int64_t kMostListedWorkgroups = int64_t(1) << 24, kMostWorkSlots = 1 << 16;
-static_assert(5 * kMostWorkSlots < kWorkTooManySlices);
+/// No more slices than `WorkLine` says: parts of slices, as an entry names them, stay within 32 bits, too.
+static constexpr int64_t kPartsOfSlot = 5;
+static_assert(kPartsOfSlot * kMostWorkSlots <= INT32_MAX / (kWorkParts * kWorkParts));
 
 static int64_t divideUp(int64_t a, int64_t b) { return a / b + (a % b > 0); }
 
@@ -50,36 +52,47 @@ struct HostArithmetic {
   template <typename T> T pick(bool condition, T a, T b) { return condition ? a : b; }
   int64_t floorShift(int64_t a, unsigned bits) { return a >> bits; }
   int64_t ceilShift(int64_t a, unsigned bits) { return (a + (int64_t(1) << bits) - 1) >> bits; }
-  int64_t ceilDivide(int64_t a, int64_t b) { return divideUp(a, b); }
+  int64_t floorDivide(int64_t a, int64_t b) { return a / b; }
+  int64_t quotient(int64_t a, int64_t b) { return a / b; }
+  int64_t lowBits(int64_t a, unsigned bits) { return a & ((int64_t(1) << bits) - 1); }
   float scale(float factor) { return factor; }
+  float fraction(int64_t whole, int64_t rest, int64_t of) {
+    return static_cast<float>(whole) + static_cast<float>(rest) / static_cast<float>(of);
+  }
+  float inverse(float a, float b) { return a / b; }
   int64_t scaled(int64_t a, float scale) { return static_cast<int64_t>(static_cast<float>(a) * scale); }
-  int64_t productUpTo(int64_t a, int64_t b, int64_t most) { return std::min(a * b, most); }
 };
 
 using HostWork = SequenceWork<HostArithmetic>;
+using HostLine = WorkLine<HostArithmetic>;
 using HostCut = WorkCut<HostArithmetic>;
-using HostSums = WorkSums<HostArithmetic>;
 
-/// All sequences of a problem, and which work is cut.
+/// All sequences of a problem, and how they are cut.
 class WorkOfProblem {
 public:
   explicit WorkOfProblem(const ForwardProblem &problem);
   std::vector<int32_t> list();
 
 private:
-  /// Rows of a sequence that are worked on together, for each head of a group or all of them; `tiles` of each slice.
-  struct Item {
-    int64_t sequence, number, tiles, slices;
+  /// Some rows of a sequence and, where they are cut, some of the keys: what an entry says, and what it is ordered by.
+  struct Entry {
+    int64_t distance; ///< from the end of its segment, in tiles
+    int64_t sequence, kind;
+    std::array<int64_t, kWorkEntry> fields;
   };
+  /// Of the same distance and sequence: items' first pieces and what is alone, further pieces, what is whole.
+  static constexpr int64_t kFirst = 0, kFurther = 1, kWhole = 2;
 
-  void findCut();
-  int64_t endWith(const HostCut &candidate, int64_t share);
-  std::vector<Item> items(); ///< those that are cut in front, then longest first
+  void findLine();
+  Entry entryOf(int64_t sequence, int64_t item, int64_t copy) const;
+  void addPieces(int64_t sequence, std::vector<Entry> &entries);
+  void addWhole(int64_t sequence, std::vector<Entry> &entries);
 
   const ForwardProblem &problem;
   std::vector<HostWork> sequences;
-  HostCut cut = {0, kNoWorkLimit, kNoWorkLimit};
+  std::vector<HostCut> cuts;
   HostArithmetic a;
+  HostLine line = HostLine::none(a);
 };
 } // namespace
 
@@ -91,7 +104,9 @@ static int64_t groupItems(int64_t queries, int64_t group) {
 static HostWork workOf(const ForwardProblem &problem, int64_t sequence) {
   Lengths lengths = problem.lengthsOf(sequence);
   int64_t group = groupOf(problem), blocks = divideUp(lengths.q, kWorkRows);
-  HostWork work{blocks, group, lengths.q, lengths.kv, 0, false, problem.visibility.laterRowsSeeMore()};
+  int64_t parts = std::max<int64_t>(divideUp(group, kWorkHeadsOfPart), 1), alike = std::max<int64_t>(group, 1);
+  HostWork work{blocks, group, lengths.q, lengths.kv, alike, divideUp(alike * kWorkQueries, parts),
+                0,      false, problem.visibility.laterRowsSeeMore()};
   int64_t together = groupItems(lengths.q, group);
   if (mayGroupHeads(problem) && together < group * blocks)
     work.items = together, work.copies = 1, work.grouped = true;
@@ -103,87 +118,82 @@ WorkOfProblem::WorkOfProblem(const ForwardProblem &problem) : problem(problem) {
   for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
     sequences.push_back(workOf(problem, sequence));
   if (problem.work.slices)
-    findCut();
+    findLine();
+  int64_t place = 0;
+  for (const HostWork &sequence : sequences) {
+    cuts.push_back(sequence.cut(a, line, place));
+    place = a.lowBits(place + sequence.onLine(a, line), kWorkPlaceBits);
+  }
 }
 
-int64_t WorkOfProblem::endWith(const HostCut &candidate, int64_t share) {
-  float scale = workScale(a, share);
-  HostSums sums = {};
-  for (int64_t number = 0; number != problem.batch; ++number)
-    sums = sums.with(a, sequences[number], number, candidate, scale);
-  return expectedEnd(a, sums, problem.kvHeads, slotsOf(problem), mostWorkParts(problem), scale);
-}
-
-/// Work is cut where slots would wait for what takes longest: of some cuts the one with which all is expected to end
-/// first, the first of those that are alike.
-void WorkOfProblem::findCut() {
+void WorkOfProblem::findLine() {
   int64_t twice = 0, most = 0;
   for (const HostWork &sequence : sequences) {
-    int64_t ends = sequence.tiles(a, 0) + sequence.mostTiles(a) + 2 * kWorkEntryTiles;
-    twice += sequence.copies * sequence.items * ends;
+    twice += sequence.copies * sequence.items * sequence.twiceMean(a);
     most = std::max(most, sequence.mostTiles(a));
   }
-  int64_t share = std::min(twice * problem.kvHeads / (2 * slotsOf(problem)), kWorkMostShare);
-  // Whatever comes last then makes no difference.
-  if (most * kWorkFine <= share)
-    return;
-  int64_t best = INT32_MAX;
-  for (int64_t number = 0; number != kWorkCuts; ++number) {
-    HostCut candidate = workCut(a, number, problem.batch, share);
-    if (int64_t end = endWith(candidate, share); end < best)
-      best = end, cut = candidate;
-  }
+  int64_t all = twice * problem.kvHeads, slots = 2 * slotsOf(problem), share = std::min(all / slots, kWorkMostShare);
+  // Else whatever comes last makes no difference.
+  if (share < most * kWorkFine)
+    line = HostLine::of(a, share, all % slots, slots);
 }
 
-std::vector<WorkOfProblem::Item> WorkOfProblem::items() {
-  std::vector<Item> items;
-  for (int64_t number = 0; number != problem.batch; ++number) {
-    const HostWork &own = sequences[number];
-    int64_t limit = cut.limitOf(a, number), slices = own.slices(a, limit), most = own.mostTiles(a);
-    int64_t whole = own.items - own.itemsAbove(a, limit);
-    for (int64_t item = 0; item != own.items; ++item)
-      items.push_back(item < whole ? Item{number, item, own.tiles(a, item), 1}
-                                   : Item{number, item, divideUp(most, slices), slices});
-  }
-  // What is cut stays in order, in front; then longest first, of what takes as much later rows of a sequence.
-  auto whole = std::stable_partition(items.begin(), items.end(), [](const Item &item) { return item.slices > 1; });
-  std::sort(whole, items.end(), [](const Item &a, const Item &b) {
-    return std::tuple(-a.tiles, a.sequence, -a.number) < std::tuple(-b.tiles, b.sequence, -b.number);
-  });
-  return items;
+WorkOfProblem::Entry WorkOfProblem::entryOf(int64_t sequence, int64_t item, int64_t copy) const {
+  bool grouped = sequences[sequence].grouped;
+  int64_t row = item * (grouped ? kWorkQueries : kWorkRows);
+  return {0, sequence, kWhole, {sequence, row, grouped ? -1 : copy, 0, 0}};
 }
 
-/// In which order they are worked on: longest first, slices and what is whole alike.
-static std::vector<size_t> orderOf(const std::vector<int64_t> &tiles, const std::vector<int64_t> &sequence) {
-  std::vector<size_t> order(tiles.size());
-  std::iota(order.begin(), order.end(), size_t(0));
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::pair(-tiles[a], sequence[a]) < std::pair(-tiles[b], sequence[b]);
-  });
-  return order;
+/// The pieces of what is cut of a sequence.
+void WorkOfProblem::addPieces(int64_t sequence, std::vector<Entry> &entries) {
+  const HostWork &own = sequences[sequence];
+  const HostCut &cut = cuts[sequence];
+  for (int64_t item = own.items - cut.items; item != own.items; ++item)
+    for (int64_t copy = 0; copy != own.copies; ++copy)
+      for (int64_t piece = 0; piece != cut.pieces; ++piece) {
+        Entry entry = entryOf(sequence, item, copy);
+        entry.kind = piece == 0 ? kFirst : kFurther;
+        entry.distance = line.tilesOf(a, piece == 0 ? cut.first : kWorkParts);
+        entry.fields[kWorkSlice] = piece == 0 ? 1 - cut.pieces : piece, entry.fields[kWorkCut] = cut.number(a);
+        entries.push_back(entry);
+      }
+}
+
+/// What is whole of a sequence; of what takes as much later rows first.
+void WorkOfProblem::addWhole(int64_t sequence, std::vector<Entry> &entries) {
+  const HostWork &own = sequences[sequence];
+  const HostCut &cut = cuts[sequence];
+  for (int64_t item = own.items - cut.items - 1; item >= 0; --item)
+    for (int64_t copy = 0; copy != own.copies; ++copy) {
+      Entry entry = entryOf(sequence, item, copy);
+      entry.kind = cut.isAlone ? kFirst : kWhole;
+      entry.distance = cut.isAlone ? line.tilesOf(a, cut.first) : own.tiles(a, item);
+      entries.push_back(entry);
+    }
 }
 
 std::vector<int32_t> WorkOfProblem::list() {
+  // Pieces stand in front, those of the same rows one behind the other.
+  std::vector<Entry> entries;
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    addPieces(sequence, entries);
+  size_t slices = entries.size();
+  for (int64_t sequence = 0; sequence != problem.batch; ++sequence)
+    addWhole(sequence, entries);
+  std::vector<size_t> order(entries.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) {
+    const Entry &a = entries[i], &b = entries[j];
+    return std::tuple(-a.distance, a.sequence, a.kind) < std::tuple(-b.distance, b.sequence, b.kind);
+  });
   std::vector<int32_t> numbers(static_cast<size_t>((mostWorkEntries(problem) + 1) * kWorkFields));
-  std::vector<int64_t> tiles, sequence; // of each entry
-  int32_t *entry = numbers.data() + kWorkFields;
-  for (const Item &item : items()) {
-    const HostWork &own = sequences[item.sequence];
-    int64_t row = item.number * (own.grouped ? kWorkQueries : kWorkRows);
-    for (int64_t copy = 0; copy != own.copies; ++copy)
-      for (int64_t slice = 0; slice != item.slices; ++slice, entry += kWorkFields) {
-        for (auto [field, value] : {std::pair(kWorkSequence, item.sequence), {kWorkRow, row},
-                                    {kWorkHead, own.grouped ? -1 : copy}, {kWorkSlice, slice},
-                                    {kWorkSlices, item.slices}})
-          entry[field] = static_cast<int32_t>(value);
-        ++numbers[kWorkCount];
-        numbers[kWorkSliceCount] += item.slices > 1;
-        tiles.push_back(item.tiles), sequence.push_back(item.sequence);
-      }
+  numbers[kWorkCount] = static_cast<int32_t>(entries.size());
+  numbers[kWorkSliceCount] = static_cast<int32_t>(slices);
+  for (size_t number = 0; number != entries.size(); ++number) {
+    int32_t *line = &numbers[(number + 1) * kWorkFields];
+    std::copy(entries[number].fields.begin(), entries[number].fields.end(), line);
+    line[kWorkEntry] = static_cast<int32_t>(order[number]);
   }
-  entry = numbers.data() + kWorkFields;
-  for (size_t number : orderOf(tiles, sequence))
-    entry[kWorkEntry] = static_cast<int32_t>(number), entry += kWorkFields;
   return numbers;
 }
 
@@ -194,8 +204,7 @@ bool attention::mayGroupHeads(const ForwardSemantics &semantics) {
 int64_t attention::mostWorkParts(const ForwardProblem &problem) {
   if (!problem.work.slices)
     return 0;
-  // Pieces of a quarter of what each slot gets, and some that are not full.
-  return divideUp(5 * slotsOf(problem), std::max<int64_t>(problem.kvHeads, 1));
+  return divideUp(kPartsOfSlot * slotsOf(problem), std::max<int64_t>(problem.kvHeads, 1));
 }
 
 int64_t attention::mostWorkEntries(const ForwardProblem &problem) {
@@ -215,8 +224,8 @@ std::vector<manifest::NumberRange> attention::workNumbers(const ForwardProblem &
   return {{0, problem.batch - 1, false, "a sequence"},
           {0, saturatingMultiply(problem.seqQ, parts), false, "the first row of an entry"},
           {mayGroupHeads(problem) ? -1 : 0, group - 1, false, "a head of a group, or -1 for all"},
-          {0, pieces - 1, false, "a slice of the keys"},
-          {1, pieces, false, "how many slices there are"},
+          {1 - pieces, pieces - 1, false, "a slice of the keys"},
+          {0, (pieces + 1) * kWorkParts * kWorkParts - 1, false, "how the keys are cut"},
           {0, std::max<int64_t>(mostWorkEntries(problem) - 1, 0), false, "the entry that is next in order"}};
 }
 
@@ -230,7 +239,10 @@ public:
 
 private:
   const ForwardProblem &problem;
-  std::map<std::array<int64_t, 3>, std::pair<int64_t, int64_t>> named; ///< pieces found, and wanted
+  struct Pieces {
+    int64_t found = 0, slices = 0, cut = 0;
+  };
+  std::map<std::array<int64_t, 3>, Pieces> named;
 };
 } // namespace
 
@@ -242,13 +254,19 @@ Status WorkCoverage::add(int64_t entry, std::span<const int32_t> fields) {
   if (row % unit != 0)
     return invalidInput(describeWorkEntry(entry) + " the row " + std::to_string(row) + ", expected a multiple of " +
                         std::to_string(unit));
-  int64_t slice = fields[kWorkSlice], slices = fields[kWorkSlices];
-  auto &[found, wanted] = named[{sequence, row, head}];
-  if ((wanted != 0 && wanted != slices) || slice != found)
-    return invalidInput(describeWorkEntry(entry) + " slice " + std::to_string(slice) + " of " + std::to_string(slices) +
-                        ", expected slice " + std::to_string(found) + (wanted ? " of " + std::to_string(wanted) : "") +
-                        ": slices of the same rows follow one another");
-  ++found, wanted = slices;
+  int64_t slice = fields[kWorkSlice], cut = fields[kWorkCut], slices = workSlices(cut);
+  Pieces &pieces = named[{sequence, row, head}];
+  auto complain = [&](int64_t wanted, const std::string &of) {
+    return invalidInput(describeWorkEntry(entry) + " slice " + std::to_string(slice) + ", cut as " + std::to_string(cut) +
+                        ", expected " + std::to_string(wanted) + of + ": slices of the same rows follow one another");
+  };
+  if (pieces.found == 0 && slice != 1 - slices)
+    return complain(1 - slices, " of the first of " + std::to_string(slices));
+  if (pieces.found == 1 && pieces.slices == 1)
+    return invalidInput(describeWorkEntry(entry) + " rows that an entry in front of it has");
+  if (pieces.found != 0 && (cut != pieces.cut || slice != pieces.found || slice == slices))
+    return complain(pieces.found, " of " + std::to_string(pieces.slices) + ", cut as " + std::to_string(pieces.cut));
+  ++pieces.found, pieces.slices = slices, pieces.cut = cut;
   return Status::success();
 }
 
@@ -262,7 +280,7 @@ Status WorkCoverage::check() const {
     for (int64_t item = 0; item != items; ++item)
       for (int64_t head = grouped ? -1 : 0; head != (grouped ? 0 : group); ++head) {
         auto entry = named.find({sequence, item * unit, head});
-        if (entry == named.end() || entry->second.first != entry->second.second)
+        if (entry == named.end() || entry->second.found != entry->second.slices)
           return invalidInput("'work_list' lacks rows of sequence " + std::to_string(sequence) + " from " +
                               std::to_string(item * unit) + " on" +
                               (entry == named.end() ? "" : ", some of whose slices it has"));
@@ -302,8 +320,8 @@ Status attention::validateWorkList(const ForwardProblem &problem, std::span<cons
                           " for the entry that is next in order, expected each below " + std::to_string(entries) +
                           " once");
     isTaken[static_cast<size_t>(fields[kWorkEntry])] = true;
-    if ((fields[kWorkSlices] > 1) != (entry < slices))
-      return invalidInput(describeWorkEntry(entry) + " " + std::to_string(fields[kWorkSlices]) +
+    if (int64_t own = workSlices(fields[kWorkCut]); (own > 1) != (entry < slices))
+      return invalidInput(describeWorkEntry(entry) + " " + std::to_string(own) +
                           " slices; the first " + std::to_string(slices) + " entries are slices of several, no others");
     if (Status status = coverage.add(entry, fields); !status.ok())
       return status;

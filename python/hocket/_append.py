@@ -27,7 +27,7 @@ class Appended:
     def _view(self, tensor, name, first, stream):
         _tensors.refuse_gradient(tensor, name)
         view = _tensors.read(tensor, name, self._dtype, stream)
-        check_tensor(view, first.dtype, first.device, f"'{first.argument}'")
+        check_tensor(view, first.dtype, first.device, first.argument)
         return view
 
     def _read_rows(self, first, stream):

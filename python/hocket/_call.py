@@ -36,13 +36,13 @@ def join_vectors(k, v):
     return True
 
 
-def check_tensor(tensor, dtype, device, what):
+def check_tensor(tensor, dtype, device, like, has_own_type=False):
+    """Refuses a tensor that is not of `dtype`, that of argument `like` or its own, or not on `device`, where `like` is."""
     if tensor.dtype != dtype:
-        raise InvalidInput(
-            f"argument '{tensor.argument}' has elements of {tensor.dtype}, {what} of {dtype}"
-        )
+        wanted = f"wanted {dtype}" if has_own_type else f"'{like}' of {dtype}"
+        raise InvalidInput(f"argument '{tensor.argument}' has elements of {tensor.dtype}, {wanted}")
     if tensor.device != device:
-        raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, {what} on {device}")
+        raise InvalidInput(f"argument '{tensor.argument}' is on {tensor.device}, '{like}' on {device}")
 
 
 def check_rows(tensor, layout):
@@ -221,7 +221,7 @@ class Call:
             self._in_vectors = join_vectors(views["k"], views["v"])
         for key, tensor in views.items():
             check_rows(tensor, self.layout if key == "q" else self._of_keys)
-            check_tensor(tensor, first.dtype, first.device, f"'{self.names.q}'")
+            check_tensor(tensor, first.dtype, first.device, self.names.q)
         if self.problem is None:
             self._know(views)
         return views
@@ -246,7 +246,7 @@ class Call:
         view = _tensors.read(tensor, name, self.dtype, self.stream)
         _check_shape(view, shape)
         check_rows(view, self.layout)
-        check_tensor(view, first.dtype, first.device, f"'{self.names.q}'")
+        check_tensor(view, first.dtype, first.device, self.names.q)
         return view
 
     def _output(self, tensor, name, shape, like, first):
@@ -267,7 +267,7 @@ class Call:
     def _read_lse(self, lse, name, first):
         view = _tensors.read(lse, name, None, self.stream)
         _check_shape(view, self._rows())
-        check_tensor(view, "f32", first.device, f"wanted one of f32 and '{self.names.q}'")
+        check_tensor(view, "f32", first.device, self.names.q, has_own_type=True)
         if not view.is_contiguous:
             raise InvalidInput(f"argument '{name}' is not contiguous, which it has to be")
         return view
@@ -302,7 +302,7 @@ class Call:
             tensor = _tensors.empty_like(like, self.names.q, shape, dtype)
         view = _tensors.read(tensor, f"d{name}", None, self.stream)
         _check_shape(view, shape)
-        check_tensor(view, dtype, first.device, f"wanted one of {dtype} and '{self.names.q}'")
+        check_tensor(view, dtype, first.device, self.names.q, has_own_type=True)
         if not view.is_contiguous:
             raise InvalidInput(f"argument 'd{name}' is not contiguous, which it has to be")
         _check_writable(view)

@@ -133,7 +133,11 @@ class Backward(Case):
             call(dout=self.dout[:1])
         with self.assertRaisesRegex(InvalidInput, r"argument 'softmax_lse' has the shape \(2, 4, 39\)"):
             call(lse=self.lse[:, :, 1:])
-        with self.assertRaisesRegex(InvalidInput, "argument 'softmax_lse' has elements of f16"):
+        with self.assertRaisesRegex(InvalidInput, "argument 'softmax_lse' is a 'NoneType', wanted a tensor"):
+            call(lse=None)
+        with self.assertRaisesRegex(InvalidInput, "argument 'out' is a 'NoneType', wanted a tensor"):
+            call(out=None)
+        with self.assertRaisesRegex(InvalidInput, "argument 'softmax_lse' has elements of f16, wanted f32"):
             call(lse=self.lse.astype(numpy.float16))
         with self.assertRaisesRegex(InvalidInput, "argument 'dk' has the shape"):
             call(dk=numpy.empty_like(self.q))

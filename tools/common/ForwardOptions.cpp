@@ -105,13 +105,18 @@ static Status readStrides(StringRef text, ForwardProblem &problem) {
   bool right = parts.size() == 3 && !parts[0].getAsInteger(10, strides.batch) &&
                !parts[1].getAsInteger(10, strides.sequence) &&
                !parts[2].getAsInteger(10, strides.head);
-  for (const manifest::TensorSpec &tensor : problem.tensors())
-    if (right && tensor.strided && name == tensor.name) {
+  std::string known;
+  for (const manifest::TensorSpec &tensor : problem.tensors()) {
+    if (!tensor.strided)
+      continue;
+    if (right && name == tensor.name) {
       problem.strides[tensor.name] = strides;
       return Status::success();
     }
+    known += (known.empty() ? "" : ", ") + tensor.name;
+  }
   return invalidInput("option '--strides' has the value '" + text.str() +
-                      "', expected a tensor and three integers as in 'k=32768,128,4096'");
+                      "', expected a tensor and three integers as in 'k=32768,128,4096'; tensors that have strides are " + known);
 }
 
 static constexpr llvm::StringLiteral kTopLeft = "causal-top-left";
@@ -459,8 +464,8 @@ Status run::checkBackwardOptions(const Options &options) {
        {std::pair(OPT_lse, "lse"),
         std::pair(OPT_num_splits, "num-splits"), std::pair(OPT_bundle, "bundle"),
         std::pair(OPT_waves, "waves"), std::pair(OPT_kv_tile, "kv-tile"), std::pair(OPT_workgroups, "workgroups"),
-        std::pair(OPT_block_order, "block-order"), std::pair(OPT_code_object, "code-object"),
-        std::pair(OPT_manifest, "manifest")})
+        std::pair(OPT_block_order, "block-order"), std::pair(OPT_group_rows, "group-rows"),
+        std::pair(OPT_texts, "texts"), std::pair(OPT_code_object, "code-object"), std::pair(OPT_manifest, "manifest")})
     if (options.has(id))
       return invalidInput("--" + std::string(name) +
                           " is of forwards and has no effect on 'fmha-bwd'; leave it out");

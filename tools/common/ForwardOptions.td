@@ -50,7 +50,7 @@ defm num_splits : Value<"num-splits", "G", "Slices of the keys for workgroups of
 defm layout : Value<"layout", "bshd|bhsd", "Order of dimensions in memory (default: bshd)">;
 defm strides : Value<"strides", "T=B,S,H", "Strides of tensor T (q, k, v, o) in elements: batch, sequence, head; may be repeated">;
 defm data : Value<"data", "KIND", "normal, equal, rising, large, onehot or zeros (default: normal)">;
-defm save : Value<"save", "DIR", "fmha-fwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
+defm save : Value<"save", "DIR", "fmha-fwd and fmha-bwd only: write every input and output as .npy to DIR, with a problem.json (docs/HocketRun.md)">;
 defm kernel : Value<"kernel", "NAME|FILE,MANIFEST", "Kernel to run: a registered one ('hocket-run registry'; default: auto, the one that the registry chooses), or compiled ones, with '+' between those that are launched one after the other">;
 def explain : Switch<"explain", "fmha-fwd and fmha-bwd only: say why which kernel would be chosen, and run nothing">;
 defm texts : Value<"texts", "DIR", "fmha-fwd only: write what kernels of all launches are compiled from to DIR, as hocketc takes it, and run nothing">;

@@ -108,33 +108,39 @@ Status TimeRequest::run(runtime::Device &device, runtime::Kernel &kernel,
     predicted += grid->microseconds;
     grids.push_back(*std::move(grid));
   }
-  if (first)
-    return Status::success();
-  if (!tracePath.empty())
-    if (Status status = write(tracePath, sim::toTrace(*run)); !status.ok())
+  if (launches.empty())
+    if (Status status = draw(*run, found); !status.ok())
       return status;
-  if (!picturePath.empty()) {
-    Result<std::string> picture = sim::toPicture(*run, found);
-    if (!picture.ok())
-      return picture.error();
-    if (Status status = write(picturePath, *picture); !status.ok())
-      return status;
-  }
   run->events = {};
-  first = *std::move(run);
-  summary = found;
-  budgets = *lives;
+  launches.push_back({*std::move(run), found, *lives});
   return Status::success();
 }
 
+Status TimeRequest::draw(const sim::TimedRun &run, const sim::TimingSummary &found) const {
+  if (!tracePath.empty())
+    if (Status status = write(tracePath, sim::toTrace(run)); !status.ok())
+      return status;
+  if (picturePath.empty())
+    return Status::success();
+  Result<std::string> picture = sim::toPicture(run, found);
+  return picture.ok() ? write(picturePath, *picture) : Status(picture.error());
+}
+
+void TimeRequest::Launch::writeMembers(llvm::json::OStream &out) const {
+  sim::writeMembers(out, run, summary);
+  if (budgets)
+    out.attributeObject("budget", [&] { sim::writeMembers(out, *budgets); });
+}
+
 void TimeRequest::writeMembers(llvm::json::OStream &out) const {
-  if (!first)
+  if (launches.empty())
     return;
-  out.attributeObject("time", [&] {
-    sim::writeMembers(out, *first, summary);
-    if (budgets)
-      out.attributeObject("budget", [&] { sim::writeMembers(out, *budgets); });
-  });
+  out.attributeObject("time", [&] { launches.front().writeMembers(out); });
+  if (launches.size() > 1)
+    out.attributeArray("further_times", [&] {
+      for (const Launch &launch : llvm::drop_begin(launches))
+        out.object([&] { launch.writeMembers(out); });
+    });
   if (grids.empty())
     return;
   out.attributeObject("grid", [&] { sim::writeMembers(out, grids.front()); });

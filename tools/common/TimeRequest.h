@@ -43,8 +43,8 @@ public:
   double microseconds() const { return predicted; }
   /// The report; empty if nothing was timed.
   const std::string &text() const { return textReport; }
-  /// The members "time" and "grid" of a report, and those of further launches; none if nothing was
-  /// timed.
+  /// The members "time" and "grid" of a report, "further_times" and "further_grids" of further launches; none if nothing
+  /// was timed.
   void writeMembers(llvm::json::OStream &out) const;
 
 private:
@@ -58,10 +58,18 @@ private:
   sim::TimingOptions options;
   double predicted = 0;
   std::string tracePath, picturePath, textReport;
-  std::optional<sim::TimedRun> first;      ///< launch, without its events
-  sim::TimingSummary summary;              ///< of the first launch
-  std::optional<sim::LifeBudgets> budgets; ///< of the first launch
-  std::vector<sim::GridTime> grids;        ///< of all launches
+  /// A launch that was timed.
+  struct Launch {
+    sim::TimedRun run; ///< without its events
+    sim::TimingSummary summary;
+    std::optional<sim::LifeBudgets> budgets;
+    void writeMembers(llvm::json::OStream &out) const;
+  };
+  /// Trace and picture, where they are asked for.
+  Status draw(const sim::TimedRun &run, const sim::TimingSummary &found) const;
+
+  std::vector<Launch> launches;
+  std::vector<sim::GridTime> grids; ///< of all launches
 };
 
 } // namespace hocket::run

@@ -210,8 +210,8 @@ def Attn_WorkListOp : Op<AttnDialect, "work_list", [Symbol, HasParent<"::mlir::M
   let description = [{
     Writes `work_list` as `attn.forward` reads it, longest work first. Lengths are those that `packed_queries` and the
     like say, as there, and `mask` counts in what work takes. With `single_heads` entries never have the heads of a
-    group for rows. With `split` long work is cut into slices where `work_slots` workgroups that run at a time would
-    wait for it. No row is taken to see more than `row_keys` keys.
+    group for rows. With `split` work is cut into slices where `work_slots` workgroups that run at a time would wait for
+    it, and what is to begin first stands first. No row is taken to see more than `row_keys` keys.
 
     ```mlir
     attn.work_list @list mask(causal) packed_queries key_lengths

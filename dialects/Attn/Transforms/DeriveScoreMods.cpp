@@ -43,11 +43,26 @@ private:
 
   ScoreModOp op;
   ImplicitLocOpBuilder builder;
-  llvm::DenseSet<Value> active; ///< what depends on the score, and is no step of it
+  llvm::DenseSet<Value> active; ///< what depends on the score, and is no step of it: numbers, and their bits
 };
 } // namespace
 
-/// Integers and truth values that come of the score change in steps, if at all.
+/// Whether result `number` of `op`, some of whose operands or yielded values are active, moves with them. Truth values
+/// and integers that come of a number change in steps, if at all, but for its bits and what is made of these, of which
+/// no op has a derivative.
+static bool moves(Operation *op, unsigned number, function_ref<bool(Value)> isActive) {
+  Type type = op->getResult(number).getType();
+  if (isa<FloatType>(type))
+    return true;
+  if (type.isInteger(1))
+    return false;
+  if (auto branch = dyn_cast<scf::IfOp>(op))
+    return isActive(branch.thenYield().getOperand(number)) || isActive(branch.elseYield().getOperand(number));
+  return isa<arith::BitcastOp>(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+           return isActive(operand) && isa<IntegerType>(operand.getType());
+         });
+}
+
 void Derivation::mark(Block &block) {
   auto isActive = [&](Value value) { return active.contains(value); };
   for (Operation &inner : block) {
@@ -58,8 +73,8 @@ void Derivation::mark(Block &block) {
         depends |= llvm::any_of(side->front().getTerminator()->getOperands(), isActive);
       }
     }
-    for (Value result : inner.getResults())
-      if (depends && isa<FloatType>(result.getType()))
+    for (OpResult result : inner.getResults())
+      if (depends && moves(&inner, result.getResultNumber(), isActive))
         active.insert(result);
   }
 }
@@ -91,11 +106,11 @@ LogicalResult Derivation::sweepSide(Region &side, ArrayRef<Value> seeds, ArrayRe
   return success();
 }
 
-/// The values from outside, active ones, that `region` uses.
+/// The values from outside, active numbers, that `region` uses.
 static void findOuter(Region &region, const llvm::DenseSet<Value> &active, llvm::SetVector<Value> &outer) {
   region.walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
-      if (active.contains(operand) && !region.isAncestor(operand.getParentRegion()))
+      if (active.contains(operand) && isa<FloatType>(operand.getType()) && !region.isAncestor(operand.getParentRegion()))
         outer.insert(operand);
   });
 }

@@ -256,12 +256,30 @@ static LogicalResult verifyContinued(RingOp op) {
   if (!before)
     return op.emitOpError("continues what is not the result of a 'tile.ring'");
   bool isSame = before.getRing().getType() == op.getRing().getType() && before.getDepthAttr() == op.getDepthAttr() &&
-                before.getLdsOffsetAttr() == op.getLdsOffsetAttr() && before.getLayoutAttr() == op.getLayoutAttr();
+                before.getLdsOffsetAttr() == op.getLdsOffsetAttr() && before.getLayoutAttr() == op.getLayoutAttr() &&
+                before.getApartAttr() == op.getApartAttr();
   if (isSame)
     return success();
   InFlightDiagnostic diagnostic = op.emitOpError("continues a ring of another type, depth, place or layout");
-  diagnostic.attachNote(before.getLoc()) << "that ring is here; write the same 'depth', 'at' and 'layout'";
+  diagnostic.attachNote(before.getLoc()) << "that ring is here; write the same 'depth', 'at', 'alternates' and 'layout'";
   return diagnostic;
+}
+
+int64_t RingOp::getLdsEnd() {
+  return *getLdsOffset() + static_cast<int64_t>(getApart().value_or(0)) + *getDepth() * getSlotBytes();
+}
+
+/// Both halves of a ring that alternates must be places of a ring.
+static LogicalResult verifyAlternates(RingOp op) {
+  int64_t apart = *op.getApart();
+  if (apart <= 0 || apart > kMaxLdsBytes || apart % 16 != 0)
+    return op.emitOpError() << "alternates by " << apart << " bytes, expected a multiple of 16 from 16 to "
+                            << kMaxLdsBytes;
+  if (op.getDepth() && op.getLayout() && apart < static_cast<int64_t>(*op.getDepth()) * op.getSlotBytes())
+    return op.emitOpError() << "alternates by " << apart << " bytes and takes "
+                            << static_cast<int64_t>(*op.getDepth()) * op.getSlotBytes()
+                            << "; the places of odd and even numbers must not share LDS";
+  return success();
 }
 
 RingOp RingOp::getFirst() {
@@ -300,12 +318,12 @@ LogicalResult RingOp::verify() {
   if (getContinued() && failed(verifyContinued(*this)))
     return failure();
   if (!getLayout())
-    return success();
+    return getApart() ? verifyAlternates(*this) : success();
   Result<LdsTileLayout> layout = toLdsTileLayout(*getLayout(), ring);
   if (!layout)
     return emitOpError() << "has a layout that does not fit " << ring << ": "
                          << layout.error().message;
-  return success();
+  return getApart() ? verifyAlternates(*this) : success();
 }
 
 Value hocket::tile::wholeView(Value view) {

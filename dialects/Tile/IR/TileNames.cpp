@@ -171,6 +171,7 @@ void ConvertLayoutOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void StashOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getStash(), "aside"); }
 void RecallOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "recalled"); }
 void RandomBytesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "bytes"); }
+void RunningSumOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "sums"); }
 void ReduceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), stringifyReduction(getKind()));
 }

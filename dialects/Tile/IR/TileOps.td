@@ -248,27 +248,32 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     With `continues(%r)` it is the LDS of ring %r, another op of the same type and place: its tiles are taken from
     elsewhere. So the tiles of an item of a persistent kernel follow those of the item before.
 
+    With `alternates(%t by N)` the ring lies N bytes behind `at` where %t is odd: of items that follow one another, one
+    has the LDS that the other has not.
+
     ```mlir
     %a_ring = tile.ring %a[%row] by_columns unpadded : <?x?xbf16> -> <256x64xbf16>
     %ds_ring = tile.ring named("ds") : !tile.ring<64x64xbf16>
     ```
   }];
   let arguments = (ins Optional<Tile_View>:$view, Variadic<I32>:$indices, OptionalAttr<I64Attr>:$page_rows,
-      Optional<I32>:$row_count, Optional<Tile_Ring>:$continued, OptionalAttr<Tile_VectorsAlong>:$vectors,
+      Optional<I32>:$row_count, Optional<Tile_Ring>:$continued, Optional<I32>:$alternate, OptionalAttr<Tile_VectorsAlong>:$vectors,
       UnitAttr:$far, OptionalAttr<StrAttr>:$name, OptionalAttr<I64Attr>:$depth, OptionalAttr<I64Attr>:$lds_offset,
-      OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
+      OptionalAttr<I64Attr>:$apart, OptionalAttr<Tile_LdsLayoutAttr>:$layout, UnitAttr:$by_columns, UnitAttr:$unpadded);
   let results = (outs Tile_Ring:$ring);
   let assemblyFormat = [{
     ($view^ `[` $indices `]`)? (`pages` `(` $page_rows^ `rows` $row_count `)`)?
     (`vectors` `(` $vectors^ `)`)? (`far` $far^)? (`named` `(` $name^ `)`)?
     (`by_columns` $by_columns^)? (`unpadded` $unpadded^)? (`continues` `(` $continued^ `:` type($continued) `)`)?
-    (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)? (`layout` `(` $layout^ `)`)? attr-dict
+    (`depth` `(` $depth^ `)`)? (`at` `(` $lds_offset^ `)`)?
+    (`alternates` `(` $alternate^ `by` $apart `)`)? (`layout` `(` $layout^ `)`)? attr-dict
     `:` custom<RingTypes>(type($view), type($ring))
   }];
   let builders = [OpBuilder<(ins "::mlir::Type":$ring, "::mlir::Value":$view, "::mlir::ValueRange":$indices,
       "::mlir::IntegerAttr":$depth, "::mlir::IntegerAttr":$offset, "::hocket::tile::LdsLayoutAttr":$layout), [{
     build($_builder, $_state, ring, view, indices, ::mlir::IntegerAttr(), ::mlir::Value(), ::mlir::Value(),
-          ::hocket::tile::VectorsAlongAttr(), /*far=*/false, ::mlir::StringAttr(), depth, offset, layout);
+          ::mlir::Value(), ::hocket::tile::VectorsAlongAttr(), /*far=*/false, ::mlir::StringAttr(), depth, offset,
+          ::mlir::IntegerAttr(), layout);
   }]>];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -278,6 +283,8 @@ def Tile_RingOp : Tile_Op<"ring", [NamedResults, AttrSizedOperandSegments, Tile_
     RingOp getFirst();
     /// Bytes of LDS that one tile takes, with padding; needs a layout.
     int64_t getSlotBytes();
+    /// Where its LDS ends, in bytes; needs a place, a depth and a layout.
+    int64_t getLdsEnd();
     /// `vectors`, or none.
     TileVectors getTileVectors();
 

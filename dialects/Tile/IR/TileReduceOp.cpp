@@ -1,4 +1,4 @@
-// tile.reduce: verifier.
+// tile.reduce and tile.running_sum: verifiers.
 #include "Tile/IR/FragmentMap.h"
 #include "Tile/IR/RegionOps.h"
 #include "Tile/IR/Tile.h"
@@ -43,4 +43,22 @@ LogicalResult ReduceOp::verify() {
                          << ", expected the source's element type or "
                          << (isa<FloatType>(element) ? "f32" : "i32");
   return success();
+}
+
+/// Whether lane r holds row r, and no other.
+static bool isRowInLane(RowsType rows) {
+  PieceMap piece = pieceOf(rows.getRegisterLayout());
+  if (!piece.isSameInLane(hocket::dims::Row) || piece.map.inputBits(hocket::dims::Lane) != 6)
+    return false;
+  for (unsigned bit = 0; bit != 6; ++bit)
+    if (piece.map.basis(hocket::dims::Lane, bit, hocket::dims::Row) != 1 << bit)
+      return false;
+  return true;
+}
+
+LogicalResult RunningSumOp::verify() {
+  RowsType rows = getSource().getType();
+  if (rows.getSize() == 64 && rows.getElementType().isSignlessInteger(32) && isRowInLane(rows))
+    return success();
+  return emitOpError() << "sums " << rows << ", expected rows<64xi32, lines(4x1)>, whose row r lane r holds";
 }

@@ -117,6 +117,28 @@ def Tile_ReduceOp : Tile_Op<"reduce", [NamedResults, Pure]> {
   let hasVerifier = 1;
 }
 
+def Tile_RunningSumOp : Tile_Op<"running_sum", [NamedResults, Pure, AllTypesMatch<["source", "result"]>]> {
+  let summary = "row values summed up to each row";
+  let description = [{
+    Row r of the result is the sum of rows 0 to r of the source: 64 rows of i32, of which lane r holds row r, as
+    `lines(4x1)` has it. What does not fit in 32 bits is lost.
+
+    ```mlir
+    tile.kernel @counted() target("gfx950") waves(1) {
+      %one = arith.constant 1 : i32
+      %counts = tile.map(%i = %one : i32) -> !tile.rows<64xi32, lines(4x1)> {
+        tile.yield %i : i32
+      }
+      %numbers = tile.running_sum %counts : !tile.rows<64xi32, lines(4x1)>
+    }
+    ```
+  }];
+  let arguments = (ins Tile_Rows:$source);
+  let results = (outs Tile_Rows:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
 def Tile_ReduceWavesOp : Tile_Op<"reduce_waves", [
     NamedResults, MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["source", "result"]>,
     Tile_LdsScratchOpInterface]> {

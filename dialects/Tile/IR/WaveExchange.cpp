@@ -35,7 +35,7 @@ int64_t hocket::tile::ldsEnd(KernelOp kernel) {
   int64_t end = 0;
   kernel.walk([&](Operation *op) {
     if (auto ring = dyn_cast<RingOp>(op); ring && ring.getLdsOffset() && ring.getDepth() && ring.getLayout())
-      end = std::max<int64_t>(end, *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes());
+      end = std::max(end, ring.getLdsEnd());
     if (auto scratch = dyn_cast<LdsScratchOpInterface>(op); scratch && scratch.getLdsOffset())
       end = std::max<int64_t>(end, *scratch.getLdsOffset() + scratch.getScratchBytes());
   });

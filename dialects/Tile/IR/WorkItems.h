@@ -14,8 +14,20 @@ namespace hocket::tile {
 inline constexpr llvm::StringLiteral kPersistentAttr = "tile.persistent";
 /// The most that may be asked for.
 inline constexpr int64_t kMaxPersistentWorkgroups = 8;
+/// The attribute (unit) of a persistent kernel whose items' pipelines join: the epilogue of one shares clusters with the
+/// prologue of the next. Rings then take twice the LDS.
+inline constexpr llvm::StringLiteral kJoinItemsAttr = "tile.join_items";
 /// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
 inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
+
+/// Marks of `tile-pipeline` in persistent kernels, for `tile-work-items` to know the parts of a pipeline that may join the
+/// next item's: the branch that holds it, which a tile more than there are would pass without harm, and within it the
+/// branch for all that stands between prologue and epilogue.
+inline constexpr llvm::StringLiteral kPipelineMark = "tile.pipeline";
+inline constexpr llvm::StringLiteral kMiddleMark = "tile.middle";
+
+/// Of a `tile.store` (i64): waits for fetches count its instructions, so many at least.
+inline constexpr llvm::StringLiteral kCountedStoresAttr = "tile.counted_stores";
 
 /// The turn (i32) that `op` is for, if it places a workgroup for one; else null.
 mlir::Value turnOf(mlir::Operation *op);

@@ -194,9 +194,11 @@ static LogicalResult allocate(KernelOp kernel, bool remarks) {
     }
     if (!ring.getLdsOffset())
       ring.setLdsOffsetAttr(builder.getI64IntegerAttr(llvm::alignTo(end, kRingAlignment)));
-    int64_t begin = *ring.getLdsOffset(), ringEnd = begin + *ring.getDepth() * ring.getSlotBytes();
-    extents.push_back({ring, begin, ringEnd});
-    end = std::max<int64_t>(end, ringEnd);
+    int64_t begin = *ring.getLdsOffset(), bytes = *ring.getDepth() * ring.getSlotBytes();
+    extents.push_back({ring, begin, begin + bytes});
+    if (ring.getApart())
+      extents.push_back({ring, ring.getLdsEnd() - bytes, ring.getLdsEnd()});
+    end = std::max(end, ring.getLdsEnd());
   }
   placeScratch(kernel, end, extents);
   if (failed(verifyDisjoint(extents)))

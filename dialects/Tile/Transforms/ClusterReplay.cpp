@@ -2,6 +2,7 @@
 #include "Tile/Transforms/ClusterReplay.h"
 
 #include "Tile/IR/LdsLayout.h"
+#include "Tile/IR/WorkItems.h"
 
 #include "Layout/LdsDma.h"
 
@@ -116,15 +117,20 @@ InFlightDiagnostic Replay::error(const ClusterEvent &event) {
 
 // Slots
 
+/// Slots of the second half of a ring that alternates follow those of the first.
+static std::pair<Operation *, int64_t> slotKey(const ClusterEvent &event, const RingInfo &ring) {
+  return {RingOp(event.ring), event.slot + event.half * ring.depth};
+}
+
 FailureOr<Slot *> Replay::slotOf(const ClusterEvent &event) {
   Operation *ringOp = RingOp(event.ring);
   const RingInfo &ring = rings.find(ringOp)->second;
   if (event.slot < 0 || event.slot >= ring.depth)
     return error(event) << "uses slot " << event.slot << " of ring '" << ring.name
                         << "', which has " << ring.depth << "; take the tile modulo the depth";
-  auto [place, isNew] = slots.insert({{ringOp, event.slot}, Slot()});
+  auto [place, isNew] = slots.insert({slotKey(event, ring), Slot()});
   if (isNew) {
-    int64_t begin = ring.begin + event.slot * ring.slotBytes;
+    int64_t begin = ring.begin + event.half * ring.apart + event.slot * ring.slotBytes;
     place->second = {&ring, begin, begin + ring.slotBytes, std::nullopt, nullptr, {}};
   }
   return &place->second;
@@ -194,7 +200,7 @@ LogicalResult Replay::fetch(const ClusterEvent &event) {
   (*target)->content = Fetch{&event, epochs};
   (*target)->clobber = nullptr;
   if (!event.isPut())
-    inFlight.push_back({{RingOp(event.ring), event.slot}, 0, epochs});
+    inFlight.push_back({slotKey(event, *(*target)->ring), 0, epochs});
   return success();
 }
 
@@ -369,6 +375,8 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
       result = read(event);
     else if (auto begin = dyn_cast<BeginLoadOp>(event.op))
       inFlight.push_back({{}, begin.getPending().getType().getLeastLoads(), epochs});
+    else if (auto stores = event.op->getAttrOfType<IntegerAttr>(kCountedStoresAttr))
+      inFlight.push_back({{}, stores.getInt(), epochs});
     else if (auto op = dyn_cast<WaitOp>(event.op))
       wait(op);
     else if (auto op = dyn_cast<BarrierOp>(event.op))
@@ -404,6 +412,7 @@ FailureOr<RingInfos> hocket::tile::readRings(KernelOp kernel) {
     info.begin = *ring.getLdsOffset();
     info.slotBytes = layout->bytes();
     info.depth = *ring.getDepth();
+    info.apart = static_cast<int64_t>(ring.getApart().value_or(0));
     FailureOr<int64_t> lookUps = lookUpsOfFetch(ring);
     if (failed(lookUps))
       return WalkResult::interrupt();

@@ -16,6 +16,7 @@ namespace hocket::tile {
 struct RingInfo {
   std::string name;
   int64_t begin = 0, slotBytes = 0, depth = 0;
+  int64_t apart = 0;             ///< from one half to the other of a ring that alternates
   int64_t fetchInstructions = 0; ///< of each wave, for one tile; 0 if tiles pass through registers
 };
 using RingInfos = llvm::MapVector<mlir::Operation *, RingInfo>;

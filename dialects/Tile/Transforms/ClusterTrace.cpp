@@ -1,6 +1,8 @@
 // Abstract execution of the clusters stage: which values matter, and what happens for given ones.
 #include "Tile/Transforms/ClusterTrace.h"
 
+#include "Tile/IR/WorkItems.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -13,7 +15,7 @@ using namespace hocket::tile;
 static constexpr int64_t kMaxVisits = 1 << 22;
 
 static bool isEvent(Operation *op) {
-  return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op);
+  return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op) || op->hasAttr(kCountedStoresAttr);
 }
 
 // What a value depends on
@@ -144,6 +146,9 @@ static SmallVector<Value> demandsOf(Operation *op) {
         SmallVector<Value> values = {access.getTile()};
         if (Value slot = access.getSlot())
           values.push_back(slot);
+        auto ring = access.getRing().getDefiningOp<RingOp>();
+        if (Value alternate = ring ? ring.getAlternate() : Value())
+          values.push_back(alternate);
         if (Value part = access.getStagedPart(); part && access.writesSlot())
           values.push_back(part);
         return values;
@@ -189,6 +194,12 @@ Value ClusterProgram::countOfTurn(Operation *inner, ArrayRef<Value> demands, Arr
   return lastCut(candidates, demands, known);
 }
 
+/// A number that is raised to at least a constant: it does not take every value, what it is made from does.
+static bool isRaised(Value value) {
+  auto raised = value.getDefiningOp<arith::MaxSIOp>();
+  return raised && (matchPattern(raised.getLhs(), m_Constant()) || matchPattern(raised.getRhs(), m_Constant()));
+}
+
 /// The last of `candidates` through which, or through `known`, every way from run-time values to the demands leads.
 Value ClusterProgram::lastCut(ArrayRef<Value> candidates, ArrayRef<Value> demands, ArrayRef<Value> known) {
   SmallVector<Value> cuts(known);
@@ -196,7 +207,7 @@ Value ClusterProgram::lastCut(ArrayRef<Value> candidates, ArrayRef<Value> demand
   for (Value candidate : llvm::reverse(candidates)) {
     bool isNumber = candidate.getType().isIntOrIndex() && !candidate.getType().isInteger(1);
     cuts.back() = candidate;
-    if (isNumber && isNeeded(candidate) && !findOpaqueSource(demands, cuts))
+    if (isNumber && isNeeded(candidate) && !isRaised(candidate) && !findOpaqueSource(demands, cuts))
       return candidate;
   }
   return Value();
@@ -516,7 +527,14 @@ LogicalResult Interpreter::recordAccess(RingAccessOpInterface access, ClusterEve
   FailureOr<int64_t> slot = number(access.getSlot(), access, "a slot");
   if (failed(slot))
     return failure();
-  event.ring = access.getRing().getDefiningOp<RingOp>().getFirst();
+  auto ring = access.getRing().getDefiningOp<RingOp>();
+  if (Value alternate = ring.getAlternate()) {
+    FailureOr<int64_t> turn = number(alternate, ring, "a number that it alternates by");
+    if (failed(turn))
+      return failure();
+    event.half = *turn & 1;
+  }
+  event.ring = ring.getFirst();
   event.tile = *tile, event.slot = *slot;
   return part && access.writesSlot() ? verifyPart(access, *tile) : success();
 }

@@ -21,6 +21,7 @@ struct ClusterEvent {
   mlir::Operation *op = nullptr;
   RingOp ring;      ///< of a fetch, put or read
   int64_t slot = 0; ///< of a fetch, put or read
+  int64_t half = 0; ///< of a ring that alternates: 0 or 1
   int64_t tile = 0; ///< of a fetch, put, read or load
 
   /// The access, or null if it is something else.

@@ -66,6 +66,10 @@ def WorkItemsPass : Pass<"tile-work-items", "::mlir::ModuleOp"> {
     item before: they are under way while that is stored. All waves meet before them, or where there are none, at the
     item's end.
 
+    With `tile.join_items` the epilogue of an item and the prologue of the next share clusters (`tile-pipeline` has marked
+    them, and made the prologue longer by an iteration, in whose memory clusters the stores stand). Rings then alternate
+    between two halves of LDS, and what the prologue leaves is carried from turn to turn.
+
     *Requires.* Waits with counts (`tile-synchronize`). They stay right: what is in flight besides is older than what
     they leave in flight, or they wait for more than they must.
 

@@ -22,8 +22,12 @@
 #include "IterationEmitter.h"
 
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
 #include "Tile/Transforms/ScheduleModel.h"
+
+#include "Target/Arch/ArchInfo.h"
+#include "Target/Arch/Occupancy.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -38,6 +42,7 @@ namespace hocket::tile {
 } // namespace hocket::tile
 
 using namespace mlir;
+using namespace hocket;
 using namespace hocket::tile;
 
 /// Iterations that may have loops of their own for their masks' sake.
@@ -48,7 +53,7 @@ class LoopEmitter {
 public:
   LoopEmitter(ForTilesOp loop, const ScheduleModel &model)
       : loop(loop), model(model), iterations(loop, model),
-        endsFreely(model.endsInOneWait() && endsLds(loop)) {}
+        endsFreely(model.endsInOneWait() && endsLds(loop)), joinsItems(model.peeledIterations() != 0) {}
 
   void emit();
 
@@ -75,7 +80,7 @@ private:
   Operation *emitRest(ImplicitLocOpBuilder &builder, Value first, Value end,
                       ArrayRef<Version> carried, ValueRange inits);
   void yieldVersions(ImplicitLocOpBuilder &builder, ArrayRef<Version> carried);
-  void emitBranch(
+  scf::IfOp emitBranch(
       ImplicitLocOpBuilder &builder, Value condition, function_ref<void()> emitThen,
       function_ref<bool(const Version &)> isNeeded = [](const Version &) { return true; });
   void emitLongerLoop(ImplicitLocOpBuilder &builder);
@@ -108,9 +113,15 @@ private:
   IterationEmitter iterations;
   /// Whether in the epilogue nobody waits for fetches and nobody overwrites anything.
   bool endsFreely;
+  /// Whether it is the pipeline of an item that the next one's may join: its least number of tiles is computed where
+  /// there are fewer.
+  bool joinsItems;
   SmallVector<EntryStep> entry;
 };
 } // namespace
+
+/// Of tiles that are perhaps not there, none follows for sure.
+static int64_t noneForSure(int64_t) { return 0; }
 
 /// One loop, tile by tile, with nothing in flight from one to the next.
 SmallVector<Value> LoopEmitter::emitPlain(ImplicitLocOpBuilder &builder) {
@@ -183,6 +194,8 @@ IterationCopy LoopEmitter::prologueCopy(int64_t iteration) const {
   copy.tilesAfter = [=, this](int64_t offset) {
     return model.minimumTiles() - 1 - (iteration + offset);
   };
+  if (joinsItems)
+    copy.tilesAfter = noneForSure;
   copy.allowed = [=, this](int64_t cluster) {
     // Where there is nothing else, the epilogue follows.
     bool isLast = iteration + 1 == model.firstSteady() && cluster + 1 == model.clusters();
@@ -318,7 +331,7 @@ AllowedInFlight LoopEmitter::endAllowed(int64_t ahead, int64_t cluster, int64_t 
 void LoopEmitter::emitSteadyCopies(ImplicitLocOpBuilder &builder, Value induction, int64_t unroll, TileMargins further) {
   Clusters clusters = scheduledClusters(model);
   for (int64_t copyIndex = 0; copyIndex != unroll; ++copyIndex) {
-    int64_t base = copyIndex - model.firstOffset();
+    int64_t base = copyIndex + model.firstSteady();
     IterationCopy copy;
     copy.tile = [&](ImplicitLocOpBuilder &b, int64_t offset) {
       return addConstant(b, induction, base + offset);
@@ -378,7 +391,7 @@ static void enter(ImplicitLocOpBuilder &builder, Block *block) {
 
 /// What `emitThen` writes, in a branch; otherwise everything stays as it is. Of what there is, only
 /// what `isNeeded` is there behind it.
-void LoopEmitter::emitBranch(ImplicitLocOpBuilder &builder, Value condition,
+scf::IfOp LoopEmitter::emitBranch(ImplicitLocOpBuilder &builder, Value condition,
                              function_ref<void()> emitThen,
                              function_ref<bool(const Version &)> isNeeded) {
   SmallVector<Version> carried;
@@ -400,6 +413,7 @@ void LoopEmitter::emitBranch(ImplicitLocOpBuilder &builder, Value condition,
   iterations.versions.clear();
   for (auto [version, value] : llvm::zip_equal(carried, branch.getResults()))
     iterations.versions[version] = value;
+  return branch;
 }
 
 /// The same where there may be none: as many tiles as the prologue and the epilogue need are enough
@@ -560,8 +574,10 @@ SmallVector<int64_t> LoopEmitter::accesses(int64_t ahead) const {
 void LoopEmitter::emitEpilogue(ImplicitLocOpBuilder &builder) {
   Clusters clusters = scheduledClusters(model);
   bool isOwed = model.groups() == 2;
-  for (int64_t ahead = -model.lastNeeded(); ahead < model.firstSteady(); ++ahead) {
+  for (int64_t ahead = -model.lastNeeded(); ahead < -model.firstOffset(); ++ahead) {
     IterationCopy copy = endCopy(ahead, model.minimumTiles());
+    if (joinsItems)
+      copy.tilesAfter = noneForSure;
     SmallVector<int64_t> touching = accesses(ahead);
     if (endsFreely) {
       copy.allowed = [](int64_t) { return std::nullopt; };
@@ -614,7 +630,9 @@ void LoopEmitter::emitMiddle(ImplicitLocOpBuilder &builder) {
   };
   Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, loop.getCount(),
                                          constant(builder, model.minimumTiles()));
-  emitBranch(builder, isLonger, [&] { emitLongerLoop(builder); }, isNeeded);
+  scf::IfOp branch = emitBranch(builder, isLonger, [&] { emitLongerLoop(builder); }, isNeeded);
+  if (joinsItems)
+    branch->setAttr(kMiddleMark, builder.getI64IntegerAttr(model.peeledIterations() * model.clusters()));
 }
 
 SmallVector<Value> LoopEmitter::emitOverlapped(ImplicitLocOpBuilder &builder) {
@@ -663,6 +681,8 @@ SmallVector<Value> LoopEmitter::emitEither(ImplicitLocOpBuilder &builder) {
   Value enough = arith::CmpIOp::create(builder, arith::CmpIPredicate::sge, loop.getCount(),
                                        constant(builder, model.minimumTiles()));
   auto branch = scf::IfOp::create(builder, loop.getResultTypes(), enough, /*withElse=*/true);
+  if (joinsItems)
+    branch->setAttr(kPipelineMark, builder.getUnitAttr());
   OpBuilder::InsertionGuard guard(builder);
   enter(builder, branch.thenBlock());
   Versions beforeLoop = iterations.versions;
@@ -673,6 +693,28 @@ SmallVector<Value> LoopEmitter::emitEither(ImplicitLocOpBuilder &builder) {
   SmallVector<Value> plain = emitFewTiles(builder);
   scf::YieldOp::create(builder, plain);
   return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+/// Whether LDS has room for the rings of two items, one part in 16 for padding.
+static bool haveRoomTwice(const ScheduleModel &model, KernelOp kernel) {
+  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+  auto persistent = kernel->getAttrOfType<IntegerAttr>(kPersistentAttr);
+  if (!arch || !persistent || persistent.getInt() < 1)
+    return false;
+  int64_t bytes = 0;
+  for (const RingUse &use : model.rings()) {
+    auto type = cast<RingType>(use.ring.getType());
+    bytes += use.depth * type.getShape()[0] * type.getShape()[1] * type.getElementType().getIntOrFloatBitWidth() / 8;
+  }
+  return 2 * (bytes + bytes / 16) <= static_cast<int64_t>(maxLdsFor(**arch, persistent.getInt()));
+}
+
+/// Whether an item's epilogue may share clusters with the prologue of the next: nobody waits for fetches in it, and the
+/// least number of tiles may be computed where there are fewer, since all of a tile that is not there is masked.
+static bool mayJoinItems(ForTilesOp loop, const ScheduleModel &model) {
+  auto kernel = loop->getParentOfType<KernelOp>();
+  return kernel && kernel->hasAttr(kJoinItemsAttr) && model.endsInOneWait() && endsLds(loop) && loop.getSeen().empty() &&
+         !loop.getRightBounds().empty() && haveRoomTwice(model, kernel);
 }
 
 static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {
@@ -709,6 +751,9 @@ struct PipelineTilesPass : hocket::tile::impl::PipelineTilesPassBase<PipelineTil
         return signalPassFailure();
       models.push_back(*std::move(model));
     }
+    // The stores of an item stand in an iteration of the next.
+    if (loops.size() == 1 && mayJoinItems(loops.front(), models.front()))
+      models.front().peel(1);
     for (auto [loop, model] : llvm::zip_equal(loops, models))
       LoopEmitter(loop, model).emit();
   }

@@ -438,7 +438,7 @@ AllowedInFlight ScheduleModel::allowedInFlight(int64_t tiles, int64_t iteration,
 }
 
 int64_t ScheduleModel::entryEnd() const {
-  int64_t end = firstSteady() * clusterCount;
+  int64_t end = -minOffset * clusterCount;
   for (const Placement &place : placements)
     if (!place.brings)
       end = std::min(end, position(place, 0));
@@ -463,11 +463,11 @@ AllowedInFlight ScheduleModel::allowedForGood(int64_t tiles, int64_t iteration) 
 bool ScheduleModel::endsInOneWait() const {
   // Iterations that stand at the number of tiles + `ahead`: those of the epilogue.
   for (const Placement &place : placements)
-    for (int64_t ahead = -neededOffset; ahead < firstSteady(); ++ahead)
+    for (int64_t ahead = -neededOffset; ahead < -minOffset; ++ahead)
       for (const RingUse &use : ringUses)
         if (use.fetch == &place && ahead + place.offset < 0)
           return false;
-  return endOffset() > neededOffset && minimumTiles() != 0;
+  return endOffset() > neededOffset && neededOffset != minOffset;
 }
 
 bool ScheduleModel::leavesFetches() const {

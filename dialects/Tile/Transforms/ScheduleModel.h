@@ -91,11 +91,14 @@ public:
   /// which alone has the masks that cut it, and at most what is fetched furthest ahead runs past it.
   int64_t endOffset() const { return std::min(neededOffset + 1, maxOffset); }
   /// The smallest number of tiles for which the overlapped form holds.
-  int64_t minimumTiles() const { return neededOffset - minOffset; }
+  int64_t minimumTiles() const { return neededOffset - minOffset + peeled; }
   /// As many tiles as let every iteration up to the second steady one have all that it can have.
   int64_t manyTiles() const { return 2 * stages() + 2 * unroll() + 4; }
   /// The first iteration that is no prologue.
-  int64_t firstSteady() const { return -minOffset; }
+  int64_t firstSteady() const { return -minOffset + peeled; }
+  /// Iterations that are like steady ones and stand in the prologue, where others may share their clusters.
+  int64_t peeledIterations() const { return peeled; }
+  void peel(int64_t iterations) { peeled = iterations; }
   /// Whether a step runs in an iteration, where there are so many tiles.
   bool runs(const Placement &place, int64_t iteration, int64_t tiles) const {
     int64_t tile = iteration + place.offset;
@@ -166,7 +169,7 @@ private:
   bool skipRingHazards = false;
   int64_t clusterCount = 0, unrollFactor = 1, waveGroups = 1, minOffset = 0, maxOffset = 0;
   bool apart = false;
-  int64_t neededOffset = 0;
+  int64_t neededOffset = 0, peeled = 0;
 };
 
 /// What a ring is called in messages: the binding of its view.

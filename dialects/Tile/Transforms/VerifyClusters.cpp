@@ -63,7 +63,7 @@ public:
   int64_t runs = 0;
 
 private:
-  FailureOr<ClusterTrace> replay(ArrayRef<int64_t> counts);
+  FailureOr<ClusterTrace> replay(ArrayRef<int64_t> wanted);
   FailureOr<int64_t> replayEqualCounts();
   LogicalResult replayUnequalCounts(int64_t most);
   Operation *firstNotReached();
@@ -76,8 +76,12 @@ private:
 };
 } // namespace
 
-FailureOr<ClusterTrace> KernelVerifier::replay(ArrayRef<int64_t> counts) {
+FailureOr<ClusterTrace> KernelVerifier::replay(ArrayRef<int64_t> wanted) {
   ++runs;
+  // A workgroup of a persistent kernel has an item.
+  SmallVector<int64_t> counts(wanted);
+  for (auto [count, value] : llvm::zip_equal(program.counts(), counts))
+    value = isa_and_nonnull<ItemTurnsOp>(count.getDefiningOp()) ? std::max<int64_t>(value, 1) : value;
   FailureOr<ClusterTrace> trace = program.run(counts);
   if (failed(trace))
     return failure();

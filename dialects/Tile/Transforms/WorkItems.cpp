@@ -11,6 +11,8 @@
 // The entry is what the kernel asks for first: the fetches of the first tiles, and what it loads for itself before waves
 // meet. Where it cannot be moved, it stays where it is. Stores must not be issued between the entry and the wait for it,
 // since what is in flight completes in order: so that wait stands in front of the stores, and not in the turn.
+#include "WorkItemParts.h"
+
 #include "Tile/IR/Tile.h"
 #include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
@@ -33,60 +35,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tile;
 
-static bool holds(Operation *op, function_ref<bool(Operation *)> is) {
-  return op
-      ->walk([&](Operation *inner) { return is(inner) ? WalkResult::interrupt() : WalkResult::advance(); })
-      .wasInterrupted();
-}
-
-static bool usesScratch(Operation *op) {
-  return holds(op, [](Operation *inner) {
-    auto scratch = dyn_cast<LdsScratchOpInterface>(inner);
-    return scratch && scratch.getScratchBytes() != 0;
-  });
-}
-
-static bool touchesRings(Operation *op) {
-  return holds(op, [](Operation *inner) { return isa<RingAccessOpInterface, WaitOp, BarrierOp>(inner); });
-}
-
-/// A step that does nothing but fetch, and hands nothing on.
-static bool onlyFetches(Operation *op) {
-  auto step = dyn_cast<StepOp>(op);
-  if (!step || step.getNumResults() != 0)
-    return false;
-  bool fetches = false;
-  for (Operation &inner : step.getBody().front()) {
-    auto fetch = dyn_cast<FetchOp>(inner);
-    fetches |= bool(fetch);
-    if ((!fetch || fetch.getPages()) && !isMemoryEffectFree(&inner))
-      return false;
-  }
-  return fetches;
-}
-
-/// A load whose source no op of the kernel writes.
-static bool onlyLoads(Operation *op) {
-  auto load = dyn_cast<LoadOp>(op);
-  if (!load)
-    return false;
-  Value whole = wholeView(load.getView());
-  auto kernel = op->getParentOfType<KernelOp>();
-  return isa<BlockArgument>(whole) && !holds(kernel, [&](Operation *inner) {
-    return hasEffect<MemoryEffects::Write>(inner) && llvm::any_of(inner->getOperands(), [&](Value operand) {
-             return isa<ViewType>(operand.getType()) && wholeView(operand) == whole;
-           });
-  });
-}
-
-static bool placesWorkgroup(Operation *op) { return isa<GridOpInterface, WorkgroupIdOp>(op); }
-
-/// Of which turn's item it is.
-static void setTurn(Operation *op, Value turn) {
-  llvm::TypeSwitch<Operation *>(op).Case<BlockIdOp, BlockTileOp, WorkgroupIdOp>(
-      [&](auto place) { place.getTurnMutable().assign(turn); });
-}
-
 namespace {
 /// One persistent kernel.
 class ItemLoop {
@@ -97,8 +45,6 @@ public:
   LogicalResult emit();
 
 private:
-  void findEntry();
-  bool collectSources();
   scf::ForOp wrap(Value turns, Operation *begin, Operation *place, ValueRange inits);
   void emitPlain(Operation *place);
   void emitOverlapped(Operation *place);
@@ -113,61 +59,12 @@ private:
   KernelOp kernel;
   Block &block;
   ImplicitLocOpBuilder builder;
-  SmallVector<Operation *> entry;         ///< steps and loads, in order; empty: it stays where it is
-  SmallVector<Value> loaded;              ///< what the loads give
-  llvm::SetVector<Operation *> sources;   ///< what they follow from, in order
-  Operation *lastAccess = nullptr;        ///< of the block: to LDS, of a ring
+  ItemEntry entry;
 };
 } // namespace
 
-/// The steps in front of the first wait or barrier, if LDS is free for those of the next item behind the last access.
-void ItemLoop::findEntry() {
-  bool meets = false;
-  for (Operation &op : block) {
-    if (lastAccess && usesScratch(&op) && !touchesRings(&op)) {
-      entry.clear();
-      return;
-    }
-    if (!meets && onlyLoads(&op)) {
-      entry.push_back(&op);
-      llvm::append_range(loaded, op.getResults());
-    }
-    if (!touchesRings(&op))
-      continue;
-    meets |= !onlyFetches(&op);
-    if (!meets)
-      entry.push_back(&op);
-    lastAccess = &op;
-  }
-  if (!meets || entry.size() == loaded.size() || usesScratch(lastAccess) || !collectSources())
-    entry.clear();
-}
-
-/// Whether all that the entry uses can be computed for another item.
-bool ItemLoop::collectSources() {
-  SmallVector<Operation *> worklist(entry);
-  llvm::DenseSet<Operation *> found;
-  while (!worklist.empty()) {
-    SmallVector<Value> operands;
-    worklist.pop_back_val()->walk([&](Operation *inner) { llvm::append_range(operands, inner->getOperands()); });
-    for (Value operand : operands) {
-      Operation *source = operand.getDefiningOp();
-      if (!source || source->getBlock() != &block || !found.insert(source).second)
-        continue;
-      bool isPure = isMemoryEffectFree(source) && source->getNumRegions() == 0;
-      if (!isPure && !placesWorkgroup(source) && !isa<RingOp>(source))
-        return false;
-      worklist.push_back(source);
-    }
-  }
-  for (Operation &op : block)
-    if (found.contains(&op))
-      sources.insert(&op);
-  return true;
-}
-
 void ItemLoop::cloneSources(Value turn, IRMapping &mapping) {
-  for (Operation *source : sources) {
+  for (Operation *source : entry.sources) {
     Operation *clone = builder.clone(*source, mapping);
     if (placesWorkgroup(clone))
       setTurn(clone, turn);
@@ -235,8 +132,10 @@ LogicalResult ItemLoop::emit() {
   if (turnOf(places.front()))
     return places.front()->emitOpError("is of a turn, and the kernel has no 'tile.item_turns'; leave 'turn' out: "
                                        "'tile-work-items' writes both");
-  findEntry();
-  if (entry.empty())
+  entry = findItemEntry(block);
+  if (kernel->hasAttr(kJoinItemsAttr))
+    return emitJoinedItems(kernel, places.front(), entry);
+  if (entry.ops.empty())
     emitPlain(places.front());
   else
     emitOverlapped(places.front());
@@ -259,7 +158,7 @@ scf::ForOp ItemLoop::wrap(Value turns, Operation *begin, Operation *place, Value
 void ItemLoop::emitPlain(Operation *place) {
   Operation *begin = &block.front();
   builder.setInsertionPointToStart(&block);
-  bool usesLds = lastAccess || llvm::any_of(block, [](Operation &op) { return usesScratch(&op); });
+  bool usesLds = entry.lastAccess || llvm::any_of(block, [](Operation &op) { return usesScratch(&op); });
   Value turns = ItemTurnsOp::create(builder);
   wrap(turns, begin, place, ValueRange());
   if (usesLds)
@@ -270,7 +169,7 @@ void ItemLoop::emitPlain(Operation *place) {
 /// The entry, of the item that `mapping` has the sources of: fetches if `isThere`, loads in any case.
 SmallVector<Value> ItemLoop::emitEntry(Value isThere, IRMapping &mapping) {
   scf::IfOp branch;
-  for (Operation *op : entry) {
+  for (Operation *op : entry.ops) {
     OpBuilder::InsertionGuard guard(builder);
     if (isa<LoadOp>(op)) {
       branch = nullptr;
@@ -281,7 +180,7 @@ SmallVector<Value> ItemLoop::emitEntry(Value isThere, IRMapping &mapping) {
     FenceOp::create(builder);
     builder.clone(*op, mapping);
   }
-  return llvm::map_to_vector(loaded, [&](Value value) { return mapping.lookup(value); });
+  return llvm::map_to_vector(entry.loaded, [&](Value value) { return mapping.lookup(value); });
 }
 
 void ItemLoop::emitOverlapped(Operation *place) {
@@ -294,7 +193,7 @@ void ItemLoop::emitOverlapped(Operation *place) {
   Value any = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, turns, zero);
   SmallVector<Value> inits = emitEntry(any, first);
   scf::ForOp loop = wrap(turns, begin, place, inits);
-  for (Operation *op : entry)
+  for (Operation *op : entry.ops)
     op->remove();
   SmallVector<WaitOp> waits;
   findFirstWaits(*loop.getBody(), waits);
@@ -302,7 +201,7 @@ void ItemLoop::emitOverlapped(Operation *place) {
   builder.setInsertionPoint(loop);
   WaitOp::create(builder, inFlight, IntegerAttr());
 
-  builder.setInsertionPointAfter(lastAccess);
+  builder.setInsertionPointAfter(entry.lastAccess);
   meet();
   Value next = arith::AddIOp::create(builder, loop.getInductionVar(), one);
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next, turns);
@@ -313,15 +212,15 @@ void ItemLoop::emitOverlapped(Operation *place) {
   builder.setInsertionPointToEnd(loop.getBody());
   scf::YieldOp::create(builder, carried);
 
-  for (Operation *source : sources)
+  for (Operation *source : entry.sources)
     if (auto ring = dyn_cast<RingOp>(source)) {
       Value firstRing = first.lookup(ring.getRing());
       continueRing(ring, firstRing);
       continueRing(following.lookup(ring.getRing()).getDefiningOp<RingOp>(), firstRing);
     }
-  for (auto [value, argument] : llvm::zip_equal(loaded, loop.getRegionIterArgs()))
+  for (auto [value, argument] : llvm::zip_equal(entry.loaded, loop.getRegionIterArgs()))
     value.replaceAllUsesWith(argument);
-  for (Operation *op : entry)
+  for (Operation *op : entry.ops)
     op->destroy();
 }
 

@@ -191,8 +191,9 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
                                  : found                ? found.getWorkgroupsAttr()
                                                         : IntegerAttr())
       kernel->setAttr(tile::kWorkgroupsAttr, workgroups);
-    if (Attribute persistent = op->getDiscardableAttr(tile::kPersistentAttr))
-      kernel->setAttr(tile::kPersistentAttr, persistent);
+    for (StringRef name : {StringRef(tile::kPersistentAttr), StringRef(tile::kJoinItemsAttr)})
+      if (Attribute attribute = op->getDiscardableAttr(name))
+        kernel->setAttr(name, attribute);
     op.erase();
     return success();
   }

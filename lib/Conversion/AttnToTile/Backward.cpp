@@ -188,6 +188,8 @@ FailureOr<tile::KernelOp> BackwardLoop::createFrame() {
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr());
   if (isFused() || workgroups || (holdsKeys() && (lists || op.getDropout() || !programs().empty())))
     kernel->setAttr("tile.turn_arguments", builder.getUnitAttr());
+  if (holdsKeys() && op.getDropout() && !programs().empty())
+    kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());
   if (workgroups)
     kernel->setAttr(tile::kWorkgroupsAttr, builder.getI64IntegerAttr(*workgroups));
   for (Operand *operand : {&passing[0], &passing[1], &held[0], &held[1]})

@@ -205,7 +205,7 @@ FailureOr<tile::KernelOp> CapturedGradient::createFrame() {
                 "blocks of queries, and heads of all batches, may be at most 65535");
   tile::KernelOp kernel = frame.create(builder, op.getSymName(), arch.name, shape.waves);
   kernel->setAttr("tile.late_arguments", builder.getUnitAttr()); // where the sums go
-  kernel->setAttr("tile.turn_arguments", builder.getUnitAttr()); // and what each batch, head and block begins with
+  kernel->setAttr("tile.turn_scalars", builder.getUnitAttr());   // and what each batch, head and block begins with
   if (lists)
     lists->bindArguments(frame);
   for (ModificationProgram *program : programs())

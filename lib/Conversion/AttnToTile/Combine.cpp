@@ -129,11 +129,9 @@ void ListedCombine::readEntry(Value number) {
   Value exists = below(entry, load(zero, kWorkSliceCount));
   Value line = pick(exists, arith::AddIOp::create(builder, entry, one), builder.constant(int64_t(-1)));
   sequence = load(line, kWorkSequence), firstRow = load(line, kWorkRow), named = load(line, kWorkHead);
-  slices = load(line, kWorkSlices);
-  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, load(line, kWorkSlice), zero);
-  Value isCut = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, slices, one);
-  most = pick(arith::AndIOp::create(builder, isFirst, isCut), builder.constant(rows), zero);
-  slices = arith::MaxSIOp::create(builder, slices, one);
+  Value slice = load(line, kWorkSlice);
+  most = pick(below(slice, zero), builder.constant(rows), zero);
+  slices = arith::SubIOp::create(builder, one, slice);
 }
 
 /// Where the rows from number `first` of an entry on lie in O.

@@ -1,9 +1,9 @@
-// A workgroup for each block of queries that a sequence may have: it finds its entries' place in the list, and writes
-// them. It is a wave, or where work may be cut several, which share the sequences when cuts are tried.
+// A workgroup of one wave for each block of queries that a sequence may have: it finds its entries' place in the list, and
+// writes them.
 //
-// Nothing is sorted. How many entries take more tiles than one's own is a sum over all sequences, each of whose terms
-// follows from its lengths alone: lanes have a sequence each. Which work is cut is tried with a cut in each lane, over one
-// sequence after the other. What is computed is said in lib/Attention/WorkFormulas.h, for the host's list too.
+// Nothing is sorted. How many entries stand in front of one is a sum over all sequences, each of whose terms follows from
+// its lengths and from where it begins on the line along which work is cut: lanes have a sequence each. What is computed is
+// said in lib/Attention/WorkFormulas.h, for the host's list too.
 #include "MakeWorkList.h"
 
 #include "ExpansionBuilder.h"
@@ -14,7 +14,6 @@
 #include "Target/Arch/ArchInfo.h"
 #include "Tile/IR/RegionOps.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -25,9 +24,6 @@ using arith::CmpIPredicate;
 
 /// Sequences that are looked at together.
 static constexpr int64_t kWorkLanes = 64;
-/// Waves of a workgroup that looks for a cut; each has every so many'th sequence.
-static constexpr int64_t kCutWaves = 4;
-static_assert(kWorkCuts == kWorkLanes);
 /// By how many places sequences are shifted from one block of queries to the next: one more than there are XCDs.
 static constexpr int64_t kBlockShift = 9;
 /// Of products, whose parts are summed.
@@ -58,21 +54,20 @@ public:
   /// a / 2^bits; a is not negative.
   Value floorShift(Value a, unsigned bits) { return arith::ShRUIOp::create(builder, a, constant(bits)); }
   Value ceilShift(Value a, unsigned bits) { return floorShift(add(a, constant((int64_t(1) << bits) - 1)), bits); }
+  Value floorDivide(Value a, Value b) { return tile::DivModOp::create(builder, a, b).getQuotient(); }
+  Value quotient(Value a, Value b) { return integer(arith::DivFOp::create(builder, real(a), real(b))); }
+  Value lowBits(Value a, unsigned bits) {
+    return arith::AndIOp::create(builder, a, constant((int64_t(1) << bits) - 1));
+  }
   Value scale(float factor) { return builder.constant(factor); }
+  Value fraction(Value whole, Value rest, Value of) {
+    Value part = arith::DivFOp::create(builder, real(rest), real(of));
+    return arith::AddFOp::create(builder, real(whole), part);
+  }
+  Value inverse(float a, Value b) { return arith::DivFOp::create(builder, builder.constant(a), b); }
   Value scaled(Value a, Value scale) { return integer(arith::MulFOp::create(builder, real(a), scale)); }
-  /// a * b, or `most` if that is less; neither is negative or more than 2^24, and `most` is less.
-  Value productUpTo(Value a, Value b, int64_t most) {
-    Value product = arith::MulFOp::create(builder, real(a), real(b)), bound = builder.constant(static_cast<float>(most));
-    Value isLess = arith::CmpFOp::create(builder, arith::CmpFPredicate::OLT, product, bound);
-    return pick(isLess, mul(a, b), constant(most));
-  }
-  /// Rounded up; neither is negative, and both are at most 2^24.
-  Value ceilDivide(Value a, Value b) {
-    if (inRegion)
-      return ceilQuotient(a, b);
-    Value more = add(a, sub(b, constant(1)));
-    return tile::DivModOp::create(builder, more, b).getQuotient();
-  }
+  /// Of a condition, 1 or 0.
+  Value count(Value condition) { return arith::ExtUIOp::create(builder, builder.getI32Type(), condition); }
 
   Value wide(Value a) { return arith::ExtUIOp::create(builder, builder.getI64Type(), a); }
   Value wideConstant(int64_t value) {
@@ -98,21 +93,15 @@ public:
   }
 
   ExpansionBuilder &builder;
-  bool inRegion = false; ///< of a map, where there is no division of integers
 
 private:
   Value real(Value a) { return arith::SIToFPOp::create(builder, builder.getF32Type(), a); }
   Value integer(Value a) { return arith::FPToSIOp::create(builder, builder.getI32Type(), a); }
-  /// By way of f32, whose quotient of integers up to 2^24 is rounded correctly.
-  Value ceilQuotient(Value a, Value b) {
-    Value quotient = arith::DivFOp::create(builder, real(a), real(b));
-    return integer(math::CeilOp::create(builder, quotient));
-  }
 };
 
 using LaneWork = SequenceWork<WorkArithmetic>;
+using LaneLine = WorkLine<WorkArithmetic>;
 using LaneCut = WorkCut<WorkArithmetic>;
-using LaneSums = WorkSums<WorkArithmetic>;
 
 class WorkListExpansion {
 public:
@@ -132,9 +121,12 @@ private:
   Value load(Type type, const Source &source, Value first);
   LaneWork workOf(LaneNumbers &numbers, Value exists);
   LaneNumbers common();
-  /// What `body` makes of each sequence, summed (`kinds`) over all of them.
-  SmallVector<Value> overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
-                                   function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body);
+  /// What `body` makes of each sequence, from its place on the `line` and of `more`, summed (`kinds`) over all of them.
+  /// Without a line it is null, and so is the place.
+  using OfSequence =
+      function_ref<SmallVector<Value>(const LaneWork &, Value number, const LaneLine &line, Value place, ValueRange more)>;
+  SmallVector<Value> overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, const LaneLine *line, ValueRange more,
+                                   OfSequence body);
   /// What `body` makes in each of `kWorkLanes` lanes of its number, from `first` on, and of `inputs`.
   SmallVector<Value> inLanes(size_t results, ValueRange inputs, Value first,
                              function_ref<SmallVector<Value>(ValueRange inputs, Value number)> body);
@@ -142,28 +134,25 @@ private:
     return tile::RowsType::get(op.getContext(), kWorkLanes, builder.getI32Type(), {tile::FragLayout::Lines, 4, 1});
   }
 
-  Value wave() { return tile::WaveGridOp::create(builder, kCutWaves, 1).getRow(); }
-  LaneCut findCut(Value isNeeded);
-  ValueRange ifElse(Value condition, ValueRange otherwise, function_ref<SmallVector<Value>()> body);
-  std::pair<Value, Value> shareAndMost();
-  SmallVector<Value> sumsOfWave(ArrayRef<Value> cuts, ArrayRef<Value> first, Value scale);
-  Value bestNumber(ArrayRef<Value> sums, Value scale);
+  LaneLine findLine();
+  Value placeOnLine(Value sequence, const LaneLine &line);
 
   /// The workgroup's part of the list: items of `sequence` from `item` on, if it `isThere`.
   struct Part {
     LaneWork work;
     Value sequence, item, isThere, isFirst;
   };
-  /// Where its entries stand: `slices` and `whole` in the list at all; the place of the first and its number in order;
-  /// items from `firstCut` on are cut in `pieces`, which the first one `isCut` says of it.
+  /// Where its entries stand: `slices` and `whole` in the list at all; the place of the first. Items from `firstCut` on are
+  /// cut, which the first one `isCut` says of it, in `pieces` as an entry's `cut` says. In order the first and the second
+  /// entry of the first item have the numbers `order` and `further`.
   struct Place {
-    Value slices, whole, first, order, firstCut, isCut, pieces;
+    Value slices, whole, first, firstCut, isCut, pieces, cut, order, further;
   };
-  Place placeOf(const Part &part, const LaneCut &cut);
+  Place placeOf(const Part &part, const LaneLine &line);
   void only(Value condition, function_ref<void()> body);
   void store(Value number, Value row, int64_t field);
   void writeEntry(const Part &part, const Place &place, Value copy);
-  void writePart(const Part &part, const LaneCut &cut);
+  void writePart(const Part &part);
   void writeEntries(Value block, Value sequence);
 
   attn::WorkListOp op;
@@ -202,7 +191,7 @@ void WorkListExpansion::createKernel() {
   for (const Source &source : sources())
     if (source.behind == 0)
       frame.addTensor(list(1), {source.name, {}, {source.extent}});
-  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "work_parts", "row_keys"})
+  for (StringRef number : {"batch", "seq_q", "seq_kv", "heads", "kv_heads", "work_slots", "row_keys"})
     frame.addScalar(i32, number);
   if (op.getPackedQueries())
     frame.addScalar(i32, "min_seqlen_q");
@@ -220,7 +209,7 @@ void WorkListExpansion::createKernel() {
     frame.require((op.getPageLists() ? "total_pages * " : "max_pages * ") + std::to_string(*pageRows) + " <= " +
                       std::to_string(kNoWorkLimit * kWorkKeys),
                   "the pages of a table may have 2^30 rows in all; use shorter tables");
-  frame.create(builder, op.getSymName(), target, op.getSplit() ? kCutWaves : 1);
+  frame.create(builder, op.getSymName(), target, /*waves=*/1);
 }
 
 Value WorkListExpansion::load(Type type, const Source &source, Value first) {
@@ -237,7 +226,9 @@ LaneNumbers WorkListExpansion::common() {
   Value kvHeads = frame.argument("kv_heads");
   Value group = tile::DivModOp::create(builder, frame.argument("heads"), kvHeads).getQuotient();
   numbers["group"] = group;
-  numbers["parts"] = a.ceilShift(group, 5);
+  Value parts = a.ceilShift(group, 5), queries = a.mul(group, a.constant(kWorkQueries));
+  numbers["parts"] = parts;
+  numbers["alike"] = a.floorDivide(a.add(queries, a.sub(parts, a.constant(1))), parts);
   return numbers;
 }
 
@@ -272,7 +263,7 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
     k = a.min(k, used);
   }
   q = a.pick(exists, a.max(q, zero), zero), k = a.max(k, zero);
-  LaneWork work{a.ceilShift(q, 7), at("group"), q, k, Value(), Value(), causal};
+  LaneWork work{a.ceilShift(q, kWorkRowsBits), at("group"), q, k, at("group"), at("alike"), Value(), Value(), causal};
   Value together = a.ceilShift(a.mul(q, at("parts")), 2);
   work.grouped = a.less(together, a.mul(work.items, work.copies));
   if (op.getSingleHeads())
@@ -280,7 +271,7 @@ LaneWork WorkListExpansion::workOf(LaneNumbers &numbers, Value exists) {
   work.items = a.pick(work.grouped, together, work.items);
   work.copies = a.pick(work.grouped, a.constant(1), work.copies);
   Value rows = a.pick(work.grouped, a.constant(kWorkQueries - 1), a.constant(kWorkRows - 1));
-  work.reach = a.add(a.ceilShift(a.add(at("row_keys"), rows), 6), a.constant(1));
+  work.reach = a.add(a.ceilShift(a.add(at("row_keys"), rows), kWorkKeysBits), a.constant(1));
   return work;
 }
 
@@ -295,158 +286,103 @@ SmallVector<Value> WorkListExpansion::inLanes(size_t results, ValueRange inputs,
   Value number = block.addArgument(builder.getI32Type(), builder.getLoc());
   block.addArgument(builder.getI32Type(), builder.getLoc());
   builder.setInsertionPointToStart(&block);
-  a.inRegion = true;
   tile::YieldOp::create(builder, ValueRange(body(block.getArguments().take_front(inputs.size()), number)));
-  a.inRegion = false;
   return map.getResults();
 }
 
-SmallVector<Value> WorkListExpansion::overSequences(
-    ArrayRef<tile::Reduction> kinds, TypeRange types, ValueRange more,
-    function_ref<SmallVector<Value>(const LaneWork &, Value number, ValueRange more)> body) {
+SmallVector<Value> WorkListExpansion::overSequences(ArrayRef<tile::Reduction> kinds, TypeRange types, const LaneLine *line,
+                                                    ValueRange more, OfSequence body) {
   Type i32 = builder.getI32Type(), lanes = lanesType();
   LaneNumbers shared = common();
-  SmallVector<Value> zeros;
+  SmallVector<Value> start;
   for (Type type : types)
-    zeros.push_back(type == i32 ? a.constant(0) : a.wideConstant(0));
-  auto loop = scf::ForOp::create(builder, a.constant(0), frame.argument("batch"), a.constant(kWorkLanes), zeros);
+    start.push_back(type == i32 ? a.constant(0) : a.wideConstant(0));
+  start.push_back(a.constant(0));
+  auto loop = scf::ForOp::create(builder, a.constant(0), frame.argument("batch"), a.constant(kWorkLanes), start);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  Value first = loop.getInductionVar();
+  Value first = loop.getInductionVar(), passed = loop.getRegionIterArgs().back();
   SmallVector<Value> inputs;
   SmallVector<StringRef> names;
   for (const Source &source : sources())
     inputs.push_back(load(lanes, source, first)), names.push_back(source.key);
   for (auto &[name, value] : shared)
     inputs.push_back(value), names.push_back(name);
-  llvm::append_range(inputs, more);
-  SmallVector<Value> found = inLanes(types.size(), inputs, first, [&](ValueRange own, Value number) {
+  auto workIn = [&](ValueRange own, Value number) {
     LaneNumbers numbers;
     for (auto [index, name] : llvm::enumerate(names))
       numbers[name] = own[index];
-    LaneWork work = workOf(numbers, a.less(number, numbers.lookup("batch")));
-    return body(work, number, own.slice(names.size(), more.size()));
+    return workOf(numbers, a.less(number, numbers.lookup("batch")));
+  };
+  if (line)
+    llvm::append_range(inputs, ValueRange{line->segment, line->places});
+  auto lineIn = [&](ValueRange own) {
+    return line ? LaneLine{own[names.size()], own[names.size() + 1]} : LaneLine();
+  };
+  if (line) {
+    // Where sequences begin follows from all in front of them.
+    Value lengths = inLanes(1, inputs, first, [&](ValueRange own, Value number) {
+      return SmallVector<Value>{workIn(own, number).onLine(a, lineIn(own))};
+    })[0];
+    inputs.push_back(tile::RunningSumOp::create(builder, lanes, lengths));
+    inputs.push_back(lengths), inputs.push_back(passed);
+    Value all = tile::ReduceOp::create(builder, i32, tile::Reduction::Sum, lengths, tile::Dimension::Rows);
+    passed = a.lowBits(a.add(passed, all), kWorkPlaceBits);
+  }
+  size_t known = inputs.size();
+  llvm::append_range(inputs, more);
+  SmallVector<Value> found = inLanes(types.size(), inputs, first, [&](ValueRange own, Value number) {
+    Value place;
+    if (line)
+      place = a.lowBits(a.add(a.sub(own[known - 3], own[known - 2]), own[known - 1]), kWorkPlaceBits);
+    return body(workIn(own, number), number, lineIn(own), place, own.slice(known, more.size()));
   });
   SmallVector<Value> next;
-  for (auto [kind, type, own, sofar] : llvm::zip_equal(kinds, types, found, loop.getRegionIterArgs())) {
+  for (auto [kind, type, own, sofar] :
+       llvm::zip_equal(kinds, types, found, ValueRange(loop.getRegionIterArgs()).drop_back())) {
     Value ofAll = tile::ReduceOp::create(builder, i32, kind, own, tile::Dimension::Rows);
     ofAll = type == i32 ? ofAll : a.wide(ofAll);
     next.push_back(kind == tile::Reduction::Max ? a.max(sofar, ofAll) : a.add(sofar, ofAll));
   }
+  next.push_back(passed);
   scf::YieldOp::create(builder, next);
-  return loop.getResults();
+  return SmallVector<Value>(loop.getResults().drop_back());
 }
 
-/// What each slot gets if nothing is cut, and the tiles of the longest item.
-std::pair<Value, Value> WorkListExpansion::shareAndMost() {
+/// How work is cut: not at all where whatever comes last makes no difference.
+LaneLine WorkListExpansion::findLine() {
+  LaneLine none = LaneLine::none(a);
+  if (!op.getSplit())
+    return none;
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
   SmallVector<Value> all = overSequences(
-      {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, {}, [&](const LaneWork &work, Value, ValueRange) {
-        Value most = work.mostTiles(a), entries = a.constant(2 * kWorkEntryTiles);
-        Value ends = a.add(a.add(work.tiles(a, a.constant(0)), most), entries);
-        auto twice = a.product(a.mul(work.copies, work.items), ends);
-        return SmallVector<Value>{twice[0], twice[1], twice[2], most};
+      {sum, sum, sum, tile::Reduction::Max}, {i64, i64, i64, i32}, /*line=*/nullptr, {},
+      [&](const LaneWork &work, Value, const LaneLine &, Value, ValueRange) {
+        auto twice = a.product(a.mul(work.copies, work.items), work.twiceMean(a));
+        return SmallVector<Value>{twice[0], twice[1], twice[2], work.mostTiles(a)};
       });
-  Value slots = a.wide(frame.argument("work_slots")), twice = a.joined(ArrayRef(all).take_front(3));
-  twice = a.mul(twice, a.wide(frame.argument("kv_heads")));
-  Value each = arith::DivUIOp::create(builder, twice, a.mul(slots, a.wideConstant(2)));
+  // What each slot gets if nothing is cut.
+  Value slots = a.mul(frame.argument("work_slots"), a.constant(2)), wideSlots = a.wide(slots);
+  Value twice = a.mul(a.joined(ArrayRef(all).take_front(3)), a.wide(frame.argument("kv_heads")));
+  Value each = arith::DivUIOp::create(builder, twice, wideSlots);
+  Value rest = arith::TruncIOp::create(builder, i32, a.sub(twice, a.mul(each, wideSlots)));
   each = arith::MinUIOp::create(builder, each, a.wideConstant(kWorkMostShare));
-  return {arith::TruncIOp::create(builder, i32, each), all[3]};
+  Value share = arith::TruncIOp::create(builder, i32, each);
+  Value isUneven = a.less(share, a.mul(all[3], a.constant(kWorkFine)));
+  LaneLine line = LaneLine::of(a, share, rest, slots);
+  return {a.pick(isUneven, line.segment, none.segment), a.pick(isUneven, line.places, none.places)};
 }
 
-/// `body`'s values where the `condition` holds, else these.
-ValueRange WorkListExpansion::ifElse(Value condition, ValueRange otherwise, function_ref<SmallVector<Value>()> body) {
-  auto branch = scf::IfOp::create(builder, otherwise.getTypes(), condition, /*withElseRegion=*/true);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(&branch.getThenRegion().front());
-  scf::YieldOp::create(builder, body());
-  builder.setInsertionPointToStart(&branch.getElseRegion().front());
-  scf::YieldOp::create(builder, otherwise);
-  return branch.getResults();
-}
-
-/// Which work is cut, where it `isNeeded`: with the cut of all with which all is expected to end first, the first of
-/// those that are alike. Lanes have a cut each, waves some of the sequences.
-LaneCut WorkListExpansion::findCut(Value isNeeded) {
-  Value zero = a.constant(0), batch = frame.argument("batch");
-  if (!op.getSplit())
-    return {zero, a.constant(kNoWorkLimit), a.constant(kNoWorkLimit)};
-  auto cutsOf = [&](Value share) {
-    return inLanes(3, {batch, share}, zero, [&](ValueRange own, Value number) {
-      LaneCut cut = workCut(a, number, own[0], own[1]);
-      return SmallVector<Value>{cut.boundary, cut.coarse, cut.fine};
-    });
-  };
-  // A share, where cuts are to be tried, and the wave's sums.
-  SmallVector<Value> nothing = {a.constant(-1)};
-  llvm::append_range(nothing, inLanes(LaneSums::kNumbers, {}, zero, [&](ValueRange, Value) {
-    return SmallVector<Value>(LaneSums::kNumbers, a.constant(0));
-  }));
-  ArrayRef<Value> noSums = ArrayRef(nothing).drop_front();
-  ValueRange found = ifElse(isNeeded, nothing, [&] {
-    auto [share, most] = shareAndMost();
-    Value isUneven = a.less(share, a.mul(most, a.constant(kWorkFine)));
-    return SmallVector<Value>(ifElse(isUneven, nothing, [&, share = share] {
-      SmallVector<Value> values = {share};
-      llvm::append_range(values, sumsOfWave(cutsOf(share), noSums, workScale(a, share)));
-      return values;
-    }));
-  });
-  // All waves meet here, whatever they had to do.
-  SmallVector<Value> sums(found.drop_front());
-  for (auto [index, sum] : llvm::enumerate(sums)) {
-    auto kind = index < LaneSums::kAdded ? tile::Reduction::Sum : tile::Reduction::Max;
-    sum = tile::ReduceWavesOp::create(builder, kind, sum, Value(), IntegerAttr());
-  }
-  Value share = a.max(found[0], zero);
-  Value number = ifElse(a.less(a.constant(-1), found[0]), zero, [&] {
-    return SmallVector<Value>{bestNumber(sums, workScale(a, share))};
-  })[0];
-  return workCut(a, number, batch, share);
-}
-
-/// `WorkSums` of each cut over the sequences that are the wave's.
-SmallVector<Value> WorkListExpansion::sumsOfWave(ArrayRef<Value> cuts, ArrayRef<Value> first, Value scale) {
-  Value zero = a.constant(0), batch = frame.argument("batch");
-  LaneNumbers shared = common();
-  auto loop = scf::ForOp::create(builder, wave(), batch, a.constant(kCutWaves), first);
-  ExpansionBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(loop.getBody());
-  Value sequence = loop.getInductionVar();
-  for (const Source &source : sources())
-    shared[source.key] = load(builder.getI32Type(), source, sequence);
-  LaneWork work = workOf(shared, a.less(sequence, batch));
-  Value grouped = arith::ExtUIOp::create(builder, builder.getI32Type(), work.grouped);
-  SmallVector<Value> inputs = {work.items, work.copies, work.queries, work.keys, work.reach, grouped, sequence, scale};
-  llvm::append_range(inputs, cuts);
-  llvm::append_range(inputs, loop.getRegionIterArgs());
-  SmallVector<Value> next = inLanes(LaneSums::kNumbers, inputs, zero, [&](ValueRange own, Value) {
-    LaneWork work{own[0], own[1], own[2], own[3], own[4], a.less(a.constant(0), own[5]), causal};
-    LaneCut cut{own[8], own[9], own[10]};
-    LaneSums sofar = LaneSums::of({own[11], own[12], own[13], own[14], own[15], own[16]});
-    return llvm::to_vector(sofar.with(a, work, own[6], cut, own[7]).numbers());
-  });
-  scf::YieldOp::create(builder, next);
-  return loop.getResults();
-}
-
-/// The number of the cut with which all is expected to end first.
-Value WorkListExpansion::bestNumber(ArrayRef<Value> sums, Value scale) {
-  SmallVector<Value> inputs = {frame.argument("kv_heads"), frame.argument("work_slots"), frame.argument("work_parts"),
-                               scale};
-  llvm::append_range(inputs, sums);
-  Value zero = a.constant(0);
-  Value end = inLanes(1, inputs, zero, [&](ValueRange own, Value) {
-    LaneSums all = LaneSums::of({own[4], own[5], own[6], own[7], own[8], own[9]});
-    return SmallVector<Value>{expectedEnd(a, all, own[0], own[1], own[2], own[3])};
-  })[0];
-  auto least = [&](Value lanes) -> Value {
-    return tile::ReduceOp::create(builder, builder.getI32Type(), tile::Reduction::Min, lanes, tile::Dimension::Rows);
-  };
-  return least(inLanes(1, {end, least(end)}, zero, [&](ValueRange own, Value number) {
-    return SmallVector<Value>{a.pick(a.less(own[1], own[0]), a.constant(kWorkCuts), number)};
-  })[0]);
+/// Where the sequence begins.
+Value WorkListExpansion::placeOnLine(Value sequence, const LaneLine &line) {
+  SmallVector<Value> more = {sequence, line.segment, line.places};
+  Value before = overSequences({tile::Reduction::Sum}, {builder.getI32Type()}, /*line=*/nullptr, more,
+                               [&](const LaneWork &work, Value number, const LaneLine &, Value, ValueRange own) {
+                                 Value onLine = work.onLine(a, LaneLine{own[1], own[2]});
+                                 return SmallVector<Value>{a.pick(a.less(number, own[0]), onLine, a.constant(0))};
+                               })[0];
+  return a.lowBits(before, kWorkPlaceBits);
 }
 
 void WorkListExpansion::store(Value number, Value row, int64_t field) {
@@ -460,81 +396,127 @@ void WorkListExpansion::only(Value condition, function_ref<void()> body) {
   body();
 }
 
-/// How many items take as many tiles or more.
-static Value itemsFrom(WorkArithmetic &a, const LaneWork &work, Value tiles) {
-  Value one = a.constant(1), isNone = a.less(tiles, one);
-  return a.pick(isNone, work.items, work.itemsAbove(a, a.max(a.sub(tiles, one), a.constant(0))));
-}
+namespace {
+/// A sequence among those that stand in front of entries of `sequence`, from `item` on, in order. In front stand those that
+/// are farther from their segment's end, and as far ones of earlier sequences.
+struct Compared {
+  const LaneWork &work;
+  const LaneCut &cut;
+  const LaneLine &line;
+  Value number, sequence, item;
 
-/// In front of the part's entries stand those that take longer, of earlier sequences as long, and its own sequence's.
-WorkListExpansion::Place WorkListExpansion::placeOf(const Part &part, const LaneCut &cut) {
+  /// How many are farther than `distance`, or as far if the sequence is an earlier one. Of the sequence itself, where the
+  /// entries are of several whole items, what lies behind `item`.
+  Value before(WorkArithmetic &a, Value distance, Value ownAreWhole) const {
+    Value zero = a.constant(0), one = a.constant(1);
+    Value isEarlier = a.less(number, sequence), isLater = a.less(sequence, number);
+    Value least = a.pick(isEarlier, distance, a.add(distance, one));
+    Value above = work.itemsAbove(a, a.max(a.sub(least, one), zero));
+    above = a.pick(a.less(least, one), work.items, above);
+    Value isOwn = a.both(ownAreWhole, a.less(a.add(a.count(isEarlier), a.count(isLater)), one));
+    above = a.pick(isOwn, a.sub(a.sub(work.items, one), item), above);
+    Value whole = a.mul(work.copies, a.max(a.sub(above, cut.items), zero));
+    if (!cut.pieces)
+      return whole;
+    auto counted = [&](Value parts, Value many) { return a.pick(a.less(line.tilesOf(a, parts), least), zero, many); };
+    Value cutItems = a.mul(work.copies, cut.items), further = a.mul(cutItems, a.sub(cut.pieces, one));
+    Value first = counted(cut.first, a.pick(cut.isAlone, work.items, cutItems));
+    return a.add(a.pick(cut.isAlone, zero, whole), a.add(first, counted(a.constant(kWorkParts), further)));
+  }
+};
+} // namespace
+
+WorkListExpansion::Place WorkListExpansion::placeOf(const Part &part, const LaneLine &line) {
   constexpr auto sum = tile::Reduction::Sum;
   Type i32 = builder.getI32Type();
   const LaneWork &own = part.work;
   Value zero = a.constant(0), one = a.constant(1);
-  Value limit = cut.limitOf(a, part.sequence), cutItems = own.itemsAbove(a, limit), firstCut = a.sub(own.items, cutItems);
-  Value isCut = a.less(a.sub(firstCut, one), part.item);
-  Value pieces = op.getSplit() ? a.pick(isCut, own.slices(a, limit), one) : one;
-  Value length = a.ceilDivide(own.mostTiles(a), a.max(pieces, one));
-  Value tiles = a.pick(isCut, length, own.tiles(a, part.item));
-  Value cutNumber = arith::ExtUIOp::create(builder, i32, isCut);
+  bool split = op.getSplit();
+  auto cutAt = [&](const LaneWork &work, const LaneLine &line, Value place) {
+    return split ? work.cut(a, line, place) : LaneCut{a.constant(0), {}, {}, {}, {}};
+  };
+  LaneCut cut = cutAt(own, line, split ? placeOnLine(part.sequence, line) : Value());
+  Value firstCut = a.sub(own.items, cut.items), isCut = a.less(a.sub(firstCut, one), part.item);
+  Value isAmongFirst = split ? a.either(isCut, cut.isAlone) : Value();
+  Value distance = own.tiles(a, part.item), farthest;
+  if (split) {
+    distance = a.pick(isAmongFirst, line.tilesOf(a, cut.first), distance);
+    farthest = line.tilesOf(a, a.constant(kWorkParts));
+  }
+  SmallVector<Value> more = {part.sequence, part.item, distance};
+  if (split)
+    more.append({farthest, a.count(isAmongFirst)});
+  size_t numbers = split ? 6 : 3;
   SmallVector<Value> sums = overSequences(
-      {sum, sum, sum, sum, sum}, {i32, i32, i32, i32, i32},
-      {cut.boundary, tiles, part.sequence, part.item, cutNumber, cut.coarse, cut.fine},
-      [&](const LaneWork &work, Value number, ValueRange more) {
-        Value zero = a.constant(0), one = a.constant(1);
-        Value limit = LaneCut{more[0], more[5], more[6]}.limitOf(a, number), cutItems = work.itemsAbove(a, limit);
-        Value above = work.itemsAbove(a, more[1]), isOwnCut = a.less(zero, more[4]);
-        Value isEarlier = a.less(number, more[2]), isLater = a.less(more[2], number);
-        Value within = a.sub(a.sub(work.items, one), more[3]);
-        Value from = itemsFrom(a, work, more[1]);
-        Value before = a.pick(isEarlier, from, a.pick(a.either(isLater, isOwnCut), above, within));
-        Value whole = a.mul(work.copies, a.max(a.sub(before, cutItems), zero));
-        Value rest = a.mul(work.copies, a.sub(work.items, cutItems));
-        if (!op.getSplit())
-          return SmallVector<Value>{zero, rest, whole, zero, zero};
-        Value each = work.slices(a, limit), slices = a.mul(a.mul(work.copies, cutItems), each);
-        // Slices of other sequences, and a sequence's own in front of what is whole.
-        Value length = a.ceilDivide(work.mostTiles(a), a.max(each, one));
-        Value isOther = a.either(isLater, isOwnCut), longer = a.add(more[1], one);
-        Value least = a.pick(isEarlier, more[1], a.pick(isOther, longer, more[1]));
-        Value ahead = a.pick(a.less(length, least), zero, slices);
-        return SmallVector<Value>{slices, rest, whole, a.pick(isEarlier, slices, zero), ahead};
+      SmallVector<tile::Reduction>(numbers, sum), SmallVector<Type>(numbers, i32), split ? &line : nullptr, more,
+      [&](const LaneWork &work, Value number, const LaneLine &line, Value place, ValueRange more) {
+        Value zero = a.constant(0), isEarlier = a.less(number, more[0]);
+        LaneCut cut = cutAt(work, line, place);
+        Value whole = a.mul(work.copies, a.sub(work.items, cut.items));
+        Compared compared{work, cut, line, number, more[0], more[1]};
+        Value areWhole = split ? a.less(more[4], a.constant(1)) : a.less(zero, a.constant(1));
+        SmallVector<Value> found = {whole, a.pick(isEarlier, whole, zero), compared.before(a, more[2], areWhole)};
+        if (!split)
+          return found;
+        Value slices = a.mul(a.mul(work.copies, cut.items), cut.pieces), isNever = a.less(a.constant(1), zero);
+        found.append({slices, a.pick(isEarlier, slices, zero), compared.before(a, more[3], isNever)});
+        return found;
       });
-  // Of a cut item behind those of earlier sequences and its own sequence's; else behind all slices.
-  Value cutBefore = a.mul(a.mul(a.sub(part.item, firstCut), own.copies), pieces);
-  Value first = a.pick(isCut, a.add(sums[3], cutBefore), a.add(sums[0], sums[2]));
-  Value order = a.add(a.add(sums[2], sums[4]), a.pick(isCut, cutBefore, zero));
-  return {sums[0], sums[1], first, order, firstCut, isCut, pieces};
+  // What is whole of the sequence stands in order from its end on.
+  Value behind = a.mul(own.copies, a.sub(a.sub(firstCut, one), part.item));
+  Value order = sums[2], whole = a.add(sums[1], behind);
+  if (!split)
+    return {zero, sums[0], whole, firstCut, isCut, one, zero, order, order};
+  Value slices = sums[3], inFront = a.mul(a.sub(part.item, firstCut), own.copies), cutItems = a.mul(own.copies, cut.items);
+  Value furtherPieces = a.sub(cut.pieces, one), firstDistance = line.tilesOf(a, cut.first);
+  auto asFar = [&](Value one, Value other, Value many) -> Value {
+    return a.pick(arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, one, other), many, zero);
+  };
+  // Of its own sequence, what is as far: first pieces stand in front of further ones, and both of what is whole.
+  Value ownPieces = a.add(asFar(firstDistance, distance, cutItems),
+                          asFar(farthest, distance, a.mul(cutItems, furtherPieces)));
+  order = a.add(order, a.pick(isCut, inFront, a.pick(cut.isAlone, zero, ownPieces)));
+  Value further = a.add(a.add(sums[5], asFar(firstDistance, farthest, cutItems)), a.mul(inFront, furtherPieces));
+  Value first = a.pick(isCut, a.add(sums[4], a.mul(inFront, cut.pieces)), a.add(slices, whole));
+  return {slices, sums[0], first, firstCut, isCut, a.pick(isCut, cut.pieces, one), a.pick(isCut, cut.number(a), zero),
+          order, further};
 }
 
 /// Entries of the part's item, or where rows are heads of the one `copy` behind it, of each head; its pieces follow one
-/// another.
+/// another in the list.
 void WorkListExpansion::writeEntry(const Part &part, const Place &place, Value copy) {
   const LaneWork &own = part.work;
   Value zero = a.constant(0), one = a.constant(1);
   // What is whole and takes as much as the next item of its sequence stands behind that.
   Value isBehind = a.both(own.grouped, a.less(part.item, place.firstCut));
-  Value before = a.mul(copy, a.pick(isBehind, a.constant(-1), place.pieces));
+  Value before = a.mul(copy, a.pick(isBehind, a.constant(-1), one));
   Value unit = a.pick(own.grouped, a.constant(kWorkQueries), a.constant(kWorkRows));
   Value head = a.pick(own.grouped, a.constant(-1), copy);
   Value row = a.mul(a.add(part.item, a.pick(own.grouped, copy, zero)), unit);
-  Value first = a.add(place.first, before), firstLine = a.add(a.add(place.order, before), one);
+  Value first = a.add(place.first, a.mul(before, place.pieces));
+  auto write = [&](Value piece, Value slice, Value order) {
+    Value entry = a.add(first, piece), line = a.add(entry, one);
+    store(part.sequence, line, kWorkSequence);
+    store(row, line, kWorkRow);
+    store(head, line, kWorkHead);
+    store(slice, line, kWorkSlice);
+    store(place.cut, line, kWorkCut);
+    store(entry, a.add(order, one), kWorkEntry);
+  };
+  if (!op.getSplit())
+    return write(zero, zero, a.add(place.order, before));
   auto loop = scf::ForOp::create(builder, zero, place.pieces, one);
   ExpansionBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
-  Value piece = loop.getInductionVar(), entry = a.add(first, piece), line = a.add(entry, one);
-  store(part.sequence, line, kWorkSequence);
-  store(row, line, kWorkRow);
-  store(head, line, kWorkHead);
-  store(piece, line, kWorkSlice);
-  store(place.pieces, line, kWorkSlices);
-  store(entry, a.add(firstLine, piece), kWorkEntry);
+  Value piece = loop.getInductionVar();
+  Value ofFurther = a.add(a.mul(before, a.sub(place.pieces, one)), a.sub(piece, one)), isFirst = a.less(piece, one);
+  write(piece, a.pick(isFirst, a.sub(one, place.pieces), piece),
+        a.pick(isFirst, a.add(place.order, before), a.add(place.further, ofFurther)));
 }
 
-void WorkListExpansion::writePart(const Part &part, const LaneCut &cut) {
+void WorkListExpansion::writePart(const Part &part) {
   Value zero = a.constant(0);
-  Place place = placeOf(part, cut);
+  Place place = placeOf(part, findLine());
   only(part.isFirst, [&] {
     store(a.add(place.slices, place.whole), zero, kWorkCount);
     store(place.slices, zero, kWorkSliceCount);
@@ -550,7 +532,7 @@ void WorkListExpansion::writePart(const Part &part, const LaneCut &cut) {
 }
 
 /// Those of a block of the sequence's queries for each head of a group, or as many of the sequence's items where rows
-/// are heads, each in as many pieces as it is cut: they follow one another.
+/// are heads, each in as many pieces as it is cut.
 void WorkListExpansion::writeEntries(Value block, Value sequence) {
   LaneNumbers numbers = common();
   for (const Source &source : sources())
@@ -559,12 +541,7 @@ void WorkListExpansion::writeEntries(Value block, Value sequence) {
   Value item = a.pick(own.grouped, a.mul(block, numbers.lookup("group")), block);
   // Sequences have few entries of what the longest one may have. The first workgroup says how many there are.
   Value isFirst = a.less(a.add(block, sequence), a.constant(1)), isThere = a.less(item, own.items);
-  Value isNeeded = a.either(isThere, isFirst);
-  LaneCut cut = findCut(isNeeded);
-  // One wave is enough for the rest.
-  if (op.getSplit())
-    isNeeded = a.both(isNeeded, a.less(wave(), a.constant(1)));
-  only(isNeeded, [&] { writePart({own, sequence, item, isThere, isFirst}, cut); });
+  only(a.either(isThere, isFirst), [&] { writePart({own, sequence, item, isThere, isFirst}); });
 }
 
 LogicalResult WorkListExpansion::run() {

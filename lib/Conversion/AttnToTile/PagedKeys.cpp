@@ -98,7 +98,9 @@ Value PagedKeys::ring(ExpansionBuilder &builder, Type type, Value view, Value kv
                                              ofKeys ? tile::VectorsAlong::Columns : tile::VectorsAlong::Rows);
   Value indices[] = {builder.constant(int64_t(0)), kvHead};
   return tile::RingOp::create(builder, type, view, indices, builder.getI64IntegerAttr(pageRows),
-                              keys, /*continued=*/Value(), inVectors ? vectors : tile::VectorsAlongAttr(), far, StringAttr(), IntegerAttr(), IntegerAttr(), tile::LdsLayoutAttr());
+                              keys, /*continued=*/Value(), /*alternate=*/Value(),
+                              inVectors ? vectors : tile::VectorsAlongAttr(), far, StringAttr(), IntegerAttr(),
+                              IntegerAttr(), /*apart=*/IntegerAttr(), tile::LdsLayoutAttr());
 }
 
 Value PagedKeys::number(ExpansionBuilder &builder, Value t) const {

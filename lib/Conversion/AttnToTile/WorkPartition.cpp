@@ -97,6 +97,19 @@ Tensor WorkPartition::listedPartialLse() {
 
 StringRef WorkPartition::listedPartialBytes() { return "4 * work_parts * kv_heads * 128 * (head_dim_v + 1)"; }
 
+WorkPartition::ListedCut WorkPartition::readCut(ExpansionBuilder &builder, Value cut) {
+  using namespace attention;
+  Value zero = builder.constant(int64_t(0)), one = builder.constant(int64_t(1));
+  Value number = arith::ShRUIOp::create(builder, cut, builder.constant(int64_t(kWorkPartBits)));
+  Value parts = arith::MaxSIOp::create(builder, number, one);
+  Value more = arith::AndIOp::create(builder, cut, builder.constant(kWorkParts - 1));
+  Value first = arith::AddIOp::create(builder, more, one);
+  Value behind = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, parts, first), zero);
+  Value rounded = arith::AddIOp::create(builder, behind, builder.constant(kWorkParts - 1));
+  Value further = arith::ShRUIOp::create(builder, rounded, builder.constant(int64_t(kWorkPartBits)));
+  return {parts, first, arith::AddIOp::create(builder, further, one)};
+}
+
 void WorkPartition::placeEntry(ExpansionBuilder &builder, Value list, Value q, Value k, bool slices) {
   using namespace attention;
   auto id = tile::WorkgroupIdOp::create(builder, builder.getStrArrayAttr({"work_entries * kv_heads"}));
@@ -123,10 +136,17 @@ void WorkPartition::placeEntry(ExpansionBuilder &builder, Value list, Value q, V
   Value number = pick(exists, arith::AddIOp::create(builder, entry, one), nowhere);
   Value sequence = load(number, kWorkSequence), first = load(number, kWorkRow), named = load(number, kWorkHead);
   if (slices) {
-    splits = arith::MaxSIOp::create(builder, load(number, kWorkSlices), one);
-    Value last = arith::SubIOp::create(builder, splits, one);
-    slice = arith::MinUIOp::create(builder, load(number, kWorkSlice), last);
-    isSlice = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, splits, one);
+    ListedCut cut = readCut(builder, load(number, kWorkCut));
+    Value last = arith::SubIOp::create(builder, cut.slices, one);
+    slice = arith::MaxSIOp::create(builder, load(number, kWorkSlice), zero);
+    slice = arith::MinSIOp::create(builder, slice, last);
+    isSlice = arith::CmpIOp::create(builder, arith::CmpIPredicate::sgt, cut.slices, one);
+    // Parts of the keys from `slice` on up to `sliceEnd`.
+    Value whole = builder.constant(kWorkParts);
+    Value end = arith::AddIOp::create(builder, cut.first, arith::MulIOp::create(builder, slice, whole));
+    splits = cut.parts;
+    slice = arith::MaxSIOp::create(builder, arith::SubIOp::create(builder, end, whole), zero);
+    sliceEnd = arith::MinSIOp::create(builder, end, splits);
   }
   // Whatever the list says: instead of a sequence that is not there, a row that none has.
   exists = arith::AndIOp::create(builder, exists, isBelow(sequence, tile::DimOp::create(builder, q, 0)));
@@ -276,16 +296,32 @@ Value WorkPartition::unlessBehind(ExpansionBuilder &builder, Value rows, Value e
   return arith::SelectOp::create(builder, exists, end, builder.constant(int64_t(0)));
 }
 
+/// How many of `tiles` lie in front of some of the `splits` parts, none of which has more than a tile more than another.
+Value WorkPartition::tilesBefore(ExpansionBuilder &builder, Value part, Value tiles) const {
+  Type f32 = builder.getF32Type();
+  auto real = [&](Value number) -> Value { return arith::SIToFPOp::create(builder, f32, number); };
+  Value ofPart = arith::DivFOp::create(builder, real(tiles), real(splits));
+  Value before = arith::FPToSIOp::create(builder, builder.getI32Type(),
+                                         arith::MulFOp::create(builder, real(part), ofPart).getResult());
+  // Whatever f32 makes of so many: all of them in front of the last part's end, and never more.
+  Value isWithin = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, part, splits);
+  return arith::SelectOp::create(builder, isWithin, arith::MinSIOp::create(builder, before, tiles), tiles);
+}
+
 WorkPartition::Slice WorkPartition::sliceOf(ExpansionBuilder &builder, Value first, Value tiles) const {
-  auto share = tile::DivModOp::create(builder, tiles, splits);
-  Value longer = share.getRemainder();
-  Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
-  Value own =
-      arith::AddIOp::create(builder, share.getQuotient(),
-                            arith::ExtUIOp::create(builder, builder.getI32Type(), isLonger));
-  Value even = arith::MulIOp::create(builder, slice, share.getQuotient());
-  Value firstTile =
-      arith::AddIOp::create(builder, even, arith::MinSIOp::create(builder, slice, longer));
+  Value firstTile, own;
+  if (sliceEnd) {
+    firstTile = tilesBefore(builder, slice, tiles);
+    own = arith::SubIOp::create(builder, tilesBefore(builder, sliceEnd, tiles), firstTile);
+  } else {
+    auto share = tile::DivModOp::create(builder, tiles, splits);
+    Value longer = share.getRemainder();
+    Value isLonger = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, slice, longer);
+    own = arith::AddIOp::create(builder, share.getQuotient(),
+                                arith::ExtUIOp::create(builder, builder.getI32Type(), isLonger));
+    Value even = arith::MulIOp::create(builder, slice, share.getQuotient());
+    firstTile = arith::AddIOp::create(builder, even, arith::MinSIOp::create(builder, slice, longer));
+  }
   if (first)
     firstTile = arith::AddIOp::create(builder, first, firstTile);
   Value tileKeys = builder.constant(options.kvTile);

@@ -59,6 +59,12 @@ public:
   /// The same from a list: `list` is the argument for `listTensor`, `slices` whether entries may be slices of keys.
   void placeEntry(ExpansionBuilder &builder, mlir::Value list, mlir::Value q, mlir::Value k, bool slices);
   static Tensor listTensor();
+  /// What an entry says about how keys are cut: parts of them, of the first slice, and slices; all of them 1 at least,
+  /// whatever it says.
+  struct ListedCut {
+    mlir::Value parts, first, slices;
+  };
+  static ListedCut readCut(ExpansionBuilder &builder, mlir::Value cut);
   /// Of a workgroup whose rows are heads, from its first item (a query, or a part of its group's heads) on: its first
   /// query, and of item `item` the query and the heads.
   struct GroupPlace {
@@ -111,6 +117,7 @@ public:
 
 private:
   void takeSliceNumber(ExpansionBuilder &builder);
+  mlir::Value tilesBefore(ExpansionBuilder &builder, mlir::Value part, mlir::Value tiles) const;
   mlir::Value queries(ExpansionBuilder &builder, int64_t waves) const;
   static void storeAt(ExpansionBuilder &builder, mlir::Value output, mlir::Value rows);
   static void storeLseAt(ExpansionBuilder &builder, mlir::Value values, mlir::Value rows);
@@ -120,7 +127,9 @@ private:
   mlir::Value headsOf(ExpansionBuilder &builder, mlir::Value view, mlir::Value batch) const;
 
   Options options;
-  mlir::Value splits, slice;
+  /// Into how many parts keys are cut, the first of them that is the workgroup's, and of a list, whose slices are several
+  /// parts each, the one behind its last.
+  mlir::Value splits, slice, sliceEnd;
   mlir::Value listedKvHead, rowCount; ///< of an entry; how many rows a wave has at most
   mlir::Value never;                  ///< i1
   mlir::Value firstHead, headCount; ///< of the wave, with `group_rows`

@@ -12,7 +12,7 @@ using namespace hocket::lowering;
 
 /// DPP controls (CDNA3 ISA 13.3.9) and patterns of ds_swizzle (11.4, bit mask mode).
 static constexpr int64_t kSwapNeighbours = 0xb1, kSwapPairs = 0x4e, kRotate = 0x120,
-                         kMirrorHalf = 0x141, kSwizzleAll = 0x1f, kSwizzleXorShift = 10;
+                         kMirrorHalf = 0x141, kShiftRight = 0x110, kLastOfRow = 0x142, kLastOfHalf = 0x143, kSwizzleAll = 0x1f, kSwizzleXorShift = 10;
 
 static Value permute(Emitter &emit, Value value, int64_t control) {
   return ROCDL::DPPUpdateOp::create(emit, value.getType(), value, value, control, /*rowMask=*/0xf,
@@ -70,5 +70,21 @@ Value hocket::lowering::combineLanes(Emitter &emit, const KernelValues &kernel, 
     auto [low, high] = emit.bothHalves(kernel, value);
     value = combine(low, high);
   }
+  return value;
+}
+
+/// Lanes 1, 2, 4 and 8 further on in each row of 16 add what is here; then a row's last lane is added to the row behind
+/// it, and lane 31 to those behind it.
+Value hocket::lowering::sumUpToLane(Emitter &emit, Value value) {
+  Value zero = emit.i32(0);
+  auto addFrom = [&](int64_t control, int64_t rows) {
+    Value other = ROCDL::DPPUpdateOp::create(emit, value.getType(), zero, value, control, /*rowMask=*/rows,
+                                             /*bankMask=*/0xf, /*boundCtrl=*/false);
+    value = LLVM::AddOp::create(emit, value, other);
+  };
+  for (int64_t distance : {1, 2, 4, 8})
+    addFrom(kShiftRight + distance, /*rows=*/0xf);
+  addFrom(kLastOfRow, /*rows=*/0xa);
+  addFrom(kLastOfHalf, /*rows=*/0xc);
   return value;
 }

@@ -12,4 +12,7 @@ mlir::Value combineLanes(Emitter &emit, const KernelValues &kernel, mlir::Value 
                          uint64_t lanes,
                          llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
+/// In each lane the sum of `value` (i32) over all lanes up to this one.
+mlir::Value sumUpToLane(Emitter &emit, mlir::Value value);
+
 } // namespace hocket::lowering

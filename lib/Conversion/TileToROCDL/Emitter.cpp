@@ -50,6 +50,8 @@ Value Emitter::toI32(Value value) {
 }
 
 Value Emitter::uniform(Value value) {
+  if (perLane)
+    return value;
   return ROCDL::ReadfirstlaneOp::create(*this, value.getType(), value);
 }
 

@@ -174,6 +174,8 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     TypeConverter::SignatureConversion signature(kernel.getNumArguments());
     if (failed(getTypeConverter()->convertSignatureArgs(kernel.getArgumentTypes(), signature)))
       return failure();
+    bool itemsJoin = false;
+    kernel.walk([&](tile::RingOp ring) { itemsJoin |= bool(ring.getAlternate()); });
     auto persistent = kernel->getAttrOfType<IntegerAttr>(tile::kPersistentAttr);
     if (persistent)
       signature.addInputs(SmallVector<Type>(std::tuple_size_v<decltype(KernelValues::items)>, emit.getI32Type()));
@@ -202,8 +204,10 @@ struct KernelPattern : TilePattern<tile::KernelOp> {
     values.waves = kernel.getWaves();
     values.arch = &arch;
     values.exchanges = exchanges;
+    values.turnScalars = kernel->hasAttr(kTurnScalars);
     if (persistent) {
       values.persistent = persistent.getInt();
+      values.itemsJoin = itemsJoin;
       llvm::copy(entry->getArguments().take_back(values.items.size()), values.items.begin());
     } else {
       SmallVector<Value> arguments;
@@ -376,8 +380,29 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
   LogicalResult matchAndRewrite(tile::BlockIdOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    SmallVector<Value> turn;
+    if (!adaptor.getTurn().empty())
+      turn.push_back(adaptor.getTurn().front());
+    bool isInTurn = isa<scf::ForOp>(op->getParentOp());
+    if (turn.empty() || !isInTurn || op.getRowCount() || !state.of(op).itemsJoin) {
+      rewriter.replaceOp(op, place(op, adaptor, turn, emit));
+      return success();
+    }
+    SmallVector<Value> ofLanes = state.ofTurns(op, emit, [&](Value lane, Emitter &lanes) {
+      return place(op, adaptor, lane, lanes);
+    });
+    SmallVector<Value> values = state.ofTurn(turn.front(), ofLanes, emit, [&](Emitter &emit) {
+      return place(op, adaptor, turn, emit);
+    });
+    state.headsOfTurns[values[1]] = {turn.front(), ofLanes[1]};
+    rewriter.replaceOp(op, values);
+    return success();
+  }
+
+  /// Batch, head and row, of the item of a turn if there is one; by lanes if the turn is.
+  SmallVector<Value> place(tile::BlockIdOp op, OneToNOpAdaptor adaptor, ValueRange turn, Emitter &emit) const {
     ViewValues view(op.getView().getType(), adaptor.getView());
-    auto [x, y, z] = state.placeOf(op, adaptor.getTurn().empty() ? ValueRange() : adaptor.getTurn().front(), emit);
+    auto [x, y, z] = state.placeOf(op, turn, emit);
     Value batch = emit.add(emit.mul(z, emit.i32(tile::kGridRound)), y);
 
     Value rows = emit.i32(op.getRows());
@@ -401,8 +426,7 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
         arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, batch, view.extent(emit, 0));
     batch = arith::SelectOp::create(emit, inBatch, batch, emit.i32(0));
     Value row = arith::SelectOp::create(emit, inBatch, emit.mul(block, rows), extent);
-    rewriter.replaceOp(op, {batch, head, row});
-    return success();
+    return {batch, head, row};
   }
 
   /// Of blocks 0 to `last` the first half in order, and then the others from the last on.
@@ -446,10 +470,19 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues query(op.getQuery().getType(), adaptor.getQuery());
     ViewValues kv(op.getKv().getType(), adaptor.getKv());
-    Value ratio =
-        emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
-    Value head = arith::DivUIOp::create(emit, adaptor.getHead().front(), ratio);
-    rewriter.replaceOp(op, emit.uniform(head));
+    auto kvHead = [&](Value head, Emitter &emit) -> SmallVector<Value> {
+      Value ratio = emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
+      return {emit.uniform(arith::DivUIOp::create(emit, head, ratio))};
+    };
+    Value head = adaptor.getHead().front();
+    auto known = state.headsOfTurns.find(head);
+    if (known == state.headsOfTurns.end()) {
+      rewriter.replaceOp(op, kvHead(head, emit));
+      return success();
+    }
+    auto [turn, heads] = known->second;
+    SmallVector<Value> ofLanes = state.ofTurns(op, emit, [&](Value, Emitter &lanes) { return kvHead(heads, lanes); });
+    rewriter.replaceOp(op, state.ofTurn(turn, ofLanes, emit, [&](Emitter &emit) { return kvHead(head, emit); }));
     return success();
   }
 };

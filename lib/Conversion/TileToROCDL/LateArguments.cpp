@@ -3,7 +3,7 @@
 // LLVM reads all of a kernel's arguments where it begins and keeps them in scalar registers, of which a loop has 102.
 // What is written at the end is described by a dozen of them for each tensor. Here the arguments are read from the
 // argument block again where they are first used; nothing writes to it. And, on demand, what a loop around others uses
-// beside those, at any depth: it is read in each of its turns.
+// beside those, at any depth: it is read in each of its turns. Or all that such a loop and those in it use.
 #include "Lowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -99,7 +99,7 @@ SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWant
   return loads;
 }
 
-void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
+void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, TurnArguments inTurns) {
   Block &entry = func.getBody().front();
   Operation *loop = lastLoop(entry);
   if (!loop)
@@ -113,17 +113,22 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, bool inTurns) {
         });
       },
       /*isOpaque=*/false);
-  if (!inTurns)
+  if (inTurns == TurnArguments::None)
     return;
-  for (scf::ForOp turns : loopsAround(loop)) {
+  for (scf::ForOp turns : loopsAround(loop)) { // inner ones first
+    auto isAloneInTurn = [&](BlockArgument argument) {
+      return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
+        return user->getParentOfType<LoopLikeOpInterface>().getOperation() == turns;
+      });
+    };
+    auto isInTurn = [&](BlockArgument argument) {
+      return llvm::any_of(argument.getUsers(), [&](Operation *user) { return turns->isProperAncestor(user); });
+    };
     reader.builder.setInsertionPointToStart(turns.getBody());
-    reader.read(
-        [&](BlockArgument argument) {
-          return !argument.use_empty() && llvm::all_of(argument.getUsers(), [&](Operation *user) {
-            return user->getParentOfType<LoopLikeOpInterface>().getOperation() == turns;
-          });
-        },
-        /*isOpaque=*/true);
+    if (inTurns == TurnArguments::All)
+      reader.read(isInTurn, /*isOpaque=*/true, turns);
+    else
+      reader.read(isAloneInTurn, /*isOpaque=*/true);
   }
 }
 

@@ -51,10 +51,13 @@ struct KernelValues {
   const ArchInfo *arch = nullptr;
   /// Waves exchange what they compute through LDS: barriers order stores and loads that LLVM knows.
   bool exchanges = false;
+  bool turnScalars = false; ///< `kTurnScalars`
   /// Of a persistent kernel (WorkItems.cpp): workgroups for each compute unit, and its last arguments: the grid of its
   /// items (x, y), and how many they are (i32).
   int64_t persistent = 0;
   std::array<mlir::Value, 3> items;
+  /// The pipelines of its items join: a turn is as full of registers everywhere as its loop over tiles is.
+  bool itemsJoin = false;
 };
 
 class Emitter;
@@ -79,6 +82,18 @@ struct LoweringState {
   /// The place in the grid (i32, x, y, z) of this workgroup, or, of a persistent kernel, of its item in a `turn` (none
   /// or one). `op` stands in the kernel.
   std::array<mlir::Value, 3> placeOf(mlir::Operation *op, mlir::ValueRange turn, Emitter &emit) const;
+
+  /// Of the first 64 turns what `compute` finds for the turn that is given, each in its lane, in front of the loop over
+  /// items that `op` stands in: divisions by what is known at run time take long.
+  llvm::SmallVector<mlir::Value>
+  ofTurns(mlir::Operation *op, Emitter &emit,
+          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value lane, Emitter &lanes)> compute) const;
+  /// What `ofLanes` holds for a turn; for a later one what `compute` finds.
+  llvm::SmallVector<mlir::Value>
+  ofTurn(mlir::Value turn, mlir::ArrayRef<mlir::Value> ofLanes, Emitter &emit,
+         llvm::function_ref<llvm::SmallVector<mlir::Value>(Emitter &emit)> compute) const;
+  /// Heads that were found so: their turn, and those of all turns.
+  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> headsOfTurns;
 };
 
 /// A pattern that can look up the kernel it works in.
@@ -191,6 +206,8 @@ public:
   mlir::Value toI32(mlir::Value value); ///< truncates
   /// `value`, known to be the same in all lanes, in a scalar register.
   mlir::Value uniform(mlir::Value value);
+  /// Whether what is emitted is computed for each lane by itself: nothing is uniform.
+  bool perLane = false;
   /// What `layout` maps `value` of dimension `in` to in dimension `out` (i32).
   mlir::Value linear(const LinearLayout &layout, std::string_view in, std::string_view out,
                      mlir::Value value);
@@ -234,8 +251,13 @@ void waitForMatrixResults(Emitter &emit, const ArchInfo &arch);
 inline constexpr llvm::StringLiteral kLateArguments = "tile.late_arguments";
 /// And of which those that a loop around its loops uses in each turn, beside them, are read in the turn.
 inline constexpr llvm::StringLiteral kTurnArguments = "tile.turn_arguments";
-/// Does that to `func`, of one block, whose arguments are the argument block; the second one `inTurns`.
-void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, bool inTurns);
+/// And beside them whatever such a loop and those in it use, and what of dropout is the same in all turns: scalars that
+/// would else spill.
+inline constexpr llvm::StringLiteral kTurnScalars = "tile.turn_scalars";
+/// Which arguments loops around others read in each of their turns: none, what is used there alone, or all.
+enum class TurnArguments { None, Own, All };
+/// Does that to `func`, of one block, whose arguments are the argument block.
+void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, TurnArguments inTurns);
 /// Does that to what the turns of `loop`, which is all of `func`, use: in each turn, and behind the last loop in it.
 void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
 /// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.

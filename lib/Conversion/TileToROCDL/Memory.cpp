@@ -46,14 +46,24 @@ static Value byteStride(Emitter &emit, const ViewValues &view, int64_t dimension
   return emit.mul(view.stride(dimension), emit.i64(view.elementBytes()));
 }
 
+/// Where the ring's first slot is, of the half of LDS whose turn it is.
+static Value ringPlace(Emitter &emit, tile::RingOp op, Value lds, ValueRange alternate) {
+  Value place = emit.i32(*op.getLdsOffset());
+  if (!alternate.empty()) {
+    Value isOdd = arith::AndIOp::create(emit, alternate.front(), emit.i32(1));
+    place = emit.add(place, emit.mul(isOdd, emit.i32(*op.getApart())));
+  }
+  return emit.offset(lds, place);
+}
+
 namespace {
 struct RingPattern : TilePattern<tile::RingOp> {
   using TilePattern::TilePattern;
   LogicalResult matchAndRewrite(tile::RingOp op, OneToNOpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     Emitter emit(op.getLoc(), rewriter);
+    Value lds = ringPlace(emit, op, state.of(op).lds, adaptor.getAlternate());
     if (!op.getView()) {
-      Value lds = emit.offset(state.of(op).lds, emit.i32(*op.getLdsOffset()));
       // Nothing but LDS: no tile is taken from memory.
       Value nowhere = LLVM::ZeroOp::create(
           emit, LLVM::LLVMPointerType::get(getContext(), kGlobal));
@@ -66,7 +76,7 @@ struct RingPattern : TilePattern<tile::RingOp> {
     SmallVector<Value> indices;
     for (ValueRange index : adaptor.getIndices())
       indices.push_back(index.front());
-    SmallVector<Value> values = ringValues(emit, op, view, indices, state.of(op).lds);
+    SmallVector<Value> values = ringValues(emit, op, view, indices, lds);
     shareSource(op, values);
     if (op.getPageRows()) {
       values.append({emit.toI32(byteStride(emit, view, 0)), view.extent(emit, 0)});

@@ -27,6 +27,18 @@ class Philox {
 public:
   Philox(Emitter &emit, Value seed) : emit(emit), key{low(seed), high(seed)} {}
 
+  /// Has the keys of rounds added up anew for each `place` (a scalar): fourteen registers, if LLVM takes them out of a
+  /// loop.
+  void addUpAt(Value place) {
+    for (Value &word : key)
+      word = LLVM::InlineAsmOp::create(emit, TypeRange(word.getType()), ValueRange{word, place}, /*asm_string=*/"",
+                                       /*constraints=*/"=s,0,s", /*has_side_effects=*/false, /*is_align_stack=*/false,
+                                       LLVM::TailCallKind::None,
+                                       LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT),
+                                       ArrayAttr())
+                 .getResult(0);
+  }
+
   Words operator()(Words counter) const {
     std::array<Value, 2> roundKey = key;
     for (int round = 0; round != kRounds; ++round) {
@@ -74,6 +86,8 @@ public:
     stored = emit.offset(part, scaled(kernel.lane, tile::randomByteOfLane(1), 5,
                                       tile::randomByteOfLane(32) - 32 * tile::randomByteOfLane(1)));
     loaded = emit.offset(part, byteOfLane());
+    if (kernel.turnScalars)
+      philox.addUpAt(emit.add(query, key));
   }
 
   /// The bytes of the 32 x 32 elements from `origin` on: what each piece there has, to `results`.

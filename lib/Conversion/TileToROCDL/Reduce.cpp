@@ -1,4 +1,4 @@
-// tile.reduce: one number for each row or column.
+// tile.reduce: one number for each row or column; tile.running_sum: up to each row.
 //
 // First what a lane holds: pieces element by element, where LLVM finds packed instructions, then
 // the registers of a piece; then across the lanes that hold the same row or column (CrossLane.h).
@@ -91,9 +91,25 @@ struct ReducePattern : TilePattern<tile::ReduceOp> {
     return value.getType().getIntOrFloatBitWidth() == 32 ? emit.uniform(value) : value;
   }
 };
+
+struct RunningSumPattern : TilePattern<tile::RunningSumOp> {
+  using TilePattern::TilePattern;
+
+  LogicalResult matchAndRewrite(tile::RunningSumOp op, OneToNOpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Emitter emit(op.getLoc(), rewriter);
+    Value piece = adaptor.getSource().front();
+    auto vector = dyn_cast<VectorType>(piece.getType());
+    Value sum = sumUpToLane(emit, vector ? emit.element(piece, 0) : piece);
+    if (vector)
+      sum = vector::FromElementsOp::create(emit, vector, sum);
+    rewriter.replaceOpWithMultiple(op, ArrayRef<ValueRange>{ValueRange(sum)});
+    return success();
+  }
+};
 } // namespace
 
 void hocket::lowering::populateReducePatterns(const TypeConverter &converter,
                                               RewritePatternSet &patterns, LoweringState &state) {
-  patterns.add<ReducePattern>(converter, patterns.getContext(), state);
+  patterns.add<ReducePattern, RunningSumPattern>(converter, patterns.getContext(), state);
 }

@@ -122,7 +122,7 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
   Value pointer = elementAddress(emit, view, origin);
   Value stride = emit.mul(view.stride(rows), emit.i64(view.elementBytes()));
   Value count = arith::SubIOp::create(emit, view.extent(emit, rows), first);
-  Value place = emit.offset(lds, emit.i32(*ring.getLdsOffset()));
+  Value place = lds;
   if (isMadeAnew(ring))
     for (Value *value : {&pointer, &stride, &count, &place})
       *value = opaque(emit, *value);

@@ -75,7 +75,7 @@ static LogicalResult verifyAccess(tile::RingAccessOpInterface access) {
 /// All rings of the kernel must lie in the target's LDS.
 static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) {
   WalkResult walk = kernel.walk([&](tile::RingOp ring) {
-    int64_t end = *ring.getLdsOffset() + *ring.getDepth() * ring.getSlotBytes();
+    int64_t end = ring.getLdsEnd();
     if (end <= static_cast<int64_t>(arch.lds.bytesPerWorkgroup))
       return WalkResult::advance();
     ring.emitOpError() << "ends at byte " << end << " of LDS, " << kernel.getTarget() << " has "
@@ -95,6 +95,9 @@ static LogicalResult verifyLdsSize(tile::KernelOp kernel, const ArchInfo &arch) 
 /// What stands in the attribute of persistent kernels.
 static LogicalResult verifyPersistent(tile::KernelOp kernel) {
   Attribute attribute = kernel->getAttr(tile::kPersistentAttr);
+  if (!attribute && kernel->hasAttr(tile::kJoinItemsAttr))
+    return kernel.emitOpError() << "has '" << tile::kJoinItemsAttr << "' and is not persistent; give it '"
+                                << tile::kPersistentAttr << " = 1', too";
   if (!attribute)
     return success();
   auto workgroups = dyn_cast<IntegerAttr>(attribute);
@@ -224,7 +227,9 @@ struct ConvertTileToROCDLPass : hocket::impl::ConvertTileToROCDLPassBase<Convert
       if (const KernelValues &values = state.kernels.find(func)->second; values.persistent != 0)
         finishWorkItems(func, values);
       else if (late.contains(func.getSymName()))
-        readArgumentsLate(func, inTurns.contains(func.getSymName()));
+        readArgumentsLate(func, values.turnScalars                     ? TurnArguments::All
+                                : inTurns.contains(func.getSymName()) ? TurnArguments::Own
+                                                                      : TurnArguments::None);
   }
 };
 } // namespace

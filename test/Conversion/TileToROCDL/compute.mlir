@@ -146,3 +146,33 @@ tile.kernel @late(%a: !tile.view<?xf32>, %b: !tile.view<?xf32>, %n: i32) target(
   %y = arith.constant 2.0 : f32
   tile.store %y, %a[%zero] : f32, <?xf32>
 }
+
+// -----
+
+// What a loop around another and the one in it use is read in each turn of it, also where it is used in front.
+// CHECK-LABEL: llvm.func @turns
+// CHECK-SAME: %[[B:.*]]: !llvm.ptr<1>, %{{.*}}: i32, %[[N:.*]]: i32, %[[M:.*]]: i32)
+// CHECK: arith.addi %[[M]]
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[N]]
+// CHECK-NEXT: scf.for
+// CHECK: llvm.inline_asm has_side_effects {{.*}} "=s,0"
+// CHECK: llvm.load %{{.*}} invariant {alignment = 8 : i64} : !llvm.ptr<4> -> !llvm.ptr<1>
+// CHECK: llvm.getelementptr %{{.*}}[16]
+// CHECK-NEXT: %[[END:.*]] = llvm.load %{{.*}} invariant {alignment = 4 : i64} : !llvm.ptr<4> -> i32
+// CHECK-NEXT: scf.for %{{.*}} = %{{.*}} to %[[END]]
+// CHECK-NOT: %[[B]][
+// CHECK: llvm.return
+tile.kernel @turns(%b: !tile.view<?xf32>, %n: i32, %m: i32) target("gfx950") waves(1)
+    attributes {tile.late_arguments, tile.turn_scalars} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %end = arith.addi %m, %one : i32
+  scf.for %i = %zero to %n step %one : i32 {
+    scf.for %j = %zero to %end step %one : i32 {
+      scf.for %k = %zero to %m step %one : i32 {
+        %x = tile.load %b[%k] : <?xf32> -> f32
+        tile.store %x, %b[%i] : f32, <?xf32>
+      }
+    }
+  }
+}

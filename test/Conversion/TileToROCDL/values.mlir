@@ -83,6 +83,26 @@ tile.kernel @lines() target("gfx950") waves(1) {
 
 // -----
 
+// Up to each lane: from lanes in the same row of 16, from the last lane of the row in front, from lane 31.
+// CHECK-LABEL: llvm.func @up_to_each
+// CHECK: rocdl.update.dpp {{.*}} with 273, 15, 15, false
+// CHECK: llvm.add
+// CHECK: rocdl.update.dpp {{.*}} with 274, 15, 15, false
+// CHECK: rocdl.update.dpp {{.*}} with 276, 15, 15, false
+// CHECK: rocdl.update.dpp {{.*}} with 280, 15, 15, false
+// CHECK: rocdl.update.dpp {{.*}} with 322, 10, 15, false
+// CHECK: rocdl.update.dpp {{.*}} with 323, 12, 15, false
+tile.kernel @up_to_each(%out: !tile.view<?xi32>, %n: i32) target("gfx950") waves(1) {
+  %x = tile.map(%e = %n : i32) -> !tile.rows<64xi32, lines(4x1)> {
+    tile.yield %e : i32
+  }
+  %y = tile.running_sum %x : !tile.rows<64xi32, lines(4x1)>
+  %zero = arith.constant 0 : i32
+  tile.store %y, %out[%zero] : !tile.rows<64xi32, lines(4x1)>, <?xi32>
+}
+
+// -----
+
 // Waves meet between what they store and what they load; in a loop also before they store again.
 // CHECK-LABEL: llvm.func @waves
 // CHECK: llvm.store

@@ -91,3 +91,66 @@ attn.score_mod @turned(%score: f32, %batch: i32, %head: i32, %query: i32, %key: 
   %result = math.atan %score : f32
   attn.yield %result : f32
 }
+
+// -----
+
+// The bits of a number are no step of it: what they are made a number of again has no derivative here.
+attn.score_mod @sign_taken_off(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %mask = arith.constant 0x7fffffff : i32
+  %bits = arith.bitcast %score : f32 to i32
+  %rest = arith.andi %bits, %mask : i32
+  // expected-error @below {{'arith.bitcast' op has no derivative, which the backward of 'sign_taken_off' needs; say it by other ops, or leave the modification out}}
+  %result = arith.bitcast %rest : i32 to f32
+  attn.yield %result : f32
+}
+
+// -----
+
+attn.score_mod @in_a_branch(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %bits = arith.bitcast %score : f32 to i32
+  %first = arith.cmpi slt, %query, %key : i32
+  %result = scf.if %first -> f32 {
+    // expected-error @below {{'arith.sitofp' op has no derivative, which the backward of 'in_a_branch' needs}}
+    %number = arith.sitofp %bits : i32 to f32
+    scf.yield %number : f32
+  } else {
+    scf.yield %score : f32
+  }
+  attn.yield %result : f32
+}
+
+// -----
+
+// Where one only asks the bits a question, the answer is a step.
+// CHECK: attn.score_mod @by_sign_derivative
+// CHECK: %[[NEGATIVE:.*]] = arith.cmpi slt
+// CHECK: arith.select %[[NEGATIVE]]
+attn.score_mod @by_sign(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %zero = arith.constant 0 : i32
+  %half = arith.constant 0.5 : f32
+  %bits = arith.bitcast %score : f32 to i32
+  %negative = arith.cmpi slt, %bits, %zero : i32
+  %less = arith.mulf %score, %half : f32
+  %result = arith.select %negative, %less, %score : f32
+  attn.yield %result : f32
+}
+
+// -----
+
+// Of what a branch yields beside each other, the step stays one.
+// CHECK: attn.score_mod @beside_a_step_derivative
+// CHECK: attn.yield
+attn.score_mod @beside_a_step(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i32) {
+  %zero = arith.constant 0.0 : f32
+  %positive = arith.cmpf ogt, %score, %zero : f32
+  %root, %whole = scf.if %positive -> (f32, i32) {
+    %r = math.sqrt %score : f32
+    %w = arith.fptosi %score : f32 to i32
+    scf.yield %r, %w : f32, i32
+  } else {
+    scf.yield %score, %query : f32, i32
+  }
+  %number = arith.sitofp %whole : i32 to f32
+  %result = arith.addf %root, %number : f32
+  attn.yield %result : f32
+}

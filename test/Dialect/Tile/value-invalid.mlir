@@ -247,6 +247,25 @@ tile.kernel @narrows() target("gfx950") waves(1) {
 
 // -----
 
+tile.kernel @running_sum_of_floats() target("gfx950") waves(1) {
+  %x = tile.fill 0.0 : !tile.rows<64xf32, lines(4x1)>
+  // expected-error @below {{sums '!tile.rows<64xf32, lines(4x1)>', expected rows<64xi32, lines(4x1)>, whose row r lane r holds}}
+  %y = tile.running_sum %x : !tile.rows<64xf32, lines(4x1)>
+}
+
+// -----
+
+// Two lanes hold each row.
+tile.kernel @running_sum_elsewhere(%n: i32) target("gfx950") waves(1) {
+  %x = tile.map(%e = %n : i32) -> !tile.rows<64xi32, lines(4x2)> {
+    tile.yield %e : i32
+  }
+  // expected-error @below {{sums '!tile.rows<64xi32, lines(4x2)>', expected rows<64xi32, lines(4x1)>, whose row r lane r holds}}
+  %y = tile.running_sum %x : !tile.rows<64xi32, lines(4x2)>
+}
+
+// -----
+
 tile.kernel @waves_of_bf16() target("gfx950") waves(4) {
   %x = tile.fill 0.0 : !tile.rows<32xbf16>
   // expected-error @below {{combines numbers of 'bf16', expected f32 or i32; convert them with 'tile.map'}}

@@ -41,6 +41,12 @@ tile.kernel @maps(%s: f32, %n: i32) target("gfx950") waves(1) {
     %u = math.sqrt %t : f32
     tile.yield %u : f32
   }
+  // CHECK: %[[COUNTS:.*]] = tile.map() at(%{{.*}}, %{{.*}}) -> !tile.rows<64xi32, lines(4x1)> {
+  %counts = tile.map() at(%row, %column) -> !tile.rows<64xi32, lines(4x1)> {
+    tile.yield %row : i32
+  }
+  // CHECK: tile.running_sum %[[COUNTS]] : <64xi32, lines(4x1)>
+  %running = tile.running_sum %counts : !tile.rows<64xi32, lines(4x1)>
 }
 
 // Operands laid aside in LDS, and halves of them.

@@ -111,6 +111,18 @@ TEST(AttentionCAPI, ABackward) {
   }
   hocket_forward_buffers ofForward = {};
   EXPECT_EQ(hocket_plan_run(plan, device, &ofForward, nullptr), HOCKET_INVALID_INPUT);
+  // Without any one of them, or with one that is too small, nothing runs.
+  for (size_t i = 0; i != count; ++i) {
+    std::string name = buffers[i].name, needed = std::to_string(buffers[i].buffer.bytes);
+    std::vector<hocket_named_buffer> others = buffers, smaller = buffers;
+    others.erase(others.begin() + static_cast<ptrdiff_t>(i));
+    EXPECT_EQ(hocket_plan_run_named(plan, device, others.data(), others.size(), nullptr), HOCKET_INVALID_INPUT);
+    EXPECT_EQ(hocket_last_error(), "buffer '" + name + "' is null, " + needed + " bytes of device memory are needed");
+    --smaller[i].buffer.bytes;
+    EXPECT_EQ(hocket_plan_run_named(plan, device, smaller.data(), smaller.size(), nullptr), HOCKET_INVALID_INPUT);
+    EXPECT_THAT(hocket_last_error(), HasSubstr("buffer '" + name + "' has "));
+    EXPECT_THAT(hocket_last_error(), HasSubstr(" bytes, " + needed + " are needed"));
+  }
   ASSERT_EQ(hocket_plan_run_named(plan, device, buffers.data(), buffers.size(), nullptr), HOCKET_SUCCESS)
       << hocket_last_error();
   for (const hocket_named_buffer &buffer : buffers) {

@@ -588,14 +588,35 @@ attn.score_mod @bent(%score: f32, %batch: i32, %head: i32, %query: i32, %key: i3
   runChecked(problem, DataKind::Normal, 7, "gfx942");
 }
 
-/// A table by head and by distance, of which some distances lie outside, before a cap, with dropout, of packed
-/// sequences; and one that differs from batch to batch and is read at places that masks and the score know nothing of.
-TEST(Backward, GradientsOfTables) {
+namespace {
+/// Two batches, two heads of queries for each of keys.
+BackwardProblem groupedHeads(int64_t seqQ, int64_t seqKv) {
   BackwardProblem problem;
   ForwardProblem &forward = problem.forward;
   forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
-  forward.seqQ = 150, forward.seqKv = 70;
+  forward.seqQ = seqQ, forward.seqKv = seqKv;
   forward.headDim = forward.headDimV = 64;
+  return problem;
+}
+
+/// The gradient of a bias with each of `extents` is checked, and as exact as the others.
+void runWithBiases(BackwardProblem problem, std::initializer_list<std::vector<int64_t>> extents, uint64_t seed) {
+  problem.otherGradients = {"bias"};
+  for (const std::vector<int64_t> &each : extents) {
+    problem.forward.capturedExtents["bias"] = each;
+    BackwardReport report = runChecked(problem, DataKind::Normal, seed);
+    ASSERT_EQ(report.errors.gradients.size(), 4u);
+    EXPECT_TRUE(report.errors.gradients.back().isChecked);
+    EXPECT_LT(report.errors.gradients.back().tensorRelative, 4e-3);
+  }
+}
+} // namespace
+
+/// A table by head and by distance, of which some distances lie outside, before a cap, with dropout, of packed
+/// sequences; and one that differs from batch to batch and is read at places that masks and the score know nothing of.
+TEST(Backward, GradientsOfTables) {
+  BackwardProblem problem = groupedHeads(150, 70);
+  ForwardProblem &forward = problem.forward;
   forward.modifications = {*shippedModification("relative_bias"), *shippedModification("soft_cap")};
   forward.numbers = {{"max_distance", 40}, {"soft_cap", 1.5}};
   problem.otherGradients = {"table"};
@@ -685,21 +706,12 @@ TEST(Backward, GradientOfTheSink) {
 
 /// A bias with every extent that may be 1, before a cap; slopes of heads; both with all else.
 TEST(Backward, GradientsOfCapturedTensors) {
-  BackwardProblem problem;
+  BackwardProblem problem = groupedHeads(150, 70);
   ForwardProblem &forward = problem.forward;
-  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
-  forward.seqQ = 150, forward.seqKv = 70;
-  forward.headDim = forward.headDimV = 64;
   forward.visibility = Visibility::causal();
   forward.modifications = {*shippedModification("bias_bf16")};
-  problem.otherGradients = {"bias"};
-  for (std::vector<int64_t> extents : {std::vector<int64_t>{2, 4, 150, 70}, {1, 4, 150, 70}, {2, 1, 1, 70}, {1, 1, 1, 70}}) {
-    forward.capturedExtents["bias"] = extents;
-    BackwardReport report = runChecked(problem, DataKind::Normal, 14);
-    ASSERT_EQ(report.errors.gradients.size(), 4u);
-    EXPECT_TRUE(report.errors.gradients.back().isChecked);
-    EXPECT_LT(report.errors.gradients.back().tensorRelative, 4e-3);
-  }
+  runWithBiases(problem, {{2, 4, 150, 70}, {1, 4, 150, 70}, {2, 1, 1, 70}, {1, 1, 1, 70}}, 14);
+  forward.capturedExtents["bias"] = {1, 1, 1, 70};
   forward.modifications.push_back(*shippedModification("soft_cap"));
   forward.modifications.push_back(*shippedModification("alibi"));
   forward.modifications.push_back(*shippedModification("window"));
@@ -717,26 +729,16 @@ TEST(Backward, GradientsOfCapturedTensors) {
 /// By block lists a captured tensor gets what the listed blocks add: a bias with all extents and with some of 1, slopes
 /// and a table, where blocks have the rows of fewer waves and where keys end within one.
 TEST(Backward, GradientsOfCapturedTensorsGoByBlockLists) {
-  BackwardProblem problem;
+  BackwardProblem problem = groupedHeads(200, 170);
   ForwardProblem &forward = problem.forward;
-  forward.batch = 2, forward.heads = 4, forward.kvHeads = 2;
-  forward.seqQ = 200, forward.seqKv = 170;
-  forward.headDim = forward.headDimV = 64;
   forward.blocks = {128, 64};
   forward.fullBlocks = true;
   forward.modifications = {*shippedModification("bias_bf16"), *shippedModification("documents")};
-  problem.otherGradients = {"bias"};
-  for (std::vector<int64_t> extents : {std::vector<int64_t>{2, 4, 200, 170}, {1, 4, 1, 170}}) {
-    forward.capturedExtents["bias"] = extents;
-    BackwardReport report = runChecked(problem, DataKind::Normal, 54);
-    ASSERT_EQ(report.errors.gradients.size(), 4u);
-    EXPECT_TRUE(report.errors.gradients.back().isChecked);
-  }
+  runWithBiases(problem, {{2, 4, 200, 170}, {1, 4, 1, 170}}, 54);
   forward.visibility = Visibility::causal();
   forward.blocks = {96, 32};
   forward.modifications = {*shippedModification("alibi"), *shippedModification("relative_bias")};
   forward.numbers = {{"max_distance", 40}};
-  forward.capturedExtents.clear();
   forward.dropout = true;
   forward.dropping = {0.2, 3, 4};
   problem.otherGradients = {"slopes", "table"};

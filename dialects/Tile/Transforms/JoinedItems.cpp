@@ -1,0 +1,565 @@
+// Items of a persistent kernel whose pipelines join: the epilogue of one and the prologue of the next share clusters.
+//
+//   first item: its entry, what its prologue needs, its prologue
+//   for each turn
+//     the next item's place; its first tiles are asked for, into the other half of LDS
+//     steady loop and last iteration
+//     if there is another item: what it loads for itself; epilogue and stores, and its prologue, cluster by cluster
+//     else: epilogue, stores
+//
+// Iteration n + a of an item with n tiles is iteration a of the next, so both have the schedule's clusters. The prologue
+// goes on for some iterations longer: the stores stand in their memory clusters, beneath which another wave group
+// multiplies. The epilogue waits for no fetches; the waits and meetings are those of the prologue, which count the
+// stores. What the prologue leaves is carried from turn to turn, and so are places: a turn finds the next item's once.
+// Behind the last item the epilogue stands alone.
+#include "WorkItemParts.h"
+
+#include "Tile/Transforms/ClusterReplay.h"
+
+#include "Tile/IR/WaveExchange.h"
+#include "Tile/IR/WorkItems.h"
+#include "Target/Arch/ArchInfo.h"
+#include "Target/Arch/Occupancy.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::tile;
+
+/// Places of the second half of LDS are multiples of this many bytes behind the first's.
+static constexpr int64_t kHalfAlignment = 1024;
+/// Lanes of a wave.
+static constexpr int64_t kLanes = 64;
+
+using Ops = SmallVector<Operation *>;
+
+namespace {
+/// The parts of a kernel that holds a pipeline.
+struct PipelineParts {
+  Ops before;         ///< pure ops in front of the pipeline, in order, but the place and what the entry has
+  scf::IfOp pipeline; ///< if there are enough tiles
+  Value count;        ///< the number of tiles
+  int64_t fewest = 0; ///< that are enough
+  Ops head;           ///< where waves meet in front of the first cluster
+  Ops prologue;
+  Ops between;        ///< what `middle` follows from
+  scf::IfOp middle;
+  size_t peeled = 0;  ///< clusters of the prologue behind the epilogue's last
+  Ops epilogue;
+  Ops after;          ///< the pipeline
+};
+
+/// One cluster of a prologue or an epilogue.
+struct Cluster {
+  Operation *enter;
+  Ops steps;
+  Ops ends; ///< waits and barriers
+};
+
+/// What a wave issues in a cluster and waits count, in instructions: fetches, then stores.
+struct ClusterIssue {
+  int64_t fetches = 0, stores = 0;
+};
+
+class JoinedItems {
+public:
+  JoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry, PipelineParts parts, RingInfos rings,
+              int64_t apart)
+      : kernel(kernel), place(place), entry(entry), parts(std::move(parts)), rings(std::move(rings)), apart(apart),
+        builder(kernel.getLoc(), kernel.getContext()) {}
+
+  void emit();
+
+private:
+  /// An item: what its values are, and the number by which its half of LDS is known.
+  struct Item {
+    IRMapping values;
+    Value number;
+  };
+
+  void clone(Operation *op, Item &item);
+  void cloneAll(ArrayRef<Operation *> ops, Item &item);
+  void cloneNeeded(ArrayRef<Operation *> users, Item &item);
+  void clonePlace(Item &item, Value turn);
+  void emitFetches(Item &item, Value isThere);
+  void emitApart(ArrayRef<Operation *> ops, Item &item);
+  void emitFirst();
+  void emitTurn(scf::ForOp loop);
+  void emitMiddle(Item &item);
+  scf::IfOp emitEnd(Item &item, Item &next, Value isThere);
+  void emitPiece(ArrayRef<Operation *> piece, Item &item);
+  void emitClusterEnd(const Cluster *begins, const Cluster *ends);
+  void mapResults(Item &item);
+  int64_t fetchesOf(const Cluster &cluster) const;
+  int64_t withStores(int64_t fetches) const;
+  void emitJoined(Item &item, Item &next);
+  Value anyValue(Value value, const Item &item);
+  void collectCarried();
+  bool isPartOfTurn(Operation *op);
+  bool hasGroups() const {
+    return llvm::any_of(parts.head, [](Operation *op) { return isa<BarrierOp>(op) && cast<BarrierOp>(op).getGroup(); });
+  }
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(builder, builder.getI32IntegerAttr(value));
+  }
+
+  KernelOp kernel;
+  Operation *place;
+  const ItemEntry &entry;
+  PipelineParts parts;
+  RingInfos rings;
+  int64_t apart;
+  ImplicitLocOpBuilder builder;
+  Item first;
+  SmallVector<Value> carried; ///< from turn to turn
+  SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
+};
+} // namespace
+
+// Finding the parts
+
+static bool isBarrierOrWait(Operation *op) { return isa<BarrierOp, WaitOp>(op); }
+
+/// Splits the branch with the pipeline; false if it is made otherwise.
+static bool splitPipeline(PipelineParts &parts) {
+  Block &block = *parts.pipeline.thenBlock();
+  for (Operation &op : block.without_terminator())
+    if (auto peeled = op.getAttrOfType<IntegerAttr>(kMiddleMark)) {
+      parts.middle = cast<scf::IfOp>(op);
+      parts.peeled = peeled.getInt();
+    }
+  if (!parts.middle)
+    return false;
+  bool begun = false, isBehind = false;
+  for (Operation &op : block.without_terminator()) {
+    begun |= isa<EnterOp>(op);
+    if (&op == parts.middle)
+      isBehind = true;
+    else
+      (isBehind ? parts.epilogue : begun ? parts.prologue : parts.head).push_back(&op);
+  }
+  // What follows the last meeting is the middle's.
+  while (!parts.prologue.empty() && !isBarrierOrWait(parts.prologue.back()))
+    parts.between.insert(parts.between.begin(), parts.prologue.pop_back_val());
+  auto isPure = [](Operation *op) { return isMemoryEffectFree(op) && op->getNumRegions() == 0; };
+  bool headOnlyMeets = llvm::all_of(parts.head, [&](Operation *op) { return isBarrierOrWait(op) || isPure(op); });
+  bool epilogueFetches = llvm::any_of(parts.epilogue, [](Operation *op) {
+    return holds(op, [](Operation *inner) {
+      auto access = dyn_cast<RingAccessOpInterface>(inner);
+      return access && access.writesSlot();
+    });
+  });
+  return parts.peeled != 0 && !parts.prologue.empty() && headOnlyMeets && !epilogueFetches && llvm::all_of(parts.between, isPure);
+}
+
+static std::optional<PipelineParts> findParts(Block &block, Operation *place, const ItemEntry &entry) {
+  PipelineParts parts;
+  parts.pipeline = dyn_cast<scf::IfOp>(entry.lastAccess);
+  if (!parts.pipeline || !parts.pipeline->hasAttr(kPipelineMark))
+    return std::nullopt;
+  auto enough = parts.pipeline.getCondition().getDefiningOp<arith::CmpIOp>();
+  APInt fewest;
+  if (!enough || enough.getPredicate() != arith::CmpIPredicate::sge ||
+      !matchPattern(enough.getRhs(), m_ConstantInt(&fewest)))
+    return std::nullopt;
+  parts.count = enough.getLhs(), parts.fewest = fewest.getSExtValue();
+  bool isBehind = false;
+  for (Operation &op : block.without_terminator()) {
+    if (&op == parts.pipeline) {
+      isBehind = true;
+    } else if (isBehind) {
+      parts.after.push_back(&op);
+    } else if (&op != place && !isa<FenceOp>(op) && !llvm::is_contained(entry.ops, &op)) {
+      bool isPure = isa<RingOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0);
+      if (!isPure)
+        return std::nullopt;
+      parts.before.push_back(&op);
+    }
+  }
+  return splitPipeline(parts) ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+/// The bytes from one half of LDS to the other, if a workgroup may have both.
+static std::optional<int64_t> findHalves(KernelOp kernel) {
+  Result<const ArchInfo *> arch = findArch(kernel.getTarget().str());
+  auto persistent = kernel->getAttrOfType<IntegerAttr>(kPersistentAttr);
+  if (!arch || !persistent)
+    return std::nullopt;
+  int64_t bytes = llvm::alignTo(ldsEnd(kernel), kHalfAlignment);
+  int64_t available = std::min<int64_t>((*arch)->lds.bytesPerWorkgroup, maxLdsFor(**arch, persistent.getInt()));
+  return 2 * bytes <= available ? std::optional(bytes) : std::nullopt;
+}
+
+// Writing
+
+/// Of a ring, the clone lies in the item's half of LDS; at least the least number of tiles is computed.
+void JoinedItems::clone(Operation *op, Item &item) {
+  Operation *made = builder.clone(*op, item.values);
+  if (auto ring = dyn_cast<RingOp>(made)) {
+    if (&item != &first)
+      ring.getContinuedMutable().assign(first.values.lookup(cast<RingOp>(op).getRing()));
+    ring.getAlternateMutable().assign(item.number);
+    ring.setApartAttr(builder.getI64IntegerAttr(apart));
+  }
+  if (op == parts.count.getDefiningOp())
+    item.values.map(parts.count, arith::MaxSIOp::create(builder, made->getResult(0), constant(parts.fewest)));
+}
+
+void JoinedItems::cloneAll(ArrayRef<Operation *> ops, Item &item) {
+  for (Operation *op : ops)
+    clone(op, item);
+}
+
+/// What stands in front of the pipeline and `users` use, as far as the item has not got it.
+void JoinedItems::cloneNeeded(ArrayRef<Operation *> users, Item &item) {
+  llvm::DenseSet<Operation *> needed;
+  Ops worklist(users);
+  while (!worklist.empty())
+    worklist.pop_back_val()->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands()) {
+        Operation *source = operand.getDefiningOp();
+        if (source && !item.values.contains(operand) && llvm::is_contained(parts.before, source) &&
+            needed.insert(source).second)
+          worklist.push_back(source);
+      }
+    });
+  for (Operation *op : parts.before)
+    if (needed.contains(op))
+      clone(op, item);
+}
+
+void JoinedItems::clonePlace(Item &item, Value turn) {
+  setTurn(builder.clone(*place, item.values), turn);
+}
+
+/// The fetches of the entry, if the item is there.
+void JoinedItems::emitFetches(Item &item, Value isThere) {
+  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  cloneNeeded(fetches, item);
+  auto branch = scf::IfOp::create(builder, isThere, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+  emitApart(fetches, item);
+}
+
+/// Each behind a fence.
+void JoinedItems::emitApart(ArrayRef<Operation *> ops, Item &item) {
+  for (Operation *op : ops) {
+    FenceOp::create(builder);
+    clone(op, item);
+  }
+  FenceOp::create(builder);
+}
+
+/// Whether `op` is of what each turn computes of its own item.
+bool JoinedItems::isPartOfTurn(Operation *op) {
+  auto isIn = [&](const Ops &ops) { return llvm::any_of(ops, [&](Operation *one) { return one->isAncestor(op); }); };
+  return parts.middle->isAncestor(op) || op == parts.pipeline.thenYield() || isIn(parts.between) ||
+         isIn(parts.epilogue) || isIn(parts.after);
+}
+
+/// The place, what the prologue leaves, and what follows from loads.
+void JoinedItems::collectCarried() {
+  auto carry = [&](Value value, bool always) {
+    bool isUsed = always || llvm::any_of(value.getUsers(), [&](Operation *user) { return isPartOfTurn(user); });
+    if (isUsed)
+      carried.push_back(value);
+  };
+  for (Value value : place->getResults())
+    carry(value, /*always=*/true);
+  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end());
+  for (Value value : entry.loaded)
+    carry(value, /*always=*/false);
+  for (Operation *op : parts.before)
+    if (isa<GroupHeadOp>(op)) // a division, or two
+      carry(op->getResult(0), /*always=*/true);
+  for (Operation *op : parts.before)
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); }))
+      for (Value value : op->getResults()) {
+        ofLoads.insert(value);
+        carry(value, /*always=*/false);
+      }
+  for (Operation *op : parts.prologue)
+    if (!op->hasTrait<OpTrait::ConstantLike>())
+      for (Value value : op->getResults())
+        carry(value, /*always=*/false);
+}
+
+void JoinedItems::emitFirst() {
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  first.number = constant(0);
+  clonePlace(first, first.number);
+  Ops rings = llvm::filter_to_vector(parts.before, llvm::IsaPred<RingOp>);
+  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  cloneNeeded(fetches, first);
+  for (Operation *op : entry.ops) {
+    cloneNeeded(op, first);
+    FenceOp::create(builder);
+    clone(op, first);
+  }
+  FenceOp::create(builder);
+  cloneNeeded(rings, first);
+  for (Operation *ring : rings)
+    if (!first.values.contains(ring->getResult(0)))
+      clone(ring, first);
+  for (const Ops &ops : {parts.head, parts.prologue}) {
+    cloneNeeded(ops, first);
+    cloneAll(ops, first);
+  }
+}
+
+/// Where there is nothing between prologue and epilogue, what the next item has asked for is waited for here.
+void JoinedItems::emitMiddle(Item &item) {
+  cloneNeeded(parts.between, item);
+  cloneAll(parts.between, item);
+  Ops middle = {parts.middle};
+  cloneNeeded(middle, item);
+  clone(parts.middle, item);
+  auto branch = item.values.lookup(parts.middle->getResult(0)).getDefiningOp<scf::IfOp>();
+  branch->removeAttr(kMiddleMark);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.elseBlock());
+  WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
+  // Of two groups, the second passes here one meeting later than the first.
+  BarrierOp::create(builder, IntegerAttr());
+  if (hasGroups())
+    BarrierOp::create(builder, IntegerAttr());
+}
+
+static SmallVector<Cluster> clustersOf(ArrayRef<Operation *> ops) {
+  SmallVector<Cluster> clusters;
+  for (Operation *op : ops) {
+    if (isa<EnterOp>(op))
+      clusters.push_back({op, {}, {}});
+    else if (isBarrierOrWait(op))
+      clusters.back().ends.push_back(op);
+    else
+      clusters.back().steps.push_back(op);
+  }
+  return clusters;
+}
+
+/// What stands behind the pipeline in pieces, each with the store that ends it.
+static SmallVector<Ops> piecesOf(ArrayRef<Operation *> after) {
+  SmallVector<Ops> pieces(1);
+  for (Operation *op : after) {
+    pieces.back().push_back(op);
+    if (hasEffect<MemoryEffects::Write>(op))
+      pieces.emplace_back();
+  }
+  if (pieces.back().empty() && pieces.size() > 1)
+    pieces.pop_back();
+  return pieces;
+}
+
+/// So many stores at least does a wave issue for it.
+static int64_t leastStores(Operation *op) {
+  auto store = dyn_cast<StoreOp>(op);
+  auto frag = store ? dyn_cast<FragType>(store.getValue().getType()) : FragType();
+  if (!frag)
+    return 0;
+  constexpr int64_t mostBytes = 16;
+  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / kLanes;
+  return elements * store.getView().getType().getElementType().getIntOrFloatBitWidth() / 8 / mostBytes;
+}
+
+/// A piece, between fences: waits behind it count its stores.
+void JoinedItems::emitPiece(ArrayRef<Operation *> piece, Item &item) {
+  FenceOp::create(builder);
+  for (Operation *op : piece) {
+    clone(op, item);
+    int64_t stores = leastStores(op);
+    if (stores == 0)
+      continue;
+    builder.getInsertionBlock()->back().setAttr(kCountedStoresAttr, builder.getI64IntegerAttr(stores));
+    inFlight.back().stores += stores;
+  }
+  FenceOp::create(builder);
+}
+
+/// How many accesses a wait leaves that leaves `fetches` of them alone: stores behind the one that it completes are
+/// newer, if a meeting lies between.
+int64_t JoinedItems::withStores(int64_t fetches) const {
+  int64_t left = fetches, stores = 0, ofThis = 0;
+  for (const ClusterIssue &cluster : llvm::reverse(inFlight)) {
+    stores += ofThis;
+    ofThis = cluster.stores;
+    left -= cluster.fetches;
+    if (left < 0)
+      return fetches + stores;
+  }
+  return fetches + stores + ofThis;
+}
+
+/// What one cluster of a prologue or epilogue fetches, in instructions of a wave.
+int64_t JoinedItems::fetchesOf(const Cluster &cluster) const {
+  int64_t count = 0;
+  for (Operation *step : cluster.steps)
+    step->walk([&](RingAccessOpInterface access) {
+      if (access.writesSlot() && access.isAsynchronous())
+        count += rings.find(access.getRing().getDefiningOp())->second.fetchInstructions;
+    });
+  return count;
+}
+
+/// The waits and meetings at the end of a cluster: the prologue's, and for what the epilogue reads.
+void JoinedItems::emitClusterEnd(const Cluster *begins, const Cluster *ends) {
+  IntegerAttr fetches, reads;
+  for (const Cluster *cluster : {ends, begins})
+    for (Operation *op : cluster ? cluster->ends : Ops())
+      if (auto wait = dyn_cast<WaitOp>(op)) {
+        reads = wait.getLgkmAttr() ? wait.getLgkmAttr() : reads;
+        if (cluster == begins && wait.getVm())
+          fetches = builder.getI64IntegerAttr(withStores(static_cast<int64_t>(*wait.getVm())));
+      }
+  if (fetches || reads)
+    WaitOp::create(builder, fetches, reads);
+  for (Operation *op : begins ? begins->ends : Ops())
+    if (isa<BarrierOp>(op))
+      builder.clone(*op);
+}
+
+/// The epilogue of an item and what follows it, and the prologue of the next.
+void JoinedItems::emitJoined(Item &item, Item &next) {
+  SmallVector<Cluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
+  SmallVector<Ops> pieces = piecesOf(parts.after);
+  ArrayRef<Ops> left = pieces;
+  int64_t end = static_cast<int64_t>(made.size() - parts.peeled), begin = std::min<int64_t>(0, end - old.size());
+  for (int64_t i = begin; i != static_cast<int64_t>(made.size()); ++i) {
+    int64_t ofOld = i - (end - static_cast<int64_t>(old.size()));
+    const Cluster *ends = ofOld >= 0 && i < end ? &old[ofOld] : nullptr;
+    const Cluster *begins = i >= 0 ? &made[i] : nullptr;
+    Operation *enter = (begins ? begins : ends)->enter;
+    bool isOfMemory = cast<EnterOp>(enter).getKind() == ClusterKind::Memory;
+    builder.clone(*enter);
+    inFlight.push_back({});
+    if (ends)
+      cloneAll(ends->steps, item);
+    if (begins) {
+      if (ends && isOfMemory)
+        FenceOp::create(builder);
+      cloneNeeded(begins->steps, next);
+      cloneAll(begins->steps, next);
+      inFlight.back().fetches = fetchesOf(*begins);
+    }
+    if (i == end)
+      mapResults(item);
+    bool isLast = i + 1 == static_cast<int64_t>(made.size());
+    while (i >= end && !left.empty() && (isOfMemory || isLast)) {
+      cloneNeeded(left.front(), item);
+      emitPiece(left.front(), item);
+      left = left.drop_front();
+      if (!isLast)
+        break;
+    }
+    emitClusterEnd(begins, ends);
+  }
+}
+
+/// What the pipeline has made of the item.
+void JoinedItems::mapResults(Item &item) {
+  Operation *yield = parts.pipeline.thenYield();
+  for (auto [result, yielded] : llvm::zip_equal(parts.pipeline.getResults(), yield->getOperands()))
+    item.values.map(result, item.values.lookupOrDefault(yielded));
+}
+
+/// What is carried on where nothing is made of it: numbers as they are, registers of their own for all else would have
+/// to be kept.
+Value JoinedItems::anyValue(Value value, const Item &item) {
+  if (isa<FragType, RowsType>(value.getType()))
+    return FillOp::create(builder, value.getType(), builder.getF32FloatAttr(0.0f));
+  return item.values.lookup(value);
+}
+
+/// What ends the item: beside what begins the next one, if that is there. What is carried on is then the next item's.
+scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value isThere) {
+  Ops ends = parts.epilogue;
+  ends.push_back(parts.pipeline.thenYield());
+  cloneNeeded(ends, item);
+  auto branch = scf::IfOp::create(builder, ValueRange(carried).getTypes(), isThere, /*withElseRegion=*/true);
+  auto enter = [&](Block *block) {
+    if (!block->empty())
+      block->back().erase();
+    builder.setInsertionPointToEnd(block);
+  };
+  OpBuilder::InsertionGuard guard(builder);
+  enter(branch.thenBlock());
+  Item joined = item;
+  Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
+  cloneNeeded(loads, next);
+  emitApart(loads, next);
+  emitJoined(joined, next);
+  scf::YieldOp::create(builder, llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); }));
+
+  enter(branch.elseBlock());
+  cloneAll(parts.epilogue, item);
+  mapResults(item);
+  cloneNeeded(parts.after, item);
+  cloneAll(parts.after, item);
+  scf::YieldOp::create(builder, llvm::map_to_vector(carried, [&](Value value) { return anyValue(value, item); }));
+  return branch;
+}
+
+void JoinedItems::emitTurn(scf::ForOp loop) {
+  Value turn = loop.getInductionVar(), turns = loop.getUpperBound();
+  Item item, next;
+  item.number = turn;
+  for (auto [value, argument] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
+    item.values.map(value, argument);
+  next.number = arith::AddIOp::create(builder, turn, constant(1));
+  Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.number, turns);
+  clonePlace(next, arith::SelectOp::create(builder, isThere, next.number, turn));
+  emitFetches(next, isThere);
+  for (Operation *op : parts.prologue)
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      clone(op, item);
+  emitMiddle(item);
+  scf::IfOp end = emitEnd(item, next, isThere);
+  scf::YieldOp::create(builder, end.getResults());
+}
+
+void JoinedItems::emit() {
+  Block &block = kernel.getBody().front();
+  Ops originals = llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
+  collectCarried();
+  emitFirst();
+  Value turns = ItemTurnsOp::create(builder);
+  SmallVector<Value> inits = llvm::map_to_vector(carried, [&](Value value) { return first.values.lookup(value); });
+  auto loop = scf::ForOp::create(builder, constant(0), turns, constant(1), inits);
+  if (!loop.getBody()->empty())
+    loop.getBody()->back().erase();
+  builder.setInsertionPointToEnd(loop.getBody());
+  emitTurn(loop);
+  builder.setInsertionPointAfter(loop);
+  WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
+  for (Operation *op : llvm::reverse(originals))
+    op->erase();
+}
+
+LogicalResult hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, const ItemEntry &entry) {
+  if (entry.ops.empty())
+    return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
+                                << "'): the first tiles of the next one cannot be asked for ahead (they follow from more "
+                                   "than arguments and the item, or LDS is used behind the last tile); leave the "
+                                   "attribute out";
+  std::optional<PipelineParts> parts = findParts(kernel.getBody().front(), place, entry);
+  std::optional<int64_t> halves = findHalves(kernel);
+  if (!parts || !halves)
+    return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
+                                << "'): that takes one loop over tiles that are cut at their end ('cut_right'), a schedule "
+                                   "that fetches nothing behind its last steady iteration, and twice the "
+                                << ldsEnd(kernel)
+                                << " bytes of LDS of the kernel's rings; use such a schedule (dual_wave), smaller tiles, or "
+                                   "leave the attribute out";
+  FailureOr<RingInfos> rings = readRings(kernel);
+  if (failed(rings))
+    return failure();
+  JoinedItems(kernel, place, entry, std::move(*parts), std::move(*rings), *halves).emit();
+  return success();
+}
