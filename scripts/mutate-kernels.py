@@ -28,6 +28,9 @@ DUAL_WAVE_128 = """64x64 256x128 256x192 256x256 256x320 256x384 256x448 256x512
     33x320,data=rising 100x333,data=rising"""
 # The diagonal cuts the first tile and those behind it.
 PRELOAD = DUAL_WAVE_128 + " 256x330 256x390 256x460 256x520"
+# Tiles of 32 keys.
+SHORT_TILES = PRELOAD + """ 128x32 128x96 128x160 128x224 128x288 128x352 128x416 128x480 128x544 33x40 64x32,data=rising
+    64x96,data=rising 64x160,data=rising 64x224,data=rising 64x288,data=rising 64x352,data=rising"""
 # Tiles of 128 keys.
 DUAL_WAVE_64 = """40x300 257x700,heads=2,kv-heads=1,data=rising 100x60,batch=2 225x128 225x256 225x384 225x512 225x640
     225x1024 225x1152"""
@@ -161,9 +164,10 @@ def forward_runs():
     for mask in ("none", "causal"):
         for kernel in ("dual_wave_w4", "double_buffer", "double_buffer_w4", "sequential"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, DUAL_WAVE_128
-        for kernel in ("both_products_joined", "lone_wave", "lone_wave_streamed"):
+        for kernel in ("lone_wave", "lone_wave_streamed"):
             yield f"{kernel}-d128-{mask}", f"--kernel fmha_fwd_{kernel}", mask, PRELOAD
-        yield f"both_products-d128-{mask}", "--schedule both_products --kv-tile 32", mask, PRELOAD
+        yield f"both_products_joined-d128-{mask}", "--kernel fmha_fwd_both_products_joined", mask, SHORT_TILES
+        yield f"both_products-d128-{mask}", "--schedule both_products --kv-tile 32", mask, SHORT_TILES
         for schedule in ("preload_1", "preload_2", "preload_3", "preload_4"):
             yield f"{schedule}-d128-{mask}", f"--schedule {schedule}", mask, PRELOAD
     small = "--kernel fmha_fwd_dual_wave_small_heads --head-dim 64"
