@@ -14,6 +14,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iostream>
+
 
 using namespace hocket;
 using namespace hocket::attention;
@@ -196,8 +198,12 @@ TEST(Backward, RandomProblemsAreRight) {
   uint64_t count = fromEnvironment("HOCKET_RANDOM_BACKWARDS", kDefaultCount);
   uint64_t first = fromEnvironment("HOCKET_TEST_SEED", kDefaultSeed);
   RecordProperty("seed", std::to_string(first));
-  for (uint64_t i = 0; i != count; ++i)
+  for (uint64_t i = 0; i != count; ++i) {
+    // Of a long run one wants to know where it is, and where it was if it ends the process.
+    if (count > kDefaultCount)
+      std::cout << "HOCKET_TEST_SEED=" << first + i << std::endl;
     runOne(first + i);
+  }
 }
 
 /// All schedules of a part compute the same bits.
