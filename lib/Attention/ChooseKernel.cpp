@@ -32,7 +32,7 @@ std::string Candidate::reason() const {
   if (byTime && microseconds)
     return "takes it, and is expected to take " + inMicroseconds(*microseconds);
   if (byTime)
-    return "takes it, but what it costs is not known for such heads";
+    return "takes it, but what it costs is not known for such heads, or so large a grid";
   if (chosen)
     return pays ? "chosen: of those that pay it has the highest priority, " +
                       std::to_string(kernel->priority) + " (pays when " + condition + ")"

@@ -118,7 +118,7 @@ std::optional<double> attention::expectedMicroseconds(const ForwardProblem &prob
     return std::nullopt;
   ForwardProblem counted = asCounted(problem, kernel);
   SlicesLaunch launch(counted, *cost, 1, kernel.tuning.blockOrder == "paired");
-  if (launch.workgroups() > kMostWorkgroups)
+  if (launch.workgroups() > (cost->mostWorkgroups != 0 ? cost->mostWorkgroups : kMostWorkgroups))
     return std::nullopt;
   return launch.microseconds(machine);
 }

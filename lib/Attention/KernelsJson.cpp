@@ -79,7 +79,7 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
          map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
          map.map("shared", cost.shared) && map.mapOptional("skew", cost.skew) &&
          map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal) &&
-         map.mapOptional("lse", cost.lse);
+         map.mapOptional("lse", cost.lse) && map.mapOptional("most_workgroups", cost.mostWorkgroups);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -328,6 +328,8 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);
+          if (cost.mostWorkgroups != 0)
+            out.attribute("most_workgroups", cost.mostWorkgroups);
           out.attribute("alone", json::Array(cost.alone));
           out.attribute("shared", json::Array(cost.shared));
           if (!cost.skew.empty())

@@ -58,6 +58,8 @@ struct KernelCost {
   std::vector<double> alone, shared;
   /// How unlike those that share get on, [as `shared`] (sim::WorkgroupCycles::skew); none: alike.
   std::vector<double> skew;
+  /// Workgroups of the largest grid whose time these say, where later ones get on otherwise than the first; 0: any.
+  int64_t mostWorkgroups = 0;
   /// Cycles of these that only the first workgroups on a compute unit take, which fetch the code.
   double coldCode = 0;
 
