@@ -17,6 +17,9 @@ inline constexpr int64_t kMaxPersistentWorkgroups = 8;
 /// The attribute (unit) of a persistent kernel whose items' pipelines join: the epilogue of one shares clusters with the
 /// prologue of the next. Rings then take twice the LDS.
 inline constexpr llvm::StringLiteral kJoinItemsAttr = "tile.join_items";
+/// The attribute (unit) of a `tile.for_tiles` that promises that tiles behind the last change no carried value: masks hide
+/// all of them.
+inline constexpr llvm::StringLiteral kIdleTilesAttr = "tile.idle_tiles";
 /// Items that a grid may have: their numbers, and a turn more, are 32 bits wide.
 inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16);
 

@@ -182,7 +182,12 @@ static std::optional<PipelineParts> findParts(Block &block, Operation *place, co
       parts.before.push_back(&op);
     }
   }
-  return splitPipeline(parts) ? std::optional(std::move(parts)) : std::nullopt;
+  // More tiles are counted than there are: nobody but the pipeline may see that.
+  bool isCounted = llvm::is_contained(parts.before, parts.count.getDefiningOp()) &&
+                   llvm::all_of(parts.count.getUsers(), [&](Operation *user) {
+                     return user == enough || parts.pipeline->isAncestor(user);
+                   });
+  return isCounted && splitPipeline(parts) ? std::optional(std::move(parts)) : std::nullopt;
 }
 
 /// The bytes from one half of LDS to the other, if a workgroup may have both.
@@ -235,6 +240,7 @@ void JoinedItems::cloneNeeded(ArrayRef<Operation *> users, Item &item) {
 }
 
 void JoinedItems::clonePlace(Item &item, Value turn) {
+  cloneNeeded(place, item);
   setTurn(builder.clone(*place, item.values), turn);
 }
 
@@ -430,9 +436,10 @@ void JoinedItems::emitJoined(Item &item, Item &next) {
   SmallVector<Cluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
   SmallVector<Ops> pieces = piecesOf(parts.after);
   ArrayRef<Ops> left = pieces;
-  int64_t end = static_cast<int64_t>(made.size() - parts.peeled), begin = std::min<int64_t>(0, end - old.size());
-  for (int64_t i = begin; i != static_cast<int64_t>(made.size()); ++i) {
-    int64_t ofOld = i - (end - static_cast<int64_t>(old.size()));
+  int64_t all = static_cast<int64_t>(made.size()), end = all - static_cast<int64_t>(parts.peeled);
+  int64_t firstOld = end - static_cast<int64_t>(old.size());
+  for (int64_t i = std::min<int64_t>(0, firstOld); i != all; ++i) {
+    int64_t ofOld = i - firstOld;
     const Cluster *ends = ofOld >= 0 && i < end ? &old[ofOld] : nullptr;
     const Cluster *begins = i >= 0 ? &made[i] : nullptr;
     Operation *enter = (begins ? begins : ends)->enter;
@@ -450,7 +457,7 @@ void JoinedItems::emitJoined(Item &item, Item &next) {
     }
     if (i == end)
       mapResults(item);
-    bool isLast = i + 1 == static_cast<int64_t>(made.size());
+    bool isLast = i + 1 == all;
     while (i >= end && !left.empty() && (isOfMemory || isLast)) {
       cloneNeeded(left.front(), item);
       emitPiece(left.front(), item);
@@ -552,8 +559,10 @@ LogicalResult hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, c
   std::optional<int64_t> halves = findHalves(kernel);
   if (!parts || !halves)
     return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
-                                << "'): that takes one loop over tiles that are cut at their end ('cut_right'), a schedule "
-                                   "that fetches nothing behind its last steady iteration, and twice the "
+                                << "'): that takes one loop over tiles that are cut at their end ('cut_right'), to which a "
+                                   "tile more than there are adds nothing ('"
+                                << kIdleTilesAttr
+                                << "'), a schedule that fetches nothing behind its last steady iteration, and twice the "
                                 << ldsEnd(kernel)
                                 << " bytes of LDS of the kernel's rings; use such a schedule (dual_wave), smaller tiles, or "
                                    "leave the attribute out";

@@ -710,11 +710,11 @@ static bool haveRoomTwice(const ScheduleModel &model, KernelOp kernel) {
 }
 
 /// Whether an item's epilogue may share clusters with the prologue of the next: nobody waits for fetches in it, and the
-/// least number of tiles may be computed where there are fewer, since all of a tile that is not there is masked.
+/// least number of tiles may be computed where there are fewer.
 static bool mayJoinItems(ForTilesOp loop, const ScheduleModel &model) {
   auto kernel = loop->getParentOfType<KernelOp>();
   return kernel && kernel->hasAttr(kJoinItemsAttr) && model.endsInOneWait() && endsLds(loop) && loop.getSeen().empty() &&
-         !loop.getRightBounds().empty() && haveRoomTwice(model, kernel);
+         !loop.getRightBounds().empty() && loop->hasAttr(kIdleTilesAttr) && haveRoomTwice(model, kernel);
 }
 
 static FailureOr<ScheduleModel> modelOf(ForTilesOp loop, bool skipRingHazards) {

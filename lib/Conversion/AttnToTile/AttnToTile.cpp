@@ -194,6 +194,9 @@ struct ConvertAttnToTilePass : hocket::impl::ConvertAttnToTilePassBase<ConvertAt
     for (StringRef name : {StringRef(tile::kPersistentAttr), StringRef(tile::kJoinItemsAttr)})
       if (Attribute attribute = op->getDiscardableAttr(name))
         kernel->setAttr(name, attribute);
+    // Scores of keys that are not there are hidden, whatever the modifications say.
+    if (kernel->hasAttr(tile::kJoinItemsAttr))
+      kernel.walk([&](tile::ForTilesOp loop) { loop->setAttr(tile::kIdleTilesAttr, UnitAttr::get(loop.getContext())); });
     op.erase();
     return success();
   }
