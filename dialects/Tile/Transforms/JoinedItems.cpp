@@ -409,7 +409,7 @@ int64_t JoinedItems::fetchesOf(const Cluster &cluster) const {
   for (Operation *step : cluster.steps)
     step->walk([&](RingAccessOpInterface access) {
       if (access.writesSlot() && access.isAsynchronous())
-        count += rings.find(access.getRing().getDefiningOp())->second.fetchInstructions;
+        count += rings.find(access.getRing().getDefiningOp<RingOp>().getFirst())->second.fetchInstructions;
     });
   return count;
 }
