@@ -194,6 +194,12 @@ private:
   }
   std::optional<unsigned> best(function_ref<bool(const Node &)> wanted) const;
   void emit(unsigned index);
+  /// Ends a matrix instruction's group, with its share of what is left for it and `later` ones.
+  void closeShadow(unsigned later) {
+    if (later != 0)
+      fillShadow((remainingCost() + later - 1) / later);
+    closeGroup();
+  }
   void closeGroup() {
     if (!groups.empty() && !groups.back().empty())
       groups.emplace_back();
@@ -352,10 +358,7 @@ Groups Scheduler::derived() {
     emit(mfma);
     fillShare(IssueKind::Read, number, mfmas.size());
     fillShare(IssueKind::Fetch, number, mfmas.size());
-    unsigned shadows = mfmas.size() - 1 - number;
-    if (shadows != 0)
-      fillShadow((remainingCost() + shadows - 1) / shadows);
-    closeGroup();
+    closeShadow(mfmas.size() - 1 - number);
   }
   emitRest();
   return std::move(groups);
@@ -393,10 +396,7 @@ Groups Scheduler::spread() {
       moved += bytes;
       emit(order[next]);
     }
-    unsigned shadows = mfmas.size() - 1 - number;
-    if (shadows != 0)
-      fillShadow((remainingCost() + shadows - 1) / shadows);
-    closeGroup();
+    closeShadow(mfmas.size() - 1 - number);
   }
   emitRest();
   return std::move(groups);
