@@ -87,12 +87,13 @@ private:
   void cloneAll(ArrayRef<Operation *> ops, Item &item);
   void cloneNeeded(ArrayRef<Operation *> users, Item &item);
   void clonePlace(Item &item, Value turn);
+  void forgetPlace(Item &item) const;
   void emitFetches(Item &item, Value isThere);
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
   void emitTurn(scf::ForOp loop);
   void emitMiddle(Item &item);
-  scf::IfOp emitEnd(Item &item, Item &next, Value isThere);
+  scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
   void emitClusterEnd(const Cluster *begins, const Cluster *ends);
   void mapResults(Item &item);
@@ -244,6 +245,23 @@ void JoinedItems::clonePlace(Item &item, Value turn) {
   setTurn(builder.clone(*place, item.values), turn);
 }
 
+/// What follows from where the item is, is found anew where it is used next: kept, it would take registers.
+void JoinedItems::forgetPlace(Item &item) const {
+  llvm::DenseSet<Value> ofPlace;
+  auto forget = [&](Operation *op) {
+    for (Value value : op->getResults()) {
+      ofPlace.insert(value);
+      item.values.erase(value);
+    }
+  };
+  forget(place);
+  llvm::DenseSet<Value> kept(carried.begin(), carried.end());
+  for (Operation *op : parts.before)
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofPlace.contains(operand); }) &&
+        llvm::none_of(op->getResults(), [&](Value value) { return kept.contains(value); }))
+      forget(op);
+}
+
 /// The fetches of the entry, if the item is there.
 void JoinedItems::emitFetches(Item &item, Value isThere) {
   Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
@@ -270,31 +288,26 @@ bool JoinedItems::isPartOfTurn(Operation *op) {
          isIn(parts.epilogue) || isIn(parts.after);
 }
 
-/// The place, what the prologue leaves, and what follows from loads.
+/// What the prologue leaves, and what follows from loads.
 void JoinedItems::collectCarried() {
-  auto carry = [&](Value value, bool always) {
-    bool isUsed = always || llvm::any_of(value.getUsers(), [&](Operation *user) { return isPartOfTurn(user); });
+  auto carry = [&](Value value) {
+    bool isUsed = llvm::any_of(value.getUsers(), [&](Operation *user) { return isPartOfTurn(user); });
     if (isUsed)
       carried.push_back(value);
   };
-  for (Value value : place->getResults())
-    carry(value, /*always=*/true);
   llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end());
   for (Value value : entry.loaded)
-    carry(value, /*always=*/false);
-  for (Operation *op : parts.before)
-    if (isa<GroupHeadOp>(op)) // a division, or two
-      carry(op->getResult(0), /*always=*/true);
+    carry(value);
   for (Operation *op : parts.before)
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); }))
       for (Value value : op->getResults()) {
         ofLoads.insert(value);
-        carry(value, /*always=*/false);
+        carry(value);
       }
   for (Operation *op : parts.prologue)
     if (!op->hasTrait<OpTrait::ConstantLike>())
       for (Value value : op->getResults())
-        carry(value, /*always=*/false);
+        carry(value);
 }
 
 void JoinedItems::emitFirst() {
@@ -485,7 +498,12 @@ Value JoinedItems::anyValue(Value value, const Item &item) {
 }
 
 /// What ends the item: beside what begins the next one, if that is there. What is carried on is then the next item's.
-scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value isThere) {
+scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere) {
+  Value following = turnOf(next.values.lookup(place->getResult(0)).getDefiningOp());
+  forgetPlace(item);
+  forgetPlace(next);
+  clonePlace(item, turn);
+  clonePlace(next, following);
   Ops ends = parts.epilogue;
   ends.push_back(parts.pipeline.thenYield());
   cloneNeeded(ends, item);
@@ -519,6 +537,7 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   item.number = turn;
   for (auto [value, argument] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
     item.values.map(value, argument);
+  clonePlace(item, turn);
   next.number = arith::AddIOp::create(builder, turn, constant(1));
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.number, turns);
   clonePlace(next, arith::SelectOp::create(builder, isThere, next.number, turn));
@@ -527,7 +546,7 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
     if (op->hasTrait<OpTrait::ConstantLike>())
       clone(op, item);
   emitMiddle(item);
-  scf::IfOp end = emitEnd(item, next, isThere);
+  scf::IfOp end = emitEnd(item, next, turn, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }
 

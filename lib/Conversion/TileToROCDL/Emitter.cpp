@@ -50,8 +50,6 @@ Value Emitter::toI32(Value value) {
 }
 
 Value Emitter::uniform(Value value) {
-  if (perLane)
-    return value;
   return ROCDL::ReadfirstlaneOp::create(*this, value.getType(), value);
 }
 

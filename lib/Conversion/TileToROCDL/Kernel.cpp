@@ -383,23 +383,11 @@ struct BlockIdPattern : TilePattern<tile::BlockIdOp> {
     SmallVector<Value> turn;
     if (!adaptor.getTurn().empty())
       turn.push_back(adaptor.getTurn().front());
-    bool isInTurn = isa<scf::ForOp>(op->getParentOp());
-    if (turn.empty() || !isInTurn || op.getRowCount() || !state.of(op).itemsJoin) {
-      rewriter.replaceOp(op, place(op, adaptor, turn, emit));
-      return success();
-    }
-    SmallVector<Value> ofLanes = state.ofTurns(op, emit, [&](Value lane, Emitter &lanes) {
-      return place(op, adaptor, lane, lanes);
-    });
-    SmallVector<Value> values = state.ofTurn(turn.front(), ofLanes, emit, [&](Emitter &emit) {
-      return place(op, adaptor, turn, emit);
-    });
-    state.headsOfTurns[values[1]] = {turn.front(), ofLanes[1]};
-    rewriter.replaceOp(op, values);
+    rewriter.replaceOp(op, place(op, adaptor, turn, emit));
     return success();
   }
 
-  /// Batch, head and row, of the item of a turn if there is one; by lanes if the turn is.
+  /// Batch, head and row, of the item of a turn if there is one.
   SmallVector<Value> place(tile::BlockIdOp op, OneToNOpAdaptor adaptor, ValueRange turn, Emitter &emit) const {
     ViewValues view(op.getView().getType(), adaptor.getView());
     auto [x, y, z] = state.placeOf(op, turn, emit);
@@ -470,19 +458,8 @@ struct GroupHeadPattern : TilePattern<tile::GroupHeadOp> {
     Emitter emit(op.getLoc(), rewriter);
     ViewValues query(op.getQuery().getType(), adaptor.getQuery());
     ViewValues kv(op.getKv().getType(), adaptor.getKv());
-    auto kvHead = [&](Value head, Emitter &emit) -> SmallVector<Value> {
-      Value ratio = emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
-      return {emit.uniform(arith::DivUIOp::create(emit, head, ratio))};
-    };
-    Value head = adaptor.getHead().front();
-    auto known = state.headsOfTurns.find(head);
-    if (known == state.headsOfTurns.end()) {
-      rewriter.replaceOp(op, kvHead(head, emit));
-      return success();
-    }
-    auto [turn, heads] = known->second;
-    SmallVector<Value> ofLanes = state.ofTurns(op, emit, [&](Value, Emitter &lanes) { return kvHead(heads, lanes); });
-    rewriter.replaceOp(op, state.ofTurn(turn, ofLanes, emit, [&](Emitter &emit) { return kvHead(head, emit); }));
+    Value ratio = emit.uniform(arith::DivUIOp::create(emit, query.extent(emit, 2), kv.extent(emit, 2)));
+    rewriter.replaceOp(op, emit.uniform(arith::DivUIOp::create(emit, adaptor.getHead().front(), ratio)));
     return success();
   }
 };

@@ -155,3 +155,12 @@ void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp lo
   Emitter emit(func.getLoc(), reader.builder);
   loadAtOnce(emit, loads);
 }
+
+void hocket::lowering::readArgumentsIn(LLVM::LLVMFuncOp func, scf::IfOp inside) {
+  ArgumentReader reader(func);
+  reader.builder.setInsertionPointToStart(inside.thenBlock());
+  auto isUsed = [&](BlockArgument argument) {
+    return llvm::any_of(argument.getUsers(), [&](Operation *user) { return inside->isProperAncestor(user); });
+  };
+  reader.read(isUsed, /*isOpaque=*/true, inside);
+}

@@ -82,18 +82,6 @@ struct LoweringState {
   /// The place in the grid (i32, x, y, z) of this workgroup, or, of a persistent kernel, of its item in a `turn` (none
   /// or one). `op` stands in the kernel.
   std::array<mlir::Value, 3> placeOf(mlir::Operation *op, mlir::ValueRange turn, Emitter &emit) const;
-
-  /// Of the first 64 turns what `compute` finds for the turn that is given, each in its lane, in front of the loop over
-  /// items that `op` stands in: divisions by what is known at run time take long.
-  llvm::SmallVector<mlir::Value>
-  ofTurns(mlir::Operation *op, Emitter &emit,
-          llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value lane, Emitter &lanes)> compute) const;
-  /// What `ofLanes` holds for a turn; for a later one what `compute` finds.
-  llvm::SmallVector<mlir::Value>
-  ofTurn(mlir::Value turn, mlir::ArrayRef<mlir::Value> ofLanes, Emitter &emit,
-         llvm::function_ref<llvm::SmallVector<mlir::Value>(Emitter &emit)> compute) const;
-  /// Heads that were found so: their turn, and those of all turns.
-  llvm::DenseMap<mlir::Value, std::pair<mlir::Value, mlir::Value>> headsOfTurns;
 };
 
 /// A pattern that can look up the kernel it works in.
@@ -206,8 +194,6 @@ public:
   mlir::Value toI32(mlir::Value value); ///< truncates
   /// `value`, known to be the same in all lanes, in a scalar register.
   mlir::Value uniform(mlir::Value value);
-  /// Whether what is emitted is computed for each lane by itself: nothing is uniform.
-  bool perLane = false;
   /// What `layout` maps `value` of dimension `in` to in dimension `out` (i32).
   mlir::Value linear(const LinearLayout &layout, std::string_view in, std::string_view out,
                      mlir::Value value);
@@ -260,11 +246,16 @@ enum class TurnArguments { None, Own, All };
 void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, TurnArguments inTurns);
 /// Does that to what the turns of `loop`, which is all of `func`, use: in each turn, and behind the last loop in it.
 void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
+/// Does that to what `inside` uses, an `scf.if` whose first region uses it.
+void readArgumentsIn(mlir::LLVM::LLVMFuncOp func, mlir::scf::IfOp inside);
 /// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.
 void loadAtOnce(Emitter &emit, mlir::ArrayRef<mlir::Value> arguments);
 
 void populateWorkItemPatterns(const mlir::TypeConverter &converter, mlir::RewritePatternSet &patterns,
                               LoweringState &state);
+/// Of a loop over items: what follows from the turn by arithmetic, found for many turns at once (ItemTables.cpp).
+/// Returns the loop, which may be a new one.
+mlir::scf::ForOp tabulateItems(mlir::LLVM::LLVMFuncOp func, const KernelValues &kernel, mlir::scf::ForOp loop);
 /// In a persistent kernel whose loop over items is there: lets each turn compute what follows from arguments and lanes.
 void finishWorkItems(mlir::LLVM::LLVMFuncOp func, const KernelValues &values);
 

@@ -14,9 +14,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-/// Turns whose places are found at once, each by a lane.
-static constexpr int64_t kLanesOfTurns = 64;
-
 namespace {
 /// Which items a workgroup takes.
 struct ItemOrder {
@@ -75,34 +72,6 @@ std::array<Value, 3> LoweringState::placeOf(Operation *op, ValueRange turn, Emit
   return {x, y, z};
 }
 
-SmallVector<Value> LoweringState::ofTurns(Operation *op, Emitter &emit,
-                                          function_ref<SmallVector<Value>(Value, Emitter &)> compute) const {
-  OpBuilder::InsertionGuard guard(emit);
-  Block &entry = op->getParentOfType<LLVM::LLVMFuncOp>().getBody().front();
-  emit.setInsertionPoint(entry.findAncestorOpInBlock(*op));
-  emit.perLane = true;
-  SmallVector<Value> ofLanes = compute(of(op).lane, emit);
-  emit.perLane = false;
-  return ofLanes;
-}
-
-SmallVector<Value> LoweringState::ofTurn(Value turn, ArrayRef<Value> ofLanes, Emitter &emit,
-                                         function_ref<SmallVector<Value>(Emitter &)> compute) const {
-  Value isKnown = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, turn, emit.i32(kLanesOfTurns));
-  SmallVector<Type> types = llvm::to_vector(ValueRange(ofLanes).getTypes());
-  auto branch = scf::IfOp::create(emit, types, isKnown, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(emit);
-  emit.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> read = llvm::map_to_vector(ofLanes, [&](Value lanes) -> Value {
-    return ROCDL::ReadlaneOp::create(emit, lanes.getType(), lanes, turn);
-  });
-  scf::YieldOp::create(emit, read);
-  emit.setInsertionPointToStart(branch.elseBlock());
-  SmallVector<Value> found = compute(emit);
-  scf::YieldOp::create(emit, found);
-  return llvm::to_vector_of<Value>(branch.getResults());
-}
-
 /// `value`, of which LLVM does not know that it is the same in every turn; in a register of class `kind`.
 static Value opaque(Emitter &emit, Value value, StringRef kind) {
   auto dialect = LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT);
@@ -118,10 +87,10 @@ void hocket::lowering::finishWorkItems(LLVM::LLVMFuncOp func, const KernelValues
     return;
   scf::ForOp loop = *std::prev(loops.end());
   auto isInTurn = [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); };
+  if (values.itemsJoin)
+    return readArgumentsInTurns(func, tabulateItems(func, values, loop));
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Emitter emit(func.getLoc(), builder);
-  if (values.itemsJoin)
-    return readArgumentsInTurns(func, loop);
   Value lane = opaque(emit, values.lane, "v"), wave = opaque(emit, values.wave, "s");
   for (auto [known, hidden] : {std::pair(values.lane, lane), std::pair(values.wave, wave)})
     known.replaceUsesWithIf(hidden, [&](OpOperand &use) {

@@ -1,0 +1,346 @@
+// Persistent kernels whose pipelines join: what places their items, found for many turns at once.
+//
+// Where tiles, rows and heads of a turn's item lie follows from the turn and from arguments alone: divisions and
+// products of 64 bits, a hundred scalar instructions for each turn while the other wave group has long finished. Here
+// each lane computes them for a turn of its own, in front of the loop over items and every so many turns again; a turn
+// reads its lane. Of a value of 64 bits there are two words. A register holds up to four words, each for 16 turns.
+//
+// What is found so is every integer in the turn that follows from the turn, or from the next one, and from what all
+// turns have in common, by arithmetic alone, and that something else uses.
+#include "Lowering.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+using namespace mlir;
+using namespace hocket;
+using namespace hocket::lowering;
+
+static constexpr int64_t kTableLanes = 64;
+/// Vector registers that tables may have where words can be packed more tightly.
+static constexpr size_t kMostRegisters = 4;
+static constexpr size_t kMostWordsInRegister = 4;
+/// Scalar instructions from which on a value is worth a place in a table: reading it takes two for each word.
+static constexpr int64_t kLeastCost = 6;
+
+namespace {
+/// What an integer follows from, beside what all turns have in common.
+enum class Source { Common, Turn, NextTurn, Other };
+
+/// What the integers in a loop over items follow from.
+class TurnValues {
+public:
+  explicit TurnValues(scf::ForOp loop) : loop(loop) { findWorthwhile(); }
+
+  Source of(Value value);
+  /// The turn that a value follows from, as it stands in the loop.
+  Value rootOf(Source source) { return source == Source::Turn ? loop.getInductionVar() : next; }
+  /// What other ops use, in the order of the code.
+  SmallVector<Value> uses;
+  /// The same for values that are the same function of their turn.
+  unsigned numberOf(Value value);
+
+private:
+  using Expression = std::tuple<const void *, const void *, std::vector<unsigned>>;
+  Source find(Value value);
+  bool isNext(Value value);
+  void findUses();
+  void findWorthwhile();
+  int64_t costOf(Value value, llvm::DenseSet<Value> &counted);
+
+  scf::ForOp loop;
+  Value next;
+  llvm::DenseMap<Value, Source> known;
+  llvm::DenseSet<Value> refused; ///< not to be found by tables
+  llvm::DenseMap<Value, unsigned> numbers;
+  std::map<Expression, unsigned> expressions;
+};
+} // namespace
+
+/// An integer, or an address in memory.
+static bool isInteger(Value value) {
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(value.getType());
+  return pointer ? pointer.getAddressSpace() == kGlobal : value.getType().isSignlessInteger();
+}
+
+/// Arithmetic on integers, which a lane can do as well.
+static bool isArithmetic(Operation *op) {
+  bool isKnown = isa<LLVM::GEPOp>(op) || isa<ROCDL::ReadfirstlaneOp>(op) || isa_and_nonnull<arith::ArithDialect>(op->getDialect());
+  return isKnown && op->getNumResults() == 1 && op->getNumRegions() == 0 && isInteger(op->getResult(0)) &&
+         llvm::all_of(op->getOperands(), isInteger);
+}
+
+/// The turn behind this one, or this one if it is the last: select(turn + 1 < turns, turn + 1, turn).
+bool TurnValues::isNext(Value value) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  if (!select || select.getFalseValue() != loop.getInductionVar())
+    return false;
+  auto add = select.getTrueValue().getDefiningOp<arith::AddIOp>();
+  APInt one;
+  return add && add.getLhs() == loop.getInductionVar() && matchPattern(add.getRhs(), m_ConstantInt(&one)) && one.isOne();
+}
+
+Source TurnValues::of(Value value) {
+  auto [entry, isNew] = known.try_emplace(value, Source::Other);
+  if (!isNew)
+    return entry->second;
+  Source found = find(value);
+  return known[value] = found;
+}
+
+Source TurnValues::find(Value value) {
+  if (!isInteger(value) || refused.contains(value))
+    return Source::Other;
+  if (value == loop.getInductionVar())
+    return Source::Turn;
+  if (isNext(value)) {
+    next = value;
+    return Source::NextTurn;
+  }
+  Operation *op = value.getDefiningOp();
+  bool isOutside = !loop->isProperAncestor(value.getParentRegion()->getParentOp()) &&
+                   value.getParentRegion() != &loop.getRegion();
+  if (!op)
+    return isOutside ? Source::Common : Source::Other;
+  if (isa<ROCDL::BlockIdXOp>(op))
+    return Source::Common;
+  if (!isArithmetic(op))
+    return Source::Other;
+  Source joined = Source::Common;
+  for (Value operand : op->getOperands()) {
+    Source source = of(operand);
+    if (source == Source::Other) // what is the same in all lanes of a wave is common to its turns
+      return isOutside && isa<ROCDL::ReadfirstlaneOp>(op) ? Source::Common : Source::Other;
+    if (source == Source::Common || source == joined)
+      continue;
+    if (joined != Source::Common)
+      return Source::Other;
+    joined = source;
+  }
+  return joined;
+}
+
+unsigned TurnValues::numberOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (op && isa<ROCDL::ReadfirstlaneOp>(op) && of(op->getOperand(0)) != Source::Other)
+    return numberOf(op->getOperand(0));
+  if (auto known = numbers.find(value); known != numbers.end())
+    return known->second;
+  bool isRoot = value == loop.getInductionVar() || isNext(value);
+  Expression expression(isRoot ? nullptr : value.getAsOpaquePointer(), nullptr, {});
+  if (op && !isRoot && isArithmetic(op) && of(value) != Source::Other && !isa<ROCDL::ReadfirstlaneOp>(op)) {
+    std::vector<unsigned> operands;
+    for (Value operand : op->getOperands())
+      operands.push_back(numberOf(operand));
+    expression = {op->getName().getAsOpaquePointer(), op->getAttrDictionary().getAsOpaquePointer(), operands};
+  }
+  unsigned number = expressions.try_emplace(expression, expressions.size()).first->second;
+  numbers[value] = number;
+  return number;
+}
+
+static bool followsFromTurn(Source source) { return source == Source::Turn || source == Source::NextTurn; }
+
+void TurnValues::findUses() {
+  uses.clear();
+  known.clear();
+  loop.getBody()->walk([&](Operation *op) {
+    for (Value value : op->getResults()) {
+      if (!followsFromTurn(of(value)) || isNext(value))
+        continue;
+      bool isUsed = llvm::any_of(value.getUsers(), [&](Operation *user) {
+        return user->getNumResults() != 1 || !isArithmetic(user) || !followsFromTurn(of(user->getResult(0)));
+      });
+      if (isUsed)
+        uses.push_back(value);
+    }
+  });
+}
+
+int64_t TurnValues::costOf(Value value, llvm::DenseSet<Value> &counted) {
+  Operation *op = value.getDefiningOp();
+  if (!followsFromTurn(of(value)) || !op || isNext(value) || !counted.insert(value).second)
+    return 0;
+  int64_t cost = isa<arith::DivUIOp, arith::RemUIOp>(op) ? 20
+                 : isa<arith::MulIOp>(op) && value.getType().isInteger(64) ? 6
+                                                                            : 1;
+  for (Value operand : op->getOperands())
+    cost += costOf(operand, counted);
+  return cost;
+}
+
+/// Truths and what is cheap are computed from others in each turn; the upper half of what is extended is known.
+void TurnValues::findWorthwhile() {
+  for (bool isDone = false; !isDone;) {
+    findUses();
+    isDone = true;
+    for (Value value : uses) {
+      llvm::DenseSet<Value> counted;
+      bool isExtended = isa<arith::ExtUIOp, arith::ExtSIOp>(value.getDefiningOp());
+      if (!value.getType().isInteger(1) && !isExtended && costOf(value, counted) >= kLeastCost)
+        continue;
+      refused.insert(value);
+      isDone = false;
+    }
+  }
+}
+
+namespace {
+/// The tables of one kernel.
+class ItemTables {
+public:
+  ItemTables(LLVM::LLVMFuncOp func, const KernelValues &kernel, scf::ForOp loop)
+      : func(func), kernel(kernel), loop(loop), values(loop) {
+    for (Value value : values.uses)
+      if (wordOf.try_emplace(values.numberOf(value), words).second)
+        words += wordsOf(value);
+    while (inRegister < kMostWordsInRegister && registers() > kMostRegisters)
+      inRegister *= 2;
+  }
+
+  size_t registers() const { return llvm::divideCeil(words, inRegister); }
+  /// The loop carries so many values for them behind all others.
+  void emit();
+
+private:
+  static size_t wordsOf(Value value) { return value.getType().isInteger(32) ? 1 : 2; }
+  int64_t turnsInTable() const { return kTableLanes / static_cast<int64_t>(inRegister); }
+  Value ofLane(Value value, Value turn, IRMapping &mapping, Emitter &emit);
+  SmallVector<Value> compute(Value firstTurn, Emitter &emit);
+  Value read(Emitter &emit, Value value, Value index);
+
+  LLVM::LLVMFuncOp func;
+  const KernelValues &kernel;
+  scf::ForOp loop;
+  TurnValues values;
+  size_t words = 0, inRegister = 1;
+  llvm::DenseMap<unsigned, size_t> wordOf; ///< by the number of a value, its first
+  SmallVector<Value> tables; ///< in the turn
+};
+} // namespace
+
+/// `value` for the `turn` of each lane.
+Value ItemTables::ofLane(Value value, Value turn, IRMapping &mapping, Emitter &emit) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Source source = values.of(value);
+  Operation *op = value.getDefiningOp();
+  Value made = value;
+  if (followsFromTurn(source) && value == values.rootOf(source)) {
+    made = turn;
+  } else if (op && isArithmetic(op) &&
+             llvm::all_of(op->getOperands(), [&](Value operand) { return values.of(operand) != Source::Other; })) {
+    for (Value operand : op->getOperands())
+      mapping.map(operand, ofLane(operand, turn, mapping, emit));
+    made = isa<ROCDL::ReadfirstlaneOp>(op) ? mapping.lookup(op->getOperand(0)) : emit.clone(*op, mapping)->getResult(0);
+  }
+  mapping.map(value, made);
+  return made;
+}
+
+/// The tables' registers, for turns from `firstTurn` on.
+SmallVector<Value> ItemTables::compute(Value firstTurn, Emitter &emit) {
+  Value turn = emit.add(firstTurn, arith::AndIOp::create(emit, kernel.lane, emit.i32(turnsInTable() - 1)));
+  Value part = arith::DivUIOp::create(emit, kernel.lane, emit.i32(turnsInTable()));
+  SmallVector<Value> found;
+  IRMapping mapping[2];
+  for (Value value : values.uses) {
+    if (wordOf.lookup(values.numberOf(value)) != found.size())
+      continue;
+    Value whole = ofLane(value, turn, mapping[values.of(value) == Source::NextTurn], emit);
+    if (isa<LLVM::LLVMPointerType>(whole.getType()))
+      whole = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), whole);
+    found.push_back(emit.toI32(whole));
+    if (wordsOf(value) == 2)
+      found.push_back(emit.toI32(arith::ShRUIOp::create(emit, whole, emit.i64(32))));
+  }
+  SmallVector<Value> packed;
+  for (auto [i, word] : llvm::enumerate(found)) {
+    if (i % inRegister == 0) {
+      packed.push_back(word);
+      continue;
+    }
+    Value isHere = compare(emit, arith::CmpIPredicate::uge, part, emit.i32(i % inRegister));
+    packed.back() = arith::SelectOp::create(emit, isHere, word, packed.back());
+  }
+  return packed;
+}
+
+/// What the table has of `value` for turn `index` of the table.
+Value ItemTables::read(Emitter &emit, Value value, Value index) {
+  size_t firstWord = wordOf.lookup(values.numberOf(value));
+  auto word = [&](size_t number) -> Value {
+    Value lane = emit.add(index, emit.i32((number % inRegister) * turnsInTable()));
+    return ROCDL::ReadlaneOp::create(emit, emit.getI32Type(), tables[number / inRegister], lane);
+  };
+  if (wordsOf(value) == 1)
+    return word(firstWord);
+  auto pair = VectorType::get(2, emit.getI32Type());
+  Value words = vector::FromElementsOp::create(emit, pair, ValueRange{word(firstWord), word(firstWord + 1)});
+  Value whole = LLVM::BitcastOp::create(emit, emit.getI64Type(), words);
+  return value.getType().isInteger(64) ? whole : LLVM::IntToPtrOp::create(emit, value.getType(), whole).getResult();
+}
+
+/// What nobody uses any more: it would keep arguments in registers.
+static void eraseUnused(scf::ForOp loop) {
+  SmallVector<Operation *> ops;
+  loop.getBody()->walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : llvm::reverse(ops))
+    if (isArithmetic(op) && op->use_empty())
+      op->erase();
+}
+
+/// The loop computes the tables anew for turns that they do not know.
+void ItemTables::emit() {
+  Emitter before(func.getLoc(), OpBuilder(loop));
+  SmallVector<Value> inits = compute(before.i32(0), before);
+  size_t first = loop.getInitArgs().size() - inits.size();
+  for (auto [i, init] : llvm::enumerate(inits))
+    loop.getInitArgsMutable()[first + i].assign(init);
+
+  Emitter inTurn(func.getLoc(), OpBuilder::atBlockBegin(loop.getBody()));
+  Value turn = loop.getInductionVar(), zero = inTurn.i32(0);
+  Value inTable = arith::RemUIOp::create(inTurn, turn, inTurn.i32(turnsInTable() - 1));
+  Value isUnknown = arith::AndIOp::create(inTurn, compare(inTurn, arith::CmpIPredicate::eq, inTable, zero),
+                                          compare(inTurn, arith::CmpIPredicate::ne, turn, zero));
+  ValueRange carried = loop.getRegionIterArgs().drop_front(first);
+  auto branch = scf::IfOp::create(inTurn, carried.getTypes(), inTurn.rare(isUnknown), /*withElseRegion=*/true);
+  Emitter anew(func.getLoc(), OpBuilder::atBlockBegin(branch.thenBlock()));
+  scf::YieldOp::create(anew, compute(turn, anew));
+  Emitter as(func.getLoc(), OpBuilder::atBlockBegin(branch.elseBlock()));
+  scf::YieldOp::create(as, carried);
+  tables = llvm::to_vector_of<Value>(branch.getResults());
+  for (auto [i, table] : llvm::enumerate(tables))
+    loop.getBody()->getTerminator()->setOperand(first + i, table);
+  readArgumentsIn(func, branch);
+
+  Value firstTurn = arith::SubIOp::create(inTurn, turn, inTable);
+  for (Value value : values.uses) {
+    OpBuilder builder(func.getContext());
+    builder.setInsertionPointAfterValue(value);
+    Emitter emit(func.getLoc(), builder);
+    Value index = arith::SubIOp::create(emit, values.rootOf(values.of(value)), firstTurn);
+    value.replaceAllUsesWith(read(emit, value, index));
+  }
+  eraseUnused(loop);
+}
+
+scf::ForOp hocket::lowering::tabulateItems(LLVM::LLVMFuncOp func, const KernelValues &kernel, scf::ForOp loop) {
+  size_t registers = ItemTables(func, kernel, loop).registers();
+  if (registers == 0)
+    return loop;
+  IRRewriter rewriter(loop);
+  Value none = arith::ConstantOp::create(rewriter, func.getLoc(), rewriter.getI32IntegerAttr(0));
+  auto carry = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+    return llvm::to_vector_of<Value>(arguments);
+  };
+  auto made = cast<scf::ForOp>(*loop.replaceWithAdditionalYields(rewriter, SmallVector<Value>(registers, none),
+                                                                 /*replaceInitOperandUsesInLoop=*/false, carry));
+  ItemTables(func, kernel, made).emit();
+  return made;
+}
