@@ -265,8 +265,12 @@ LogicalResult ClusterProgram::findCounts(Operation *unit, Operation *op,
 
 /// The tile counts of a piece of control flow.
 LogicalResult ClusterProgram::findCount(Operation *unit) {
-  addToSlice(allDemands(unit));
-  SmallVector<Value> found;
+  SmallVector<Value> demands = allDemands(unit);
+  addToSlice(demands);
+  bool isCounted = bool(findOpaqueSource(demands, {}));
+  // What earlier units follow from is known.
+  llvm::SetVector<Value> known(tileCounts.begin(), tileCounts.end());
+  SmallVector<Value> found = known.takeVector();
   if (failed(findCounts(unit, unit, found)))
     return failure();
   for (Value count : found) {
@@ -281,7 +285,7 @@ LogicalResult ClusterProgram::findCount(Operation *unit) {
     bool isOfTurns = count.getParentBlock() != &kernel.getBody().front();
     tileCounts.append(isOfTurns ? 2 : 1, count);
   }
-  if (!found.empty())
+  if (isCounted)
     countedUnits.push_back(unit);
   return success();
 }

@@ -4,14 +4,14 @@
 //   for each turn
 //     the next item's place; its first tiles are asked for, into the other half of LDS
 //     steady loop and last iteration
-//     if there is another item: what it loads for itself; epilogue and stores, and its prologue, cluster by cluster
-//     else: epilogue, stores
+//     if there is another item: epilogue and stores, and its prologue, cluster by cluster
+//   epilogue and stores of the last item
 //
 // Iteration n + a of an item with n tiles is iteration a of the next, so both have the schedule's clusters. The prologue
 // goes on for some iterations longer: the stores stand in their memory clusters, beneath which another wave group
 // multiplies. The epilogue waits for no fetches; the waits and meetings are those of the prologue, which count the
-// stores. What the prologue leaves is carried from turn to turn, and so are places: a turn finds the next item's once.
-// Behind the last item the epilogue stands alone.
+// stores. What the prologue leaves is carried from turn to turn, and behind the last what steady loop and last iteration
+// have left: the last epilogue stands behind the loop, since what the next item has loaded would be in registers in it.
 #include "WorkItemParts.h"
 
 #include "Tile/Transforms/ClusterReplay.h"
@@ -92,7 +92,8 @@ private:
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
   void emitTurn(scf::ForOp loop);
-  void emitMiddle(Item &item);
+  void emitMiddle(Item &item, Item &next);
+  void emitLoads(scf::IfOp middle, Item &item, Item &next);
   scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
   void emitClusterEnd(const Cluster *begins, const Cluster *ends);
@@ -100,7 +101,8 @@ private:
   int64_t fetchesOf(const Cluster &cluster) const;
   int64_t withStores(int64_t fetches) const;
   void emitJoined(Item &item, Item &next);
-  Value anyValue(Value value, const Item &item);
+  Value ofLastItem(Value value, size_t index, const Item &item);
+  void emitLast(scf::ForOp loop);
   void collectCarried();
   bool isPartOfTurn(Operation *op);
   bool hasGroups() const {
@@ -118,7 +120,9 @@ private:
   int64_t apart;
   ImplicitLocOpBuilder builder;
   Item first;
-  SmallVector<Value> carried; ///< from turn to turn
+  SmallVector<Value> carried;     ///< from turn to turn
+  SmallVector<Value> ofPlace;     ///< behind it out of the loop: the last item's place and number of tiles
+  SmallVector<size_t> ofMiddle;   ///< which of them are the results of the middle, in their order
   SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
 };
 } // namespace
@@ -247,17 +251,17 @@ void JoinedItems::clonePlace(Item &item, Value turn) {
 
 /// What follows from where the item is, is found anew where it is used next: kept, it would take registers.
 void JoinedItems::forgetPlace(Item &item) const {
-  llvm::DenseSet<Value> ofPlace;
+  llvm::DenseSet<Value> follows;
   auto forget = [&](Operation *op) {
     for (Value value : op->getResults()) {
-      ofPlace.insert(value);
+      follows.insert(value);
       item.values.erase(value);
     }
   };
   forget(place);
   llvm::DenseSet<Value> kept(carried.begin(), carried.end());
   for (Operation *op : parts.before)
-    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofPlace.contains(operand); }) &&
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return follows.contains(operand); }) &&
         llvm::none_of(op->getResults(), [&](Value value) { return kept.contains(value); }))
       forget(op);
 }
@@ -308,6 +312,18 @@ void JoinedItems::collectCarried() {
     if (!op->hasTrait<OpTrait::ConstantLike>())
       for (Value value : op->getResults())
         carry(value);
+  llvm::append_range(ofPlace, place->getResults());
+  ofPlace.push_back(parts.count);
+  // Without a middle the prologue leaves what the middle leaves, some of it twice.
+  for (Value value : parts.middle.elseYield().getResults()) {
+    const size_t *same = llvm::find(ofMiddle, llvm::find(carried, value) - carried.begin());
+    if (same == ofMiddle.end() && llvm::is_contained(carried, value)) {
+      ofMiddle.push_back(llvm::find(carried, value) - carried.begin());
+      continue;
+    }
+    ofMiddle.push_back(carried.size());
+    carried.push_back(value);
+  }
 }
 
 void JoinedItems::emitFirst() {
@@ -333,8 +349,63 @@ void JoinedItems::emitFirst() {
   }
 }
 
+/// Behind which none of `values` is used.
+static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
+  Operation *last = nullptr;
+  for (Operation &op : block)
+    if (holds(&op, [&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(), [&](Value operand) { return values.contains(operand); });
+        }))
+      last = &op;
+  return last;
+}
+
+/// What the next item loads for itself, in the memory cluster behind the last that uses this item's.
+void JoinedItems::emitLoads(scf::IfOp middle, Item &item, Item &next) {
+  Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
+  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end()), used;
+  for (Operation *op : parts.before)
+    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); }))
+      ofLoads.insert(op->result_begin(), op->result_end());
+  for (Value value : ofLoads)
+    if (Value mapped = item.values.lookupOrNull(value))
+      used.insert(mapped);
+  SmallVector<Type> types = llvm::to_vector(middle.getResultTypes());
+  llvm::append_range(types, TypeRange(ValueRange(entry.loaded)));
+  builder.setInsertionPoint(middle);
+  auto made = scf::IfOp::create(builder, types, middle.getCondition(), /*withElseRegion=*/true);
+  made.getThenRegion().takeBody(middle.getThenRegion());
+  made.getElseRegion().takeBody(middle.getElseRegion());
+  IRMapping before = next.values;
+  for (Block *block : {made.thenBlock(), made.elseBlock()}) {
+    next.values = before;
+    Operation *place = lastUser(*block, used);
+    while (place && place != block->getTerminator() &&
+           !(isa<EnterOp>(place) && cast<EnterOp>(place).getKind() == ClusterKind::Memory))
+      place = place->getNextNode();
+    if (place)
+      builder.setInsertionPoint(place);
+    else
+      builder.setInsertionPointToStart(block), builder.setInsertionPointAfter(&block->front());
+    cloneNeeded(loads, next);
+    emitApart(loads, next);
+    Operation *yield = block->getTerminator();
+    for (Value value : entry.loaded)
+      yield->insertOperands(yield->getNumOperands(), next.values.lookup(value));
+  }
+  next.values = before;
+  auto results = made.getResults();
+  for (auto [value, result] : llvm::zip(parts.middle.getResults(), results))
+    item.values.map(value, result);
+  for (auto [value, result] : llvm::zip_equal(entry.loaded, results.take_back(entry.loaded.size())))
+    next.values.map(value, result);
+  middle.replaceAllUsesWith(results.drop_back(entry.loaded.size()));
+  middle.erase();
+  builder.setInsertionPointAfter(made);
+}
+
 /// Where there is nothing between prologue and epilogue, what the next item has asked for is waited for here.
-void JoinedItems::emitMiddle(Item &item) {
+void JoinedItems::emitMiddle(Item &item, Item &next) {
   cloneNeeded(parts.between, item);
   cloneAll(parts.between, item);
   Ops middle = {parts.middle};
@@ -342,13 +413,13 @@ void JoinedItems::emitMiddle(Item &item) {
   clone(parts.middle, item);
   auto branch = item.values.lookup(parts.middle->getResult(0)).getDefiningOp<scf::IfOp>();
   branch->removeAttr(kMiddleMark);
-  OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.elseBlock());
   WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
   // Of two groups, the second passes here one meeting later than the first.
   BarrierOp::create(builder, IntegerAttr());
   if (hasGroups())
     BarrierOp::create(builder, IntegerAttr());
+  emitLoads(branch, item, next);
 }
 
 static SmallVector<Cluster> clustersOf(ArrayRef<Operation *> ops) {
@@ -489,25 +560,26 @@ void JoinedItems::mapResults(Item &item) {
     item.values.map(result, item.values.lookupOrDefault(yielded));
 }
 
-/// What is carried on where nothing is made of it: numbers as they are, registers of their own for all else would have
-/// to be kept.
-Value JoinedItems::anyValue(Value value, const Item &item) {
+/// What is carried behind the last item's middle: what that has left. Registers of their own for others would have to be
+/// kept.
+Value JoinedItems::ofLastItem(Value value, size_t index, const Item &item) {
+  if (const size_t *result = llvm::find(ofMiddle, index); result != ofMiddle.end())
+    return item.values.lookup(parts.middle.getResult(result - ofMiddle.begin()));
   if (isa<FragType, RowsType>(value.getType()))
     return FillOp::create(builder, value.getType(), builder.getF32FloatAttr(0.0f));
   return item.values.lookup(value);
 }
 
-/// What ends the item: beside what begins the next one, if that is there. What is carried on is then the next item's.
+/// What ends the item beside what begins the next one, if that is there. What is carried on is then the next item's.
 scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere) {
   Value following = turnOf(next.values.lookup(place->getResult(0)).getDefiningOp());
   forgetPlace(item);
   forgetPlace(next);
   clonePlace(item, turn);
   clonePlace(next, following);
-  Ops ends = parts.epilogue;
-  ends.push_back(parts.pipeline.thenYield());
-  cloneNeeded(ends, item);
-  auto branch = scf::IfOp::create(builder, ValueRange(carried).getTypes(), isThere, /*withElseRegion=*/true);
+  SmallVector<Type> types = llvm::to_vector(ValueRange(carried).getTypes());
+  llvm::append_range(types, ValueRange(ofPlace).getTypes());
+  auto branch = scf::IfOp::create(builder, types, isThere, /*withElseRegion=*/true);
   auto enter = [&](Block *block) {
     if (!block->empty())
       block->back().erase();
@@ -516,26 +588,51 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere
   OpBuilder::InsertionGuard guard(builder);
   enter(branch.thenBlock());
   Item joined = item;
-  Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
-  cloneNeeded(loads, next);
-  emitApart(loads, next);
+  Ops ends = parts.epilogue;
+  ends.push_back(parts.pipeline.thenYield());
+  cloneNeeded(ends, joined);
   emitJoined(joined, next);
-  scf::YieldOp::create(builder, llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); }));
+  SmallVector<Value> begun = llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); });
+  begun.append(ofPlace.size(), constant(0));
+  scf::YieldOp::create(builder, begun);
 
   enter(branch.elseBlock());
-  cloneAll(parts.epilogue, item);
-  mapResults(item);
-  cloneNeeded(parts.after, item);
-  cloneAll(parts.after, item);
-  scf::YieldOp::create(builder, llvm::map_to_vector(carried, [&](Value value) { return anyValue(value, item); }));
+  SmallVector<Value> left;
+  for (auto [index, value] : llvm::enumerate(carried))
+    left.push_back(ofLastItem(value, index, item));
+  for (Value value : ofPlace)
+    left.push_back(item.values.lookup(value));
+  scf::YieldOp::create(builder, left);
   return branch;
+}
+
+/// Behind the loop.
+void JoinedItems::emitLast(scf::ForOp loop) {
+  Item last;
+  last.number = arith::SubIOp::create(builder, loop.getUpperBound(), constant(1));
+  for (auto [value, result] : llvm::zip_equal(ofPlace, loop.getResults().take_back(ofPlace.size())))
+    last.values.map(value, result);
+  for (auto [result, index] : llvm::zip_equal(parts.middle.getResults(), ofMiddle))
+    last.values.map(result, loop.getResult(index));
+  for (Operation *op : parts.prologue)
+    if (op->hasTrait<OpTrait::ConstantLike>())
+      clone(op, last);
+  cloneNeeded(parts.between, last);
+  cloneAll(parts.between, last);
+  cloneNeeded(parts.epilogue, last);
+  cloneAll(parts.epilogue, last);
+  Ops ends = {parts.pipeline.thenYield()};
+  cloneNeeded(ends, last);
+  mapResults(last);
+  cloneNeeded(parts.after, last);
+  cloneAll(parts.after, last);
 }
 
 void JoinedItems::emitTurn(scf::ForOp loop) {
   Value turn = loop.getInductionVar(), turns = loop.getUpperBound();
   Item item, next;
   item.number = turn;
-  for (auto [value, argument] : llvm::zip_equal(carried, loop.getRegionIterArgs()))
+  for (auto [value, argument] : llvm::zip(carried, loop.getRegionIterArgs()))
     item.values.map(value, argument);
   clonePlace(item, turn);
   next.number = arith::AddIOp::create(builder, turn, constant(1));
@@ -545,7 +642,7 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   for (Operation *op : parts.prologue)
     if (op->hasTrait<OpTrait::ConstantLike>())
       clone(op, item);
-  emitMiddle(item);
+  emitMiddle(item, next);
   scf::IfOp end = emitEnd(item, next, turn, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }
@@ -557,12 +654,14 @@ void JoinedItems::emit() {
   emitFirst();
   Value turns = ItemTurnsOp::create(builder);
   SmallVector<Value> inits = llvm::map_to_vector(carried, [&](Value value) { return first.values.lookup(value); });
+  inits.append(ofPlace.size(), constant(0));
   auto loop = scf::ForOp::create(builder, constant(0), turns, constant(1), inits);
   if (!loop.getBody()->empty())
     loop.getBody()->back().erase();
   builder.setInsertionPointToEnd(loop.getBody());
   emitTurn(loop);
   builder.setInsertionPointAfter(loop);
+  emitLast(loop);
   WaitOp::create(builder, builder.getI64IntegerAttr(0), IntegerAttr());
   for (Operation *op : llvm::reverse(originals))
     op->erase();

@@ -48,9 +48,19 @@ class ArgumentReader {
 public:
   explicit ArgumentReader(LLVM::LLVMFuncOp func) : func(func), builder(func.getContext()) {}
 
-  /// All that `isWanted`, at `builder`'s place, for its uses in `inside` (null: for all); `isOpaque`: LLVM may not take
-  /// that out of a loop. Returns what is read.
-  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque, Operation *inside = nullptr);
+  /// All that `isWanted`, at `builder`'s place, for all its users; `isOpaque`: LLVM may not take that out of a loop.
+  /// Returns what is read.
+  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque) {
+    return read(isWanted, isOpaque, [](Operation *) { return true; });
+  }
+  /// For those of its users that `isUser`.
+  SmallVector<Value> read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque,
+                          function_ref<bool(Operation *)> isUser);
+  /// All that has such users, for them.
+  SmallVector<Value> readFor(function_ref<bool(Operation *)> isUser) {
+    return read([&](BlockArgument argument) { return llvm::any_of(argument.getUsers(), isUser); }, /*isOpaque=*/true,
+                isUser);
+  }
 
   LLVM::LLVMFuncOp func;
   OpBuilder builder;
@@ -75,7 +85,7 @@ Value ArgumentReader::argumentBlock(bool isOpaque) {
 }
 
 SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque,
-                                        Operation *inside) {
+                                        function_ref<bool(Operation *)> isUser) {
   Value block;
   SmallVector<Value> loads;
   int64_t offset = 0;
@@ -92,9 +102,7 @@ SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWant
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
     loads.push_back(LLVM::LoadOp::create(builder, func.getLoc(), type, address, argumentBytes(type),
                                          /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true));
-    argument.replaceUsesWithIf(loads.back(), [&](OpOperand &use) {
-      return !inside || inside->isProperAncestor(use.getOwner());
-    });
+    argument.replaceUsesWithIf(loads.back(), [&](OpOperand &use) { return isUser(use.getOwner()); });
   }
   return loads;
 }
@@ -121,46 +129,38 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, TurnArguments in
         return user->getParentOfType<LoopLikeOpInterface>().getOperation() == turns;
       });
     };
-    auto isInTurn = [&](BlockArgument argument) {
-      return llvm::any_of(argument.getUsers(), [&](Operation *user) { return turns->isProperAncestor(user); });
-    };
     reader.builder.setInsertionPointToStart(turns.getBody());
     if (inTurns == TurnArguments::All)
-      reader.read(isInTurn, /*isOpaque=*/true, turns);
+      reader.readFor([&](Operation *user) { return turns->isProperAncestor(user); });
     else
       reader.read(isAloneInTurn, /*isOpaque=*/true);
   }
 }
 
 void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop) {
-  Block &body = *loop.getBody();
+  Block &body = *loop.getBody(), &entry = func.getBody().front();
   ArgumentReader reader(func);
-  auto usersInTurn = [&](BlockArgument argument) {
-    return llvm::make_filter_range(argument.getUsers(), [&](Operation *user) { return loop->isProperAncestor(user); });
-  };
+  auto isInTurn = [&](Operation *user) { return loop->isProperAncestor(user); };
   if (Operation *inner = lastLoop(body)) {
     reader.builder.setInsertionPointAfter(inner);
+    auto isBehind = [&](Operation *user) { return inner->isBeforeInBlock(body.findAncestorOpInBlock(*user)); };
     reader.read(
         [&](BlockArgument argument) {
-          auto users = usersInTurn(argument);
-          return !users.empty() && llvm::all_of(users, [&](Operation *user) {
-                   return inner->isBeforeInBlock(body.findAncestorOpInBlock(*user));
-                 });
+          auto users = llvm::make_filter_range(argument.getUsers(), isInTurn);
+          return !users.empty() && llvm::all_of(users, isBehind);
         },
-        /*isOpaque=*/true, loop);
+        /*isOpaque=*/true, isInTurn);
   }
   reader.builder.setInsertionPointToStart(&body);
-  SmallVector<Value> loads =
-      reader.read([&](BlockArgument argument) { return !usersInTurn(argument).empty(); }, /*isOpaque=*/true, loop);
+  SmallVector<Value> loads = reader.readFor(isInTurn);
   Emitter emit(func.getLoc(), reader.builder);
   loadAtOnce(emit, loads);
+  reader.builder.setInsertionPointAfter(loop);
+  reader.readFor([&](Operation *user) { return loop->isBeforeInBlock(entry.findAncestorOpInBlock(*user)); });
 }
 
 void hocket::lowering::readArgumentsIn(LLVM::LLVMFuncOp func, scf::IfOp inside) {
   ArgumentReader reader(func);
   reader.builder.setInsertionPointToStart(inside.thenBlock());
-  auto isUsed = [&](BlockArgument argument) {
-    return llvm::any_of(argument.getUsers(), [&](Operation *user) { return inside->isProperAncestor(user); });
-  };
-  reader.read(isUsed, /*isOpaque=*/true, inside);
+  reader.readFor([&](Operation *user) { return inside->isProperAncestor(user); });
 }
