@@ -29,8 +29,8 @@ inline constexpr int64_t kMaxWorkItems = (int64_t(1) << 31) - (int64_t(1) << 16)
 inline constexpr llvm::StringLiteral kPipelineMark = "tile.pipeline";
 inline constexpr llvm::StringLiteral kMiddleMark = "tile.middle";
 
-/// Of a `tile.store` (i64): waits for fetches count its instructions, so many at least.
-inline constexpr llvm::StringLiteral kCountedStoresAttr = "tile.counted_stores";
+/// Of a `tile.store` or `tile.load` (i64): waits for fetches count its instructions, so many at least.
+inline constexpr llvm::StringLiteral kCountedAttr = "tile.counted";
 
 /// The turn (i32) that `op` is for, if it places a workgroup for one; else null.
 mlir::Value turnOf(mlir::Operation *op);

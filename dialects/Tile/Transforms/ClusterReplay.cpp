@@ -375,7 +375,7 @@ LogicalResult Replay::run(const ClusterTrace &trace) {
       result = read(event);
     else if (auto begin = dyn_cast<BeginLoadOp>(event.op))
       inFlight.push_back({{}, begin.getPending().getType().getLeastLoads(), epochs});
-    else if (auto stores = event.op->getAttrOfType<IntegerAttr>(kCountedStoresAttr))
+    else if (auto stores = event.op->getAttrOfType<IntegerAttr>(kCountedAttr))
       inFlight.push_back({{}, stores.getInt(), epochs});
     else if (auto op = dyn_cast<WaitOp>(event.op))
       wait(op);

@@ -15,7 +15,7 @@ using namespace hocket::tile;
 static constexpr int64_t kMaxVisits = 1 << 22;
 
 static bool isEvent(Operation *op) {
-  return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op) || op->hasAttr(kCountedStoresAttr);
+  return isa<RingAccessOpInterface, BeginLoadOp, EndLoadOp, WaitOp, BarrierOp>(op) || op->hasAttr(kCountedAttr);
 }
 
 // What a value depends on

@@ -104,6 +104,7 @@ private:
   Value ofLastItem(Value value, size_t index, const Item &item);
   void emitLast(scf::ForOp loop);
   void collectCarried();
+  Ops loadedUsers() const;
   bool isPartOfTurn(Operation *op);
   bool hasGroups() const {
     return llvm::any_of(parts.head, [](Operation *op) { return isa<BarrierOp>(op) && cast<BarrierOp>(op).getGroup(); });
@@ -292,6 +293,17 @@ bool JoinedItems::isPartOfTurn(Operation *op) {
          isIn(parts.epilogue) || isIn(parts.after);
 }
 
+/// What stands in front of the pipeline and follows from loads.
+Ops JoinedItems::loadedUsers() const {
+  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end());
+  return llvm::filter_to_vector(parts.before, [&](Operation *op) {
+    bool follows = llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); });
+    if (follows)
+      ofLoads.insert(op->result_begin(), op->result_end());
+    return follows;
+  });
+}
+
 /// What the prologue leaves, and what follows from loads.
 void JoinedItems::collectCarried() {
   auto carry = [&](Value value) {
@@ -299,15 +311,11 @@ void JoinedItems::collectCarried() {
     if (isUsed)
       carried.push_back(value);
   };
-  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end());
   for (Value value : entry.loaded)
     carry(value);
-  for (Operation *op : parts.before)
-    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); }))
-      for (Value value : op->getResults()) {
-        ofLoads.insert(value);
-        carry(value);
-      }
+  for (Operation *op : loadedUsers())
+    for (Value value : op->getResults())
+      carry(value);
   for (Operation *op : parts.prologue)
     if (!op->hasTrait<OpTrait::ConstantLike>())
       for (Value value : op->getResults())
@@ -349,6 +357,29 @@ void JoinedItems::emitFirst() {
   }
 }
 
+/// So many instructions at least does a wave issue for a store of a fragment or a load of one; of others none are counted.
+static int64_t leastAccesses(Operation *op) {
+  auto store = dyn_cast<StoreOp>(op);
+  auto load = dyn_cast<LoadOp>(op);
+  auto frag = store ? dyn_cast<FragType>(store.getValue().getType())
+              : load ? dyn_cast<FragType>(load.getResult().getType())
+                     : FragType();
+  if (!frag)
+    return 0;
+  Type element = store ? store.getView().getType().getElementType() : load.getView().getType().getElementType();
+  constexpr int64_t mostBytes = 16;
+  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / kLanes;
+  return elements * element.getIntOrFloatBitWidth() / 8 / mostBytes;
+}
+
+/// Makes waits count `op`; returns its instructions.
+static int64_t markCounted(Operation *op) {
+  int64_t accesses = leastAccesses(op);
+  if (accesses != 0)
+    op->setAttr(kCountedAttr, Builder(op->getContext()).getI64IntegerAttr(accesses));
+  return accesses;
+}
+
 /// Behind which none of `values` is used.
 static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
   Operation *last = nullptr;
@@ -363,10 +394,10 @@ static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
 /// What the next item loads for itself, in the memory cluster behind the last that uses this item's.
 void JoinedItems::emitLoads(scf::IfOp middle, Item &item, Item &next) {
   Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
-  llvm::DenseSet<Value> ofLoads(entry.loaded.begin(), entry.loaded.end()), used;
-  for (Operation *op : parts.before)
-    if (llvm::any_of(op->getOperands(), [&](Value operand) { return ofLoads.contains(operand); }))
-      ofLoads.insert(op->result_begin(), op->result_end());
+  SmallVector<Value> ofLoads(entry.loaded);
+  for (Operation *op : loadedUsers())
+    llvm::append_range(ofLoads, op->getResults());
+  llvm::DenseSet<Value> used;
   for (Value value : ofLoads)
     if (Value mapped = item.values.lookupOrNull(value))
       used.insert(mapped);
@@ -388,7 +419,17 @@ void JoinedItems::emitLoads(scf::IfOp middle, Item &item, Item &next) {
     else
       builder.setInsertionPointToStart(block), builder.setInsertionPointAfter(&block->front());
     cloneNeeded(loads, next);
-    emitApart(loads, next);
+    int64_t counted = 0;
+    for (Operation *load : loads) {
+      FenceOp::create(builder);
+      clone(load, next);
+      counted += markCounted(next.values.lookup(load->getResult(0)).getDefiningOp());
+    }
+    FenceOp::create(builder);
+    // The waits behind are for fetches in front.
+    for (Operation &op : llvm::make_range(builder.getInsertionPoint(), block->end()))
+      if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getVm())
+        wait.setVm(*wait.getVm() + counted);
     Operation *yield = block->getTerminator();
     for (Value value : entry.loaded)
       yield->insertOperands(yield->getNumOperands(), next.values.lookup(value));
@@ -448,27 +489,13 @@ static SmallVector<Ops> piecesOf(ArrayRef<Operation *> after) {
   return pieces;
 }
 
-/// So many stores at least does a wave issue for it.
-static int64_t leastStores(Operation *op) {
-  auto store = dyn_cast<StoreOp>(op);
-  auto frag = store ? dyn_cast<FragType>(store.getValue().getType()) : FragType();
-  if (!frag)
-    return 0;
-  constexpr int64_t mostBytes = 16;
-  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / kLanes;
-  return elements * store.getView().getType().getElementType().getIntOrFloatBitWidth() / 8 / mostBytes;
-}
-
 /// A piece, between fences: waits behind it count its stores.
 void JoinedItems::emitPiece(ArrayRef<Operation *> piece, Item &item) {
   FenceOp::create(builder);
   for (Operation *op : piece) {
     clone(op, item);
-    int64_t stores = leastStores(op);
-    if (stores == 0)
-      continue;
-    builder.getInsertionBlock()->back().setAttr(kCountedStoresAttr, builder.getI64IntegerAttr(stores));
-    inFlight.back().stores += stores;
+    if (isa<StoreOp>(op))
+      inFlight.back().stores += markCounted(&builder.getInsertionBlock()->back());
   }
   FenceOp::create(builder);
 }
@@ -591,6 +618,11 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere
   Ops ends = parts.epilogue;
   ends.push_back(parts.pipeline.thenYield());
   cloneNeeded(ends, joined);
+  // In front of the clusters: branches would cut them.
+  Ops users = loadedUsers();
+  cloneNeeded(users, next);
+  cloneAll(users, next);
+  FenceOp::create(builder);
   emitJoined(joined, next);
   SmallVector<Value> begun = llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); });
   begun.append(ofPlace.size(), constant(0));
