@@ -62,7 +62,8 @@ struct Cluster {
   Ops ends; ///< waits and barriers
 };
 
-/// What a wave issues in a cluster and waits count, in instructions: fetches, then stores.
+/// What a wave issues in a cluster and waits count, in instructions: the prologue's fetches, then stores and fetches of
+/// the item after.
 struct ClusterIssue {
   int64_t fetches = 0, stores = 0;
 };
@@ -94,13 +95,13 @@ private:
   void emitTurn(scf::ForOp loop);
   void emitMiddle(Item &item, Item &next);
   void emitLoads(scf::IfOp middle, Item &item, Item &next);
-  scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value isThere);
+  scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value turns, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
   void emitClusterEnd(const Cluster *begins, const Cluster *ends);
   void mapResults(Item &item);
-  int64_t fetchesOf(const Cluster &cluster) const;
+  int64_t fetchesOf(ArrayRef<Operation *> steps) const;
   int64_t withStores(int64_t fetches) const;
-  void emitJoined(Item &item, Item &next);
+  void emitJoined(Item &item, Item &next, Item &after);
   Value ofLastItem(Value value, size_t index, const Item &item);
   void emitLast(scf::ForOp loop);
   void collectCarried();
@@ -514,10 +515,10 @@ int64_t JoinedItems::withStores(int64_t fetches) const {
   return fetches + stores + ofThis;
 }
 
-/// What one cluster of a prologue or epilogue fetches, in instructions of a wave.
-int64_t JoinedItems::fetchesOf(const Cluster &cluster) const {
+/// What some steps fetch, in instructions of a wave.
+int64_t JoinedItems::fetchesOf(ArrayRef<Operation *> steps) const {
   int64_t count = 0;
-  for (Operation *step : cluster.steps)
+  for (Operation *step : steps)
     step->walk([&](RingAccessOpInterface access) {
       if (access.writesSlot() && access.isAsynchronous())
         count += rings.find(access.getRing().getDefiningOp<RingOp>().getFirst())->second.fetchInstructions;
@@ -542,11 +543,14 @@ void JoinedItems::emitClusterEnd(const Cluster *begins, const Cluster *ends) {
       builder.clone(*op);
 }
 
-/// The epilogue of an item and what follows it, and the prologue of the next.
-void JoinedItems::emitJoined(Item &item, Item &next) {
+/// The epilogue of an item and what follows it, and the prologue of the next. Beneath the products of that, the first
+/// tiles of the one after it are asked for.
+void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
   SmallVector<Cluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
   SmallVector<Ops> pieces = piecesOf(parts.after);
   ArrayRef<Ops> left = pieces;
+  Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
+  ArrayRef<Operation *> ahead = fetches;
   int64_t all = static_cast<int64_t>(made.size()), end = all - static_cast<int64_t>(parts.peeled);
   int64_t firstOld = end - static_cast<int64_t>(old.size());
   for (int64_t i = std::min<int64_t>(0, firstOld); i != all; ++i) {
@@ -564,7 +568,7 @@ void JoinedItems::emitJoined(Item &item, Item &next) {
         FenceOp::create(builder);
       cloneNeeded(begins->steps, next);
       cloneAll(begins->steps, next);
-      inFlight.back().fetches = fetchesOf(*begins);
+      inFlight.back().fetches = fetchesOf(begins->steps);
     }
     if (i == end)
       mapResults(item);
@@ -573,6 +577,14 @@ void JoinedItems::emitJoined(Item &item, Item &next) {
       cloneNeeded(left.front(), item);
       emitPiece(left.front(), item);
       left = left.drop_front();
+      if (!isLast)
+        break;
+    }
+    while (i > end && !ahead.empty() && (!isOfMemory || isLast)) {
+      cloneNeeded(ahead.front(), after);
+      clone(ahead.front(), after);
+      inFlight.back().stores += fetchesOf(ahead.front());
+      ahead = ahead.drop_front();
       if (!isLast)
         break;
     }
@@ -598,7 +610,7 @@ Value JoinedItems::ofLastItem(Value value, size_t index, const Item &item) {
 }
 
 /// What ends the item beside what begins the next one, if that is there. What is carried on is then the next item's.
-scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere) {
+scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value turns, Value isThere) {
   Value following = turnOf(next.values.lookup(place->getResult(0)).getDefiningOp());
   forgetPlace(item);
   forgetPlace(next);
@@ -623,7 +635,11 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value isThere
   cloneNeeded(users, next);
   cloneAll(users, next);
   FenceOp::create(builder);
-  emitJoined(joined, next);
+  Item after;
+  after.number = arith::AddIOp::create(builder, turn, constant(2));
+  Value follows = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, after.number, turns);
+  clonePlace(after, arith::SelectOp::create(builder, follows, after.number, turn));
+  emitJoined(joined, next, after);
   SmallVector<Value> begun = llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); });
   begun.append(ofPlace.size(), constant(0));
   scf::YieldOp::create(builder, begun);
@@ -670,12 +686,14 @@ void JoinedItems::emitTurn(scf::ForOp loop) {
   next.number = arith::AddIOp::create(builder, turn, constant(1));
   Value isThere = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, next.number, turns);
   clonePlace(next, arith::SelectOp::create(builder, isThere, next.number, turn));
-  emitFetches(next, isThere);
+  // Later turns have done it two turns ahead.
+  Value isFirst = arith::CmpIOp::create(builder, arith::CmpIPredicate::eq, turn, constant(0));
+  emitFetches(next, arith::AndIOp::create(builder, isThere, isFirst));
   for (Operation *op : parts.prologue)
     if (op->hasTrait<OpTrait::ConstantLike>())
       clone(op, item);
   emitMiddle(item, next);
-  scf::IfOp end = emitEnd(item, next, turn, isThere);
+  scf::IfOp end = emitEnd(item, next, turn, turns, isThere);
   scf::YieldOp::create(builder, end.getResults());
 }
 

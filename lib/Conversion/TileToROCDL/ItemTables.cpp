@@ -29,8 +29,15 @@ static constexpr size_t kMostWordsInRegister = 4;
 static constexpr int64_t kLeastCost = 6;
 
 namespace {
-/// What an integer follows from, beside what all turns have in common.
-enum class Source { Common, Turn, NextTurn, Other };
+/// What an integer follows from.
+struct Source {
+  enum Kind { Common, Turn, Other } kind; ///< what all turns have in common, that and a turn, or more
+  Value turn;                              ///< this one's number or a later one's
+
+  static Source common() { return {Common, Value()}; }
+  static Source other() { return {Other, Value()}; }
+  bool followsFromTurn() const { return kind == Turn; }
+};
 
 /// What the integers in a loop over items follow from.
 class TurnValues {
@@ -38,8 +45,8 @@ public:
   explicit TurnValues(scf::ForOp loop) : loop(loop) { findWorthwhile(); }
 
   Source of(Value value);
-  /// The turn that a value follows from, as it stands in the loop.
-  Value rootOf(Source source) { return source == Source::Turn ? loop.getInductionVar() : next; }
+  /// How many turns ahead of this one others are looked at.
+  int64_t ahead = 0;
   /// What other ops use, in the order of the code.
   SmallVector<Value> uses;
   /// The same for values that are the same function of their turn.
@@ -48,13 +55,12 @@ public:
 private:
   using Expression = std::tuple<const void *, const void *, std::vector<unsigned>>;
   Source find(Value value);
-  bool isNext(Value value);
+  bool isTurn(Value value);
   void findUses();
   void findWorthwhile();
   int64_t costOf(Value value, llvm::DenseSet<Value> &counted);
 
   scf::ForOp loop;
-  Value next;
   llvm::DenseMap<Value, Source> known;
   llvm::DenseSet<Value> refused; ///< not to be found by tables
   llvm::DenseMap<Value, unsigned> numbers;
@@ -75,51 +81,51 @@ static bool isArithmetic(Operation *op) {
          llvm::all_of(op->getOperands(), isInteger);
 }
 
-/// The turn behind this one, or this one if it is the last: select(turn + 1 < turns, turn + 1, turn).
-bool TurnValues::isNext(Value value) {
+/// Whether it is this turn's number, or that of a later one if there is one: select(.., turn + n, turn).
+bool TurnValues::isTurn(Value value) {
+  if (value == loop.getInductionVar())
+    return true;
   auto select = value.getDefiningOp<arith::SelectOp>();
   if (!select || select.getFalseValue() != loop.getInductionVar())
     return false;
   auto add = select.getTrueValue().getDefiningOp<arith::AddIOp>();
-  APInt one;
-  return add && add.getLhs() == loop.getInductionVar() && matchPattern(add.getRhs(), m_ConstantInt(&one)) && one.isOne();
+  APInt by;
+  if (!add || add.getLhs() != loop.getInductionVar() || !matchPattern(add.getRhs(), m_ConstantInt(&by)))
+    return false;
+  ahead = std::max(ahead, by.getSExtValue());
+  return by.isStrictlyPositive();
 }
 
 Source TurnValues::of(Value value) {
-  auto [entry, isNew] = known.try_emplace(value, Source::Other);
-  if (!isNew)
+  if (auto entry = known.find(value); entry != known.end())
     return entry->second;
   Source found = find(value);
-  return known[value] = found;
+  known.try_emplace(value, found);
+  return found;
 }
 
 Source TurnValues::find(Value value) {
   if (!isInteger(value) || refused.contains(value))
-    return Source::Other;
-  if (value == loop.getInductionVar())
-    return Source::Turn;
-  if (isNext(value)) {
-    next = value;
-    return Source::NextTurn;
-  }
+    return Source::other();
+  if (isTurn(value))
+    return {Source::Turn, value};
   Operation *op = value.getDefiningOp();
-  bool isOutside = !loop->isProperAncestor(value.getParentRegion()->getParentOp()) &&
-                   value.getParentRegion() != &loop.getRegion();
+  bool isOutside = !loop.getRegion().isAncestor(value.getParentRegion());
   if (!op)
-    return isOutside ? Source::Common : Source::Other;
+    return isOutside ? Source::common() : Source::other();
   if (isa<ROCDL::BlockIdXOp>(op))
-    return Source::Common;
+    return Source::common();
   if (!isArithmetic(op))
-    return Source::Other;
-  Source joined = Source::Common;
+    return Source::other();
+  Source joined = Source::common();
   for (Value operand : op->getOperands()) {
     Source source = of(operand);
-    if (source == Source::Other) // what is the same in all lanes of a wave is common to its turns
-      return isOutside && isa<ROCDL::ReadfirstlaneOp>(op) ? Source::Common : Source::Other;
-    if (source == Source::Common || source == joined)
+    if (source.kind == Source::Other) // what is the same in all lanes of a wave is common to its turns
+      return isOutside && isa<ROCDL::ReadfirstlaneOp>(op) ? Source::common() : source;
+    if (source.kind == Source::Common || source.turn == joined.turn)
       continue;
-    if (joined != Source::Common)
-      return Source::Other;
+    if (joined.followsFromTurn())
+      return Source::other();
     joined = source;
   }
   return joined;
@@ -127,13 +133,13 @@ Source TurnValues::find(Value value) {
 
 unsigned TurnValues::numberOf(Value value) {
   Operation *op = value.getDefiningOp();
-  if (op && isa<ROCDL::ReadfirstlaneOp>(op) && of(op->getOperand(0)) != Source::Other)
+  if (op && isa<ROCDL::ReadfirstlaneOp>(op) && of(op->getOperand(0)).kind != Source::Other)
     return numberOf(op->getOperand(0));
   if (auto known = numbers.find(value); known != numbers.end())
     return known->second;
-  bool isRoot = value == loop.getInductionVar() || isNext(value);
+  bool isRoot = isTurn(value);
   Expression expression(isRoot ? nullptr : value.getAsOpaquePointer(), nullptr, {});
-  if (op && !isRoot && isArithmetic(op) && of(value) != Source::Other && !isa<ROCDL::ReadfirstlaneOp>(op)) {
+  if (op && !isRoot && isArithmetic(op) && of(value).kind != Source::Other && !isa<ROCDL::ReadfirstlaneOp>(op)) {
     std::vector<unsigned> operands;
     for (Value operand : op->getOperands())
       operands.push_back(numberOf(operand));
@@ -144,17 +150,15 @@ unsigned TurnValues::numberOf(Value value) {
   return number;
 }
 
-static bool followsFromTurn(Source source) { return source == Source::Turn || source == Source::NextTurn; }
-
 void TurnValues::findUses() {
   uses.clear();
   known.clear();
   loop.getBody()->walk([&](Operation *op) {
     for (Value value : op->getResults()) {
-      if (!followsFromTurn(of(value)) || isNext(value))
+      if (!of(value).followsFromTurn() || isTurn(value))
         continue;
       bool isUsed = llvm::any_of(value.getUsers(), [&](Operation *user) {
-        return user->getNumResults() != 1 || !isArithmetic(user) || !followsFromTurn(of(user->getResult(0)));
+        return user->getNumResults() != 1 || !isArithmetic(user) || !of(user->getResult(0)).followsFromTurn();
       });
       if (isUsed)
         uses.push_back(value);
@@ -164,7 +168,7 @@ void TurnValues::findUses() {
 
 int64_t TurnValues::costOf(Value value, llvm::DenseSet<Value> &counted) {
   Operation *op = value.getDefiningOp();
-  if (!followsFromTurn(of(value)) || !op || isNext(value) || !counted.insert(value).second)
+  if (!of(value).followsFromTurn() || !op || isTurn(value) || !counted.insert(value).second)
     return 0;
   int64_t cost = isa<arith::DivUIOp, arith::RemUIOp>(op) ? 20
                  : isa<arith::MulIOp>(op) && value.getType().isInteger(64) ? 6
@@ -231,10 +235,10 @@ Value ItemTables::ofLane(Value value, Value turn, IRMapping &mapping, Emitter &e
   Source source = values.of(value);
   Operation *op = value.getDefiningOp();
   Value made = value;
-  if (followsFromTurn(source) && value == values.rootOf(source)) {
+  if (value == source.turn) {
     made = turn;
   } else if (op && isArithmetic(op) &&
-             llvm::all_of(op->getOperands(), [&](Value operand) { return values.of(operand) != Source::Other; })) {
+             llvm::all_of(op->getOperands(), [&](Value operand) { return values.of(operand).kind != Source::Other; })) {
     for (Value operand : op->getOperands())
       mapping.map(operand, ofLane(operand, turn, mapping, emit));
     made = isa<ROCDL::ReadfirstlaneOp>(op) ? mapping.lookup(op->getOperand(0)) : emit.clone(*op, mapping)->getResult(0);
@@ -248,11 +252,11 @@ SmallVector<Value> ItemTables::compute(Value firstTurn, Emitter &emit) {
   Value turn = emit.add(firstTurn, arith::AndIOp::create(emit, kernel.lane, emit.i32(turnsInTable() - 1)));
   Value part = arith::DivUIOp::create(emit, kernel.lane, emit.i32(turnsInTable()));
   SmallVector<Value> found;
-  IRMapping mapping[2];
+  llvm::DenseMap<Value, IRMapping> mappings; // by turn
   for (Value value : values.uses) {
     if (wordOf.lookup(values.numberOf(value)) != found.size())
       continue;
-    Value whole = ofLane(value, turn, mapping[values.of(value) == Source::NextTurn], emit);
+    Value whole = ofLane(value, turn, mappings[values.of(value).turn], emit);
     if (isa<LLVM::LLVMPointerType>(whole.getType()))
       whole = LLVM::PtrToIntOp::create(emit, emit.getI64Type(), whole);
     found.push_back(emit.toI32(whole));
@@ -305,7 +309,7 @@ void ItemTables::emit() {
 
   Emitter inTurn(func.getLoc(), OpBuilder::atBlockBegin(loop.getBody()));
   Value turn = loop.getInductionVar(), zero = inTurn.i32(0);
-  Value inTable = arith::RemUIOp::create(inTurn, turn, inTurn.i32(turnsInTable() - 1));
+  Value inTable = arith::RemUIOp::create(inTurn, turn, inTurn.i32(turnsInTable() - values.ahead));
   Value isUnknown = arith::AndIOp::create(inTurn, compare(inTurn, arith::CmpIPredicate::eq, inTable, zero),
                                           compare(inTurn, arith::CmpIPredicate::ne, turn, zero));
   ValueRange carried = loop.getRegionIterArgs().drop_front(first);
@@ -324,7 +328,7 @@ void ItemTables::emit() {
     OpBuilder builder(func.getContext());
     builder.setInsertionPointAfterValue(value);
     Emitter emit(func.getLoc(), builder);
-    Value index = arith::SubIOp::create(emit, values.rootOf(values.of(value)), firstTurn);
+    Value index = arith::SubIOp::create(emit, values.of(value).turn, firstTurn);
     value.replaceAllUsesWith(read(emit, value, index));
   }
   eraseUnused(loop);
