@@ -139,7 +139,8 @@ unsigned TurnValues::numberOf(Value value) {
     return known->second;
   bool isRoot = isTurn(value);
   Expression expression(isRoot ? nullptr : value.getAsOpaquePointer(), nullptr, {});
-  if (op && !isRoot && isArithmetic(op) && of(value).kind != Source::Other && !isa<ROCDL::ReadfirstlaneOp>(op)) {
+  bool isKnown = op && (isa<ROCDL::BlockIdXOp>(op) || (isArithmetic(op) && !isa<ROCDL::ReadfirstlaneOp>(op)));
+  if (isKnown && !isRoot && of(value).kind != Source::Other) {
     std::vector<unsigned> operands;
     for (Value operand : op->getOperands())
       operands.push_back(numberOf(operand));
