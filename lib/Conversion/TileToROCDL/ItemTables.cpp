@@ -58,6 +58,7 @@ private:
   bool isTurn(Value value);
   void findUses();
   void findWorthwhile();
+  bool isOneStep(Value value);
   int64_t costOf(Value value, llvm::DenseSet<Value> &counted);
 
   scf::ForOp loop;
@@ -179,15 +180,25 @@ int64_t TurnValues::costOf(Value value, llvm::DenseSet<Value> &counted) {
   return cost;
 }
 
-/// Truths and what is cheap are computed from others in each turn; the upper half of what is extended is known.
+/// Whether an instruction or two make it of one that follows from the turn and of what is common: an address that is known
+/// but for a distance, a row of a wave, the lower half of what is extended.
+bool TurnValues::isOneStep(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto follows = [&](Value operand) { return of(operand).followsFromTurn(); };
+  if (isa<arith::MulIOp, arith::DivUIOp, arith::RemUIOp>(op) || llvm::count_if(op->getOperands(), follows) != 1)
+    return false;
+  auto address = dyn_cast<LLVM::GEPOp>(op);
+  return !address || follows(address.getBase());
+}
+
+/// Truths are computed from others in each turn, and what is cheap.
 void TurnValues::findWorthwhile() {
   for (bool isDone = false; !isDone;) {
     findUses();
     isDone = true;
     for (Value value : uses) {
       llvm::DenseSet<Value> counted;
-      bool isExtended = isa<arith::ExtUIOp, arith::ExtSIOp>(value.getDefiningOp());
-      if (!value.getType().isInteger(1) && !isExtended && costOf(value, counted) >= kLeastCost)
+      if (!value.getType().isInteger(1) && !isOneStep(value) && costOf(value, counted) >= kLeastCost)
         continue;
       refused.insert(value);
       isDone = false;
