@@ -53,6 +53,19 @@ Value Emitter::uniform(Value value) {
   return ROCDL::ReadfirstlaneOp::create(*this, value.getType(), value);
 }
 
+Value Emitter::joinWords(Value low, Value high) {
+  Value words = vector::FromElementsOp::create(*this, VectorType::get(2, getI32Type()), ValueRange{low, high});
+  return LLVM::BitcastOp::create(*this, getI64Type(), words);
+}
+
+Value Emitter::hidden(Value value, StringRef kind) {
+  auto dialect = LLVM::AsmDialectAttr::get(getContext(), LLVM::AsmDialect::AD_ATT);
+  return LLVM::InlineAsmOp::create(*this, value.getType(), value, /*asm_string=*/"", ("=" + kind + ",0").str(),
+                                   /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
+                                   dialect, ArrayAttr())
+      .getResult(0);
+}
+
 Value Emitter::linear(const LinearLayout &layout, std::string_view in, std::string_view out,
                       Value value) {
   Value result;

@@ -296,9 +296,7 @@ Value ItemTables::read(Emitter &emit, Value value, Value index) {
   };
   if (wordsOf(value) == 1)
     return word(firstWord);
-  auto pair = VectorType::get(2, emit.getI32Type());
-  Value words = vector::FromElementsOp::create(emit, pair, ValueRange{word(firstWord), word(firstWord + 1)});
-  Value whole = LLVM::BitcastOp::create(emit, emit.getI64Type(), words);
+  Value whole = emit.joinWords(word(firstWord), word(firstWord + 1));
   return value.getType().isInteger(64) ? whole : LLVM::IntToPtrOp::create(emit, value.getType(), whole).getResult();
 }
 

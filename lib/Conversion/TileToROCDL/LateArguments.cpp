@@ -13,6 +13,9 @@ using namespace mlir;
 using namespace hocket;
 
 static constexpr unsigned kConstantMemory = 4;
+static constexpr int64_t kWordBytes = 4;
+/// Lanes of a wave.
+static constexpr int64_t kArgumentLanes = 64;
 
 /// The last op of `block` that is, or holds, a loop; null if there is none.
 static Operation *lastLoop(Block &block) {
@@ -64,9 +67,11 @@ public:
 
   LLVM::LLVMFuncOp func;
   OpBuilder builder;
+  Value ofLanes; ///< words of the argument block, each in its lane: read from there
 
 private:
   Value argumentBlock(bool isOpaque);
+  Value readLanes(Type type, int64_t offset);
 };
 } // namespace
 
@@ -84,6 +89,19 @@ Value ArgumentReader::argumentBlock(bool isOpaque) {
       .getResult(0);
 }
 
+/// An argument of `type` at `offset` bytes, from the lanes that have its words.
+Value ArgumentReader::readLanes(Type type, int64_t offset) {
+  Emitter emit(func.getLoc(), builder);
+  auto word = [&](int64_t number) -> Value {
+    return ROCDL::ReadlaneOp::create(emit, emit.getI32Type(), ofLanes, emit.i32(offset / kWordBytes + number));
+  };
+  if (argumentBytes(type) == kWordBytes)
+    return LLVM::BitcastOp::create(emit, type, word(0));
+  Value whole = emit.joinWords(word(0), word(1));
+  return isa<LLVM::LLVMPointerType>(type) ? LLVM::IntToPtrOp::create(emit, type, whole).getResult()
+                                          : LLVM::BitcastOp::create(emit, type, whole).getResult();
+}
+
 SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWanted, bool isOpaque,
                                         function_ref<bool(Operation *)> isUser) {
   Value block;
@@ -96,6 +114,11 @@ SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWant
     offset += argumentBytes(type);
     if (!isWanted(argument))
       continue;
+    if (ofLanes) {
+      loads.push_back(readLanes(type, here));
+      argument.replaceUsesWithIf(loads.back(), [&](OpOperand &use) { return isUser(use.getOwner()); });
+      continue;
+    }
     if (!block)
       block = argumentBlock(isOpaque);
     Value address = LLVM::GEPOp::create(builder, func.getLoc(), block.getType(), builder.getI8Type(), block,
@@ -137,9 +160,34 @@ void hocket::lowering::readArgumentsLate(LLVM::LLVMFuncOp func, TurnArguments in
   }
 }
 
-void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop) {
+/// The argument block, a word in each lane; null if it has more. At the entry of the kernel.
+static Value argumentsOfLanes(LLVM::LLVMFuncOp func, Value lane) {
+  int64_t bytes = 0;
+  for (Type type : func.getArgumentTypes())
+    bytes = llvm::alignTo(bytes, argumentBytes(type)) + argumentBytes(type);
+  if (bytes > kArgumentLanes * kWordBytes)
+    return Value();
+  OpBuilder builder(func.getContext());
+  builder.setInsertionPointAfterValue(lane);
+  Emitter emit(func.getLoc(), builder);
+  Type pointer = LLVM::LLVMPointerType::get(func.getContext(), kConstantMemory);
+  Value block = LLVM::CallIntrinsicOp::create(emit, pointer, emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"),
+                                              ValueRange())
+                    .getResult(0);
+  Value word = arith::MinUIOp::create(emit, lane, emit.i32(llvm::divideCeil(bytes, kWordBytes) - 1));
+  Value address = emit.offset(block, emit.mul(word, emit.i32(kWordBytes)));
+  return LLVM::LoadOp::create(emit, emit.getI32Type(), address, kWordBytes, /*isVolatile=*/false,
+                              /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp loop, Value lane) {
   Block &body = *loop.getBody(), &entry = func.getBody().front();
   ArgumentReader reader(func);
+  if (Value words = lane ? argumentsOfLanes(func, lane) : Value()) {
+    // Arrived in front of the loop: LLVM would else wait for all loads in each turn.
+    words = Emitter(func.getLoc(), OpBuilder(loop)).hidden(words, "v");
+    reader.ofLanes = Emitter(func.getLoc(), OpBuilder::atBlockBegin(&body)).hidden(words, "v");
+  }
   auto isInTurn = [&](Operation *user) { return loop->isProperAncestor(user); };
   if (Operation *inner = lastLoop(body)) {
     reader.builder.setInsertionPointAfter(inner);
@@ -151,10 +199,16 @@ void hocket::lowering::readArgumentsInTurns(LLVM::LLVMFuncOp func, scf::ForOp lo
         },
         /*isOpaque=*/true, isInTurn);
   }
-  reader.builder.setInsertionPointToStart(&body);
+  if (reader.ofLanes)
+    reader.builder.setInsertionPointAfterValue(reader.ofLanes);
+  else
+    reader.builder.setInsertionPointToStart(&body);
   SmallVector<Value> loads = reader.readFor(isInTurn);
-  Emitter emit(func.getLoc(), reader.builder);
-  loadAtOnce(emit, loads);
+  if (!reader.ofLanes) {
+    Emitter emit(func.getLoc(), reader.builder);
+    loadAtOnce(emit, loads);
+  }
+  reader.ofLanes = Value();
   reader.builder.setInsertionPointAfter(loop);
   reader.readFor([&](Operation *user) { return loop->isBeforeInBlock(entry.findAncestorOpInBlock(*user)); });
 }

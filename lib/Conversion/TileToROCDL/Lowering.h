@@ -205,6 +205,10 @@ public:
   std::pair<mlir::Value, mlir::Value> bothHalves(const KernelValues &kernel, mlir::Value value);
   /// The result (i32 or f32) of an LLVM intrinsic without an op of its own.
   mlir::Value intrinsic(mlir::StringRef name, mlir::Type type, mlir::ValueRange operands);
+  /// An integer of 64 bits of two of 32.
+  mlir::Value joinWords(mlir::Value low, mlir::Value high);
+  /// `value`, of which LLVM does not know that it is the same each time; in a register of class `kind`.
+  mlir::Value hidden(mlir::Value value, mlir::StringRef kind);
   mlir::Value element(mlir::Value vector, int64_t index);
   mlir::Value splat(mlir::Value scalar, mlir::VectorType type);
 };
@@ -245,7 +249,8 @@ enum class TurnArguments { None, Own, All };
 /// Does that to `func`, of one block, whose arguments are the argument block.
 void readArgumentsLate(mlir::LLVM::LLVMFuncOp func, TurnArguments inTurns);
 /// Does that to what the turns of `loop`, which is all of `func`, use: in each turn, and behind the last loop in it.
-void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop);
+/// With a `lane`, from a register that has a word of the argument block in each lane, if they are not too many.
+void readArgumentsInTurns(mlir::LLVM::LLVMFuncOp func, mlir::scf::ForOp loop, mlir::Value lane = mlir::Value());
 /// Does that to what `inside` uses, an `scf.if` whose first region uses it.
 void readArgumentsIn(mlir::LLVM::LLVMFuncOp func, mlir::scf::IfOp inside);
 /// Asks for `arguments` in one round, here, if they are not too many: LLVM would place some behind waits for others.

@@ -72,15 +72,6 @@ std::array<Value, 3> LoweringState::placeOf(Operation *op, ValueRange turn, Emit
   return {x, y, z};
 }
 
-/// `value`, of which LLVM does not know that it is the same in every turn; in a register of class `kind`.
-static Value opaque(Emitter &emit, Value value, StringRef kind) {
-  auto dialect = LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT);
-  return LLVM::InlineAsmOp::create(emit, value.getType(), value, /*asm_string=*/"", ("=" + kind + ",0").str(),
-                                   /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-                                   dialect, ArrayAttr())
-      .getResult(0);
-}
-
 void hocket::lowering::finishWorkItems(LLVM::LLVMFuncOp func, const KernelValues &values) {
   auto loops = func.getBody().front().getOps<scf::ForOp>();
   if (loops.empty())
@@ -88,10 +79,10 @@ void hocket::lowering::finishWorkItems(LLVM::LLVMFuncOp func, const KernelValues
   scf::ForOp loop = *std::prev(loops.end());
   auto isInTurn = [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); };
   if (values.itemsJoin)
-    return readArgumentsInTurns(func, tabulateItems(func, values, loop));
+    return readArgumentsInTurns(func, tabulateItems(func, values, loop), values.lane);
   OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
   Emitter emit(func.getLoc(), builder);
-  Value lane = opaque(emit, values.lane, "v"), wave = opaque(emit, values.wave, "s");
+  Value lane = emit.hidden(values.lane, "v"), wave = emit.hidden(values.wave, "s");
   for (auto [known, hidden] : {std::pair(values.lane, lane), std::pair(values.wave, wave)})
     known.replaceUsesWithIf(hidden, [&](OpOperand &use) {
       return isInTurn(use) && use.getOwner() != hidden.getDefiningOp();
