@@ -89,6 +89,7 @@ private:
   void cloneNeeded(ArrayRef<Operation *> users, Item &item);
   void clonePlace(Item &item, Value turn);
   void forgetPlace(Item &item) const;
+  Value valueOf(Value value, Item &item);
   void emitFetches(Item &item, Value isThere);
   void emitApart(ArrayRef<Operation *> ops, Item &item);
   void emitFirst();
@@ -102,7 +103,7 @@ private:
   int64_t fetchesOf(ArrayRef<Operation *> steps) const;
   int64_t withStores(int64_t fetches) const;
   void emitJoined(Item &item, Item &next, Item &after);
-  Value ofLastItem(Value value, size_t index, const Item &item);
+  Value ofLastItem(Value value, size_t index, Item &item);
   void emitLast(scf::ForOp loop);
   void collectCarried();
   Ops loadedUsers() const;
@@ -251,7 +252,8 @@ void JoinedItems::clonePlace(Item &item, Value turn) {
   setTurn(builder.clone(*place, item.values), turn);
 }
 
-/// What follows from where the item is, is found anew where it is used next: kept, it would take registers.
+/// What follows from where the item is, is found anew where it is used next: kept, it would take registers. Not how many
+/// tiles it has, of which there is one number.
 void JoinedItems::forgetPlace(Item &item) const {
   llvm::DenseSet<Value> follows;
   auto forget = [&](Operation *op) {
@@ -264,8 +266,20 @@ void JoinedItems::forgetPlace(Item &item) const {
   llvm::DenseSet<Value> kept(carried.begin(), carried.end());
   for (Operation *op : parts.before)
     if (llvm::any_of(op->getOperands(), [&](Value operand) { return follows.contains(operand); }) &&
-        llvm::none_of(op->getResults(), [&](Value value) { return kept.contains(value); }))
+        llvm::none_of(op->getResults(), [&](Value value) { return kept.contains(value) || value == parts.count; }))
       forget(op);
+}
+
+/// What `value` is of the item, computed here where it stands in front of the pipeline or is a constant.
+Value JoinedItems::valueOf(Value value, Item &item) {
+  Operation *op = value.getDefiningOp();
+  bool canBeMade = op && (llvm::is_contained(parts.before, op) || op->hasTrait<OpTrait::ConstantLike>());
+  if (!item.values.contains(value) && canBeMade) {
+    Ops made = {op};
+    cloneNeeded(made, item);
+    clone(op, item);
+  }
+  return item.values.lookupOrDefault(value);
 }
 
 /// The fetches of the entry, if the item is there.
@@ -601,12 +615,12 @@ void JoinedItems::mapResults(Item &item) {
 
 /// What is carried behind the last item's middle: what that has left. Registers of their own for others would have to be
 /// kept.
-Value JoinedItems::ofLastItem(Value value, size_t index, const Item &item) {
+Value JoinedItems::ofLastItem(Value value, size_t index, Item &item) {
   if (const size_t *result = llvm::find(ofMiddle, index); result != ofMiddle.end())
     return item.values.lookup(parts.middle.getResult(result - ofMiddle.begin()));
   if (isa<FragType, RowsType>(value.getType()))
     return FillOp::create(builder, value.getType(), builder.getF32FloatAttr(0.0f));
-  return item.values.lookup(value);
+  return valueOf(value, item);
 }
 
 /// What ends the item beside what begins the next one, if that is there. What is carried on is then the next item's.
@@ -640,7 +654,7 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value turns, 
   Value follows = arith::CmpIOp::create(builder, arith::CmpIPredicate::slt, after.number, turns);
   clonePlace(after, arith::SelectOp::create(builder, follows, after.number, turn));
   emitJoined(joined, next, after);
-  SmallVector<Value> begun = llvm::map_to_vector(carried, [&](Value value) { return next.values.lookup(value); });
+  SmallVector<Value> begun = llvm::map_to_vector(carried, [&](Value value) { return valueOf(value, next); });
   begun.append(ofPlace.size(), constant(0));
   scf::YieldOp::create(builder, begun);
 
@@ -649,7 +663,7 @@ scf::IfOp JoinedItems::emitEnd(Item &item, Item &next, Value turn, Value turns, 
   for (auto [index, value] : llvm::enumerate(carried))
     left.push_back(ofLastItem(value, index, item));
   for (Value value : ofPlace)
-    left.push_back(item.values.lookup(value));
+    left.push_back(valueOf(value, item));
   scf::YieldOp::create(builder, left);
   return branch;
 }
@@ -703,7 +717,7 @@ void JoinedItems::emit() {
   collectCarried();
   emitFirst();
   Value turns = ItemTurnsOp::create(builder);
-  SmallVector<Value> inits = llvm::map_to_vector(carried, [&](Value value) { return first.values.lookup(value); });
+  SmallVector<Value> inits = llvm::map_to_vector(carried, [&](Value value) { return valueOf(value, first); });
   inits.append(ofPlace.size(), constant(0));
   auto loop = scf::ForOp::create(builder, constant(0), turns, constant(1), inits);
   if (!loop.getBody()->empty())
