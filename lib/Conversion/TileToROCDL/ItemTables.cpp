@@ -212,6 +212,10 @@ class ItemTables {
 public:
   ItemTables(LLVM::LLVMFuncOp func, const KernelValues &kernel, scf::ForOp loop)
       : func(func), kernel(kernel), loop(loop), values(loop) {
+    for (Value value : values.uses) {
+      size_t &needed = wordsOfNumber[values.numberOf(value)];
+      needed = std::max(needed, wordsFor(value));
+    }
     for (Value value : values.uses)
       if (wordOf.try_emplace(values.numberOf(value), words).second)
         words += wordsOf(value);
@@ -224,7 +228,8 @@ public:
   void emit();
 
 private:
-  static size_t wordsOf(Value value) { return value.getType().isInteger(32) ? 1 : 2; }
+  static size_t wordsFor(Value value);
+  size_t wordsOf(Value value) { return wordsOfNumber.lookup(values.numberOf(value)); }
   int64_t turnsInTable() const { return kTableLanes / static_cast<int64_t>(inRegister); }
   Value ofLane(Value value, Value turn, IRMapping &mapping, Emitter &emit);
   SmallVector<Value> compute(Value firstTurn, Emitter &emit);
@@ -235,10 +240,19 @@ private:
   scf::ForOp loop;
   TurnValues values;
   size_t words = 0, inRegister = 1;
-  llvm::DenseMap<unsigned, size_t> wordOf; ///< by the number of a value, its first
+  llvm::DenseMap<unsigned, size_t> wordOf, wordsOfNumber; ///< by the number of a value: its first, and how many
   SmallVector<Value> tables; ///< in the turn
 };
 } // namespace
+
+/// How many words `value` needs where it is used: sizes of descriptors are of 32 bits.
+size_t ItemTables::wordsFor(Value value) {
+  auto isSize = [&](Operation *user) {
+    auto descriptor = dyn_cast<ROCDL::MakeBufferRsrcOp>(user);
+    return descriptor && descriptor.getNumRecords() == value && descriptor.getBase() != value;
+  };
+  return value.getType().isInteger(32) || llvm::all_of(value.getUsers(), isSize) ? 1 : 2;
+}
 
 /// `value` for the `turn` of each lane.
 Value ItemTables::ofLane(Value value, Value turn, IRMapping &mapping, Emitter &emit) {
@@ -295,7 +309,7 @@ Value ItemTables::read(Emitter &emit, Value value, Value index) {
     return ROCDL::ReadlaneOp::create(emit, emit.getI32Type(), tables[number / inRegister], lane);
   };
   if (wordsOf(value) == 1)
-    return word(firstWord);
+    return value.getType().isInteger(32) ? word(firstWord) : zeroExtended(emit, word(firstWord));
   Value whole = emit.joinWords(word(firstWord), word(firstWord + 1));
   return value.getType().isInteger(64) ? whole : LLVM::IntToPtrOp::create(emit, value.getType(), whole).getResult();
 }

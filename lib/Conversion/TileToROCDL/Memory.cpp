@@ -274,8 +274,10 @@ struct StoreRowsPattern : TilePattern<tile::StoreRowsOp> {
     address = emit.offset(address, emit.mul(emit.toI64(row), emit.i64(size)));
     Value bytes = bytesOfRows(emit, view.extent(emit, 2), row, rows, emit.i64(size), size);
     Value resource = emit.bufferResource(address, bytes);
-    // Lanes beyond the rows hold copies: they write out of bounds, which is nowhere.
-    Value lane = state.of(op).lane;
+    // Lanes beyond the rows hold copies: they write out of bounds, which is nowhere. What follows from the lane would be
+    // in a register in all turns of a loop over items.
+    const KernelValues &kernel = state.of(op);
+    Value lane = kernel.itemsJoin ? emit.hidden(kernel.lane, "v") : kernel.lane;
     Value holds = arith::CmpIOp::create(emit, arith::CmpIPredicate::ult, lane, emit.i32(rows));
     Value offset =
         arith::SelectOp::create(emit, holds, emit.mul(lane, emit.i32(size)), emit.i32(rows * size));
