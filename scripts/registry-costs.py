@@ -7,7 +7,8 @@ unlike those that share get on (`skew`, docs/CycleModel.md); what a last tile th
 only one, and elsewhere (`part_tile`); and what it saves to have one row of a block, and a quarter, half and three
 quarters of them (`few_rows`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
 is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as fill
-every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices are left alone.
+every compute unit. Producers of split KV are given two slices. Of the kernel that combines slices a tile is `keys`
+slices: the second grid of `hocket-run fmha-fwd --num-splits`.
 
 A cost to be made needs arch, head_dims, rows, keys, causal and lse; what it has besides is replaced.
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
@@ -23,9 +24,9 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
-# Many enough that what is between them is on straight lines; 32 tiles of 64 keys, or 64 of 32, fill the loop.
+# Many enough that what is between them is on straight lines: small ones repeat with the unrolled loop.
 TILES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
-MANY_TILES = (64,)
+SMALL_TILES = (*range(1, 17), 20, 24, 32, 64)
 PLACES = ("alone", "shared")
 STATES = tuple(place + behind for place in PLACES for behind in ("", "_later"))
 KIND_OF = {"alone": "alone_first_cycles", "shared": "first_cycles",
@@ -35,13 +36,15 @@ SEVERAL = 4  # tiles
 
 def tiles_of(cost):
     """The numbers of tiles at which a cost is made. Beneath a causal mask blocks may see no key at all."""
-    return ((0,) if cost.get("causal") else ()) + TILES + (MANY_TILES if cost["keys"] <= 32 else ())
+    return ((0,) if cost.get("causal") else ()) + (SMALL_TILES if cost["keys"] <= 32 else TILES)
 
 
-def heads_and_rows(kernel, cost, quarters):
+def heads_and_rows(kernel, cost, tiles, quarters):
     """Heads for each of K and V and queries that fill so many quarters of a block's rows; of 0 one row. Where rows are the
     heads of a group, a block's rows are queries, each with up to 32 heads."""
     group = 32 if kernel.get("group_rows") else 1
+    if quarters == 0 and tiles == 0:
+        return 1, cost["rows"]
     if quarters == 0:
         # The mask of a single query hides nothing, and is left out.
         return 1, 2 if cost.get("causal") else 1
@@ -53,7 +56,7 @@ def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
     (default: all). With no tiles each second block has none, and the others one."""
     slices = 2 if kernel.get("role") == "slices" else 1
     kv_heads = max(workgroups // (slices if tiles else 2), 1)
-    group, rows = heads_and_rows(kernel, cost, quarters)
+    group, rows = heads_and_rows(kernel, cost, tiles, quarters)
     seq_kv = tiles * cost["keys"] * slices - (cost["keys"] - keys if keys else 0)
     qk, v = cost["head_dims"]
     return ["--heads", kv_heads * group, "--kv-heads", kv_heads, "--seq-q", rows if tiles else 2 * rows,
@@ -106,6 +109,10 @@ def made_anew(run, kernel, cost):
     units, keys = UNITS[cost["arch"]], cost["keys"]
     resident = predict(run, kernel, cost, [problem(kernel, cost, 32 * units, 1)])[0]["resident_workgroups"]
     workgroups = units * resident
+    # Where blocks see nothing they have all rows, unless these are the heads of a group.
+    groups = kernel.get("group_rows") and 0 in tiles_of(cost)
+    idle = kinds_of(run, kernel, cost, [problem(kernel, cost, workgroups, 0, quarters) for quarters in range(4)] if groups
+                    else [], min)
     few_keys = (1, keys // 2 - 1, keys // 2 + 1, keys - 1)
     whole = whole_of(run, kernel, cost, workgroups)
     kinds = iter(kinds_of(run, kernel, cost, [
@@ -125,9 +132,36 @@ def made_anew(run, kernel, cost):
         made["skew"] = [round(kind["skew"], 3) for kind in whole.values()]
     if resident > 2:
         made["pair"] = of_pairs(run, kernel, cost)
-    saved = [(whole[count], one) for count in few for one in few[count]]
+    saved = [(whole[count], one) for count in few for one in few[count]] + [(whole[0], one) for one in idle]
     made["few_rows"] = {state: numbers(state, saved) for state in states}
     made["part_tile"] = {state: numbers(state, parts) for state in states}
+    return made
+
+
+COMBINE_STEPS = (1, 2, 4, 8)
+
+
+def combine_grid(run, cost, steps, workgroups):
+    """The second grid of a launch whose slices take so many steps to combine."""
+    head_dim = cost["head_dims"][1]
+    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--heads", workgroups, "--seq-q", cost["rows"],
+               "--seq-kv", 512, "--head-dim", head_dim, "--num-splits", steps * cost["keys"], "--no-verify", "--time",
+               "--time-grid", "--json", "-"]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if result.returncode != 0:
+        print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
+        raise SystemExit(2)
+    return json.loads(result.stdout[result.stdout.index("{"):])["further_grids"][0]
+
+
+def made_of_combine(run, cost):
+    """The numbers of a kernel that combines slices."""
+    units = UNITS[cost["arch"]]
+    resident = combine_grid(run, cost, 1, 16 * units)["resident_workgroups"]
+    kinds = [combine_grid(run, cost, steps, units * resident)["kinds"][0] for steps in COMBINE_STEPS]
+    made = {"resident": resident, "tiles": list(COMBINE_STEPS)}
+    for state in STATES:
+        made[state] = [round(kind[KIND_OF[state]]) for kind in kinds]
     return made
 
 
@@ -155,11 +189,12 @@ def main():
     options = parser.parse_args()
     text = REGISTRY.read_text()
     for kernel in json.loads(text)["kernels"]:
-        if kernel.get("role") == "combine" or (options.kernel and kernel["name"] not in options.kernel):
+        if options.kernel and kernel["name"] not in options.kernel:
             continue
         costs = list(kernel.get("costs", []))
         for index, cost in enumerate(costs):
-            made = made_anew(options.build / "bin" / "hocket-run", kernel, cost)
+            run = options.build / "bin" / "hocket-run"
+            made = made_of_combine(run, cost) if kernel.get("role") == "combine" else made_anew(run, kernel, cost)
             off = max((abs(new / old - 1) for state in STATES for new, old in zip(made.get(state, []), cost.get(state, []))
                        if old), default=0) if made["tiles"] == cost.get("tiles") else float("nan")
             skews = zip(made.get("skew", []), cost.get("skew", []))

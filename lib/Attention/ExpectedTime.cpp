@@ -37,6 +37,9 @@ WorkgroupLoad SlicesLaunch::loadOf(int64_t block, int64_t slice, bool isFirst) c
           .isFirst = isFirst};
 }
 
+/// Rounds of workgroups from which on it does not matter that XCDs get unlike ones.
+static constexpr int64_t kManyRounds = 8;
+
 /// Workgroups are dealt to the XCDs in turn. Where heads are dealt evenly the first stands for all: none has more.
 double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   const auto perUnit = static_cast<int64_t>(llvm::divideCeil(workgroups(), machine.units));
@@ -51,7 +54,7 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
     }
     return *cycles;
   };
-  const bool areXcdsAlike = problem.heads % machine.xcds == 0;
+  const bool areXcdsAlike = problem.heads % machine.xcds == 0 || perUnit > kManyRounds * resident;
   std::vector<sim::WorkgroupCycles> cyclesOf;
   int64_t number = 0;
   forEach([&](int64_t, int64_t, int64_t block, int64_t slice) {

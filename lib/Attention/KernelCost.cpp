@@ -22,9 +22,10 @@ double KernelCost::atTiles(const std::vector<double> &curve, int64_t count) cons
 
 /// What is saved where only `share` of the rows are there.
 static double savedBy(std::span<const double> curve, int64_t tiles, double share) {
-  if (curve.empty() || tiles == 0 || share >= 1)
+  const size_t part = tiles == 0 ? 2 : tiles == 1 ? 0 : 1;
+  if (curve.size() < (part + 1) * kRowShares || share >= 1)
     return 0;
-  const std::span<const double> known = curve.subspan(tiles == 1 ? 0 : kRowShares, kRowShares);
+  const std::span<const double> known = curve.subspan(part * kRowShares, kRowShares);
   const double place = share * double(kRowShares);
   const auto low = std::min(static_cast<size_t>(place), kRowShares - 1);
   const double next = low + 1 < kRowShares ? known[low + 1] : 0; // all rows save nothing

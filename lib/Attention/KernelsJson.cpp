@@ -182,8 +182,9 @@ static llvm::StringLiteral faultOf(const KernelCost &cost) {
     return "skew must be at least 0 and less than 1";
   const auto isNothing = [](const CostCurves &curves) { return haveEach(curves, 0); };
   if ((!isNothing(cost.partTile) && !haveEach(cost.partTile, kPartTiles)) ||
-      (!isNothing(cost.fewRows) && !haveEach(cost.fewRows, kFewRows)))
-    return "few_rows has 8 numbers of each kind, part_tile 12";
+      (!isNothing(cost.fewRows) && !haveEach(cost.fewRows, kFewRows) &&
+       !haveEach(cost.fewRows, kFewRows + kRowShares)))
+    return "few_rows has 8 or 12 numbers of each kind, part_tile 12";
   return "";
 }
 

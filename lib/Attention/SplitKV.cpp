@@ -29,7 +29,8 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
       std::min(cost.resident, static_cast<int64_t>(llvm::divideCeil(blocks, machine.units)));
   auto rounds = static_cast<double>(llvm::divideCeil(blocks, machine.units * together));
   auto steps = static_cast<int64_t>(llvm::divideCeil(splits, cost.keys));
-  double cycles = rounds * cost.cyclesOf({.tiles = steps}, together);
+  double cycles = cost.cyclesOf({.tiles = steps}, together) +
+                  (rounds - 1) * cost.cyclesOf({.tiles = steps, .isFirst = false}, together);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +

@@ -53,7 +53,8 @@ struct KernelCost {
   std::vector<int64_t> tiles;
   CostCurves cycles;
   PairCosts pair; ///< [as `cycles.shared`]; none: between one and all
-  /// Less with one row, and a quarter, half and three quarters of them: of one tile, and of several. None: nothing.
+  /// Less with one row, and a quarter, half and three quarters of them: of one tile, of several, and of none (which may
+  /// lack). None: nothing.
   CostCurves fewRows;
   /// More with one key of the last tile, one less and one more than half (where kernels leave out a block of 32), and all
   /// but one: of one tile with a quarter of the rows, of one with all rows, and of several. None: nothing.

@@ -351,8 +351,8 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
   EXPECT_THAT(errorOfCost(R"("alone_later": [1])"), HasSubstr("have as many numbers"));
   EXPECT_THAT(errorOfCost(R"("tiles": [2, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
   EXPECT_THAT(errorOfCost(R"("tiles": [-1, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
-  EXPECT_THAT(errorOfCost(R"("part_tile": {"alone": [1], "shared": [1, 2]})"), HasSubstr("few_rows has 8 numbers of each kind"));
-  EXPECT_THAT(errorOfCost(R"("few_rows": {"alone": [1, 2], "shared": [1, 2]})"), HasSubstr("few_rows has 8 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(R"("part_tile": {"alone": [1], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(R"("few_rows": {"alone": [1, 2], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
   EXPECT_THAT(errorOfCost(R"("cold": 3)"), HasSubstr("unknown key at registry.kernels[0].costs[0].cold"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "lse": [0])"))),
