@@ -40,8 +40,8 @@ def tiles_of(cost):
 
 
 def heads_and_rows(kernel, cost, tiles, quarters):
-    """Heads for each of K and V and queries that fill so many quarters of a block's rows; of 0 one row. Where rows are the
-    heads of a group, a block's rows are queries, each with up to 32 heads."""
+    """Heads for each of K and V and queries that fill so many quarters of a block's rows; of 0 one row. Where rows are
+    the heads of a group, a block's rows are queries, each with up to 32 heads."""
     group = 32 if kernel.get("group_rows") else 1
     if quarters == 0 and tiles == 0:
         return 1, cost["rows"]
@@ -100,8 +100,8 @@ def whole_of(run, kernel, cost, workgroups):
 def of_pairs(run, kernel, cost):
     """Of two on a compute unit, where more fit."""
     kinds = whole_of(run, kernel, cost, 2 * UNITS[cost["arch"]]).values()
-    return {"cycles": [round(kind["first_cycles"]) for kind in kinds], "later": [round(kind["cycles"]) for kind in kinds],
-            "skew": [round(kind["skew"], 3) for kind in kinds]}
+    return {"cycles": [round(kind["first_cycles"]) for kind in kinds],
+            "later": [round(kind["cycles"]) for kind in kinds], "skew": [round(kind["skew"], 3) for kind in kinds]}
 
 
 def made_anew(run, kernel, cost):
@@ -111,8 +111,8 @@ def made_anew(run, kernel, cost):
     workgroups = units * resident
     # Where blocks see nothing they have all rows, unless these are the heads of a group.
     groups = kernel.get("group_rows") and 0 in tiles_of(cost)
-    idle = kinds_of(run, kernel, cost, [problem(kernel, cost, workgroups, 0, quarters) for quarters in range(4)] if groups
-                    else [], min)
+    shares = range(4) if groups else ()
+    idle = kinds_of(run, kernel, cost, [problem(kernel, cost, workgroups, 0, quarters) for quarters in shares], min)
     few_keys = (1, keys // 2 - 1, keys // 2 + 1, keys - 1)
     whole = whole_of(run, kernel, cost, workgroups)
     kinds = iter(kinds_of(run, kernel, cost, [
@@ -144,8 +144,8 @@ COMBINE_STEPS = (1, 2, 4, 8)
 def combine_grid(run, cost, steps, workgroups):
     """The second grid of a launch whose slices take so many steps to combine."""
     head_dim = cost["head_dims"][1]
-    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--heads", workgroups, "--seq-q", cost["rows"],
-               "--seq-kv", 512, "--head-dim", head_dim, "--num-splits", steps * cost["keys"], "--no-verify", "--time",
+    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--heads", workgroups,
+               "--seq-q", cost["rows"], "--seq-kv", 512, "--head-dim", head_dim, "--num-splits", steps * cost["keys"], "--no-verify", "--time",
                "--time-grid", "--json", "-"]
     result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if result.returncode != 0:
@@ -195,8 +195,9 @@ def main():
         for index, cost in enumerate(costs):
             run = options.build / "bin" / "hocket-run"
             made = made_of_combine(run, cost) if kernel.get("role") == "combine" else made_anew(run, kernel, cost)
-            off = max((abs(new / old - 1) for state in STATES for new, old in zip(made.get(state, []), cost.get(state, []))
-                       if old), default=0) if made["tiles"] == cost.get("tiles") else float("nan")
+            pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
+            off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
+            off = off if made["tiles"] == cost.get("tiles") else float("nan")
             skews = zip(made.get("skew", []), cost.get("skew", []))
             unlike = max((abs(new - old) for new, old in skews), default=0)
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was "

@@ -44,7 +44,7 @@ static constexpr int64_t kManyRounds = 8;
 double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
   const auto perUnit = static_cast<int64_t>(llvm::divideCeil(workgroups(), machine.units));
   const int64_t resident = std::min(cost.resident, perUnit);
-  // What is known of workgroups of a block and a slice, behind the first on their units and these: there are few of them.
+  // What is known of workgroups of a block and a slice, behind the first on their units and these: they are few.
   std::vector<std::optional<sim::WorkgroupCycles>> known(2 * blocks * splits);
   auto cyclesOfOne = [&](int64_t block, int64_t slice, bool isFirst) {
     std::optional<sim::WorkgroupCycles> &cycles = known[(block * splits + slice) * 2 + isFirst];
@@ -63,15 +63,17 @@ double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
       cyclesOf.push_back(cyclesOfOne(block, slice, index < machine.units * resident));
     return true;
   });
-  return sim::scheduleGrid(machine.parameters, static_cast<unsigned>(areXcdsAlike ? 1 : machine.xcds),
-                           static_cast<unsigned>(machine.units / machine.xcds), static_cast<unsigned>(resident), cyclesOf)
+  const auto xcds = static_cast<unsigned>(areXcdsAlike ? 1 : machine.xcds);
+  const auto unitsPerXcd = static_cast<unsigned>(machine.units / machine.xcds);
+  return sim::scheduleGrid(machine.parameters, xcds, unitsPerXcd, static_cast<unsigned>(resident), cyclesOf)
       .microseconds;
 }
 
 /// Bytes of the rows of a head: Q in, unless no key is seen, and what is computed of it out.
 double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
   const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
-  const int64_t in = tilesOf(block, slice).empty() ? 0 : kElementBytes, out = splits > 1 ? kPartialBytes : kElementBytes;
+  const int64_t in = tilesOf(block, slice).empty() ? 0 : kElementBytes;
+  const int64_t out = splits > 1 ? kPartialBytes : kElementBytes;
   return double(rows) * headsOfRow * double(problem.headDim * in + problem.headDimV * out);
 }
 
@@ -112,8 +114,8 @@ double SlicesLaunch::distinctShare(const Machine &machine) const {
   return asked > 0 ? distinct / asked : 0;
 }
 
-/// What memory has to bring: rows, and the keys that workgroups ask for, less those that others on the XCD ask for at the
-/// same time, as the cycle model has it.
+/// What memory has to bring: rows, and the keys that workgroups ask for, less those that others on the XCD ask for at
+/// the same time, as the cycle model has it.
 double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
   double keys = 0, rowBytes = 0;
   for (int64_t block = 0; block != blocks; ++block)

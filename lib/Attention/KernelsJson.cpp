@@ -98,7 +98,8 @@ static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path
          map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
          map.map("keys", cost.keys) && map.map("resident", cost.resident) && readCurves(map, cost.cycles) &&
          map.mapOptional("tiles", cost.tiles) && map.mapOptional("skew", cost.skew) &&
-         map.mapOptional("pair", cost.pair) && map.mapOptional("part_tile", cost.partTile) && map.mapOptional("few_rows", cost.fewRows) &&
+         map.mapOptional("pair", cost.pair) && map.mapOptional("part_tile", cost.partTile) &&
+         map.mapOptional("few_rows", cost.fewRows) &&
          map.mapOptional("causal", cost.causal) && map.mapOptional("lse", cost.lse);
 }
 
@@ -157,7 +158,8 @@ static bool readExpression(const json::Object &object, manifest::Expression &out
 /// Whether each curve has `count` numbers, or none, but for that of workgroups alone.
 static bool haveEach(const CostCurves &curves, size_t count) {
   const auto isFull = [count](const std::vector<double> &curve) { return curve.empty() || curve.size() == count; };
-  return curves.alone.size() == count && isFull(curves.shared) && isFull(curves.aloneLater) && isFull(curves.sharedLater);
+  return curves.alone.size() == count && isFull(curves.shared) && isFull(curves.aloneLater) &&
+         isFull(curves.sharedLater);
 }
 
 /// What is wrong with a cost; empty: nothing.
@@ -171,7 +173,8 @@ static llvm::StringLiteral faultOf(const KernelCost &cost) {
   if (!haveEach(cost.cycles, points) || (!cost.skew.empty() && cost.skew.size() != points) ||
       (!cost.tiles.empty() && cost.tiles.size() != points))
     return "tiles, alone, shared, alone_later, shared_later and skew have as many numbers, or none where they may lack";
-  if (!cost.tiles.empty() && (cost.tiles.front() < 0 || llvm::adjacent_find(cost.tiles, std::greater_equal<>()) != cost.tiles.end()))
+  const auto falls = llvm::adjacent_find(cost.tiles, std::greater_equal<>());
+  if (!cost.tiles.empty() && (cost.tiles.front() < 0 || falls != cost.tiles.end()))
     return "tiles must be at least 0, and ascend";
   const PairCosts &pair = cost.pair;
   if (!pair.cycles.empty() &&

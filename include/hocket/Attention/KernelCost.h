@@ -1,9 +1,10 @@
 // What a workgroup of a kernel takes, in cycles of the cycle model: data of the registry, made by
-// scripts/registry-costs.py, from which the time of whole grids is estimated when a launch is planned (docs/Registry.md).
+// scripts/registry-costs.py, from which the time of whole grids is estimated when a launch is planned
+// (docs/Registry.md).
 //
 // What counts is how many tiles of keys there are, whether the last is full, how many of the block's rows there are,
-// whether the workgroup is among the first on its compute unit, which fetch the code, and who shares the unit. Tiles and
-// rows were found to add up: what few rows save does not depend on the tiles.
+// whether the workgroup is among the first on its compute unit, which fetch the code, and who shares the unit. Tiles
+// and rows were found to add up: what few rows save does not depend on the tiles.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +28,16 @@ struct WorkgroupLoad {
   bool isFirst = true;   ///< on its compute unit
 };
 
-/// Cycles at several points, of workgroups alone on a compute unit and beside as many of their like as fit: of the first
-/// ones there, and of those behind them (none: as the first). Where one fits, `shared` may lack.
+/// Cycles at several points, of workgroups alone on a compute unit and beside as many of their like as fit: of the
+/// first ones there, and of those behind them (none: as the first). Where one fits, `shared` may lack.
 struct CostCurves {
   std::vector<double> alone, shared, aloneLater, sharedLater;
 
   const std::vector<double> &of(bool isAlone, bool isFirst) const;
 };
 
-/// Of two workgroups on a compute unit that holds more: with SIMDs of their own they are nearer to being alone than their
-/// number says.
+/// Of two workgroups on a compute unit that holds more: with SIMDs of their own they are nearer to being alone than
+/// their number says.
 struct PairCosts {
   std::vector<double> cycles, later, skew;
 };
@@ -56,8 +57,8 @@ struct KernelCost {
   /// Less with one row, and a quarter, half and three quarters of them: of one tile, of several, and of none (which may
   /// lack). None: nothing.
   CostCurves fewRows;
-  /// More with one key of the last tile, one less and one more than half (where kernels leave out a block of 32), and all
-  /// but one: of one tile with a quarter of the rows, of one with all rows, and of several. None: nothing.
+  /// More with one key of the last tile, one less and one more than half (where kernels leave out a block of 32), and
+  /// all but one: of one tile with a quarter of the rows, of one with all rows, and of several. None: nothing.
   CostCurves partTile;
   /// How unlike those that share get on, [as `cycles.shared`] (sim::WorkgroupCycles::skew); none: alike.
   std::vector<double> skew;

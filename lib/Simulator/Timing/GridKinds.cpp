@@ -104,8 +104,8 @@ static std::vector<KindRule> candidates(const runtime::Dim3 &grid) {
 }
 
 /// Workgroups that a rule is tried on: those at distances 1, 2, 4, ... from both ends, where the few that differ from
-/// most of a grid are (the blocks that see keys, where queries are far more than keys; ragged ones), those of the kinds of
-/// the ends that are the farthest from these, and some at random.
+/// most of a grid are (the blocks that see keys, where queries are far more than keys; ragged ones), those of the kinds
+/// of the ends that are the farthest from these, and some at random.
 static std::vector<uint64_t> trials(const KindRule &rule, uint64_t workgroups, uint64_t &random) {
   std::vector<uint64_t> numbers;
   for (uint64_t distance = 1; distance <= workgroups / 2; distance *= 2) {
