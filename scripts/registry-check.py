@@ -41,11 +41,18 @@ def problems(count, seed, head_dims, most_work):
     return drawn
 
 
-def whole_kernels(registry, arch):
-    """Registered kernels that compute whole problems: (name, head dimensions they list, none if they take any)."""
-    for kernel in registry["kernels"]:
-        if kernel.get("role", "whole") == "whole" and arch in kernel["arch"]:
-            yield kernel["name"], {dims[0] for dims in kernel.get("head_dims", [])}
+def takes(kernel, head_dim):
+    """Whether a kernel has such heads: it lists them, or computes multiples up to a size."""
+    if [head_dim, head_dim] in kernel.get("head_dims", []):
+        return True
+    multiple = kernel.get("head_dim_multiple", 0)
+    return multiple > 0 and head_dim % multiple == 0 and head_dim <= kernel["head_dim_max"]
+
+
+def whole_kernels(registry, arch, head_dim):
+    """Names of registered kernels that compute whole problems with such heads."""
+    return [kernel["name"] for kernel in registry["kernels"]
+            if kernel.get("role", "whole") == "whole" and arch in kernel["arch"] and takes(kernel, head_dim)]
 
 
 def predict(run, arch, problem, names):
@@ -110,12 +117,11 @@ def main():
     options = parser.parse_args()
     drawn = problems(options.problems, options.seed, options.head_dim, options.most_work)
     registry = json.loads((ROOT / "kernels" / "registry.json").read_text())
-    kernels = list(whole_kernels(registry, options.arch))
     rows = kept(options.json)
     off = []
     for problem in drawn:
         if problem not in rows:
-            names = [name for name, dims in kernels if not dims or problem[5] in dims]
+            names = whole_kernels(registry, options.arch, problem[5])
             [rows[problem]] = predict(options.build / "bin" / "hocket-run", options.arch, problem, names)
             keep(options.json, rows)
         share = judge(rows[problem], options.within)

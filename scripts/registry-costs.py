@@ -1,20 +1,22 @@
 #!/usr/bin/env python3
 """Remakes the costs in kernels/registry.json: scripts/registry-costs.py [--build BUILD] [--kernel NAME ...] [--check]
 
-What a workgroup of a kernel takes for 1, 2, 4, ... times `keys` keys, in cycles: alone on a compute unit, and beside
-as many others as fit (docs/SplitKV.md), how unlike these get on (`skew`, docs/CycleModel.md), and what of it only the
-first workgroups take (`cold_code`). Predictions of the cycle model, with a causal mask that cuts the last tiles where
-a cost is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many
-heads as fill every compute unit. Producers of split KV are given two slices. Costs of the kernel that combines slices
-are left alone.
+What a workgroup of a kernel takes, in cycles, for several numbers of tiles of `keys` keys: alone on a compute unit, and
+beside as many others as fit (`shared`), of the first workgroups there and of those behind them (`..._later`), and how
+unlike those that share get on (`skew`, docs/CycleModel.md); what a last tile that is half full adds where it is the
+only one, and elsewhere (`part_tile`); and what it saves to have one row of a block, and a quarter, half and three
+quarters of them (`few_rows`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
+is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as fill
+every compute unit. Producers of split KV are given two slices. Of the kernel that combines slices a tile is `keys`
+slices: the second grid of `hocket-run fmha-fwd --num-splits`.
 
+A cost to be made needs arch, head_dims, rows, keys, causal and lse; what it has besides is replaced.
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
 """
 import argparse
 import csv
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -22,71 +24,161 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 REGISTRY = ROOT / "kernels" / "registry.json"
 UNITS = {"gfx950": 256, "gfx942": 304}
-COLD_PLACE = 2  # among 1, 2, 4, ... tiles
+# Many enough that what is between them is on straight lines: small ones repeat with the unrolled loop.
+TILES = (1, 2, 3, 4, 5, 6, 8, 12, 16, 32)
+SMALL_TILES = (*range(1, 17), 20, 24, 32, 64)
+PLACES = ("alone", "shared")
+STATES = tuple(place + behind for place in PLACES for behind in ("", "_later"))
+KIND_OF = {"alone": "alone_first_cycles", "shared": "first_cycles",
+           "alone_later": "alone_cycles", "shared_later": "cycles"}
+SEVERAL = 4  # tiles
 
 
-def problem(kernel, cost, tiles, workgroups):
-    """Options for one block of rows for each of `workgroups`, with so many tiles each."""
+def tiles_of(cost):
+    """The numbers of tiles at which a cost is made. Beneath a causal mask blocks may see no key at all."""
+    return ((0,) if cost.get("causal") else ()) + (SMALL_TILES if cost["keys"] <= 32 else TILES)
+
+
+def heads_and_rows(kernel, cost, tiles, quarters):
+    """Heads for each of K and V and queries that fill so many quarters of a block's rows; of 0 one row. Where rows are
+    the heads of a group, a block's rows are queries, each with up to 32 heads."""
+    group = 32 if kernel.get("group_rows") else 1
+    if quarters == 0 and tiles == 0:
+        return 1, cost["rows"]
+    if quarters == 0:
+        # The mask of a single query hides nothing, and is left out.
+        return 1, 2 if cost.get("causal") else 1
+    return (group * quarters // 4, cost["rows"]) if group > 1 else (1, cost["rows"] * quarters // 4)
+
+
+def problem(kernel, cost, workgroups, tiles, quarters=4, keys=None):
+    """Options for one block of rows for each of `workgroups`, with so many tiles each, of whose last there are `keys`
+    (default: all). With no tiles each second block has none, and the others one."""
     slices = 2 if kernel.get("role") == "slices" else 1
-    kv_heads = max(workgroups // slices, 1)
-    # Where rows are the heads of a group, `rows` counts queries, each with a block of 32 heads.
-    heads = kv_heads * (32 if kernel.get("group_rows") else 1)
+    kv_heads = max(workgroups // (slices if tiles else 2), 1)
+    group, rows = heads_and_rows(kernel, cost, tiles, quarters)
+    seq_kv = tiles * cost["keys"] * slices - (cost["keys"] - keys if keys else 0)
     qk, v = cost["head_dims"]
-    return ["--heads", heads, "--kv-heads", kv_heads, "--seq-q", cost["rows"],
-            "--seq-kv", tiles * cost["keys"] * slices, "--head-dim", qk, "--head-dim-v", v,
+    return ["--heads", kv_heads * group, "--kv-heads", kv_heads, "--seq-q", rows if tiles else 2 * rows,
+            "--seq-kv", max(seq_kv, 1), "--head-dim", qk, "--head-dim-v", v,
             *(f"--{flag}" for flag in ("lse", "causal") if cost.get(flag))]
 
 
-def predict(run, kernel, cost, counts, workgroups):
-    """What `hocket-run bench` says of the kernel with each of so many tiles."""
+def predict(run, kernel, cost, problems):
+    """What `hocket-run bench` says of the kernel with each of the problems."""
     name = kernel["name"] + (":2" if kernel.get("role") == "slices" else "")
+    if not problems:
+        return []
     with tempfile.TemporaryDirectory() as directory:
         listed, out = pathlib.Path(directory, "problems.csv"), pathlib.Path(directory, "out.json")
         with listed.open("w", newline="") as stream:
-            csv.writer(stream).writerows(
-                [["options"], *([" ".join(map(str, problem(kernel, cost, count, workgroups)))] for count in counts)])
+            csv.writer(stream).writerows([["options"], *([" ".join(map(str, one))] for one in problems)])
         command = [run, "bench", "--device", "sim", f"--arch={cost['arch']}", "--problems", listed, "--json", out,
                    "--kernel", f"k={name}"]
         result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
         found = [row["kernels"]["k"] for row in json.loads(out.read_text())["rows"]] if out.exists() else []
-        if len(found) != len(counts) or any(len(cell.get("kinds", [])) != 1 for cell in found):
+        if len(found) != len(problems) or any("kinds" not in cell for cell in found):
             print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
             raise SystemExit(2)
         return found
 
 
+def kinds_of(run, kernel, cost, problems, pick=max):
+    """What the workgroups of each problem take; where they are not all alike, those that do the most, or the least."""
+    return [pick(found["kinds"], key=lambda kind: kind["instructions"])
+            for found in predict(run, kernel, cost, problems)]
+
+
+def whole_of(run, kernel, cost, workgroups):
+    """The kinds of workgroups with all rows and keys, by tiles."""
+    problems = {count: problem(kernel, cost, workgroups, count) for count in tiles_of(cost)}
+    # Half of the workgroups of a grid with such have no tiles.
+    idle = kinds_of(run, kernel, cost, [problems[0]] if 0 in problems else [], min)
+    return dict(zip(problems, idle + kinds_of(run, kernel, cost, [one for count, one in problems.items() if count])))
+
+
+def of_pairs(run, kernel, cost):
+    """Of two on a compute unit, where more fit."""
+    kinds = whole_of(run, kernel, cost, 2 * UNITS[cost["arch"]]).values()
+    return {"cycles": [round(kind["first_cycles"]) for kind in kinds],
+            "later": [round(kind["cycles"]) for kind in kinds], "skew": [round(kind["skew"], 3) for kind in kinds]}
+
+
 def made_anew(run, kernel, cost):
     """The cost's numbers, from workgroups that fill every compute unit."""
-    units = UNITS[cost["arch"]]
-    resident = predict(run, kernel, cost, [1], 32 * units)[0]["resident_workgroups"]
-    counts = [2**i for i in range(len(cost["alone"]))]
-    kinds = [found["kinds"][0] for found in predict(run, kernel, cost, counts, units * resident)]
-    cold = kinds[min(COLD_PLACE, len(kinds) - 1)]
-    made = {"resident": resident,
-            "alone": [round(kind["alone_first_cycles"]) for kind in kinds],
-            "shared": [round(kind["first_cycles"]) for kind in kinds],
-            "cold_code": max(round(cold["first_cycles"] - cold["cycles"]), 0)}
+    units, keys = UNITS[cost["arch"]], cost["keys"]
+    resident = predict(run, kernel, cost, [problem(kernel, cost, 32 * units, 1)])[0]["resident_workgroups"]
+    workgroups = units * resident
+    # Where blocks see nothing they have all rows, unless these are the heads of a group.
+    groups = kernel.get("group_rows") and 0 in tiles_of(cost)
+    shares = range(4) if groups else ()
+    idle = kinds_of(run, kernel, cost, [problem(kernel, cost, workgroups, 0, quarters) for quarters in shares], min)
+    few_keys = (1, keys // 2 - 1, keys // 2 + 1, keys - 1)
+    whole = whole_of(run, kernel, cost, workgroups)
+    kinds = iter(kinds_of(run, kernel, cost, [
+        *(problem(kernel, cost, workgroups, count, quarters) for count in (1, SEVERAL) for quarters in range(4)),
+        *(problem(kernel, cost, workgroups, count, quarters, some)
+          for count, quarters in ((1, 1), (1, 4), (SEVERAL, 4)) for some in few_keys)]))
+    few = {count: [next(kinds) for _ in range(4)] for count in (1, SEVERAL)}
+    parts = [(next(kinds), of) for of in (few[1][1], whole[1], whole[SEVERAL]) for _ in few_keys]
+    states = STATES if resident > 1 else STATES[:2]
+
+    def numbers(state, pairs):
+        return [round(one[KIND_OF[state]] - other[KIND_OF[state]]) for one, other in pairs]
+    made = {"resident": resident, "tiles": list(whole)}
+    for state in states:
+        made[state] = [round(kind[KIND_OF[state]]) for kind in whole.values()]
     if resident > 1:
-        made["skew"] = [round(kind["skew"], 3) for kind in kinds]
+        made["skew"] = [round(kind["skew"], 3) for kind in whole.values()]
+    if resident > 2:
+        made["pair"] = of_pairs(run, kernel, cost)
+    saved = [(whole[count], one) for count in few for one in few[count]] + [(whole[0], one) for one in idle]
+    made["few_rows"] = {state: numbers(state, saved) for state in states}
+    made["part_tile"] = {state: numbers(state, parts) for state in states}
     return made
 
 
-def replace(text, kernel, index, cost):
-    """`text` with the numbers of the kernel's cost number `index`."""
-    start = text.index(f'"name": "{kernel["name"]}"')
-    for _ in range(index + 1):
-        start = text.index('"alone": [', start) + 1
-    start = text.rindex("{", 0, start)
-    end = text.index("}", start)
-    part = re.sub(r'"resident": \d+', f'"resident": {cost["resident"]}', text[start:end])
-    for key in ("alone", "shared"):
-        part = re.sub(rf'{key}": \[[^\]]*\]', f'{key}": {json.dumps(cost[key])}', part)
-    part = re.sub(r',\s*"skew": \[[^\]]*\]', "", part)
-    part = re.sub(r',\s*"cold_code": [0-9.]+', "", part)
-    if "skew" in cost:
-        part += f',\n         "skew": {json.dumps(cost["skew"])}'
-    part += f', "cold_code": {cost["cold_code"]}'
-    return text[:start] + part + text[end:]
+COMBINE_STEPS = (1, 2, 4, 8)
+
+
+def combine_grid(run, cost, steps, workgroups):
+    """The second grid of a launch whose slices take so many steps to combine."""
+    head_dim = cost["head_dims"][1]
+    command = [run, "fmha-fwd", "--device", "sim", f"--arch={cost['arch']}", "--heads", workgroups,
+               "--seq-q", cost["rows"], "--seq-kv", 512, "--head-dim", head_dim, "--num-splits", steps * cost["keys"], "--no-verify", "--time",
+               "--time-grid", "--json", "-"]
+    result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if result.returncode != 0:
+        print(f"registry-costs.py: {' '.join(map(str, command))}:\n{result.stderr}", file=sys.stderr)
+        raise SystemExit(2)
+    return json.loads(result.stdout[result.stdout.index("{"):])["further_grids"][0]
+
+
+def made_of_combine(run, cost):
+    """The numbers of a kernel that combines slices."""
+    units = UNITS[cost["arch"]]
+    resident = combine_grid(run, cost, 1, 16 * units)["resident_workgroups"]
+    kinds = [combine_grid(run, cost, steps, units * resident)["kinds"][0] for steps in COMBINE_STEPS]
+    made = {"resident": resident, "tiles": list(COMBINE_STEPS)}
+    for state in STATES:
+        made[state] = [round(kind[KIND_OF[state]]) for kind in kinds]
+    return made
+
+
+def text_of(cost):
+    """A cost as it stands in the registry."""
+    def pairs(keys):
+        return ", ".join(f"{json.dumps(key)}: {json.dumps(cost[key])}" for key in keys if key in cost)
+    lines = (("arch", "head_dims", "causal", "lse", "rows", "keys", "resident"), ("tiles",), STATES[:2], STATES[2:],
+             ("skew",), ("pair",), ("few_rows",), ("part_tile",))
+    return "{" + ",\n         ".join(filter(None, map(pairs, lines))) + "}"
+
+
+def with_costs(text, kernel, costs):
+    """`text` with these costs of the kernel, which has some."""
+    start = text.index('"costs": [', text.index(f'"name": "{kernel["name"]}"'))
+    end = text.index("\n      ],", start)
+    return text[:start] + '"costs": [\n        ' + ",\n        ".join(map(text_of, costs)) + text[end:]
 
 
 def main():
@@ -97,19 +189,24 @@ def main():
     options = parser.parse_args()
     text = REGISTRY.read_text()
     for kernel in json.loads(text)["kernels"]:
-        if kernel.get("role") == "combine" or (options.kernel and kernel["name"] not in options.kernel):
+        if options.kernel and kernel["name"] not in options.kernel:
             continue
-        for index, cost in enumerate(kernel.get("costs", [])):
+        costs = list(kernel.get("costs", []))
+        for index, cost in enumerate(costs):
             run = options.build / "bin" / "hocket-run"
-            made = made_anew(run, kernel, cost)
-            off = max(abs(new / old - 1) for key in ("alone", "shared") for new, old in zip(made[key], cost[key]))
+            made = made_of_combine(run, cost) if kernel.get("role") == "combine" else made_anew(run, kernel, cost)
+            pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
+            off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
+            off = off if made["tiles"] == cost.get("tiles") else float("nan")
             skews = zip(made.get("skew", []), cost.get("skew", []))
             unlike = max((abs(new - old) for new, old in skews), default=0)
             print(f"{kernel['name']} {cost['arch']} {cost['head_dims']}: at most {100 * off:.1f} % from what was "
-                  f"listed, skews {unlike:.2f}, {cost['resident']} -> {made['resident']} on a unit", flush=True)
-            text = replace(text, kernel, index, made)
-            if not options.check:
-                REGISTRY.write_text(text)
+                  f"listed, skews {unlike:.2f}, {cost.get('resident')} -> {made['resident']} on a unit", flush=True)
+            asked = {key: cost[key] for key in ("arch", "head_dims", "causal", "lse", "rows", "keys") if key in cost}
+            costs[index] = asked | made
+        if costs and not options.check:
+            text = with_costs(text, kernel, costs)
+            REGISTRY.write_text(text)
     return 0
 
 

@@ -6,18 +6,15 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 using namespace hocket;
 using namespace hocket::attention;
 
 /// Workgroups beyond which looking at each takes too long for planning.
 static constexpr int64_t kMostWorkgroups = 1 << 17;
-/// Share of a workgroup's time that is left at least when the code is there: what code costs was measured beside others
-/// and with tiles to compute, and may be more than all of a workgroup that has none.
-static constexpr double kLeastWarm = 0.5;
-
 void SlicesLaunch::forEach(
-    const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const {
+    const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visit) const {
   bool lastFirst = problem.visibility.laterRowsSeeMore();
   const int64_t half = (blocks + 1) / 2;
   auto inOrder = [&](int64_t block) { return paired && block >= half ? blocks - 1 + half - block : block; };
@@ -25,69 +22,109 @@ void SlicesLaunch::forEach(
     for (int64_t slice = 0; slice != splits; ++slice)
       for (int64_t block = 0; block != blocks; ++block)
         for (int64_t head = 0; head != problem.heads; ++head)
-          visit(batch, head, lastFirst ? blocks - 1 - inOrder(block) : inOrder(block), slice);
+          if (!visit(batch, head, lastFirst ? blocks - 1 - inOrder(block) : inOrder(block), slice))
+            return;
 }
 
-/// The first XCD stands for all: workgroups are dealt to them in turn, and none has more.
+WorkgroupLoad SlicesLaunch::loadOf(int64_t block, int64_t slice, bool isFirst) const {
+  const KeyRange keys = keysOf(block), tiles = tilesOf(block, slice);
+  const bool holdsLast = tiles.end * cost.keys >= keys.end;
+  // Blocks that execute the same are alike to the cycle model, which times the first.
+  const double rows = double(std::min(problem.seqQ - (blocksDiffer ? block : 0) * cost.rows, cost.rows));
+  return {.tiles = tiles.size(),
+          .lastKeys = holdsLast ? keys.end % cost.keys : 0,
+          .rowShare = rows * filledShare / double(cost.rows),
+          .isFirst = isFirst};
+}
+
+/// Rounds of workgroups from which on it does not matter that XCDs get unlike ones.
+static constexpr int64_t kManyRounds = 8;
+
+/// Workgroups are dealt to the XCDs in turn. Where heads are dealt evenly the first stands for all: none has more.
 double SlicesLaunch::computeMicroseconds(const Machine &machine) const {
-  auto perUnit = static_cast<int64_t>(llvm::divideCeil(workgroups(), machine.units));
-  const int64_t resident = std::min(cost.resident, perUnit), unitsPerXcd = machine.units / machine.xcds;
-  const int64_t firsts = unitsPerXcd * resident;
+  const auto perUnit = static_cast<int64_t>(llvm::divideCeil(workgroups(), machine.units));
+  const int64_t resident = std::min(cost.resident, perUnit);
+  // What is known of workgroups of a block and a slice, behind the first on their units and these: they are few.
+  std::vector<std::optional<sim::WorkgroupCycles>> known(2 * blocks * splits);
+  auto cyclesOfOne = [&](int64_t block, int64_t slice, bool isFirst) {
+    std::optional<sim::WorkgroupCycles> &cycles = known[(block * splits + slice) * 2 + isFirst];
+    if (!cycles) {
+      const WorkgroupLoad load = loadOf(block, slice, isFirst);
+      cycles = {cost.cyclesOf(load, 1), cost.cyclesOf(load, resident), cost.skewOf(load.tiles, resident)};
+    }
+    return *cycles;
+  };
+  const bool areXcdsAlike = problem.heads % machine.xcds == 0 || perUnit > kManyRounds * resident;
   std::vector<sim::WorkgroupCycles> cyclesOf;
   int64_t number = 0;
   forEach([&](int64_t, int64_t, int64_t block, int64_t slice) {
-    if (number++ % machine.xcds)
-      return;
-    const int64_t tiles = tilesOf(block, slice).size();
-    const bool isFirst = static_cast<int64_t>(cyclesOf.size()) < firsts;
-    const double alone = std::max(cost.cycles(tiles, 1), 0.0), together = std::max(cost.cycles(tiles, resident), 0.0);
-    const double share = isFirst || together <= 0 ? 1 : std::max(1 - cost.coldCode / together, kLeastWarm);
-    cyclesOf.push_back({alone * share, together * share, cost.skewOf(tiles, resident)});
+    const int64_t index = number++;
+    if (!areXcdsAlike || index % machine.xcds == 0)
+      cyclesOf.push_back(cyclesOfOne(block, slice, index < machine.units * resident));
+    return true;
   });
-  return sim::scheduleGrid(machine.parameters, 1, static_cast<unsigned>(unitsPerXcd), static_cast<unsigned>(resident),
-                           cyclesOf)
+  const auto xcds = static_cast<unsigned>(areXcdsAlike ? 1 : machine.xcds);
+  const auto unitsPerXcd = static_cast<unsigned>(machine.units / machine.xcds);
+  return sim::scheduleGrid(machine.parameters, xcds, unitsPerXcd, static_cast<unsigned>(resident), cyclesOf)
       .microseconds;
 }
 
-/// Bytes that each row moves: Q in, and what is computed of it out.
-double SlicesLaunch::bytesOfRows() const {
-  int64_t out = splits > 1 ? kPartialBytes : kElementBytes;
-  return double(problem.headDim * kElementBytes + problem.headDimV * out);
+/// Bytes of the rows of a head: Q in, unless no key is seen, and what is computed of it out.
+double SlicesLaunch::bytesOfRows(int64_t block, int64_t slice) const {
+  const int64_t rows = std::min(problem.seqQ - block * cost.rows, cost.rows);
+  const int64_t in = tilesOf(block, slice).empty() ? 0 : kElementBytes;
+  const int64_t out = splits > 1 ? kPartialBytes : kElementBytes;
+  return double(rows) * headsOfRow * double(problem.headDim * in + problem.headDimV * out);
 }
 
-/// What memory has to bring: the keys that workgroups ask for, less those that others on the XCD ask
-/// for at the same time: the share of the first that run side by side there, as the cycle model has it.
-double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
-  double asked = 0, sampleAsked = 0, sampleDistinct = 0;
+KeyRange SlicesLaunch::keysRead(int64_t block, int64_t slice) const {
+  const KeyRange tiles = tilesOf(block, slice);
+  return {tiles.begin * cost.keys, std::min(tiles.end * cost.keys, problem.seqKv)};
+}
+
+/// Of the keys that the first workgroups which run side by side on an XCD ask for, the share that no other asks for.
+double SlicesLaunch::distinctShare(const Machine &machine) const {
   std::map<std::pair<int64_t, int64_t>, std::vector<KeyRange>> seen; ///< by batch and KV head
-  int64_t perXcd = problem.heads % machine.xcds == 0 ? problem.heads / machine.xcds : 0;
-  int64_t group = problem.heads / problem.kvHeads, number = 0;
-  int64_t together = machine.units / machine.xcds * cost.resident;
+  const int64_t perXcd = problem.heads % machine.xcds == 0 ? problem.heads / machine.xcds : 0;
+  const int64_t group = problem.heads / problem.kvHeads, together = machine.units / machine.xcds * cost.resident;
+  double asked = 0, distinct = 0;
+  int64_t number = 0;
   forEach([&](int64_t batch, int64_t place, int64_t block, int64_t slice) {
-    KeyRange tiles = tilesOf(block, slice);
-    KeyRange keys = {tiles.begin * cost.keys, std::min(tiles.end * cost.keys, problem.seqKv)};
-    double length = double(keys.size());
-    asked += length;
-    if (int64_t index = number++; index % machine.xcds == 0 && index / machine.xcds < together) {
-      int64_t head = perXcd ? place % machine.xcds * perXcd + place / machine.xcds : place;
-      sampleAsked += length;
-      if (length > 0)
-        seen[{batch, head / group}].push_back(keys);
-    }
+    const int64_t index = number++;
+    if (index % machine.xcds != 0)
+      return true;
+    if (index / machine.xcds >= together)
+      return false;
+    const KeyRange keys = keysRead(block, slice);
+    const int64_t head = perXcd ? place % machine.xcds * perXcd + place / machine.xcds : place;
+    asked += double(keys.size());
+    if (!keys.empty())
+      seen[{batch, head / group}].push_back(keys);
+    return true;
   });
   for (auto &[head, ranges] : seen) {
     std::sort(ranges.begin(), ranges.end(),
               [](const KeyRange &a, const KeyRange &b) { return a.begin < b.begin; });
     int64_t covered = 0;
     for (const KeyRange &range : ranges) {
-      sampleDistinct += double(KeyRange{std::max(range.begin, covered), range.end}.size());
+      distinct += double(KeyRange{std::max(range.begin, covered), range.end}.size());
       covered = std::max(covered, range.end);
     }
   }
-  double distinct = sampleAsked > 0 ? asked * sampleDistinct / sampleAsked : 0;
-  double keyBytes = double((problem.headDim + problem.headDimV) * kElementBytes);
-  double rows = double(problem.batch * problem.heads * problem.seqQ * splits);
-  return (distinct * keyBytes + rows * bytesOfRows()) / machine.bytesPerMicrosecond();
+  return asked > 0 ? distinct / asked : 0;
+}
+
+/// What memory has to bring: rows, and the keys that workgroups ask for, less those that others on the XCD ask for at
+/// the same time, as the cycle model has it.
+double SlicesLaunch::memoryMicroseconds(const Machine &machine) const {
+  double keys = 0, rowBytes = 0;
+  for (int64_t block = 0; block != blocks; ++block)
+    for (int64_t slice = 0; slice != splits; ++slice) {
+      keys += double(keysRead(block, slice).size());
+      rowBytes += bytesOfRows(block, slice);
+    }
+  const double keyBytes = double((problem.headDim + problem.headDimV) * kElementBytes) * distinctShare(machine);
+  return double(problem.batch * problem.heads) * (keys * keyBytes + rowBytes) / machine.bytesPerMicrosecond();
 }
 
 double SlicesLaunch::microseconds(const Machine &machine) const {
@@ -95,14 +132,32 @@ double SlicesLaunch::microseconds(const Machine &machine) const {
          machine.parameters.launchMicroseconds;
 }
 
+/// Rows of a wave.
+static constexpr int64_t kWaveRows = 32;
+
 ForwardProblem attention::asCounted(ForwardProblem problem, const KernelEntry &kernel) {
   if (!kernel.tuning.groupRows)
     return problem;
-  constexpr int64_t waveRows = 32;
-  problem.seqQ *= static_cast<int64_t>(llvm::divideCeil(problem.heads / problem.kvHeads, waveRows));
+  problem.seqQ *= static_cast<int64_t>(llvm::divideCeil(problem.heads / problem.kvHeads, kWaveRows));
   problem.heads = problem.kvHeads;
   return problem;
 }
+
+/// Of the rows of a wave, those that there are: all, or the heads of a group.
+static double filledShareOf(const ForwardProblem &problem, const KernelEntry &kernel) {
+  if (!kernel.tuning.groupRows)
+    return 1;
+  const int64_t group = problem.heads / problem.kvHeads;
+  return double(group) / double(llvm::alignTo(group, kWaveRows));
+}
+
+SlicesLaunch::SlicesLaunch(const ForwardProblem &problem, const KernelEntry &kernel, const KernelCost &cost,
+                           int64_t splits)
+    : problem(asCounted(problem, kernel)), cost(cost), splits(splits), paired(kernel.tuning.blockOrder == "paired"),
+      blocks(static_cast<int64_t>(llvm::divideCeil(this->problem.seqQ, cost.rows))),
+      blocksDiffer(kernel.tuning.groupRows || problem.visibility.laterRowsSeeMore()),
+      headsOfRow(double(problem.heads * problem.seqQ) / double(this->problem.heads * this->problem.seqQ)),
+      filledShare(filledShareOf(problem, kernel)) {}
 
 /// Whether what a workgroup computes follows from its rows, the corner of a causal mask and the lengths alone.
 static bool isPlain(const ForwardProblem &problem) {
@@ -116,9 +171,8 @@ std::optional<double> attention::expectedMicroseconds(const ForwardProblem &prob
                                          problem.visibility.laterRowsSeeMore(), problem.wantLse);
   if (!cost || !isPlain(problem))
     return std::nullopt;
-  ForwardProblem counted = asCounted(problem, kernel);
-  SlicesLaunch launch(counted, *cost, 1, kernel.tuning.blockOrder == "paired");
-  if (launch.workgroups() > (cost->mostWorkgroups != 0 ? cost->mostWorkgroups : kMostWorkgroups))
+  SlicesLaunch launch(problem, kernel, *cost, 1);
+  if (launch.workgroups() > kMostWorkgroups)
     return std::nullopt;
   return launch.microseconds(machine);
 }

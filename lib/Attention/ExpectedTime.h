@@ -34,23 +34,28 @@ struct Machine {
   }
 };
 
+/// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their
+/// groups) of KV heads.
+ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel);
+
 /// One launch of workgroups that each compute a block of rows over a slice of the keys.
 class SlicesLaunch {
 public:
-  /// `paired`: the second half of the blocks comes in the opposite order.
-  SlicesLaunch(const ForwardProblem &problem, const KernelCost &cost, int64_t splits, bool paired = false)
-      : problem(problem), cost(cost), splits(splits), paired(paired),
-        blocks(static_cast<int64_t>(llvm::divideCeil(problem.seqQ, cost.rows))) {}
+  SlicesLaunch(const ForwardProblem &problem, const KernelEntry &kernel, const KernelCost &cost, int64_t splits);
 
   int64_t workgroups() const { return blocks * problem.heads * problem.batch * splits; }
   double microseconds(const Machine &machine) const;
 
 private:
+  /// The keys that rows of the block see.
+  KeyRange keysOf(int64_t block) const {
+    const int64_t first = block * cost.rows, rows = std::min(cost.rows, problem.seqQ - first);
+    return problem.visibility.rangeOfBlock(first, rows, problem.lengths());
+  }
   /// The tiles of one workgroup, as the kernel divides them: those that hold a key which some row
   /// of its block sees, dealt to the slices.
   KeyRange tilesOf(int64_t block, int64_t slice) const {
-    KeyRange keys =
-        problem.visibility.rangeOfBlock(block * cost.rows, cost.rows, problem.lengths());
+    const KeyRange keys = keysOf(block);
     int64_t first = keys.begin / cost.keys;
     auto behind = static_cast<int64_t>(llvm::divideCeil(keys.end, cost.keys));
     int64_t tiles = std::max<int64_t>(behind - first, 0);
@@ -58,22 +63,25 @@ private:
     int64_t begin = first + slice * share + std::min(slice, longer);
     return {begin, begin + share + (slice < longer)};
   }
-  /// Calls `visit` with batch, head position, block and slice of every workgroup in its order.
-  void forEach(const std::function<void(int64_t, int64_t, int64_t, int64_t)> &visit) const;
+  WorkgroupLoad loadOf(int64_t block, int64_t slice, bool isFirst) const;
+  /// Calls `visit` with batch, head position, block and slice of every workgroup in its order, until it says false.
+  void forEach(const std::function<bool(int64_t, int64_t, int64_t, int64_t)> &visit) const;
   double computeMicroseconds(const Machine &machine) const;
+  double distinctShare(const Machine &machine) const;
   double memoryMicroseconds(const Machine &machine) const;
-  double bytesOfRows() const;
+  /// The keys that one workgroup loads.
+  KeyRange keysRead(int64_t block, int64_t slice) const;
+  double bytesOfRows(int64_t block, int64_t slice) const;
 
-  const ForwardProblem &problem;
+  ForwardProblem problem; ///< as the kernel's grid counts it
   const KernelCost &cost;
   int64_t splits;
-  bool paired;
+  bool paired; ///< the second half of the blocks comes in the opposite order
   int64_t blocks;
+  bool blocksDiffer; ///< in what they execute
+  double headsOfRow; ///< of a counted row: where heads of a group are rows, several
+  double filledShare; ///< of a wave's rows, those that there are
 };
-
-/// `problem` as the grid of `kernel` counts it: where heads of a group are rows, items (queries, or parts of their
-/// groups) of KV heads.
-ForwardProblem asCounted(ForwardProblem problem, const KernelEntry &kernel);
 
 /// Microseconds that `kernel`, which computes the problem whole, is expected to take; nothing where its costs do not tell:
 /// scores are modified, or a window, a list or lengths of their own decide what is computed, or the grid is very large.

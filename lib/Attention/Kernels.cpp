@@ -36,31 +36,6 @@ std::string_view attention::toString(KernelRole role) {
   return names[static_cast<size_t>(role)];
 }
 
-/// `known` are values at 1, 2, 4, ...
-static double atTiles(const std::vector<double> &known, int64_t tiles) {
-  // The segment from 2^low to 2^(low + 1) tiles.
-  size_t low = 0;
-  while (low + 2 < known.size() && tiles > int64_t(2) << low)
-    ++low;
-  double first = double(int64_t(1) << low);
-  return known[low] + (known[low + 1] - known[low]) * (double(tiles) - first) / first;
-}
-
-double KernelCost::cycles(int64_t tiles, int64_t together) const {
-  double one = atTiles(alone, tiles);
-  if (together <= 1 || resident <= 1)
-    return one;
-  return one + (atTiles(shared, tiles) - one) * double(together - 1) / double(resident - 1);
-}
-
-double KernelCost::skewOf(int64_t tiles, int64_t together) const {
-  if (skew.empty() || together <= 1 || resident <= 1)
-    return 0;
-  // Beyond what is known as with the most that are.
-  const int64_t most = int64_t(1) << (skew.size() - 1);
-  return atTiles(skew, std::clamp<int64_t>(tiles, 1, most)) * double(together - 1) / double(resident - 1);
-}
-
 const KernelCost *KernelEntry::costOf(HeadDims dims, std::string_view architecture, bool causal, bool lse) const {
   const KernelCost *best = nullptr;
   // A mask makes more of a difference than LSE.

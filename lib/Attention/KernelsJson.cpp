@@ -72,14 +72,35 @@ static bool fromJSON(const json::Value &value, KernelRole &role, json::Path path
   return false;
 }
 
+static bool readCurves(json::ObjectMapper &map, CostCurves &curves) {
+  return map.map("alone", curves.alone) && map.mapOptional("shared", curves.shared) &&
+         map.mapOptional("alone_later", curves.aloneLater) && map.mapOptional("shared_later", curves.sharedLater);
+}
+
+static bool fromJSON(const json::Value &value, CostCurves &curves, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && checkKeys(value, {"alone", "shared", "alone_later", "shared_later"}, path) && readCurves(map, curves);
+}
+
+static bool fromJSON(const json::Value &value, PairCosts &pair, json::Path path) {
+  json::ObjectMapper map(value, path);
+  return map && checkKeys(value, {"cycles", "later", "skew"}, path) && map.map("cycles", pair.cycles) &&
+         map.map("later", pair.later) && map.map("skew", pair.skew);
+}
+
 static bool fromJSON(const json::Value &value, KernelCost &cost, json::Path path) {
   json::ObjectMapper map(value, path);
-  return map && map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) &&
-         map.map("rows", cost.rows) && map.map("keys", cost.keys) &&
-         map.map("resident", cost.resident) && map.map("alone", cost.alone) &&
-         map.map("shared", cost.shared) && map.mapOptional("skew", cost.skew) &&
-         map.mapOptional("cold_code", cost.coldCode) && map.mapOptional("causal", cost.causal) &&
-         map.mapOptional("lse", cost.lse) && map.mapOptional("most_workgroups", cost.mostWorkgroups);
+  return map &&
+         checkKeys(value,
+                   {"arch", "head_dims", "causal", "lse", "rows", "keys", "resident", "tiles", "alone", "shared",
+                    "alone_later", "shared_later", "skew", "pair", "part_tile", "few_rows"},
+                   path) &&
+         map.map("arch", cost.architecture) && map.map("head_dims", cost.headDims) && map.map("rows", cost.rows) &&
+         map.map("keys", cost.keys) && map.map("resident", cost.resident) && readCurves(map, cost.cycles) &&
+         map.mapOptional("tiles", cost.tiles) && map.mapOptional("skew", cost.skew) &&
+         map.mapOptional("pair", cost.pair) && map.mapOptional("part_tile", cost.partTile) &&
+         map.mapOptional("few_rows", cost.fewRows) &&
+         map.mapOptional("causal", cost.causal) && map.mapOptional("lse", cost.lse);
 }
 
 static bool fromJSON(const json::Value &value, Visibility &mask, json::Path path) {
@@ -134,6 +155,42 @@ static bool readExpression(const json::Object &object, manifest::Expression &out
   return true;
 }
 
+/// Whether each curve has `count` numbers, or none, but for that of workgroups alone.
+static bool haveEach(const CostCurves &curves, size_t count) {
+  const auto isFull = [count](const std::vector<double> &curve) { return curve.empty() || curve.size() == count; };
+  return curves.alone.size() == count && isFull(curves.shared) && isFull(curves.aloneLater) &&
+         isFull(curves.sharedLater);
+}
+
+/// What is wrong with a cost; empty: nothing.
+static llvm::StringLiteral faultOf(const KernelCost &cost) {
+  if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1)
+    return "rows, keys and resident must be at least 1";
+  const size_t points = cost.cycles.alone.size();
+  constexpr size_t kMostPoints = 32;
+  if (points < 2 || points > kMostPoints || (cost.resident > 1 && cost.cycles.shared.empty()))
+    return "alone, and shared where several are resident, have the cycles for 2 to 32 numbers of tiles";
+  if (!haveEach(cost.cycles, points) || (!cost.skew.empty() && cost.skew.size() != points) ||
+      (!cost.tiles.empty() && cost.tiles.size() != points))
+    return "tiles, alone, shared, alone_later, shared_later and skew have as many numbers, or none where they may lack";
+  const auto falls = llvm::adjacent_find(cost.tiles, std::greater_equal<>());
+  if (!cost.tiles.empty() && (cost.tiles.front() < 0 || falls != cost.tiles.end()))
+    return "tiles must be at least 0, and ascend";
+  const PairCosts &pair = cost.pair;
+  if (!pair.cycles.empty() &&
+      (pair.cycles.size() != points || pair.later.size() != points || pair.skew.size() != points))
+    return "pair has as many numbers as alone, of cycles, later and skew";
+  const auto isShare = [](double skew) { return skew >= 0 && skew < 1; };
+  if (!llvm::all_of(cost.skew, isShare) || !llvm::all_of(pair.skew, isShare))
+    return "skew must be at least 0 and less than 1";
+  const auto isNothing = [](const CostCurves &curves) { return haveEach(curves, 0); };
+  if ((!isNothing(cost.partTile) && !haveEach(cost.partTile, kPartTiles)) ||
+      (!isNothing(cost.fewRows) && !haveEach(cost.fewRows, kFewRows) &&
+       !haveEach(cost.fewRows, kFewRows + kRowShares)))
+    return "few_rows has 8 or 12 numbers of each kind, part_tile 12";
+  return "";
+}
+
 static bool checkEntry(const KernelEntry &entry, json::Path path) {
   auto fail = [&](const char *key, llvm::StringLiteral wanted) {
     path.field(key).report(wanted);
@@ -157,17 +214,8 @@ static bool checkEntry(const KernelEntry &entry, json::Path path) {
   for (const KernelCost &cost : entry.costs) {
     if (!llvm::is_contained(entry.architectures, cost.architecture))
       return fail("costs", "arch must be one of the kernel's");
-    if (cost.rows < 1 || cost.keys < 1 || cost.resident < 1 || cost.alone.size() < 2 ||
-        cost.shared.size() < 2)
-      return fail("costs", "rows, keys and resident must be at least 1, and alone and shared have "
-                           "the cycles for 1 and 2 tiles at least");
-    constexpr size_t kMostPowers = 32;
-    for (const std::vector<double> *cycles : {&cost.alone, &cost.shared, &cost.skew})
-      if (cycles->size() > kMostPowers)
-        return fail("costs", "numbers of 1, 2, 4, ... tiles: at most 32");
-    const auto isShare = [](double skew) { return skew >= 0 && skew < 1; };
-    if (!cost.skew.empty() && (cost.skew.size() < 2 || !llvm::all_of(cost.skew, isShare)))
-      return fail("costs", "skew must have a number for 1 and 2 tiles at least, each at least 0 and less than 1");
+    if (llvm::StringLiteral wrong = faultOf(cost); !wrong.empty())
+      return fail("costs", wrong);
   }
   return true;
 }
@@ -280,6 +328,16 @@ static json::Array names(const std::vector<DataType> &types) {
   return array;
 }
 
+static void writeCurves(json::OStream &out, const CostCurves &curves) {
+  out.attribute("alone", json::Array(curves.alone));
+  if (!curves.shared.empty())
+    out.attribute("shared", json::Array(curves.shared));
+  if (!curves.aloneLater.empty())
+    out.attribute("alone_later", json::Array(curves.aloneLater));
+  if (!curves.sharedLater.empty())
+    out.attribute("shared_later", json::Array(curves.sharedLater));
+}
+
 static void writeEntry(json::OStream &out, const KernelEntry &entry) {
   json::Array headDims;
   for (HeadDims dims : entry.headDims)
@@ -328,13 +386,21 @@ static void writeEntry(json::OStream &out, const KernelEntry &entry) {
           out.attribute("rows", cost.rows);
           out.attribute("keys", cost.keys);
           out.attribute("resident", cost.resident);
-          if (cost.mostWorkgroups != 0)
-            out.attribute("most_workgroups", cost.mostWorkgroups);
-          out.attribute("alone", json::Array(cost.alone));
-          out.attribute("shared", json::Array(cost.shared));
+          if (!cost.tiles.empty())
+            out.attribute("tiles", json::Array(cost.tiles));
+          writeCurves(out, cost.cycles);
           if (!cost.skew.empty())
             out.attribute("skew", json::Array(cost.skew));
-          out.attribute("cold_code", cost.coldCode);
+          if (!cost.pair.cycles.empty())
+            out.attributeObject("pair", [&] {
+              out.attribute("cycles", json::Array(cost.pair.cycles));
+              out.attribute("later", json::Array(cost.pair.later));
+              out.attribute("skew", json::Array(cost.pair.skew));
+            });
+          if (!cost.partTile.alone.empty())
+            out.attributeObject("part_tile", [&] { writeCurves(out, cost.partTile); });
+          if (!cost.fewRows.alone.empty())
+            out.attributeObject("few_rows", [&] { writeCurves(out, cost.fewRows); });
         });
     });
   out.attributeArray("variants", [&] {

@@ -29,7 +29,8 @@ static double combineMicroseconds(const ForwardProblem &problem, const KernelCos
       std::min(cost.resident, static_cast<int64_t>(llvm::divideCeil(blocks, machine.units)));
   auto rounds = static_cast<double>(llvm::divideCeil(blocks, machine.units * together));
   auto steps = static_cast<int64_t>(llvm::divideCeil(splits, cost.keys));
-  double cycles = rounds * cost.cycles(steps, together);
+  double cycles = cost.cyclesOf({.tiles = steps}, together) +
+                  (rounds - 1) * cost.cyclesOf({.tiles = steps, .isFirst = false}, together);
   double share = std::min(1.0, double(blocks) / double(machine.units));
   double bytes = double(problem.batch * problem.heads * problem.seqQ) *
                  (double(problem.headDimV * (splits * kPartialBytes + kElementBytes)) +
@@ -62,15 +63,14 @@ attention::estimateSplits(const ForwardProblem &problem, const KernelEntry &whol
   Machine machine(*arch, units);
   int64_t most = kMostRounds * machine.units * slicesCost->resident;
   std::vector<SplitEstimate> estimates;
-  ForwardProblem countedWhole = asCounted(problem, whole), counted = asCounted(problem, slices);
-  SlicesLaunch one(countedWhole, *wholeCost, 1, whole.tuning.blockOrder == "paired");
+  SlicesLaunch one(problem, whole, *wholeCost, 1);
   // A grid of many rounds is evenly loaded as it is.
   if (one.workgroups() > most)
     return {};
   estimates.push_back({1, one.microseconds(machine), 0});
   auto tiles = static_cast<int64_t>(llvm::divideCeil(problem.seqKv, slicesCost->keys));
   for (int64_t splits : candidates(std::min(tiles, mostSplits))) {
-    SlicesLaunch launch(counted, *slicesCost, splits);
+    SlicesLaunch launch(problem, slices, *slicesCost, splits);
     if (launch.workgroups() > most)
       break;
     estimates.push_back({splits, launch.microseconds(machine),

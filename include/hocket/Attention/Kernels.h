@@ -8,6 +8,7 @@
 #pragma once
 
 #include "hocket/Attention/ForwardProblem.h"
+#include "hocket/Attention/KernelCost.h"
 
 #include <cstdint>
 #include <map>
@@ -18,12 +19,6 @@
 #include <vector>
 
 namespace hocket::attention {
-
-/// Head dimensions of Q and K, and of V and O.
-struct HeadDims {
-  int64_t qk = 0, v = 0;
-  bool operator==(const HeadDims &) const = default;
-};
 
 /// What one compiled form of a registered kernel is specialised for.
 using KernelVariant = ForwardSemantics;
@@ -43,32 +38,6 @@ enum class KernelRole {
 };
 /// "whole", "slices", "combine".
 std::string_view toString(KernelRole role);
-
-/// How long a workgroup takes, for choosing among kernels and for the heuristic of split KV (docs/SplitKV.md).
-struct KernelCost {
-  std::string architecture; ///< LLVM's processor name
-  HeadDims headDims;
-  bool causal = false;  ///< with the last tiles cut by a causal mask
-  bool lse = false;     ///< with LSE as a result
-  int64_t rows = 0;     ///< query rows of a workgroup
-  int64_t keys = 0;     ///< of a tile; of a kernel that combines: slices that it loads at a time
-  int64_t resident = 1; ///< workgroups that a compute unit holds at a time
-  /// Cycles of the model for 1, 2, 4, 8, ... tiles, alone on a compute unit and beside as many
-  /// others as fit. At least two each.
-  std::vector<double> alone, shared;
-  /// How unlike those that share get on, [as `shared`] (sim::WorkgroupCycles::skew); none: alike.
-  std::vector<double> skew;
-  /// Workgroups of the largest grid whose time these say, where later ones get on otherwise than the first; 0: any.
-  int64_t mostWorkgroups = 0;
-  /// Cycles of these that only the first workgroups on a compute unit take, which fetch the code.
-  double coldCode = 0;
-
-  /// Cycles for `tiles`, with `together` workgroups on the compute unit (1 to `resident`): between
-  /// and beyond what is known straight lines.
-  double cycles(int64_t tiles, int64_t together) const;
-  /// Of `together` workgroups with `tiles` each: in [0, 1).
-  double skewOf(int64_t tiles, int64_t together) const;
-};
 
 /// How a kernel is made, where there is a choice; every one computes the same.
 struct KernelTuning {

@@ -103,10 +103,30 @@ static std::vector<KindRule> candidates(const runtime::Dim3 &grid) {
   return rules;
 }
 
+/// Workgroups that a rule is tried on: those at distances 1, 2, 4, ... from both ends, where the few that differ from
+/// most of a grid are (the blocks that see keys, where queries are far more than keys; ragged ones), those of the kinds
+/// of the ends that are the farthest from these, and some at random.
+static std::vector<uint64_t> trials(const KindRule &rule, uint64_t workgroups, uint64_t &random) {
+  std::vector<uint64_t> numbers;
+  for (uint64_t distance = 1; distance <= workgroups / 2; distance *= 2) {
+    numbers.push_back(distance);
+    numbers.push_back(workgroups - distance);
+  }
+  const uint64_t last = workgroups - 1;
+  uint64_t likeFirst = last, likeLast = 0;
+  while (rule.of(likeFirst) != rule.of(0))
+    --likeFirst;
+  while (rule.of(likeLast) != rule.of(last))
+    ++likeLast;
+  numbers.insert(numbers.end(), {likeFirst, likeLast});
+  for (unsigned i = 0; i < pairsPerRule; ++i)
+    numbers.push_back(nextRandom(random) % workgroups);
+  return numbers;
+}
+
 static Result<bool> refuted(WorkgroupSampler &sampler, const KindRule &rule, uint64_t workgroups,
                             uint64_t &random) {
-  for (unsigned i = 0; i < pairsPerRule; ++i) {
-    uint64_t number = nextRandom(random) % workgroups;
+  for (uint64_t number : trials(rule, workgroups, random)) {
     uint64_t other = rule.example(rule.of(number));
     Result<uint64_t> a = sampler.instructions(number);
     Result<uint64_t> b = sampler.instructions(other);

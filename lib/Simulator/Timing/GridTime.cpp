@@ -94,7 +94,10 @@ private:
   };
   Result<Sample> sampleTraffic(LineCounter &counter, Workgroup &group, const ArchInfo &arch, uint64_t first,
                                uint64_t behind);
+  Status countLines(LineCounter &counter, Workgroup &group);
   Status findTraffic(const ArchInfo &arch);
+  /// What a workgroup's share of the grid's traffic goes with.
+  double weightOf(uint64_t number) const { return linesOf[rule.of(number)]; }
 
   Program &program;
   size_t kernel;
@@ -105,6 +108,7 @@ private:
   KindCache &cache;
   KindRule rule;
   std::vector<uint64_t> examples; ///< of each kind
+  std::vector<double> linesOf;    ///< of each kind: lines that it asks for; of lists instructions
   GridTime grid;
   double bytesAsked = 0, bytesUpdated = 0; ///< of L2 by all workgroups; by atomics
   unsigned threads = 1;
@@ -226,9 +230,29 @@ void Predictor::timeAhead(const std::vector<size_t> &kinds) {
       cache[job.key] = *job.ends;
 }
 
+/// `at` of the way from `a` to `b`.
+static double between(double a, double b, double at) { return a + (b - a) * at; }
+
 static WorkgroupCycles between(const WorkgroupCycles &a, const WorkgroupCycles &b, double at) {
-  auto mix = [at](double from, double to) { return from + (to - from) * at; };
-  return {mix(a.alone, b.alone), mix(a.together, b.together), mix(a.skew, b.skew)};
+  return {between(a.alone, b.alone, at), between(a.together, b.together, at), between(a.skew, b.skew, at)};
+}
+
+namespace {
+/// Two kinds that are known, and where between them, by instructions, another is.
+struct Neighbours {
+  const WorkgroupKind *a, *b;
+  double at;
+};
+} // namespace
+
+/// `known`: by instructions, two at least unless there is one kind.
+static Neighbours neighboursOf(const WorkgroupKind &kind, const std::vector<const WorkgroupKind *> &known) {
+  size_t i = 1;
+  while (i + 1 < known.size() && known[i]->work.instructions < kind.work.instructions)
+    ++i;
+  const WorkgroupKind &a = *known[i - 1], &b = *known[i];
+  const double from = double(a.work.instructions), span = double(b.work.instructions) - from;
+  return {&a, &b, span > 0 ? (double(kind.work.instructions) - from) / span : 0};
 }
 
 Status Predictor::timeKinds() {
@@ -261,15 +285,9 @@ Status Predictor::timeKinds() {
   for (WorkgroupKind &kind : grid.kinds) {
     if (kind.timed)
       continue;
-    size_t i = 1;
-    auto instructions = [](const WorkgroupKind &of) { return double(of.work.instructions); };
-    while (i + 1 < known.size() && known[i]->work.instructions < kind.work.instructions)
-      ++i;
-    const WorkgroupKind &a = *known[i - 1], &b = *known[i];
-    double span = instructions(b) - instructions(a);
-    double at = span > 0 ? (instructions(kind) - instructions(a)) / span : 0;
-    kind.first = between(a.first, b.first, at);
-    kind.later = between(a.later, b.later, at);
+    const Neighbours near = neighboursOf(kind, known);
+    kind.first = between(near.a->first, near.b->first, near.at);
+    kind.later = between(near.a->later, near.b->later, near.at);
   }
   return Status::success();
 }
@@ -297,25 +315,56 @@ Result<Predictor::Sample> Predictor::sampleTraffic(LineCounter &counter, Workgro
   together = std::min(together, (behind - first + arch.chip.xcds - 1) / arch.chip.xcds);
   Sample sample;
   uint64_t count = 0, instructions = 0;
+  double weight = 0;
   while (count < together && (count < leastCounted || instructions < countingBudget)) {
     const uint64_t number = first + count * arch.chip.xcds;
     group.start(number);
     if (!group.run())
       return executionError(group.error);
-    instructions += options.uneven ? group.instructions() : grid.kinds[rule.of(number)].work.instructions;
+    instructions += group.instructions();
+    weight += options.uneven ? double(group.instructions()) : weightOf(number);
     ++count;
   }
   if (count == 0 || counter.asked == 0)
     return sample;
   sample.hits = shareOfHits(counter.fresh, counter.asked, together);
-  // Bytes go with the work: the sample may be of heavier or lighter workgroups than the mean.
+  // The sample may be of heavier or lighter workgroups than the mean.
   double total = 0;
   for (uint64_t number = first; number != behind; ++number)
-    total += double(grid.kinds[rule.of(number)].work.instructions);
-  double more = total / double(std::max<uint64_t>(instructions, 1));
+    total += weightOf(number);
+  double more = total / std::max(weight, 1.0);
   sample.bytes = 128.0 * double(counter.asked) * more;
   sample.updated = double(counter.updated) * more;
   return sample;
+}
+
+/// Of those kinds that are timed, and of the others by interpolation over instructions.
+Status Predictor::countLines(LineCounter &counter, Workgroup &group) {
+  std::vector<const WorkgroupKind *> known; ///< by instructions
+  for (const WorkgroupKind &kind : grid.kinds) {
+    linesOf.push_back(double(kind.work.instructions));
+    if (kind.timed)
+      known.push_back(&kind);
+  }
+  if (options.uneven || grid.kinds.size() == 1)
+    return Status::success();
+  llvm::sort(known, [](const WorkgroupKind *a, const WorkgroupKind *b) {
+    return std::pair(a->work.instructions, a) < std::pair(b->work.instructions, b);
+  });
+  auto indexOf = [&](const WorkgroupKind *kind) { return static_cast<size_t>(kind - grid.kinds.data()); };
+  for (const WorkgroupKind *kind : known) {
+    counter.asked = 0;
+    group.start(examples[indexOf(kind)]);
+    if (!group.run())
+      return executionError(group.error);
+    linesOf[indexOf(kind)] = double(counter.asked);
+  }
+  for (const WorkgroupKind &kind : grid.kinds)
+    if (!kind.timed) {
+      const Neighbours near = neighboursOf(kind, known);
+      linesOf[indexOf(&kind)] = between(linesOf[indexOf(near.a)], linesOf[indexOf(near.b)], near.at);
+    }
+  return Status::success();
 }
 
 /// Where workgroups are not alike, neighbours share more in one place of the grid than in another: several are looked at,
@@ -334,6 +383,8 @@ Status Predictor::findTraffic(const ArchInfo &arch) {
   if (!setup.ok())
     return setup.error();
   Workgroup group((*setup)->context);
+  if (Status status = countLines(counter, group); !status.ok())
+    return status.error();
   const uint64_t places = options.uneven ? std::min<uint64_t>(placesCounted, grid.workgroups) : 1;
   double fetched = 0;
   for (uint64_t place = 0; place != places; ++place) {

@@ -336,13 +336,24 @@ TEST(Kernels, MalformedRegistriesAreRefusedByKey) {
               HasSubstr("rows, keys and resident must be at least 1"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
     {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1], "shared": [1, 2]}])"))),
-              HasSubstr("alone and shared have the cycles for 1 and 2 tiles at least"));
+              HasSubstr("alone, and shared where several are resident, have the cycles for 2 to 32 numbers of tiles"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
     {"arch": "gfx942", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2]}])"))),
               HasSubstr("arch must be one of the kernel's"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [
     {"arch": "gfx950", "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2], "skew": [0.1, 1]}])"))),
-              HasSubstr("skew must have a number for 1 and 2 tiles at least, each at least 0 and less than 1"));
+              HasSubstr("skew must be at least 0 and less than 1"));
+  auto errorOfCost = [](const std::string &more) {
+    return errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
+        "head_dims": [128, 128], "rows": 1, "keys": 64, "resident": 1, "alone": [1, 2], "shared": [1, 2], )" + more + "}]")));
+  };
+  EXPECT_THAT(errorOfCost(R"("tiles": [1, 2, 3])"), HasSubstr("have as many numbers"));
+  EXPECT_THAT(errorOfCost(R"("alone_later": [1])"), HasSubstr("have as many numbers"));
+  EXPECT_THAT(errorOfCost(R"("tiles": [2, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
+  EXPECT_THAT(errorOfCost(R"("tiles": [-1, 2])"), HasSubstr("tiles must be at least 0, and ascend"));
+  EXPECT_THAT(errorOfCost(R"("part_tile": {"alone": [1], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(R"("few_rows": {"alone": [1, 2], "shared": [1, 2]})"), HasSubstr("few_rows has 8 or 12 numbers of each kind"));
+  EXPECT_THAT(errorOfCost(R"("cold": 3)"), HasSubstr("unknown key at registry.kernels[0].costs[0].cold"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "seq_q +"))), HasSubstr("expected an expression"));
   EXPECT_THAT(errorOf(parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "lse": [0])"))),
               HasSubstr("expected true or false at registry.kernels[0].lse[0]"));
@@ -377,7 +388,7 @@ TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
   auto entry = [](const std::string &name, int priority, const std::string &order) {
     std::string text = entryText(name, priority, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
         "head_dims": [128, 128], "causal": true, "rows": 128, "keys": 64, "resident": 2,
-        "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000], "cold_code": 0}])");
+        "alone": [3000, 5000, 9000], "shared": [4000, 7000, 13000]}])");
     size_t at = text.find("linear");
     return text.replace(at, std::string("linear").size(), order);
   };
@@ -395,4 +406,45 @@ TEST(Kernels, PairedBlocksAreExpectedToTakeLessThanHeavyOnesFirst) {
   ASSERT_TRUE(choice->candidates[0].microseconds && choice->candidates[1].microseconds);
   EXPECT_LT(*choice->candidates[1].microseconds, 0.97 * *choice->candidates[0].microseconds);
   EXPECT_EQ(choice->kernel->name, "pairs");
+}
+
+/// What the estimate of one kernel with these costs is, of bf16 with heads of 128.
+static double expectedOf(const std::string &costs, const ForwardProblem &problem) {
+  Result<KernelRegistry> registry = parse(entryText("a", 1, "1", R"("head_dims": [[128, 128]], "costs": [{"arch": "gfx950",
+      "head_dims": [128, 128], "rows": 128, "keys": 64, )" + costs + "}]"));
+  EXPECT_TRUE(registry.ok()) << registry.error().message;
+  Result<KernelChoice> choice = registry->choose(problem, "gfx950", 256);
+  EXPECT_TRUE(choice.ok()) << choice.error().message;
+  return choice->candidates[0].microseconds.value_or(0);
+}
+
+static ForwardProblem plainProblem(int64_t heads, int64_t seqQ, int64_t seqKv) {
+  ForwardProblem problem;
+  problem.heads = problem.kvHeads = heads;
+  problem.seqQ = seqQ;
+  problem.seqKv = seqKv;
+  problem.headDim = problem.headDimV = 128;
+  problem.tuning.numSplits = 1;
+  return problem;
+}
+
+/// Four heads of two blocks: of eight XCDs some get the heavy blocks alone, some the light ones.
+TEST(Kernels, XcdsThatGetOtherBlocksAreLookedAtToo) {
+  ForwardProblem problem = plainProblem(4, 256, 1024);
+  problem.visibility = Visibility::causal();
+  const std::string costs = R"("resident": 1, "alone": [10000, 20000, 40000])";
+  const double heavy = expectedOf(costs, plainProblem(4, 128, 1024));
+  EXPECT_DOUBLE_EQ(expectedOf(costs, problem), heavy);
+  // The light block comes behind the heavy one, or, with the order reversed, before it: the first XCD is not enough.
+  problem.batch = 2;
+  EXPECT_DOUBLE_EQ(expectedOf(costs, problem), heavy);
+}
+
+TEST(Kernels, FewRowsAndKeysAreExpectedToTakeLess) {
+  const std::string costs = R"("resident": 1, "alone": [20000, 24000],
+      "few_rows": {"alone": [8000, 6000, 4000, 2000, 8000, 6000, 4000, 2000]},
+      "part_tile": {"alone": [-3000, -3000, 0, 0, -3000, -3000, 0, 0, -1000, -1000, 0, 0]})";
+  const double whole = expectedOf(costs, plainProblem(8, 128, 64));
+  EXPECT_LT(expectedOf(costs, plainProblem(8, 40, 64)), whole - 2);
+  EXPECT_LT(expectedOf(costs, plainProblem(8, 128, 20)), whole - 1);
 }

@@ -34,23 +34,6 @@ static std::string errorOf(const ForwardProblem &problem) {
   return selected.ok() ? "no error" : selected.error().message;
 }
 
-TEST(SplitKV, CostsAreStraightBetweenKnownNumbersOfTiles) {
-  KernelCost cost;
-  cost.alone = {100, 150, 200, 400}; // of 1, 2, 4 and 8 tiles
-  cost.shared = {100, 200};
-  cost.resident = 3;
-  EXPECT_EQ(cost.cycles(1, 1), 100);
-  EXPECT_EQ(cost.cycles(2, 1), 150);
-  EXPECT_EQ(cost.cycles(3, 1), 175);
-  EXPECT_EQ(cost.cycles(6, 1), 300);
-  EXPECT_EQ(cost.cycles(8, 1), 400);
-  EXPECT_EQ(cost.cycles(16, 1), 800);
-  EXPECT_EQ(cost.cycles(0, 1), 50);
-  EXPECT_EQ(cost.cycles(10, 3), 1000);
-  // Half-way between alone (500) and three together (1000).
-  EXPECT_EQ(cost.cycles(10, 2), 750);
-}
-
 TEST(SplitKV, AFewRowsAgainstManyKeysAreSplit) {
   SelectedKernels selected = select(makeProblem(1, 16, 128, 65535));
   EXPECT_GE(selected.split.splits, 8);

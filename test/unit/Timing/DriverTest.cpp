@@ -281,6 +281,21 @@ static std::string loopOf(const std::string &last) {
          last + "\ns_endpgm\n";
 }
 
+/// Of 600 workgroups the first eight take 100 turns and the others one, as the blocks of a causal mask that see keys do
+/// where queries are far more.
+TEST_F(Driver, FewThatDifferAtAnEndAreFound) {
+  test::KernelFile file;
+  file.source = "s_mov_b32 s4, 1\ns_cmp_lt_u32 s2, 8\ns_cselect_b32 s4, 100, s4\n"
+                "v_exp_f32 v1, v2\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 65532\ns_endpgm\n";
+  load(file);
+  auto grid = predictGrid(*device, *kernel, shape, arguments, options);
+  ASSERT_TRUE(grid.ok()) << grid.error().message;
+  uint64_t heavy = 0;
+  for (const WorkgroupKind &kind : grid->kinds)
+    heavy += kind.work.instructions > 200 ? kind.count : 0;
+  EXPECT_EQ(heavy, 8u) << grid->order;
+}
+
 TEST_F(Driver, GridDoesNotDependOnThreads) {
   shape.grid.x = 16;
   for (const char *last :
