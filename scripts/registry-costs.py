@@ -8,7 +8,8 @@ only one, and elsewhere (`part_tile`); and what it saves to have one row of a bl
 quarters of them (`few_rows`). Predictions of the cycle model, with a causal mask that cuts the last tiles where a cost
 is `causal`, and with LSE where it is `lse`: `kinds` of `hocket-run bench` for one block of rows of as many heads as fill
 every compute unit. Producers of split KV are given two slices. Of the kernel that combines slices a tile is `keys`
-slices: the second grid of `hocket-run fmha-fwd --num-splits`.
+slices: the second grid of `hocket-run fmha-fwd --num-splits`. Of a kernel whose items join, what one item takes and what
+further ones add.
 
 A cost to be made needs arch, head_dims, rows, keys, causal and lse; what it has besides is replaced.
 --check changes nothing and says by how much the listed costs are off. Exit status: 0, or 2 where a prediction failed.
@@ -138,6 +139,32 @@ def made_anew(run, kernel, cost):
     return made
 
 
+ITEMS = 5
+
+
+def made_of_items(run, kernel, cost):
+    """Of a kernel whose items join: a workgroup is an item, the first of a unit or one behind it. Those are what more
+    items add, as workgroups that need no start."""
+    keys, few_keys = cost["keys"], (1, cost["keys"] // 2 - 1, cost["keys"] // 2 + 1, cost["keys"] - 1)
+    wanted = [*((count, 4, None) for count in TILES),
+              *((count, quarters, None) for count in (1, SEVERAL) for quarters in range(4)),
+              *((count, quarters, some) for count, quarters in ((1, 1), (1, 4), (SEVERAL, 4)) for some in few_keys)]
+    cycles = []
+    for items in (1, ITEMS):
+        problems = [problem(kernel, cost, items * UNITS[cost["arch"]], *one) for one in wanted]
+        cycles.append([kind["alone_first_cycles"] for kind in kinds_of(run, kernel, cost, problems)])
+    states = {"alone": dict(zip(wanted, cycles[0])),
+              "alone_later": {one: (many - first) / (ITEMS - 1) for one, first, many in zip(wanted, *cycles)}}
+    made = {"resident": 1, "tiles": list(TILES), "few_rows": {}, "part_tile": {}}
+    for state, of in states.items():
+        made[state] = [round(of[count, 4, None]) for count in TILES]
+        made["few_rows"][state] = [round(of[count, 4, None] - of[count, quarters, None])
+                                   for count in (1, SEVERAL) for quarters in range(4)]
+        made["part_tile"][state] = [round(of[count, quarters, some] - of[count, quarters, None])
+                                    for count, quarters in ((1, 1), (1, 4), (SEVERAL, 4)) for some in few_keys]
+    return made
+
+
 COMBINE_STEPS = (1, 2, 4, 8)
 
 
@@ -154,7 +181,7 @@ def combine_grid(run, cost, steps, workgroups):
     return json.loads(result.stdout[result.stdout.index("{"):])["further_grids"][0]
 
 
-def made_of_combine(run, cost):
+def made_of_combine(run, kernel, cost):
     """The numbers of a kernel that combines slices."""
     units = UNITS[cost["arch"]]
     resident = combine_grid(run, cost, 1, 16 * units)["resident_workgroups"]
@@ -194,7 +221,9 @@ def main():
         costs = list(kernel.get("costs", []))
         for index, cost in enumerate(costs):
             run = options.build / "bin" / "hocket-run"
-            made = made_of_combine(run, cost) if kernel.get("role") == "combine" else made_anew(run, kernel, cost)
+            make = (made_of_items if kernel.get("join_items") else
+                    made_of_combine if kernel.get("role") == "combine" else made_anew)
+            made = make(run, kernel, cost)
             pairs = [pair for state in STATES for pair in zip(made.get(state, []), cost.get(state, []))]
             off = max((abs(new / old - 1) for new, old in pairs if old), default=0)
             off = off if made["tiles"] == cost.get("tiles") else float("nan")

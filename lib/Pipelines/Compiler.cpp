@@ -7,6 +7,7 @@
 #include "Attn/IR/Attn.h"
 #include "Tile/IR/LdsLayout.h"
 #include "Tile/IR/Tile.h"
+#include "Tile/IR/WorkItems.h"
 #include "Tile/Transforms/Passes.h"
 #include "Conversion/Passes.h"
 #include "Hardening/CodeGenCheck.h"
@@ -175,6 +176,7 @@ private:
   Status checkCodeObject();
   Status runPasses(function_ref<void(PassManager &)> addPasses);
   Status overrideProblems();
+  Status makePersistent();
   Status verifyTargets();
   Status readManifest();
   void finishManifest(const hsaco::ResourceReport &report);
@@ -238,6 +240,8 @@ Status Compiler::parseMlir() {
     return status;
   if (options.from > Stage::Tile)
     return Status::success();
+  if (Status status = makePersistent(); !status)
+    return status;
   if (Status status = overrideProblems(); !status)
     return status;
   if (Status status = resolveSchedules(*module, options.schedule, options.scheduleText); !status) {
@@ -311,6 +315,32 @@ Status Compiler::overrideProblems() {
       problem.setBlockOrder(*order);
     if (options.groupRows)
       problem.setGroupRows(true);
+  }
+  return Status::success();
+}
+
+/// Makes what is to be compiled persistent, as the caller wants; a kernel that says it itself is not changed.
+Status Compiler::makePersistent() {
+  if (options.joinItems && options.persistent == 0)
+    return invalidInput("items of '" + name.str() + "' are to join, and it is not to be persistent; ask for both");
+  if (options.persistent < 0 || options.persistent > tile::kMaxPersistentWorkgroups)
+    return invalidInput("a persistent kernel has 1 to " + std::to_string(tile::kMaxPersistentWorkgroups) +
+                        " workgroups for each compute unit, not " + std::to_string(options.persistent));
+  if (options.persistent == 0)
+    return Status::success();
+  SmallVector<Operation *> kernels;
+  for (Operation &op : module->getOps())
+    if (isa<attn::ForwardOp, tile::KernelOp>(op))
+      kernels.push_back(&op);
+  if (kernels.empty())
+    return invalidInput("'" + name.str() + "' has no 'attn.forward' and no 'tile.kernel' that could be persistent");
+  Builder builder(&context);
+  for (Operation *kernel : kernels) {
+    if (kernel->hasAttr(tile::kPersistentAttr))
+      continue;
+    kernel->setAttr(tile::kPersistentAttr, builder.getI64IntegerAttr(options.persistent));
+    if (options.joinItems)
+      kernel->setAttr(tile::kJoinItemsAttr, builder.getUnitAttr());
   }
   return Status::success();
 }

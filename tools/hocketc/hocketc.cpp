@@ -64,6 +64,13 @@ static cl::opt<int64_t>
 static cl::opt<std::string>
     blockOrder("block-order", cl::value_desc("order"), cl::cat(category),
                cl::desc("Which workgroups start first: heavy_first (default), paired or linear"));
+static cl::opt<int64_t>
+    persistent("persistent", cl::value_desc("N"), cl::cat(category),
+               cl::desc("Workgroups for each compute unit, which compute one block of the result after the other "
+                        "(docs/PersistentKernels.md; default: as the kernel says)"));
+static cl::opt<bool>
+    joinItems("join-items", cl::cat(category),
+              cl::desc("Of a persistent kernel: the end of one block and the beginning of the next share a pipeline"));
 static cl::opt<std::string> drawPath(
     "draw-schedule", cl::value_desc("file"), cl::cat(category),
     cl::desc("Write a picture (SVG) of the pipeline: the clusters of both wave groups over "
@@ -158,6 +165,8 @@ static Result<Request> readOptions() {
     request.options.kvTile = kvTile;
   if (workgroups.getNumOccurrences())
     request.options.workgroups = workgroups;
+  request.options.joinItems = joinItems;
+  request.options.persistent = persistent;
   if (blockOrder.getNumOccurrences())
     request.options.blockOrder = blockOrder;
   request.options.drawSchedule = drawPath.getNumOccurrences();
@@ -281,7 +290,7 @@ static Status runAll() {
     return invalidInput("--all writes a directory; name it with -o");
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            &inputPath, &toStage, &fromStage, &dumpDirectory, &report, &manifestPath, &target,
-           &schedule, &waves, &kvTile, &workgroups, &blockOrder, &drawPath, &debugInfo,
+           &schedule, &waves, &kvTile, &workgroups, &blockOrder, &persistent, &joinItems, &drawPath, &debugInfo,
            &allowSpills, &scalarsInLanes})
     if (option->getNumOccurrences())
       return invalidInput("--all compiles what the registry says; '" +

@@ -49,6 +49,9 @@ struct KernelTuning {
   std::string blockOrder; ///< "heavy_first", "paired" or "linear"
   /// Whether a wave works on one query, and its rows are the heads that share K and V.
   bool groupRows = false;
+  /// Whether it is persistent, with one workgroup for each compute unit, and its items join (docs/PersistentKernels.md):
+  /// costs of workgroups are those of items.
+  bool joinItems = false;
   /// Whether scalar registers may be kept in lanes of vector registers: slower, and never refused for want of them.
   bool scalarsInLanes = false;
 };
