@@ -12,7 +12,7 @@
 // multiplies. The epilogue waits for no fetches; the waits and meetings are those of the prologue, which count the
 // stores. What the prologue leaves is carried from turn to turn, and behind the last what steady loop and last iteration
 // have left: the last epilogue stands behind the loop, since what the next item has loaded would be in registers in it.
-#include "WorkItemParts.h"
+#include "PipelineParts.h"
 
 #include "Tile/Transforms/ClusterReplay.h"
 
@@ -34,34 +34,8 @@ using namespace hocket::tile;
 
 /// Places of the second half of LDS are multiples of this many bytes behind the first's.
 static constexpr int64_t kHalfAlignment = 1024;
-/// Lanes of a wave.
-static constexpr int64_t kLanes = 64;
-
-using Ops = SmallVector<Operation *>;
 
 namespace {
-/// The parts of a kernel that holds a pipeline.
-struct PipelineParts {
-  Ops before;         ///< pure ops in front of the pipeline, in order, but the place and what the entry has
-  scf::IfOp pipeline; ///< if there are enough tiles
-  Value count;        ///< the number of tiles
-  int64_t fewest = 0; ///< that are enough
-  Ops head;           ///< where waves meet in front of the first cluster
-  Ops prologue;
-  Ops between;        ///< what `middle` follows from
-  scf::IfOp middle;
-  size_t peeled = 0;  ///< clusters of the prologue behind the epilogue's last
-  Ops epilogue;
-  Ops after;          ///< the pipeline
-};
-
-/// One cluster of a prologue or an epilogue.
-struct Cluster {
-  Operation *enter;
-  Ops steps;
-  Ops ends; ///< waits and barriers
-};
-
 /// What a wave issues in a cluster and waits count, in instructions: the prologue's fetches, then stores and fetches of
 /// the item after.
 struct ClusterIssue {
@@ -95,10 +69,11 @@ private:
   void emitFirst();
   void emitTurn(scf::ForOp loop);
   void emitMiddle(Item &item, Item &next);
-  void emitLoads(scf::IfOp middle, Item &item, Item &next);
+  SmallVector<Value> emitLoads(ArrayRef<Operation *> loads, Item item);
+  void loadAhead(scf::IfOp middle, Item &item, Item &next);
   scf::IfOp emitEnd(Item &item, Item &next, Value turn, Value turns, Value isThere);
   void emitPiece(ArrayRef<Operation *> piece, Item &item);
-  void emitClusterEnd(const Cluster *begins, const Cluster *ends);
+  void emitClusterEnd(const PipelineCluster *begins, const PipelineCluster *ends);
   void mapResults(Item &item);
   int64_t fetchesOf(ArrayRef<Operation *> steps) const;
   int64_t withStores(int64_t fetches) const;
@@ -129,74 +104,6 @@ private:
   SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
 };
 } // namespace
-
-// Finding the parts
-
-static bool isBarrierOrWait(Operation *op) { return isa<BarrierOp, WaitOp>(op); }
-
-/// Splits the branch with the pipeline; false if it is made otherwise.
-static bool splitPipeline(PipelineParts &parts) {
-  Block &block = *parts.pipeline.thenBlock();
-  for (Operation &op : block.without_terminator())
-    if (auto peeled = op.getAttrOfType<IntegerAttr>(kMiddleMark)) {
-      parts.middle = cast<scf::IfOp>(op);
-      parts.peeled = peeled.getInt();
-    }
-  if (!parts.middle)
-    return false;
-  bool begun = false, isBehind = false;
-  for (Operation &op : block.without_terminator()) {
-    begun |= isa<EnterOp>(op);
-    if (&op == parts.middle)
-      isBehind = true;
-    else
-      (isBehind ? parts.epilogue : begun ? parts.prologue : parts.head).push_back(&op);
-  }
-  // What follows the last meeting is the middle's.
-  while (!parts.prologue.empty() && !isBarrierOrWait(parts.prologue.back()))
-    parts.between.insert(parts.between.begin(), parts.prologue.pop_back_val());
-  auto isPure = [](Operation *op) { return isMemoryEffectFree(op) && op->getNumRegions() == 0; };
-  bool headOnlyMeets = llvm::all_of(parts.head, [&](Operation *op) { return isBarrierOrWait(op) || isPure(op); });
-  bool epilogueFetches = llvm::any_of(parts.epilogue, [](Operation *op) {
-    return holds(op, [](Operation *inner) {
-      auto access = dyn_cast<RingAccessOpInterface>(inner);
-      return access && access.writesSlot();
-    });
-  });
-  return parts.peeled != 0 && !parts.prologue.empty() && headOnlyMeets && !epilogueFetches && llvm::all_of(parts.between, isPure);
-}
-
-static std::optional<PipelineParts> findParts(Block &block, Operation *place, const ItemEntry &entry) {
-  PipelineParts parts;
-  parts.pipeline = dyn_cast<scf::IfOp>(entry.lastAccess);
-  if (!parts.pipeline || !parts.pipeline->hasAttr(kPipelineMark))
-    return std::nullopt;
-  auto enough = parts.pipeline.getCondition().getDefiningOp<arith::CmpIOp>();
-  APInt fewest;
-  if (!enough || enough.getPredicate() != arith::CmpIPredicate::sge ||
-      !matchPattern(enough.getRhs(), m_ConstantInt(&fewest)))
-    return std::nullopt;
-  parts.count = enough.getLhs(), parts.fewest = fewest.getSExtValue();
-  bool isBehind = false;
-  for (Operation &op : block.without_terminator()) {
-    if (&op == parts.pipeline) {
-      isBehind = true;
-    } else if (isBehind) {
-      parts.after.push_back(&op);
-    } else if (&op != place && !isa<FenceOp>(op) && !llvm::is_contained(entry.ops, &op)) {
-      bool isPure = isa<RingOp>(op) || (isMemoryEffectFree(&op) && op.getNumRegions() == 0);
-      if (!isPure)
-        return std::nullopt;
-      parts.before.push_back(&op);
-    }
-  }
-  // More tiles are counted than there are: nobody but the pipeline may see that.
-  bool isCounted = llvm::is_contained(parts.before, parts.count.getDefiningOp()) &&
-                   llvm::all_of(parts.count.getUsers(), [&](Operation *user) {
-                     return user == enough || parts.pipeline->isAncestor(user);
-                   });
-  return isCounted && splitPipeline(parts) ? std::optional(std::move(parts)) : std::nullopt;
-}
 
 /// The bytes from one half of LDS to the other, if a workgroup may have both.
 static std::optional<int64_t> findHalves(KernelOp kernel) {
@@ -339,13 +246,12 @@ void JoinedItems::collectCarried() {
   ofPlace.push_back(parts.count);
   // Without a middle the prologue leaves what the middle leaves, some of it twice.
   for (Value value : parts.middle.elseYield().getResults()) {
-    const size_t *same = llvm::find(ofMiddle, llvm::find(carried, value) - carried.begin());
-    if (same == ofMiddle.end() && llvm::is_contained(carried, value)) {
-      ofMiddle.push_back(llvm::find(carried, value) - carried.begin());
-      continue;
+    size_t index = llvm::find(carried, value) - carried.begin();
+    if (index == carried.size() || llvm::is_contained(ofMiddle, index)) {
+      index = carried.size();
+      carried.push_back(value);
     }
-    ofMiddle.push_back(carried.size());
-    carried.push_back(value);
+    ofMiddle.push_back(index);
   }
 }
 
@@ -372,29 +278,6 @@ void JoinedItems::emitFirst() {
   }
 }
 
-/// So many instructions at least does a wave issue for a store of a fragment or a load of one; of others none are counted.
-static int64_t leastAccesses(Operation *op) {
-  auto store = dyn_cast<StoreOp>(op);
-  auto load = dyn_cast<LoadOp>(op);
-  auto frag = store ? dyn_cast<FragType>(store.getValue().getType())
-              : load ? dyn_cast<FragType>(load.getResult().getType())
-                     : FragType();
-  if (!frag)
-    return 0;
-  Type element = store ? store.getView().getType().getElementType() : load.getView().getType().getElementType();
-  constexpr int64_t mostBytes = 16;
-  int64_t elements = frag.getShape()[0] * frag.getShape()[1] / kLanes;
-  return elements * element.getIntOrFloatBitWidth() / 8 / mostBytes;
-}
-
-/// Makes waits count `op`; returns its instructions.
-static int64_t markCounted(Operation *op) {
-  int64_t accesses = leastAccesses(op);
-  if (accesses != 0)
-    op->setAttr(kCountedAttr, Builder(op->getContext()).getI64IntegerAttr(accesses));
-  return accesses;
-}
-
 /// Behind which none of `values` is used.
 static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
   Operation *last = nullptr;
@@ -406,8 +289,36 @@ static Operation *lastUser(Block &block, const llvm::DenseSet<Value> &values) {
   return last;
 }
 
-/// What the next item loads for itself, in the memory cluster behind the last that uses this item's.
-void JoinedItems::emitLoads(scf::IfOp middle, Item &item, Item &next) {
+/// The memory cluster of `block` behind the last op that uses one of `values`; where none does, what follows the wait that
+/// it begins with.
+static Operation *behindUsers(Block &block, const llvm::DenseSet<Value> &values) {
+  Operation *op = lastUser(block, values);
+  if (!op)
+    return block.front().getNextNode();
+  auto isMemory = [](Operation *op) { return isa<EnterOp>(op) && cast<EnterOp>(op).getKind() == ClusterKind::Memory; };
+  while (op != block.getTerminator() && !isMemory(op))
+    op = op->getNextNode();
+  return op;
+}
+
+/// What `item` loads for itself, where `builder` is. Waits behind, which are for fetches in front, count it.
+SmallVector<Value> JoinedItems::emitLoads(ArrayRef<Operation *> loads, Item item) {
+  cloneNeeded(loads, item);
+  int64_t counted = 0;
+  for (Operation *load : loads) {
+    FenceOp::create(builder);
+    clone(load, item);
+    counted += markCounted(item.values.lookup(load->getResult(0)).getDefiningOp());
+  }
+  FenceOp::create(builder);
+  for (Operation &op : llvm::make_range(builder.getInsertionPoint(), builder.getInsertionBlock()->end()))
+    if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getVm())
+      wait.setVm(*wait.getVm() + counted);
+  return llvm::map_to_vector(entry.loaded, [&](Value value) { return item.values.lookup(value); });
+}
+
+/// Adds to the middle what the next item loads for itself, in the memory cluster behind the last that uses this item's.
+void JoinedItems::loadAhead(scf::IfOp middle, Item &item, Item &next) {
   Ops loads = llvm::filter_to_vector(entry.ops, llvm::IsaPred<LoadOp>);
   SmallVector<Value> ofLoads(entry.loaded);
   for (Operation *op : loadedUsers())
@@ -422,35 +333,12 @@ void JoinedItems::emitLoads(scf::IfOp middle, Item &item, Item &next) {
   auto made = scf::IfOp::create(builder, types, middle.getCondition(), /*withElseRegion=*/true);
   made.getThenRegion().takeBody(middle.getThenRegion());
   made.getElseRegion().takeBody(middle.getElseRegion());
-  IRMapping before = next.values;
   for (Block *block : {made.thenBlock(), made.elseBlock()}) {
-    next.values = before;
-    Operation *place = lastUser(*block, used);
-    while (place && place != block->getTerminator() &&
-           !(isa<EnterOp>(place) && cast<EnterOp>(place).getKind() == ClusterKind::Memory))
-      place = place->getNextNode();
-    if (place)
-      builder.setInsertionPoint(place);
-    else
-      builder.setInsertionPointToStart(block), builder.setInsertionPointAfter(&block->front());
-    cloneNeeded(loads, next);
-    int64_t counted = 0;
-    for (Operation *load : loads) {
-      FenceOp::create(builder);
-      clone(load, next);
-      counted += markCounted(next.values.lookup(load->getResult(0)).getDefiningOp());
-    }
-    FenceOp::create(builder);
-    // The waits behind are for fetches in front.
-    for (Operation &op : llvm::make_range(builder.getInsertionPoint(), block->end()))
-      if (auto wait = dyn_cast<WaitOp>(op); wait && wait.getVm())
-        wait.setVm(*wait.getVm() + counted);
-    Operation *yield = block->getTerminator();
-    for (Value value : entry.loaded)
-      yield->insertOperands(yield->getNumOperands(), next.values.lookup(value));
+    builder.setInsertionPoint(behindUsers(*block, used));
+    SmallVector<Value> loaded = emitLoads(loads, next);
+    block->getTerminator()->insertOperands(middle.getNumResults(), loaded);
   }
-  next.values = before;
-  auto results = made.getResults();
+  ResultRange results = made.getResults();
   for (auto [value, result] : llvm::zip(parts.middle.getResults(), results))
     item.values.map(value, result);
   for (auto [value, result] : llvm::zip_equal(entry.loaded, results.take_back(entry.loaded.size())))
@@ -475,33 +363,7 @@ void JoinedItems::emitMiddle(Item &item, Item &next) {
   BarrierOp::create(builder, IntegerAttr());
   if (hasGroups())
     BarrierOp::create(builder, IntegerAttr());
-  emitLoads(branch, item, next);
-}
-
-static SmallVector<Cluster> clustersOf(ArrayRef<Operation *> ops) {
-  SmallVector<Cluster> clusters;
-  for (Operation *op : ops) {
-    if (isa<EnterOp>(op))
-      clusters.push_back({op, {}, {}});
-    else if (isBarrierOrWait(op))
-      clusters.back().ends.push_back(op);
-    else
-      clusters.back().steps.push_back(op);
-  }
-  return clusters;
-}
-
-/// What stands behind the pipeline in pieces, each with the store that ends it.
-static SmallVector<Ops> piecesOf(ArrayRef<Operation *> after) {
-  SmallVector<Ops> pieces(1);
-  for (Operation *op : after) {
-    pieces.back().push_back(op);
-    if (hasEffect<MemoryEffects::Write>(op))
-      pieces.emplace_back();
-  }
-  if (pieces.back().empty() && pieces.size() > 1)
-    pieces.pop_back();
-  return pieces;
+  loadAhead(branch, item, next);
 }
 
 /// A piece, between fences: waits behind it count its stores.
@@ -541,9 +403,9 @@ int64_t JoinedItems::fetchesOf(ArrayRef<Operation *> steps) const {
 }
 
 /// The waits and meetings at the end of a cluster: the prologue's, and for what the epilogue reads.
-void JoinedItems::emitClusterEnd(const Cluster *begins, const Cluster *ends) {
+void JoinedItems::emitClusterEnd(const PipelineCluster *begins, const PipelineCluster *ends) {
   IntegerAttr fetches, reads;
-  for (const Cluster *cluster : {ends, begins})
+  for (const PipelineCluster *cluster : {ends, begins})
     for (Operation *op : cluster ? cluster->ends : Ops())
       if (auto wait = dyn_cast<WaitOp>(op)) {
         reads = wait.getLgkmAttr() ? wait.getLgkmAttr() : reads;
@@ -560,7 +422,7 @@ void JoinedItems::emitClusterEnd(const Cluster *begins, const Cluster *ends) {
 /// The epilogue of an item and what follows it, and the prologue of the next. Beneath the products of that, the first
 /// tiles of the one after it are asked for.
 void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
-  SmallVector<Cluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
+  SmallVector<PipelineCluster> old = clustersOf(parts.epilogue), made = clustersOf(parts.prologue);
   SmallVector<Ops> pieces = piecesOf(parts.after);
   ArrayRef<Ops> left = pieces;
   Ops fetches = llvm::filter_to_vector(entry.ops, [](Operation *op) { return !isa<LoadOp>(op); });
@@ -569,8 +431,8 @@ void JoinedItems::emitJoined(Item &item, Item &next, Item &after) {
   int64_t firstOld = end - static_cast<int64_t>(old.size());
   for (int64_t i = std::min<int64_t>(0, firstOld); i != all; ++i) {
     int64_t ofOld = i - firstOld;
-    const Cluster *ends = ofOld >= 0 && i < end ? &old[ofOld] : nullptr;
-    const Cluster *begins = i >= 0 ? &made[i] : nullptr;
+    const PipelineCluster *ends = ofOld >= 0 && i < end ? &old[ofOld] : nullptr;
+    const PipelineCluster *begins = i >= 0 ? &made[i] : nullptr;
     Operation *enter = (begins ? begins : ends)->enter;
     bool isOfMemory = cast<EnterOp>(enter).getKind() == ClusterKind::Memory;
     builder.clone(*enter);
@@ -737,7 +599,7 @@ LogicalResult hocket::tile::emitJoinedItems(KernelOp kernel, Operation *place, c
                                 << "'): the first tiles of the next one cannot be asked for ahead (they follow from more "
                                    "than arguments and the item, or LDS is used behind the last tile); leave the "
                                    "attribute out";
-  std::optional<PipelineParts> parts = findParts(kernel.getBody().front(), place, entry);
+  std::optional<PipelineParts> parts = findPipelineParts(kernel.getBody().front(), place, entry);
   std::optional<int64_t> halves = findHalves(kernel);
   if (!parts || !halves)
     return kernel.emitOpError() << "has items that cannot join ('" << kJoinItemsAttr
