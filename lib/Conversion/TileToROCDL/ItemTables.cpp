@@ -5,8 +5,9 @@
 // each lane computes them for a turn of its own, in front of the loop over items and every so many turns again; a turn
 // reads its lane. Of a value of 64 bits there are two words. A register holds up to four words, each for 16 turns.
 //
-// What is found so is every integer in the turn that follows from the turn, or from the next one, and from what all
-// turns have in common, by arithmetic alone, and that something else uses.
+// What is found so is every integer and every address in the turn that follows from the turn, or from a later one, and
+// from what all turns have in common, by arithmetic alone, and that something else uses. What one instruction makes of
+// another such value is not, and values that are the same function of their turns share words.
 #include "Lowering.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -77,7 +78,8 @@ static bool isInteger(Value value) {
 
 /// Arithmetic on integers, which a lane can do as well.
 static bool isArithmetic(Operation *op) {
-  bool isKnown = isa<LLVM::GEPOp>(op) || isa<ROCDL::ReadfirstlaneOp>(op) || isa_and_nonnull<arith::ArithDialect>(op->getDialect());
+  bool isKnown =
+      isa<LLVM::GEPOp, ROCDL::ReadfirstlaneOp>(op) || isa_and_nonnull<arith::ArithDialect>(op->getDialect());
   return isKnown && op->getNumResults() == 1 && op->getNumRegions() == 0 && isInteger(op->getResult(0)) &&
          llvm::all_of(op->getOperands(), isInteger);
 }
@@ -191,14 +193,17 @@ bool TurnValues::isOneStep(Value value) {
   return !address || follows(address.getBase());
 }
 
-/// Truths are computed from others in each turn, and what is cheap.
+/// Truths and narrow integers are computed from others in each turn, and what is cheap.
 void TurnValues::findWorthwhile() {
+  auto isWhole = [](Type type) {
+    return type.isInteger(32) || type.isInteger(64) || isa<LLVM::LLVMPointerType>(type);
+  };
   for (bool isDone = false; !isDone;) {
     findUses();
     isDone = true;
     for (Value value : uses) {
       llvm::DenseSet<Value> counted;
-      if (!value.getType().isInteger(1) && !isOneStep(value) && costOf(value, counted) >= kLeastCost)
+      if (isWhole(value.getType()) && !isOneStep(value) && costOf(value, counted) >= kLeastCost)
         continue;
       refused.insert(value);
       isDone = false;
