@@ -228,10 +228,11 @@ void Candidate::useLate(const StepGraph &graph, Choices &choices) {
   }
 }
 
-/// Operands take many registers: mostly they are read right before their use or in the cluster before, and one earlier
-/// where two groups take turns at the matrix unit.
+/// Operands take many registers: mostly they are read right before their use, in the cluster before or beneath what
+/// multiplies with those of the tile before, and one earlier where two groups take turns at the matrix unit.
 void Candidate::readLate(const StepGraph &graph, Choices &choices) {
-  int ahead = choices.below(2);
+  const int ways[] = {0, 1, clusters};
+  int ahead = ways[choices.below(3)];
   for (size_t step = 0; step != graph.steps.size(); ++step) {
     if (!readsOnly(graph, step) || choices.chance(1, 4))
       continue;
@@ -240,14 +241,14 @@ void Candidate::readLate(const StepGraph &graph, Choices &choices) {
   }
 }
 
-/// What is fetched has to be there when it is read; memory takes its time, mostly as much for all.
+/// What is fetched has to be there when it is read: mostly memory is given the time of a tile or two, and as much for all.
 void Candidate::fetchAhead(const StepGraph &graph, Choices &choices) {
-  int ahead = choices.below(2 * clusters + 1);
+  int ahead = choices.chance(1, 4) ? choices.below(clusters) : clusters - 1 + choices.below(clusters + 1);
   for (size_t step = 0; step != graph.steps.size(); ++step) {
     if (!graph.steps[step].fetches)
       continue;
     if (std::optional<int> use = firstUse(graph, position, step, /*throughLds=*/true))
-      position[step] = *use - waveGroups - ahead - choices.few(clusters);
+      position[step] = *use - waveGroups - ahead - (choices.chance(1, 4) ? 1 : 0);
   }
 }
 

@@ -161,6 +161,8 @@ Result<double> tune::previewMicroseconds(const attention::CompiledKernel &kernel
   for (const char *name : {"seq_q", "seq_kv", "k"})
     if (auto extent = extents->find(name); extent != extents->end() && extent->second.asReal() >= kPreviewed)
       smaller.values[name] = std::ceil(extent->second.asReal() / kPreviewShare);
+  if (smaller.values == sizes.values)
+    return 0.0;
   // As many workgroups as before, so that as many share a compute unit.
   if (smaller.values.contains("seq_q"))
     for (const char *name : {"heads", "kv_heads"})

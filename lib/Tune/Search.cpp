@@ -23,17 +23,26 @@ namespace {
 constexpr size_t kBatch = 8;
 /// The best so many of a form have offspring.
 constexpr size_t kParents = 4;
-/// Among the first so many a third is drawn, an eighth of those behind: what is drawn late is rarely near the best.
+/// Of the first so many three quarters are drawn, an eighth of those behind: what is drawn late is rarely near the best.
 constexpr size_t kEarly = 64;
 /// Who takes so many times as long as the best in the preview is not timed.
-constexpr double kSlower = 1.05;
+constexpr double kSlower = 1.03;
+/// After so many proposals in vain a form counts as twice as slow as it is: others have their turn.
+constexpr double kPatience = 400;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
 
 struct Proposal {
   Candidate candidate;
   std::optional<Change> change; ///< the only one of `parent` that it is
-  size_t parent = 0;
+  std::optional<size_t> parent; ///< none: drawn
+};
+
+/// Candidates of one form.
+struct Family {
+  double best = std::numeric_limits<double>::infinity(); ///< score
+  unsigned inVain = 0; ///< proposals from one of it since its best was found
+  double prospect() const { return best * (1 + inVain / kPatience); }
 };
 
 /// What changes of a kind have brought.
@@ -73,6 +82,7 @@ private:
   double previewLimit() const;
   Status runBatch(const std::vector<Proposal> &batch);
   Status record(const Proposal &proposal, Trial trial, bool isNew);
+  void learn(const Proposal &proposal, double score);
   bool timeIsUp() const;
 
   std::string_view text, name;
@@ -93,6 +103,7 @@ private:
   /// Of trials that have been asked for some: those that are left, by kind.
   std::map<size_t, std::array<std::vector<Candidate>, kChanges>> neighbours;
   std::array<Success, kChanges> successes;
+  std::map<Candidate::Form, Family> families;
   Found found;
 };
 } // namespace
@@ -186,6 +197,12 @@ Result<double> Search::costOf(const attention::CompiledKernel &kernel, const Cos
   return microseconds;
 }
 
+static void callSlower(Trial &trial) {
+  trial.outcome = Outcome::Slower;
+  trial.microseconds = 0;
+  trial.message = "slower than the best on a smaller problem";
+}
+
 /// Times `kernel`, on the whole problem if the preview takes no longer than `limit`.
 Status Search::time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const {
   if (options.preview) {
@@ -194,7 +211,7 @@ Status Search::time(const attention::CompiledKernel &kernel, double limit, Trial
       return preview.error();
     trial.preview = *preview;
     if (trial.preview > limit) {
-      trial.outcome = Outcome::Slower;
+      callSlower(trial);
       return Status::success();
     }
   }
@@ -257,13 +274,13 @@ std::optional<Trial> Search::recall(const Key &key, double limit) const {
   if (trial.outcome == Outcome::Slower && !isSlower)
     return std::nullopt;
   if (trial.outcome == Outcome::Timed && isSlower)
-    trial.outcome = Outcome::Slower, trial.microseconds = 0;
+    callSlower(trial);
   return trial;
 }
 
-/// The best trials of each form, those of the best form first. Different forms are good in different ways, and a search
-/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands
-/// for all.
+/// The best trials of each form, those of the best form first, as long as proposals from it are not in vain. Different
+/// forms are good in different ways, and a search over the best of all would soon have nothing but variations of one.
+/// Equal times are mostly equal code: one stands for all.
 std::vector<std::vector<size_t>> Search::parents() const {
   std::vector<std::vector<size_t>> groups;
   std::map<Candidate::Form, size_t> groupOf;
@@ -276,6 +293,10 @@ std::vector<std::vector<size_t>> Search::parents() const {
     if (group.size() < kParents && times.emplace(entry->second, scores[index]).second)
       group.push_back(index);
   }
+  auto prospect = [&](const std::vector<size_t> &group) {
+    return families.at(candidates[group.front()].form()).prospect();
+  };
+  llvm::stable_sort(groups, [&](const auto &a, const auto &b) { return prospect(a) < prospect(b); });
   return groups;
 }
 
@@ -316,18 +337,20 @@ std::optional<Proposal> Search::propose(const std::vector<std::vector<size_t>> &
   auto worthIt = [&](Proposal proposal) {
     return isWorthIt(proposal.candidate) ? std::optional(std::move(proposal)) : std::nullopt;
   };
-  if (groups.empty() || choices.chance(1, found.trials.size() < kEarly ? 3 : 8))
-    return worthIt({Candidate::draw(graph, shapes, choices), std::nullopt});
+  bool isEarly = found.trials.size() < kEarly;
+  if (groups.empty() || choices.chance(isEarly ? 6 : 1, 8))
+    return worthIt({Candidate::draw(graph, shapes, choices), std::nullopt, std::nullopt});
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
   if (choices.chance(3, 4))
     if (std::optional<Proposal> near = nextNeighbour(group.front()))
       return worthIt(*std::move(near));
-  Candidate candidate = candidates[group[pick(group.size())]];
+  size_t parent = group[pick(group.size())];
+  Candidate candidate = candidates[parent];
   candidate.chooseShape(shapes, choices);
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(shapes, choices);
-  return worthIt({std::move(candidate), std::nullopt});
+  return worthIt({std::move(candidate), std::nullopt, parent});
 }
 
 std::vector<Proposal> Search::proposeBatch() {
@@ -360,14 +383,24 @@ Status Search::record(const Proposal &proposal, Trial trial, bool isNew) {
   }
   if (made.outcome == Outcome::Timed || made.outcome == Outcome::Slower)
     insertSorted(order, number, [&](size_t of) { return scores[of]; });
-  if (proposal.change) {
-    Success &success = successes[size_t(*proposal.change)];
-    ++success.tried;
-    success.better += scores.back() != 0 && scores.back() < scores[proposal.parent];
-  }
+  learn(proposal, scores.back() ? scores.back() : std::numeric_limits<double>::infinity());
   if (!isNew || !options.onTrial)
     return Status::success();
   return options.onTrial(made, number, found.ranking.empty() ? made : found.trials[found.ranking.front()]);
+}
+
+/// Which kinds of changes are good for something, and which forms.
+void Search::learn(const Proposal &proposal, double score) {
+  if (proposal.change) {
+    Success &success = successes[size_t(*proposal.change)];
+    ++success.tried;
+    success.better += score < scores[*proposal.parent];
+  }
+  if (proposal.parent)
+    ++families[candidates[*proposal.parent].form()].inVain;
+  Family &family = families[proposal.candidate.form()];
+  if (score < family.best)
+    family = {score, 0};
 }
 
 Status Search::runBatch(const std::vector<Proposal> &batch) {
@@ -411,7 +444,7 @@ Result<Found> Search::run() {
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));
-  if (Status status = runBatch({{first, std::nullopt}}); !status.ok())
+  if (Status status = runBatch({{first, std::nullopt, std::nullopt}}); !status.ok())
     return status.error();
   found.start = found.trials.front();
   if (found.start.outcome != Outcome::Timed)

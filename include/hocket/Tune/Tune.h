@@ -61,8 +61,8 @@ struct Options {
   /// Workgroups that share a compute unit to choose from, for the same kernels; 1 leaves it open. Empty: what
   /// `compile.workgroups` or the schedule says.
   std::vector<int64_t> workgroups;
-  /// Of a smaller problem, that takes less time to find: who is much slower there than the best is not timed. None: all
-  /// are.
+  /// Of a smaller problem, that takes less time to find: who is slower there than the best, by more than what its begin
+  /// and end may make of it, is not timed. None, or 0 microseconds: all are.
   Cost preview;
   /// Trials of an earlier run with the same text, target and cost, which are not made again.
   std::vector<Trial> known;
@@ -96,7 +96,7 @@ struct Sizes {
 Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
 
 /// The same on a smaller problem, for `Options::preview`: a quarter of the length of the known extents along which loops
-/// over tiles go ("seq_q", "seq_kv", "k"), of as many heads more; what is short already stays as it is.
+/// over tiles go ("seq_q", "seq_kv", "k") and four times the heads. 0 where these are short already.
 Result<double> previewMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
 
 /// A journal of trials, a line of JSON each, so that a search can go on where it stopped. `readJournal` of a file that
