@@ -18,6 +18,8 @@ constexpr int kMaxClusters = 8, kMaxUnroll = 4, kMaxOffset = 8;
 constexpr int64_t kBeside = 32;
 } // namespace
 
+static bool isProduct(const Step &step) { return step.multiplies; }
+
 static int floorDivide(int a, int b) {
   return static_cast<int>(llvm::divideFloorSigned(int64_t(a), int64_t(b)));
 }
@@ -157,10 +159,11 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
 }
 
 /// A pipeline: most steps as early as what they need allows, the others begin another cluster, half of the times so where
-/// they would wait for a product of their own. Products stand each in a cluster of its own, or come as they may.
+/// they would wait for a product of their own. Products stand each in a cluster of its own, or all in one, or come as they
+/// may.
 void Candidate::drawSteps(const StepGraph &graph, Choices &choices) {
   position.assign(graph.steps.size(), 0);
-  bool apart = choices.chance(1, 2);
+  enum { Apart, AsTheyCome, Together } products = std::array{Apart, Apart, AsTheyCome, Together}[choices.below(4)];
   for (size_t step = 0; step != position.size(); ++step) {
     int at = earliest(graph, position, step, waveGroups - 1);
     bool waits = llvm::any_of(graph.dependences, [&](const Dependence &dependence) {
@@ -170,13 +173,15 @@ void Candidate::drawSteps(const StepGraph &graph, Choices &choices) {
       at += 1 + choices.few(clusters - 1);
     if (graph.steps[step].multiplies && waveGroups == 2 && at % 2 == 0)
       ++at;
-    auto isTaken = [&] {
+    auto hasProduct = [&](int cluster) {
       for (size_t other = 0; other != step; ++other)
-        if (graph.steps[other].multiplies && floorCluster(position[other]) == floorCluster(at))
+        if (graph.steps[other].multiplies && floorCluster(position[other]) == cluster)
           return true;
       return false;
     };
-    for (int tries = 0; graph.steps[step].multiplies && apart && isTaken() && tries != clusters; ++tries)
+    bool isFirst = std::none_of(graph.steps.begin(), graph.steps.begin() + step, isProduct);
+    bool moves = graph.steps[step].multiplies && !isFirst && products != AsTheyCome;
+    for (int tries = 0; moves && hasProduct(floorCluster(at)) == (products == Apart) && tries != clusters; ++tries)
       at += waveGroups;
     position[step] = at;
   }
@@ -634,6 +639,21 @@ std::vector<size_t> Candidate::stepsIn(int cluster) const {
   return steps;
 }
 
+/// Steps that do nothing stand in front of who needs them, wherever that is.
+void Candidate::settleIdle(const StepGraph &graph) {
+  for (size_t step = position.size(); step-- != 0;) {
+    if (!graph.steps[step].idle)
+      continue;
+    std::optional<int> use = firstUse(graph, position, step);
+    if (!use)
+      continue;
+    position[step] = *use;
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.from == step && dependence.tiles == 0 && position[dependence.to] == *use)
+        rank[step] = std::min(rank[step], rank[dependence.to]);
+  }
+}
+
 /// What means nothing, so that what is the same code is mostly the same text: clusters without steps where all waves are
 /// in step, an order within clusters that do not multiply, one priority for all.
 void Candidate::leaveOutIdle(const StepGraph &graph) {
@@ -687,6 +707,7 @@ void Candidate::sortWithinBlocks(const StepGraph &graph) {
 
 /// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
+  settleIdle(graph);
   leaveOutIdle(graph);
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
   size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();

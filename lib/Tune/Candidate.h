@@ -119,6 +119,7 @@ private:
   void sortWithinBlocks(const StepGraph &graph);
   bool isNeeded(const StepGraph &graph, size_t step, size_t by) const;
   void leaveOutIdle(const StepGraph &graph);
+  void settleIdle(const StepGraph &graph);
 
   int clusters = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
   int unroll = 0; ///< 0: as often as rings have slots, so that each copy of the loop's body knows its own

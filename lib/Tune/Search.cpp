@@ -24,7 +24,7 @@ constexpr size_t kBatch = 8;
 /// The best so many of a form have offspring.
 constexpr size_t kParents = 4;
 /// Of the first so many three quarters are drawn, an eighth of those behind: what is drawn late is rarely near the best.
-constexpr size_t kEarly = 64;
+constexpr size_t kEarly = 96;
 /// Who takes so many times as long as the best in the preview is not timed.
 constexpr double kSlower = 1.03;
 /// After so many proposals in vain a form counts as twice as slow as it is: others have their turn.
@@ -92,7 +92,8 @@ private:
   std::chrono::steady_clock::time_point begin;
   StepGraph graph;
   Shapes shapes;
-  std::map<int64_t, Demand> demands; ///< by keys of a tile, as far as they are known
+  std::map<int64_t, Demand> demands;  ///< by keys of a tile, as far as they are known
+  std::map<int64_t, StepGraph> graphs; ///< by keys of a tile: `graph`, and which steps do nothing then
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
@@ -151,6 +152,7 @@ Status Search::readDemands(const Algorithm &start) {
       return algorithm.error();
     demands[keys] = std::move(algorithm->demand);
     demands[keys].waves = waves;
+    graphs[keys] = std::move(algorithm->graph);
   }
   return Status::success();
 }
@@ -162,7 +164,8 @@ Search::Key Search::keyOf(const Candidate &candidate) const {
 /// Whether its dependences can be kept, and what is known of LDS and registers does not speak against it. What will
 /// hardly fit is tried now and then.
 bool Search::isWorthIt(Candidate &candidate) {
-  if (!candidate.repair(graph))
+  auto own = graphs.find(candidate.keysOfTile());
+  if (!candidate.repair(own == graphs.end() ? graph : own->second))
     return false;
   auto demand = demands.find(candidate.keysOfTile());
   if (demand == demands.end())

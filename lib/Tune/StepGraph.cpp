@@ -12,8 +12,20 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tune;
 
+/// Whether masks stand for the last tile alone.
+static bool cutsOnlyTheLast(tile::ForTilesOp loop) {
+  return loop.getLeftWithin().empty() && llvm::all_of(loop.getRightWithin(), [](int64_t within) { return within == 0; });
+}
+
+static bool isIdle(tile::StepOp step, bool withoutMasks) {
+  return llvm::all_of(step.getBody().front(), [&](Operation &op) {
+    return isa<tile::YieldOp>(op) || (withoutMasks && isa<tile::MaskOpInterface>(op));
+  });
+}
+
 static std::vector<Step> readSteps(tile::ForTilesOp loop) {
   std::vector<Step> steps;
+  bool withoutMasks = cutsOnlyTheLast(loop);
   for (tile::StepOp op : loop.getBody().getOps<tile::StepOp>()) {
     Step step{op.getSymName().str(), tile::roleOf(op).multiplies};
     op.walk([&](tile::RingAccessOpInterface access) {
@@ -23,6 +35,8 @@ static std::vector<Step> readSteps(tile::ForTilesOp loop) {
       step.branches |= isa<tile::MaskOpInterface, tile::SettleOp, tile::RescaleOp>(inner) ||
                        (inner != op && inner->getNumRegions() != 0);
     });
+    step.idle = isIdle(op, withoutMasks);
+    step.branches &= !step.idle;
     steps.push_back(std::move(step));
   }
   return steps;

@@ -208,6 +208,25 @@ TEST(Candidate, OrderCountsAroundBranches) {
   EXPECT_EQ(text({3, 1, 2, 0}, true), text({1, 3, 2, 0}, true));
 }
 
+/// Where a step that does nothing stands means nothing.
+TEST(Candidate, IdleStepsStandBeforeWhoNeedsThem) {
+  StepGraph graph;
+  graph.steps = {{"multiply", true}, {"mask"}, {"sum"}};
+  graph.dependences = {{0, 1, 0, false}, {1, 2, 0, false}};
+  auto text = [&](int offset, bool idle) {
+    graph.steps[1].idle = idle;
+    Table table;
+    table.clusters = {{true, -1, "", false}, {false, -1, "", false}};
+    table.places = {{0, 0, 0}, {1, offset == 0 ? 0u : 1u, offset}, {2, 1, -2}};
+    Candidate candidate = Candidate::fromTable(table, graph);
+    EXPECT_TRUE(candidate.repair(graph));
+    return toText(candidate.table(graph), graph, "a");
+  };
+  EXPECT_NE(text(0, false), text(-1, false));
+  EXPECT_EQ(text(0, true), text(-1, true));
+  EXPECT_NE(text(0, true).find("{ mask(-2) sum(-2) }"), std::string::npos) << text(0, true);
+}
+
 /// As many copies of the loop as rings have slots, where nothing else is said; what is said stays.
 TEST(Candidate, UnrollFollowsTheSlots) {
   StepGraph graph = product();
