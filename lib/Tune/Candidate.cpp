@@ -644,13 +644,17 @@ void Candidate::settleIdle(const StepGraph &graph) {
   for (size_t step = position.size(); step-- != 0;) {
     if (!graph.steps[step].idle)
       continue;
-    std::optional<int> use = firstUse(graph, position, step);
-    if (!use)
-      continue;
-    position[step] = *use;
+    std::optional<std::pair<int, int>> first; // of those that use it: position and rank
     for (const Dependence &dependence : graph.dependences)
-      if (dependence.from == step && dependence.tiles == 0 && position[dependence.to] == *use)
-        rank[step] = std::min(rank[step], rank[dependence.to]);
+      if (dependence.from == step && dependence.to != step) {
+        std::pair use(position[dependence.to] + dependence.tiles * clusters, rank[dependence.to]);
+        first = std::min(first.value_or(use), use);
+      }
+    if (!first)
+      continue;
+    for (int &each : rank)
+      each *= 2;
+    position[step] = first->first, rank[step] = 2 * first->second - 1;
   }
 }
 

@@ -77,6 +77,7 @@ TEST(Candidate, RepairedOnesAreLegal) {
   unsigned repaired = 0, joined = 0;
   for (uint64_t seed = 0; seed != 300; ++seed) {
     SCOPED_TRACE(seed);
+    graph.steps[3].idle = seed % 2 == 1;
     Choices choices(seed);
     Candidate candidate = Candidate::draw(graph, shapes, choices);
     for (int change = 0; change != 4; ++change) {
@@ -225,6 +226,9 @@ TEST(Candidate, IdleStepsStandBeforeWhoNeedsThem) {
   EXPECT_NE(text(0, false), text(-1, false));
   EXPECT_EQ(text(0, true), text(-1, true));
   EXPECT_NE(text(0, true).find("{ mask(-2) sum(-2) }"), std::string::npos) << text(0, true);
+  // Whoever needs it of the tile before comes first.
+  graph.dependences.push_back({1, 0, 1, false});
+  EXPECT_NE(text(0, true).find("{ mask(-1) multiply(0) }"), std::string::npos) << text(0, true);
 }
 
 /// As many copies of the loop as rings have slots, where nothing else is said; what is said stays.
