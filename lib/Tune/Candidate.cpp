@@ -438,6 +438,33 @@ void Candidate::addRetimed(const StepGraph &graph, std::vector<Candidate> &to) c
   }
 }
 
+/// All operands read so far in front of their use; their tiles are fetched as far ahead of that as before.
+void Candidate::readAhead(const StepGraph &graph, int ahead) {
+  for (size_t step = 0; step != position.size(); ++step) {
+    std::optional<int> use = readsOnly(graph, step) ? firstUse(graph, position, step) : std::nullopt;
+    if (!use)
+      continue;
+    int by = *use - (waveGroups - 1) - ahead - position[step];
+    position[step] += by;
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.to == step && dependence.throughLds && graph.steps[dependence.from].fetches)
+        position[dependence.from] += by;
+  }
+}
+
+/// All operands earlier or later at once, since one alone keeps what the other gives free; all fetches.
+void Candidate::addOperands(const StepGraph &graph, std::vector<Candidate> &to) const {
+  for (int ahead : {0, 1, clusters}) {
+    to.push_back(*this);
+    to.back().readAhead(graph, ahead);
+  }
+  for (int by : {1, -1, clusters, -clusters}) {
+    to.push_back(*this);
+    for (size_t step = 0; step != position.size(); ++step)
+      to.back().position[step] += graph.steps[step].fetches ? by : 0;
+  }
+}
+
 /// Each cluster in two, behind every one of its steps, with a barrier between and without.
 void Candidate::addSplits(std::vector<Candidate> &to) const {
   if (clusters == kMaxClusters)
@@ -522,6 +549,7 @@ std::vector<Candidate> Candidate::neighbours(Change kind, const StepGraph &graph
     break;
   case Change::Retime:
     addRetimed(graph, result);
+    addOperands(graph, result);
     break;
   case Change::Split:
     addSplits(result);

@@ -95,6 +95,8 @@ private:
   void addMoves(std::vector<Candidate> &to) const;
   void addOrders(std::vector<Candidate> &to) const;
   void addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const;
+  void addOperands(const StepGraph &graph, std::vector<Candidate> &to) const;
+  void readAhead(const StepGraph &graph, int ahead);
   void addSplits(std::vector<Candidate> &to) const;
   void addClusterForms(std::vector<Candidate> &to) const;
   void addShapes(const Shapes &shapes, std::vector<Candidate> &to) const;

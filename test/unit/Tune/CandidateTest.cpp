@@ -255,6 +255,25 @@ TEST(Candidate, UnrollFollowsTheSlots) {
   EXPECT_EQ(fixed.table(graph).unroll, 4);
 }
 
+/// All operands a tile ahead, and what is fetched for them: one change.
+TEST(Candidate, OperandsAreReadAheadTogether) {
+  StepGraph graph;
+  graph.steps = {{"fetch", false, true}, {"read"}, {"first", true}, {"fetch_2", false, true}, {"read_2"}, {"second", true}};
+  graph.dependences = {{0, 1, 0, true}, {1, 2, 0, false}, {3, 4, 0, true}, {4, 5, 0, false}, {2, 5, 0, false}};
+  Table table;
+  table.unroll = 2;
+  table.clusters = {{true, -1, "", false}};
+  table.places = {{0, 0, 1}, {3, 0, 1}, {1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {5, 0, 0}};
+  std::set<std::string> texts;
+  for (Candidate &moved : Candidate::fromTable(table, graph).neighbours(Change::Retime, graph, {}))
+    if (moved.repair(graph))
+      texts.insert(toText(moved.table(graph), graph, "a"));
+  EXPECT_TRUE(texts.contains(R"(tile.schedule @a unroll(2) {
+  tile.cluster compute { fetch(+2) read(+1) first(0) fetch_2(+2) read_2(+1) second(0) }
+}
+)"));
+}
+
 /// Products a tile later, with the operand that nothing else needs: one change, which single moves would make of three,
 /// each of which keeps more in registers.
 TEST(Candidate, OperandsGoWithWhoNeedsThem) {
