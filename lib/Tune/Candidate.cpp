@@ -751,6 +751,14 @@ void Candidate::normalize(const StepGraph &graph) {
     unroll = 0;
 }
 
+Candidate::Form Candidate::form(const StepGraph &graph) const {
+  int last = 0; // where products stand; the first is that of tile 0
+  for (size_t step = 0; step != position.size(); ++step)
+    if (graph.steps[step].multiplies)
+      last = std::max(last, floorDivide(position[step], clusters));
+  return {waveGroups, clusters, waves, kvTile, last};
+}
+
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
   result.unroll = unroll ? unroll : unrollFor(graph), result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;

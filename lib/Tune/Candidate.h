@@ -81,9 +81,10 @@ public:
   int keysOfTile() const { return kvTile; }
 
   Table table(const StepGraph &graph) const;
-  /// Wave groups, clusters, waves and tiles: candidates that differ in them are hardly variations of each other.
-  using Form = std::array<int, 4>;
-  Form form() const { return {waveGroups, clusters, waves, kvTile}; }
+  /// Wave groups, clusters, waves, keys of a tile, tiles under way at once: candidates that differ in them are hardly
+  /// variations of each other.
+  using Form = std::array<int, 5>;
+  Form form(const StepGraph &graph) const;
 
 private:
   int floorCluster(int at) const;

@@ -289,7 +289,7 @@ std::vector<std::vector<size_t>> Search::parents() const {
   std::map<Candidate::Form, size_t> groupOf;
   std::set<std::pair<size_t, double>> times;
   for (size_t index : order) {
-    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(), groups.size());
+    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(graph), groups.size());
     if (isNew)
       groups.emplace_back();
     std::vector<size_t> &group = groups[entry->second];
@@ -297,7 +297,7 @@ std::vector<std::vector<size_t>> Search::parents() const {
       group.push_back(index);
   }
   auto prospect = [&](const std::vector<size_t> &group) {
-    return families.at(candidates[group.front()].form()).prospect();
+    return families.at(candidates[group.front()].form(graph)).prospect();
   };
   llvm::stable_sort(groups, [&](const auto &a, const auto &b) { return prospect(a) < prospect(b); });
   return groups;
@@ -400,8 +400,8 @@ void Search::learn(const Proposal &proposal, double score) {
     success.better += score < scores[*proposal.parent];
   }
   if (proposal.parent)
-    ++families[candidates[*proposal.parent].form()].inVain;
-  Family &family = families[proposal.candidate.form()];
+    ++families[candidates[*proposal.parent].form(graph)].inVain;
+  Family &family = families[proposal.candidate.form(graph)];
   if (score < family.best)
     family = {score, 0};
 }

@@ -231,6 +231,23 @@ TEST(Candidate, IdleStepsStandBeforeWhoNeedsThem) {
   EXPECT_NE(text(0, true).find("{ mask(-1) multiply(0) }"), std::string::npos) << text(0, true);
 }
 
+/// What goes through more tiles at once is of another form, wherever its clusters begin.
+TEST(Candidate, FormsDifferInTilesUnderWay) {
+  StepGraph graph;
+  graph.steps = {{"first", true}, {"second", true}};
+  graph.dependences = {{0, 1, 0, false}};
+  auto form = [&](int first, int second) {
+    Table table;
+    table.clusters = {{true, -1, "", false}};
+    table.places = {{0, 0, first}, {1, 0, second}};
+    Candidate candidate = Candidate::fromTable(table, graph);
+    EXPECT_TRUE(candidate.repair(graph));
+    return candidate.form(graph);
+  };
+  EXPECT_EQ(form(1, 0), form(0, -1));
+  EXPECT_NE(form(0, 0), form(0, -1));
+}
+
 /// As many copies of the loop as rings have slots, where nothing else is said; what is said stays.
 TEST(Candidate, UnrollFollowsTheSlots) {
   StepGraph graph = product();
