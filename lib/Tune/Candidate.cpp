@@ -100,6 +100,8 @@ static std::string toggled(const std::string &text, std::string_view word) {
   std::string result;
   if (word == kSpread) // which "stream" does not go with
     read.stream = false;
+  if (word == kStream)
+    read.spread = false;
   for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
                            std::pair(kSpread, read.spread), std::pair(kPowers, read.powers),
                            std::pair(kEven, read.even)})
@@ -158,9 +160,9 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
   return result;
 }
 
-/// A pipeline: most steps as early as what they need allows, the others begin another cluster, half of the times so where
-/// they would wait for a product of their own. Products stand each in a cluster of its own, or all in one, or come as they
-/// may.
+/// A pipeline: most steps as early as what they need allows, the others begin another cluster, half of the times so
+/// where they would wait for a product of their own. Products stand each in a cluster of its own, or all in one, or come
+/// as they may.
 void Candidate::drawSteps(const StepGraph &graph, Choices &choices) {
   position.assign(graph.steps.size(), 0);
   enum { Apart, AsTheyCome, Together } products = std::array{Apart, Apart, AsTheyCome, Together}[choices.below(4)];
@@ -191,8 +193,9 @@ bool Candidate::multiplies(const StepGraph &graph, int cluster) const {
   return llvm::any_of(stepsIn(cluster), [&](size_t step) { return graph.steps[step].multiplies; });
 }
 
-/// What clusters are: of two words that are for waves which read and fetch beneath products, each half of the times;
-/// raised priority where something multiplies, or in every other cluster, or nowhere.
+/// What clusters are: of two words that are for waves which read and fetch beneath products, each half of the times, and
+/// a quarter of the times that operands come piece by piece; raised priority where something multiplies, or in every
+/// other cluster, or nowhere.
 void Candidate::drawForms(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
   rank.resize(position.size());
   std::iota(rank.begin(), rank.end(), 0);
@@ -200,6 +203,8 @@ void Candidate::drawForms(const StepGraph &graph, const Shapes &shapes, Choices 
   for (std::string_view word : {kSpread, kAcross})
     if (choices.chance(1, 2))
       text = toggled(text, word);
+  if (choices.chance(1, 4))
+    text = toggled(text, kStream);
   interleave.assign(clusters, text);
   otherKind.assign(clusters, false);
   priority.assign(clusters, -1);
@@ -246,7 +251,8 @@ void Candidate::readLate(const StepGraph &graph, Choices &choices) {
   }
 }
 
-/// What is fetched has to be there when it is read: mostly memory is given the time of a tile or two, and as much for all.
+/// What is fetched has to be there when it is read: mostly memory is given the time of a tile or two, and as much for
+/// all.
 void Candidate::fetchAhead(const StepGraph &graph, Choices &choices) {
   int ahead = choices.chance(1, 4) ? choices.below(clusters) : clusters - 1 + choices.below(clusters + 1);
   for (size_t step = 0; step != graph.steps.size(); ++step) {
@@ -345,7 +351,7 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
     otherKind[cluster] = !otherKind[cluster];
     break;
   case 4: { // products in front of branches, LDS busy evenly; powers beneath products; no wave ahead
-    static constexpr std::string_view words[] = {kAcross, kSpread, kAcross, kSpread, kPowers, kEven};
+    static constexpr std::string_view words[] = {kAcross, kSpread, kStream, kAcross, kSpread, kStream, kPowers, kEven};
     std::string_view word = words[choices.below(std::size(words))];
     interleave[cluster] = toggled(interleave[cluster], word);
     break;
@@ -410,8 +416,8 @@ void Candidate::addOrders(std::vector<Candidate> &to) const {
   }
 }
 
-/// A step, all that needs it of the same tile and what only these need (their operands), together by a cluster or a tile:
-/// what stands in front of it runs so much further ahead.
+/// A step, all that needs it of the same tile and what only these need (their operands), together by a cluster or a
+/// tile: what stands in front of it runs so much further ahead.
 void Candidate::addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const {
   for (size_t first = 0; first != position.size(); ++first) {
     std::vector<bool> moves(position.size());
@@ -488,13 +494,13 @@ void Candidate::addSplits(std::vector<Candidate> &to) const {
 }
 
 void Candidate::addClusterForms(std::vector<Candidate> &to) const {
-  for (std::string_view word : {kSpread, kAcross}) {
+  for (std::string_view word : {kSpread, kAcross, kStream}) {
     to.push_back(*this);
     std::string text = toggled(interleave.front(), word);
     to.back().interleave.assign(clusters, text);
   }
   for (int cluster = 0; cluster != clusters; ++cluster) {
-    for (std::string_view word : {kSpread, kAcross}) {
+    for (std::string_view word : {kSpread, kAcross, kStream}) {
       to.push_back(*this);
       to.back().interleave[cluster] = toggled(interleave[cluster], word);
     }
@@ -707,8 +713,8 @@ bool Candidate::isNeeded(const StepGraph &graph, size_t step, size_t by) const {
   });
 }
 
-/// Ranks are places in a cluster. What lies between two branches of a compute cluster is ordered by what it needs: there
-/// steps come in the order of the loop, as far as they do not need each other.
+/// Ranks are places in a cluster. What lies between two branches of a compute cluster is ordered by what it needs:
+/// there steps come in the order of the loop, as far as they do not need each other.
 void Candidate::sortWithinBlocks(const StepGraph &graph) {
   for (int cluster = 0; cluster != clusters; ++cluster) {
     std::vector<size_t> steps = stepsIn(cluster), sorted;

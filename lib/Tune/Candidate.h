@@ -70,8 +70,9 @@ public:
   void change(const Shapes &shapes, Choices &choices);
   /// Waves and keys from `shapes` where it does not say them.
   void chooseShape(const Shapes &shapes, Choices &choices);
-  /// All that one small change of a kind makes of it, in a fixed order: a step elsewhere or in another order, a step with all that
-  /// follows it later or earlier, a cluster more, in two, left out or of another form, another shape. Not repaired yet.
+  /// All that one small change of a kind makes of it, in a fixed order: a step elsewhere or in another order, a step with
+  /// all that follows it later or earlier, a cluster more, in two, left out or of another form, another shape. Not
+  /// repaired yet.
   std::vector<Candidate> neighbours(Change kind, const StepGraph &graph, const Shapes &shapes) const;
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
