@@ -296,11 +296,14 @@ std::vector<std::vector<size_t>> Search::parents() const {
     if (group.size() < kParents && times.emplace(entry->second, scores[index]).second)
       group.push_back(index);
   }
-  auto prospect = [&](const std::vector<size_t> &group) {
-    return families.at(candidates[group.front()].form(graph)).prospect();
-  };
-  llvm::stable_sort(groups, [&](const auto &a, const auto &b) { return prospect(a) < prospect(b); });
-  return groups;
+  std::vector<std::pair<double, size_t>> prospects;
+  for (auto [number, group] : llvm::enumerate(groups))
+    prospects.emplace_back(families.at(candidates[group.front()].form(graph)).prospect(), number);
+  llvm::sort(prospects);
+  std::vector<std::vector<size_t>> sorted;
+  for (auto [prospect, number] : prospects)
+    sorted.push_back(std::move(groups[number]));
+  return sorted;
 }
 
 /// One of the small changes of `parent` that was not proposed yet, in random order, more often of a kind that has made
