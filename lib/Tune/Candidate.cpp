@@ -18,8 +18,6 @@ constexpr int kMaxClusters = 8, kMaxUnroll = 4, kMaxOffset = 8;
 constexpr int64_t kBeside = 32;
 } // namespace
 
-static bool isProduct(const Step &step) { return step.multiplies; }
-
 static int floorDivide(int a, int b) {
   return static_cast<int>(llvm::divideFloorSigned(int64_t(a), int64_t(b)));
 }
@@ -166,26 +164,23 @@ Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices 
 void Candidate::drawSteps(const StepGraph &graph, Choices &choices) {
   position.assign(graph.steps.size(), 0);
   enum { Apart, AsTheyCome, Together } products = std::array{Apart, Apart, AsTheyCome, Together}[choices.below(4)];
+  std::vector<bool> hasProduct(clusters);
   for (size_t step = 0; step != position.size(); ++step) {
+    const bool multiplies = graph.steps[step].multiplies;
     int at = earliest(graph, position, step, waveGroups - 1);
     bool waits = llvm::any_of(graph.dependences, [&](const Dependence &dependence) {
       return dependence.to == step && dependence.tiles == 0 && graph.steps[dependence.from].multiplies;
     });
     if (choices.chance(1, waits ? 2 : 5))
       at += 1 + choices.few(clusters - 1);
-    if (graph.steps[step].multiplies && waveGroups == 2 && at % 2 == 0)
+    if (multiplies && waveGroups == 2 && at % 2 == 0)
       ++at;
-    auto hasProduct = [&](int cluster) {
-      for (size_t other = 0; other != step; ++other)
-        if (graph.steps[other].multiplies && floorCluster(position[other]) == cluster)
-          return true;
-      return false;
-    };
-    bool isFirst = std::none_of(graph.steps.begin(), graph.steps.begin() + step, isProduct);
-    bool moves = graph.steps[step].multiplies && !isFirst && products != AsTheyCome;
-    for (int tries = 0; moves && hasProduct(floorCluster(at)) == (products == Apart) && tries != clusters; ++tries)
+    bool moves = multiplies && products != AsTheyCome && llvm::is_contained(hasProduct, true);
+    for (int tries = 0; moves && hasProduct[floorCluster(at)] == (products == Apart) && tries != clusters; ++tries)
       at += waveGroups;
     position[step] = at;
+    if (multiplies)
+      hasProduct[floorCluster(at)] = true;
   }
 }
 
@@ -416,26 +411,31 @@ void Candidate::addOrders(std::vector<Candidate> &to) const {
   }
 }
 
-/// A step, all that needs it of the same tile and what only these need (their operands), together by a cluster or a
-/// tile: what stands in front of it runs so much further ahead.
+/// `first`, all that needs it of the same tile and what only these need (their operands).
+static std::vector<bool> withFollowers(const StepGraph &graph, size_t first) {
+  std::vector<bool> result(graph.steps.size());
+  result[first] = true;
+  for (bool grows = true; grows;) {
+    grows = false;
+    std::vector<bool> used(result.size()), usedByOthers(result.size());
+    for (const Dependence &dependence : graph.dependences) {
+      if (dependence.tiles != 0)
+        continue;
+      if (result[dependence.from] && !result[dependence.to])
+        result[dependence.to] = grows = true;
+      (result[dependence.to] ? used : usedByOthers)[dependence.from] = true;
+    }
+    for (size_t step = 0; step != result.size(); ++step)
+      if (!result[step] && used[step] && !usedByOthers[step] && brings(graph, step))
+        result[step] = grows = true;
+  }
+  return result;
+}
+
+/// A step with its followers by a cluster or a tile: what stands in front of it runs so much further ahead.
 void Candidate::addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const {
   for (size_t first = 0; first != position.size(); ++first) {
-    std::vector<bool> moves(position.size());
-    moves[first] = true;
-    for (bool grows = true; grows;) {
-      grows = false;
-      std::vector<bool> used(position.size()), usedByOthers(position.size());
-      for (const Dependence &dependence : graph.dependences) {
-        if (dependence.tiles != 0)
-          continue;
-        if (moves[dependence.from] && !moves[dependence.to])
-          moves[dependence.to] = grows = true;
-        (moves[dependence.to] ? used : usedByOthers)[dependence.from] = true;
-      }
-      for (size_t step = 0; step != moves.size(); ++step)
-        if (!moves[step] && used[step] && !usedByOthers[step] && step != first && brings(graph, step))
-          moves[step] = grows = true;
-    }
+    std::vector<bool> moves = withFollowers(graph, first);
     for (int by : {1, -1, clusters, -clusters}) {
       to.push_back(*this);
       for (size_t step = 0; step != moves.size(); ++step)
@@ -713,31 +713,41 @@ bool Candidate::isNeeded(const StepGraph &graph, size_t step, size_t by) const {
   });
 }
 
-/// Ranks are places in a cluster. What lies between two branches of a compute cluster is ordered by what it needs:
-/// there steps come in the order of the loop, as far as they do not need each other.
+/// `block` in the order of the loop, as far as its steps do not need each other.
+std::vector<size_t> Candidate::sortedByNeed(const StepGraph &graph, std::vector<size_t> block) const {
+  std::vector<size_t> sorted;
+  while (!block.empty()) {
+    auto isReady = [&](size_t step) {
+      return llvm::none_of(block, [&](size_t other) { return other != step && isNeeded(graph, other, step); });
+    };
+    std::vector<size_t> ready;
+    llvm::copy_if(block, std::back_inserter(ready), isReady);
+    size_t next = ready.empty() ? block.front() : *llvm::min_element(ready);
+    sorted.push_back(next);
+    llvm::erase(block, next);
+  }
+  return sorted;
+}
+
+/// Ranks are places in a cluster. What lies between two branches of a compute cluster is ordered by the compiler: there
+/// one order stands for all.
 void Candidate::sortWithinBlocks(const StepGraph &graph) {
   for (int cluster = 0; cluster != clusters; ++cluster) {
-    std::vector<size_t> steps = stepsIn(cluster), sorted;
-    bool inBlocks = multiplies(graph, cluster) != bool(otherKind[cluster]);
-    for (auto left = llvm::ArrayRef(steps); !left.empty();) {
-      size_t length = llvm::find_if(left, [&](size_t step) { return graph.steps[step].branches; }) - left.begin();
-      std::vector<size_t> block(left.begin(), left.begin() + (inBlocks ? length : left.size()));
-      left = left.drop_front(block.size());
-      for (; inBlocks && !block.empty();) {
-        std::vector<size_t> ready;
-        for (size_t step : block)
-          if (llvm::none_of(block, [&](size_t other) { return other != step && isNeeded(graph, other, step); }))
-            ready.push_back(step);
-        size_t next = ready.empty() ? block.front() : *llvm::min_element(ready);
-        sorted.push_back(next);
-        llvm::erase(block, next);
+    std::vector<size_t> sorted, block;
+    bool isCompute = multiplies(graph, cluster) != bool(otherKind[cluster]);
+    auto endBlock = [&] {
+      llvm::append_range(sorted, sortedByNeed(graph, block));
+      block.clear();
+    };
+    for (size_t step : stepsIn(cluster)) {
+      if (isCompute && !graph.steps[step].branches) {
+        block.push_back(step);
+        continue;
       }
-      sorted.insert(sorted.end(), block.begin(), block.end());
-      if (!left.empty()) {
-        sorted.push_back(left.front());
-        left = left.drop_front();
-      }
+      endBlock();
+      sorted.push_back(step);
     }
+    endBlock();
     for (auto [place, step] : llvm::enumerate(sorted))
       rank[step] = static_cast<int>(place);
   }
@@ -767,7 +777,8 @@ Candidate::Form Candidate::form(const StepGraph &graph) const {
 
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
-  result.unroll = unroll ? unroll : unrollFor(graph), result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
+  result.unroll = unroll ? unroll : unrollFor(graph);
+  result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
   result.workgroups = workgroups == 1 ? 0 : workgroups, result.masksApart = masksApart;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);

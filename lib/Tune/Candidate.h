@@ -7,8 +7,6 @@
 
 #include "Tune/StepGraph.h"
 
-#include "llvm/ADT/ArrayRef.h"
-
 #include <array>
 #include <optional>
 #include <random>
@@ -122,6 +120,7 @@ private:
   void normalize(const StepGraph &graph);
   void sortWithinBlocks(const StepGraph &graph);
   bool isNeeded(const StepGraph &graph, size_t step, size_t by) const;
+  std::vector<size_t> sortedByNeed(const StepGraph &graph, std::vector<size_t> block) const;
   void leaveOutIdle(const StepGraph &graph);
   void settleIdle(const StepGraph &graph);
 
