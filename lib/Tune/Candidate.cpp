@@ -14,6 +14,8 @@ using namespace hocket::tune;
 namespace {
 /// Beyond these nothing was ever gained, and LDS or registers give out.
 constexpr int kMaxClusters = 8, kMaxUnroll = 4, kMaxOffset = 8;
+/// Registers for addresses and for what steps make and use themselves, at least.
+constexpr int64_t kBeside = 32;
 } // namespace
 
 static int floorDivide(int a, int b) {
@@ -53,7 +55,25 @@ Candidate Candidate::fromTable(const Table &table, const StepGraph &graph) {
     result.joined.push_back(form.joined);
     result.otherKind.push_back(form.compute != multiplies[index]);
   }
+  if (result.unroll == result.unrollFor(graph))
+    result.unroll = 0;
   return result;
+}
+
+/// With as many slots as ScheduleModel.h gives a ring.
+int Candidate::slotsBetween(size_t fill, size_t read) const {
+  return floorDivide(phaseOf(position[read]) + waveGroups - 1 - phaseOf(position[fill]), phases()) + 1;
+}
+
+/// So many copies of the loop's body that in each it is known which slot of a ring is whose.
+int Candidate::unrollFor(const StepGraph &graph) const {
+  int all = 1, most = 1;
+  for (const Dependence &dependence : graph.dependences)
+    if (dependence.throughLds) {
+      int slots = std::clamp(slotsBetween(dependence.from, dependence.to), 1, kMaxUnroll);
+      all = std::lcm(all, slots), most = std::max(most, slots);
+    }
+  return all <= kMaxUnroll ? all : most;
 }
 
 /// The first position at which `step` may stand, for dependences on steps in front of it.
@@ -78,61 +98,14 @@ static std::string toggled(const std::string &text, std::string_view word) {
   std::string result;
   if (word == kSpread) // which "stream" does not go with
     read.stream = false;
+  if (word == kStream)
+    read.spread = false;
   for (auto [name, has] : {std::pair(kStream, read.stream), std::pair(kAcross, read.across),
                            std::pair(kSpread, read.spread), std::pair(kPowers, read.powers),
                            std::pair(kEven, read.even)})
     if (has != (name == word))
       result += (result.empty() ? "" : " ") + std::string(name);
   return result;
-}
-
-Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
-  Candidate result;
-  result.waves = oneOf(shapes.waves, choices), result.kvTile = oneOf(shapes.kvTiles, choices);
-  // What is alone on its SIMD has nobody to take turns with.
-  result.waveGroups = result.isAlone(shapes) ? 1 : 1 + choices.below(2);
-  // Two groups take turns at the matrix unit: clusters that use it alternate with others, mostly one for each product.
-  int products = static_cast<int>(llvm::count_if(graph.steps, [](const Step &step) { return step.multiplies; }));
-  result.clusters = result.waveGroups == 1  ? 1 + choices.below(4)
-                    : choices.chance(2, 3) ? 2 * std::clamp(products, 1, kMaxClusters / 2)
-                                           : 2 * (1 + choices.below(3));
-  result.unroll = 1 + choices.below(2);
-  result.workgroups = shapes.workgroups, result.masksApart = shapes.masksApart;
-  size_t count = graph.steps.size();
-  result.position.assign(count, 0);
-  result.rank.resize(count);
-  std::iota(result.rank.begin(), result.rank.end(), 0);
-  bool raised = choices.chance(1, 2);
-  for (size_t step = 0; step != count; ++step) {
-    int at = earliest(graph, result.position, step, result.waveGroups - 1) + choices.few(result.clusters);
-    if (result.waveGroups == 2 && graph.steps[step].multiplies && at % 2 == 0)
-      ++at;
-    result.position[step] = at;
-  }
-  result.readLate(graph, choices);
-  // What is fetched may be fetched long before it is read.
-  for (size_t step = 0; step != count; ++step)
-    if (graph.steps[step].fetches)
-      result.position[step] -= choices.few(2 * result.clusters);
-  result.priority.assign(result.clusters, -1);
-  result.drawWords(shapes, choices);
-  result.joined.assign(result.clusters, false);
-  for (int cluster = 1; result.waveGroups == 1 && cluster < result.clusters; ++cluster)
-    result.joined[cluster] = choices.chance(1, 4);
-  result.otherKind.assign(result.clusters, false);
-  for (int cluster = 1; raised && cluster < result.clusters; cluster += 2)
-    result.priority[cluster] = 1;
-  return result;
-}
-
-/// What compute clusters say of the order within them: of two words that are for waves which read and fetch beneath
-/// products, each half of the times.
-void Candidate::drawWords(const Shapes &shapes, Choices &choices) {
-  std::string text = shapes.interleave;
-  for (std::string_view word : {kSpread, kAcross})
-    if (choices.chance(1, 2))
-      text = toggled(text, word);
-  interleave.assign(clusters, text);
 }
 
 /// Whether `step` only brings nearer what others fetched: it needs nothing but what lies in LDS.
@@ -147,19 +120,147 @@ static bool readsOnly(const StepGraph &graph, size_t step) {
   return reads && !graph.steps[step].multiplies;
 }
 
-/// Operands take many registers: mostly they are read right before their use or in the cluster before, and one earlier
-/// where two groups take turns at the matrix unit.
+/// Whether `step` brings tiles nearer and does nothing else.
+static bool brings(const StepGraph &graph, size_t step) {
+  return graph.steps[step].fetches || readsOnly(graph, step);
+}
+
+/// The first position at which something uses what `step` makes of a tile.
+static std::optional<int> firstUse(const StepGraph &graph, const std::vector<int> &position, size_t step,
+                                   bool throughLds = false) {
+  std::optional<int> use;
+  for (const Dependence &dependence : graph.dependences)
+    if (dependence.from == step && dependence.tiles == 0 && dependence.throughLds == throughLds)
+      use = std::min(use.value_or(position[dependence.to]), position[dependence.to]);
+  return use;
+}
+
+Candidate Candidate::draw(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
+  Candidate result;
+  result.masksApart = shapes.masksApart, result.workgroups = shapes.workgroups;
+  result.chooseShape(shapes, choices);
+  // What is alone on its SIMD has nobody to take turns with.
+  result.waveGroups = result.isAlone(shapes) ? 1 : 1 + choices.below(2);
+  // Two groups take turns at the matrix unit: clusters that use it alternate with others, mostly one for each product.
+  int products = static_cast<int>(llvm::count_if(graph.steps, [](const Step &step) { return step.multiplies; }));
+  result.clusters = result.waveGroups == 1  ? 1 + choices.below(4)
+                    : choices.chance(2, 3) ? 2 * std::clamp(products, 1, kMaxClusters / 2)
+                                           : 2 * (1 + choices.below(3));
+  result.joined.assign(result.clusters, false);
+  for (int cluster = 1; result.waveGroups == 1 && cluster < result.clusters; ++cluster)
+    result.joined[cluster] = choices.chance(1, 4);
+  result.drawSteps(graph, choices);
+  result.useLate(graph, choices);
+  result.readLate(graph, choices);
+  result.fetchAhead(graph, choices);
+  result.drawForms(graph, shapes, choices);
+  result.drawOrder(graph, choices);
+  return result;
+}
+
+/// A pipeline: most steps as early as what they need allows, the others begin another cluster, half of the times so
+/// where they would wait for a product of their own. Products stand each in a cluster of its own, or all in one, or come
+/// as they may.
+void Candidate::drawSteps(const StepGraph &graph, Choices &choices) {
+  position.assign(graph.steps.size(), 0);
+  enum { Apart, AsTheyCome, Together } products = std::array{Apart, Apart, AsTheyCome, Together}[choices.below(4)];
+  std::vector<bool> hasProduct(clusters);
+  for (size_t step = 0; step != position.size(); ++step) {
+    const bool multiplies = graph.steps[step].multiplies;
+    int at = earliest(graph, position, step, waveGroups - 1);
+    bool waits = llvm::any_of(graph.dependences, [&](const Dependence &dependence) {
+      return dependence.to == step && dependence.tiles == 0 && graph.steps[dependence.from].multiplies;
+    });
+    if (choices.chance(1, waits ? 2 : 5))
+      at += 1 + choices.few(clusters - 1);
+    if (multiplies && waveGroups == 2 && at % 2 == 0)
+      ++at;
+    bool moves = multiplies && products != AsTheyCome && llvm::is_contained(hasProduct, true);
+    for (int tries = 0; moves && hasProduct[floorCluster(at)] == (products == Apart) && tries != clusters; ++tries)
+      at += waveGroups;
+    position[step] = at;
+    if (multiplies)
+      hasProduct[floorCluster(at)] = true;
+  }
+}
+
+bool Candidate::multiplies(const StepGraph &graph, int cluster) const {
+  return llvm::any_of(stepsIn(cluster), [&](size_t step) { return graph.steps[step].multiplies; });
+}
+
+/// What clusters are: of two words that are for waves which read and fetch beneath products, each half of the times, and
+/// a quarter of the times that operands come piece by piece; raised priority where something multiplies, or in every
+/// other cluster, or nowhere.
+void Candidate::drawForms(const StepGraph &graph, const Shapes &shapes, Choices &choices) {
+  rank.resize(position.size());
+  std::iota(rank.begin(), rank.end(), 0);
+  std::string text = shapes.interleave;
+  for (std::string_view word : {kSpread, kAcross})
+    if (choices.chance(1, 2))
+      text = toggled(text, word);
+  if (choices.chance(1, 4))
+    text = toggled(text, kStream);
+  interleave.assign(clusters, text);
+  otherKind.assign(clusters, false);
+  priority.assign(clusters, -1);
+  int raised = choices.below(3);
+  for (int cluster = 0; cluster != clusters; ++cluster)
+    if ((raised == 1 && multiplies(graph, cluster)) || (raised == 2 && cluster % 2 == 1))
+      priority[cluster] = 1;
+}
+
+/// As the steps of a tile follow each other; or so that little is cut into pieces and little is waited for: where
+/// something multiplies, what branches comes first and what is only brought nearer last, elsewhere reads first.
+void Candidate::drawOrder(const StepGraph &graph, Choices &choices) {
+  if (choices.chance(1, 3))
+    return;
+  int count = static_cast<int>(position.size());
+  for (int step = 0; step != count; ++step) {
+    bool busy = multiplies(graph, floorCluster(position[step]));
+    int place = busy ? (graph.steps[step].branches ? 0 : brings(graph, step) ? 2 : 1)
+                     : (brings(graph, step) ? 0 : 1);
+    rank[step] = place * count + step;
+  }
+}
+
+/// Of what is neither read nor multiplied some is put off until it is used.
+void Candidate::useLate(const StepGraph &graph, Choices &choices) {
+  for (size_t step = graph.steps.size(); step-- != 0;) {
+    if (graph.steps[step].multiplies || graph.steps[step].fetches || readsOnly(graph, step) || !choices.chance(1, 3))
+      continue;
+    if (std::optional<int> use = firstUse(graph, position, step))
+      position[step] = *use;
+  }
+}
+
+/// Operands take many registers: mostly they are read right before their use, in the cluster before or beneath what
+/// multiplies with those of the tile before, and one earlier where two groups take turns at the matrix unit.
 void Candidate::readLate(const StepGraph &graph, Choices &choices) {
+  const int ways[] = {0, 1, clusters};
+  int ahead = ways[choices.below(3)];
   for (size_t step = 0; step != graph.steps.size(); ++step) {
     if (!readsOnly(graph, step) || choices.chance(1, 4))
       continue;
-    std::optional<int> use;
-    for (const Dependence &dependence : graph.dependences)
-      if (dependence.from == step && dependence.tiles == 0)
-        use = std::min(use.value_or(position[dependence.to]), position[dependence.to]);
-    if (use)
-      position[step] = *use - (waveGroups - 1) - choices.few(1);
+    if (std::optional<int> use = firstUse(graph, position, step))
+      position[step] = *use - (waveGroups - 1) - ahead;
   }
+}
+
+/// What is fetched has to be there when it is read: mostly memory is given the time of a tile or two, and as much for
+/// all.
+void Candidate::fetchAhead(const StepGraph &graph, Choices &choices) {
+  int ahead = choices.chance(1, 4) ? choices.below(clusters) : clusters - 1 + choices.below(clusters + 1);
+  for (size_t step = 0; step != graph.steps.size(); ++step) {
+    if (!graph.steps[step].fetches)
+      continue;
+    if (std::optional<int> use = firstUse(graph, position, step, /*throughLds=*/true))
+      position[step] = *use - waveGroups - ahead - (choices.chance(1, 4) ? 1 : 0);
+  }
+}
+
+/// In front of all others of its cluster, or behind them.
+static int placedIn(bool front, const std::vector<int> &rank) {
+  return front ? *llvm::min_element(rank) - 1 : *llvm::max_element(rank) + 1;
 }
 
 void Candidate::moveSteps(Choices &choices) {
@@ -167,7 +268,7 @@ void Candidate::moveSteps(Choices &choices) {
   size_t step = choices.below(count);
   switch (choices.below(6)) {
   case 0: // a step within its cluster
-    rank[step] += choices.sign() * (1 + choices.below(count));
+    rank[step] = placedIn(choices.chance(1, 2), rank);
     break;
   case 1: { // everything from a position on, by clusters or a tile
     int from = position[step], by = choices.sign() * (choices.chance(1, 3) ? clusters : 1);
@@ -180,6 +281,7 @@ void Candidate::moveSteps(Choices &choices) {
     break;
   default:
     position[step] += choices.sign() * (1 + choices.few(2));
+    rank[step] = placedIn(choices.chance(1, 2), rank);
   }
 }
 
@@ -223,13 +325,15 @@ void Candidate::changeClusters(Choices &choices) {
 void Candidate::chooseShape(const Shapes &shapes, Choices &choices) {
   waves = waves ? waves : oneOf(shapes.waves, choices);
   kvTile = kvTile ? kvTile : oneOf(shapes.kvTiles, choices);
+  if (workgroups == 0 && !shapes.workgroupCounts.empty())
+    workgroups = oneOf(shapes.workgroupCounts, choices);
 }
 
 void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
   int cluster = choices.below(clusters);
-  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() < 2 ? 6 : 7)) {
+  switch (choices.below(shapes.waves.size() + shapes.kvTiles.size() + shapes.workgroupCounts.size() < 2 ? 6 : 7)) {
   case 0:
-    unroll = 1 + choices.below(kMaxUnroll);
+    unroll = choices.below(kMaxUnroll + 1);
     break;
   case 1:
     waveGroups = 3 - waveGroups;
@@ -242,7 +346,7 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
     otherKind[cluster] = !otherKind[cluster];
     break;
   case 4: { // products in front of branches, LDS busy evenly; powers beneath products; no wave ahead
-    static constexpr std::string_view words[] = {kAcross, kSpread, kAcross, kSpread, kPowers, kEven};
+    static constexpr std::string_view words[] = {kAcross, kSpread, kStream, kAcross, kSpread, kStream, kPowers, kEven};
     std::string_view word = words[choices.below(std::size(words))];
     interleave[cluster] = toggled(interleave[cluster], word);
     break;
@@ -252,6 +356,8 @@ void Candidate::changeForm(const Shapes &shapes, Choices &choices) {
     break;
   default:
     waves = oneOf(shapes.waves, choices), kvTile = oneOf(shapes.kvTiles, choices);
+    if (!shapes.workgroupCounts.empty())
+      workgroups = oneOf(shapes.workgroupCounts, choices);
   }
 }
 
@@ -264,25 +370,105 @@ void Candidate::change(const Shapes &shapes, Choices &choices) {
   changeForm(shapes, choices);
 }
 
+/// A step in another cluster, there in front of all others or behind them; everything from a position on.
 void Candidate::addMoves(std::vector<Candidate> &to) const {
-  std::vector<int> ways = {1, -1, clusters, -clusters, 2, -2};
+  std::vector<int> ways = {1, -1, clusters, -clusters};
   for (size_t step = 0; step != position.size(); ++step)
     for (size_t way = 0; way != ways.size(); ++way) {
       if (llvm::is_contained(llvm::ArrayRef(ways).take_front(way), ways[way]))
         continue;
-      to.push_back(*this);
-      to.back().position[step] += ways[way];
+      for (bool front : {true, false}) {
+        to.push_back(*this);
+        to.back().position[step] += ways[way];
+        to.back().rank[step] = placedIn(front, rank);
+      }
     }
-  // Everything from a position on, once for each.
   std::vector<int> places = position;
   llvm::sort(places);
   places.erase(llvm::unique(places), places.end());
   for (int from : llvm::drop_begin(places))
-    for (int by : {1, -1, clusters}) {
+    for (int by : {1, -1}) {
       to.push_back(*this);
       for (int &at : to.back().position)
         at += at >= from ? by : 0;
     }
+}
+
+/// A step in front of all others of its cluster, behind them, or behind the next.
+void Candidate::addOrders(std::vector<Candidate> &to) const {
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    std::vector<size_t> steps = stepsIn(cluster);
+    for (size_t at = 0; at != steps.size(); ++at) {
+      for (bool front : {true, false}) {
+        to.push_back(*this);
+        to.back().rank[steps[at]] = placedIn(front, rank);
+      }
+      if (at + 1 == steps.size())
+        continue;
+      to.push_back(*this);
+      std::swap(to.back().rank[steps[at]], to.back().rank[steps[at + 1]]);
+    }
+  }
+}
+
+/// `first`, all that needs it of the same tile and what only these need (their operands).
+static std::vector<bool> withFollowers(const StepGraph &graph, size_t first) {
+  std::vector<bool> result(graph.steps.size());
+  result[first] = true;
+  for (bool grows = true; grows;) {
+    grows = false;
+    std::vector<bool> used(result.size()), usedByOthers(result.size());
+    for (const Dependence &dependence : graph.dependences) {
+      if (dependence.tiles != 0)
+        continue;
+      if (result[dependence.from] && !result[dependence.to])
+        result[dependence.to] = grows = true;
+      (result[dependence.to] ? used : usedByOthers)[dependence.from] = true;
+    }
+    for (size_t step = 0; step != result.size(); ++step)
+      if (!result[step] && used[step] && !usedByOthers[step] && brings(graph, step))
+        result[step] = grows = true;
+  }
+  return result;
+}
+
+/// A step with its followers by a cluster or a tile: what stands in front of it runs so much further ahead.
+void Candidate::addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const {
+  for (size_t first = 0; first != position.size(); ++first) {
+    std::vector<bool> moves = withFollowers(graph, first);
+    for (int by : {1, -1, clusters, -clusters}) {
+      to.push_back(*this);
+      for (size_t step = 0; step != moves.size(); ++step)
+        to.back().position[step] += moves[step] ? by : 0;
+    }
+  }
+}
+
+/// All operands read so far in front of their use; their tiles are fetched as far ahead of that as before.
+void Candidate::readAhead(const StepGraph &graph, int ahead) {
+  for (size_t step = 0; step != position.size(); ++step) {
+    std::optional<int> use = readsOnly(graph, step) ? firstUse(graph, position, step) : std::nullopt;
+    if (!use)
+      continue;
+    int by = *use - (waveGroups - 1) - ahead - position[step];
+    position[step] += by;
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.to == step && dependence.throughLds && graph.steps[dependence.from].fetches)
+        position[dependence.from] += by;
+  }
+}
+
+/// All operands earlier or later at once, since one alone keeps what the other gives free; all fetches.
+void Candidate::addOperands(const StepGraph &graph, std::vector<Candidate> &to) const {
+  for (int ahead : {0, 1, clusters}) {
+    to.push_back(*this);
+    to.back().readAhead(graph, ahead);
+  }
+  for (int by : {1, -1, clusters, -clusters}) {
+    to.push_back(*this);
+    for (size_t step = 0; step != position.size(); ++step)
+      to.back().position[step] += graph.steps[step].fetches ? by : 0;
+  }
 }
 
 /// Each cluster in two, behind every one of its steps, with a barrier between and without.
@@ -308,8 +494,13 @@ void Candidate::addSplits(std::vector<Candidate> &to) const {
 }
 
 void Candidate::addClusterForms(std::vector<Candidate> &to) const {
+  for (std::string_view word : {kSpread, kAcross, kStream}) {
+    to.push_back(*this);
+    std::string text = toggled(interleave.front(), word);
+    to.back().interleave.assign(clusters, text);
+  }
   for (int cluster = 0; cluster != clusters; ++cluster) {
-    for (std::string_view word : {kSpread, kAcross}) {
+    for (std::string_view word : {kSpread, kAcross, kStream}) {
       to.push_back(*this);
       to.back().interleave[cluster] = toggled(interleave[cluster], word);
     }
@@ -339,7 +530,7 @@ void Candidate::addShapes(const Shapes &shapes, std::vector<Candidate> &to) cons
     to.push_back(*this);
     to.back().*member = value;
   };
-  for (int count = 1; count <= kMaxUnroll; ++count)
+  for (int count = 0; count <= kMaxUnroll; ++count)
     add(&Candidate::unroll, count);
   if (!isAlone(shapes)) {
     add(&Candidate::waveGroups, 3 - waveGroups);
@@ -349,14 +540,32 @@ void Candidate::addShapes(const Shapes &shapes, std::vector<Candidate> &to) cons
     add(&Candidate::waves, static_cast<int>(count));
   for (int64_t keys : shapes.kvTiles)
     add(&Candidate::kvTile, static_cast<int>(keys));
+  for (int64_t count : shapes.workgroupCounts)
+    add(&Candidate::workgroups, static_cast<int>(count));
 }
 
-std::vector<Candidate> Candidate::neighbours(const Shapes &shapes) const {
+std::vector<Candidate> Candidate::neighbours(Change kind, const StepGraph &graph, const Shapes &shapes) const {
   std::vector<Candidate> result;
-  addMoves(result);
-  addSplits(result);
-  addClusterForms(result);
-  addShapes(shapes, result);
+  switch (kind) {
+  case Change::Move:
+    addMoves(result);
+    break;
+  case Change::Order:
+    addOrders(result);
+    break;
+  case Change::Retime:
+    addRetimed(graph, result);
+    addOperands(graph, result);
+    break;
+  case Change::Split:
+    addSplits(result);
+    break;
+  case Change::Form:
+    addClusterForms(result);
+    break;
+  case Change::Shape:
+    addShapes(shapes, result);
+  }
   return result;
 }
 
@@ -399,14 +608,13 @@ bool Candidate::repair(const StepGraph &graph) {
   return false;
 }
 
-/// What the rings take, with as many slots as ScheduleModel.h gives them.
+/// What the rings take.
 int64_t Candidate::ldsBytes(const Demand &demand) const {
   int64_t bytes = 0;
   for (const RingDemand &ring : demand.rings) {
     int slots = 1;
     for (size_t read : ring.reads)
-      slots = std::max(slots, floorDivide(phaseOf(position[read]) + waveGroups - 1 - phaseOf(position[ring.fills]),
-                                          phases()) + 1);
+      slots = std::max(slots, slotsBetween(ring.fills, read));
     bytes += slots * ring.tileBytes;
   }
   return bytes;
@@ -424,16 +632,35 @@ int64_t Candidate::registersBehind(int cluster, const Demand &demand) const {
   return registers;
 }
 
-bool Candidate::mayFit(const Demand &demand) const {
+/// Of operands that come in a cluster: those of later ones come beneath its products, and whoever reads its own holds
+/// all of it, unless that comes piece by piece.
+int64_t Candidate::operandsReadIn(int cluster, const StepGraph &graph, const Demand &demand) const {
+  if (tile::Interleave::of(interleave[cluster]).stream)
+    return 0;
+  int64_t registers = 0;
+  for (const ValueDemand &value : demand.values)
+    if (floorCluster(position[value.from]) == cluster && readsOnly(graph, value.from))
+      registers += value.registers;
+  return registers;
+}
+
+Fit Candidate::fit(const StepGraph &graph, const Demand &demand) const {
   if (demand.simds == 0)
-    return true;
-  if (ldsBytes(demand) > demand.ldsBytes)
-    return false;
-  int64_t onSimd = std::max<int64_t>(1, llvm::divideCeil(waves ? waves : demand.waves, demand.simds));
-  for (int cluster = 0; cluster != clusters; ++cluster)
-    if (registersBehind(cluster, demand) > demand.registers / onSimd)
-      return false;
-  return true;
+    return Fit::Yes;
+  int64_t share = std::max<int64_t>(1, workgroups ? workgroups : demand.workgroups);
+  // Tiles are padded: none are left for what they would fill without.
+  if (share > int64_t(demand.ldsBytes.size()) || ldsBytes(demand) >= demand.ldsBytes[share - 1])
+    return Fit::No;
+  int64_t onSimd = share * std::max<int64_t>(1, llvm::divideCeil(waves ? waves : demand.waves, demand.simds));
+  int64_t most = demand.registers / onSimd;
+  Fit result = Fit::Yes;
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    if (registersBehind(cluster, demand) + kBeside > most)
+      return Fit::No;
+    if (registersBehind(cluster - 1, demand) + operandsReadIn(cluster, graph, demand) > most)
+      result = Fit::Tight;
+  }
+  return result;
 }
 
 /// In the order in which they run.
@@ -446,6 +673,25 @@ std::vector<size_t> Candidate::stepsIn(int cluster) const {
   return steps;
 }
 
+/// Steps that do nothing stand in front of who needs them, wherever that is.
+void Candidate::settleIdle(const StepGraph &graph) {
+  for (size_t step = position.size(); step-- != 0;) {
+    if (!graph.steps[step].idle)
+      continue;
+    std::optional<std::pair<int, int>> first; // of those that use it: position and rank
+    for (const Dependence &dependence : graph.dependences)
+      if (dependence.from == step && dependence.to != step) {
+        std::pair use(position[dependence.to] + dependence.tiles * clusters, rank[dependence.to]);
+        first = std::min(first.value_or(use), use);
+      }
+    if (!first)
+      continue;
+    for (int &each : rank)
+      each *= 2;
+    position[step] = first->first, rank[step] = 2 * first->second - 1;
+  }
+}
+
 /// What means nothing, so that what is the same code is mostly the same text: clusters without steps where all waves are
 /// in step, an order within clusters that do not multiply, one priority for all.
 void Candidate::leaveOutIdle(const StepGraph &graph) {
@@ -453,26 +699,87 @@ void Candidate::leaveOutIdle(const StepGraph &graph) {
     if (clusters > 1 && stepsIn(cluster).empty())
       removeCluster(cluster);
   for (int cluster = 0; cluster != clusters; ++cluster)
-    if (llvm::none_of(stepsIn(cluster), [&](size_t step) { return graph.steps[step].multiplies; }))
+    if (!multiplies(graph, cluster))
       interleave[cluster].clear();
   if (llvm::all_equal(priority))
     llvm::fill(priority, -1);
 }
 
+/// Whether `by` needs what `step` makes in the iteration in which both run.
+bool Candidate::isNeeded(const StepGraph &graph, size_t step, size_t by) const {
+  return llvm::any_of(graph.dependences, [&](const Dependence &dependence) {
+    return dependence.from == step && dependence.to == by &&
+           position[step] - dependence.tiles * clusters == position[by];
+  });
+}
+
+/// `block` in the order of the loop, as far as its steps do not need each other.
+std::vector<size_t> Candidate::sortedByNeed(const StepGraph &graph, std::vector<size_t> block) const {
+  std::vector<size_t> sorted;
+  while (!block.empty()) {
+    auto isReady = [&](size_t step) {
+      return llvm::none_of(block, [&](size_t other) { return other != step && isNeeded(graph, other, step); });
+    };
+    std::vector<size_t> ready;
+    llvm::copy_if(block, std::back_inserter(ready), isReady);
+    size_t next = ready.empty() ? block.front() : *llvm::min_element(ready);
+    sorted.push_back(next);
+    llvm::erase(block, next);
+  }
+  return sorted;
+}
+
+/// Ranks are places in a cluster. What lies between two branches of a compute cluster is ordered by the compiler: there
+/// one order stands for all.
+void Candidate::sortWithinBlocks(const StepGraph &graph) {
+  for (int cluster = 0; cluster != clusters; ++cluster) {
+    std::vector<size_t> sorted, block;
+    bool isCompute = multiplies(graph, cluster) != bool(otherKind[cluster]);
+    auto endBlock = [&] {
+      llvm::append_range(sorted, sortedByNeed(graph, block));
+      block.clear();
+    };
+    for (size_t step : stepsIn(cluster)) {
+      if (isCompute && !graph.steps[step].branches) {
+        block.push_back(step);
+        continue;
+      }
+      endBlock();
+      sorted.push_back(step);
+    }
+    endBlock();
+    for (auto [place, step] : llvm::enumerate(sorted))
+      rank[step] = static_cast<int>(place);
+  }
+}
+
 /// The first step that multiplies runs for the tile at which an iteration stands; it does not matter otherwise.
 void Candidate::normalize(const StepGraph &graph) {
+  settleIdle(graph);
   leaveOutIdle(graph);
   auto first = llvm::find_if(graph.steps, [](const Step &step) { return step.multiplies; });
   size_t step = first == graph.steps.end() ? 0 : first - graph.steps.begin();
   int turn = floorDivide(position[step], clusters);
   for (int &at : position)
     at -= turn * clusters;
+  sortWithinBlocks(graph);
+  if (unroll == unrollFor(graph))
+    unroll = 0;
+}
+
+Candidate::Form Candidate::form(const StepGraph &graph) const {
+  int last = 0; // where products stand; the first is that of tile 0
+  for (size_t step = 0; step != position.size(); ++step)
+    if (graph.steps[step].multiplies)
+      last = std::max(last, floorDivide(position[step], clusters));
+  return {waveGroups, clusters, waves, kvTile, last};
 }
 
 Table Candidate::table(const StepGraph &graph) const {
   Table result;
-  result.unroll = unroll, result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
-  result.workgroups = workgroups, result.masksApart = masksApart;
+  result.unroll = unroll ? unroll : unrollFor(graph);
+  result.waveGroups = waveGroups, result.waves = waves, result.kvTile = kvTile;
+  result.workgroups = workgroups == 1 ? 0 : workgroups, result.masksApart = masksApart;
   std::vector<size_t> order(position.size());
   std::iota(order.begin(), order.end(), 0);
   auto key = [&](size_t step) { return std::tuple(floorCluster(position[step]), rank[step], step); };

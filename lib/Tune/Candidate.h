@@ -41,14 +41,22 @@ private:
 inline constexpr std::string_view kStream = "stream", kAcross = "across", kSpread = "spread", kPowers = "powers",
                                   kEven = "even";
 
-/// Waves of a workgroup and keys of a tile to choose from; none of a kind: not said.
+/// Waves of a workgroup, keys of a tile and workgroups on a compute unit to choose from; none of a kind: not said.
 struct Shapes {
-  std::vector<int64_t> waves, kvTiles;
+  std::vector<int64_t> waves, kvTiles, workgroupCounts;
   std::string interleave; ///< what compute clusters that are drawn say of the order within them
-  int workgroups = 0;     ///< that all have on a compute unit, 0: not said
+  int workgroups = 0; ///< that all have on a compute unit where there is no choice, 0: not said
   bool masksApart = false;
   int simds = 0; ///< of a compute unit; 0: not known
 };
+
+/// Kinds of small changes.
+enum class Change { Move, Order, Retime, Split, Form, Shape };
+inline constexpr size_t kChanges = 6;
+
+/// What is known before a candidate is compiled: its tiles are too large for LDS, or what waits for a later cluster for
+/// registers; there are enough if operands come while others go; there seem to be enough.
+enum class Fit { No, Tight, Yes };
 
 class Candidate {
 public:
@@ -60,45 +68,64 @@ public:
   void change(const Shapes &shapes, Choices &choices);
   /// Waves and keys from `shapes` where it does not say them.
   void chooseShape(const Shapes &shapes, Choices &choices);
-  /// All that one small change makes of it, in a fixed order: a step elsewhere, a cluster more, in two, left out or of
-  /// another form, another shape. Not repaired yet.
-  std::vector<Candidate> neighbours(const Shapes &shapes) const;
+  /// All that one small change of a kind makes of it, in a fixed order: a step elsewhere or in another order, a step with
+  /// all that follows it later or earlier, a cluster more, in two, left out or of another form, another shape. Not
+  /// repaired yet.
+  std::vector<Candidate> neighbours(Change kind, const StepGraph &graph, const Shapes &shapes) const;
   /// Moves steps until every dependence is kept, as little as that takes. False if no such place was found near.
   bool repair(const StepGraph &graph);
-  /// False where its tiles cannot lie in LDS, or what waits for a later cluster not in registers: of whatever `demand`
-  /// knows of tiles of this size. Where waves are not said, each has the registers of a SIMD to itself.
-  bool mayFit(const Demand &demand) const;
+  /// Whether its tiles may lie in LDS and its values in registers, as far as `demand` knows of tiles of this size. Where
+  /// waves are not said, each has the registers of a SIMD to itself.
+  Fit fit(const StepGraph &graph, const Demand &demand) const;
   int keysOfTile() const { return kvTile; }
 
   Table table(const StepGraph &graph) const;
-  /// Wave groups, clusters, waves and tiles: candidates that differ in them are hardly variations of each other.
-  using Form = std::array<int, 4>;
-  Form form() const { return {waveGroups, clusters, waves, kvTile}; }
+  /// Wave groups, clusters, waves, keys of a tile, tiles under way at once: candidates that differ in them are hardly
+  /// variations of each other.
+  using Form = std::array<int, 5>;
+  Form form(const StepGraph &graph) const;
 
 private:
   int floorCluster(int at) const;
   int phases() const;
   int phaseOf(int at) const;
   bool settle(const StepGraph &graph, const Dependence &dependence);
+  int slotsBetween(size_t fill, size_t read) const;
+  int unrollFor(const StepGraph &graph) const;
   void addMoves(std::vector<Candidate> &to) const;
+  void addOrders(std::vector<Candidate> &to) const;
+  void addRetimed(const StepGraph &graph, std::vector<Candidate> &to) const;
+  void addOperands(const StepGraph &graph, std::vector<Candidate> &to) const;
+  void readAhead(const StepGraph &graph, int ahead);
   void addSplits(std::vector<Candidate> &to) const;
   void addClusterForms(std::vector<Candidate> &to) const;
   void addShapes(const Shapes &shapes, std::vector<Candidate> &to) const;
   bool isAlone(const Shapes &shapes) const { return waves != 0 && waves <= shapes.simds; }
-  void drawWords(const Shapes &shapes, Choices &choices);
+  void drawSteps(const StepGraph &graph, Choices &choices);
+  void drawOrder(const StepGraph &graph, Choices &choices);
+  void drawForms(const StepGraph &graph, const Shapes &shapes, Choices &choices);
+  void useLate(const StepGraph &graph, Choices &choices);
   void readLate(const StepGraph &graph, Choices &choices);
+  void fetchAhead(const StepGraph &graph, Choices &choices);
+  bool multiplies(const StepGraph &graph, int cluster) const;
   void moveSteps(Choices &choices);
   void changeClusters(Choices &choices);
   void changeForm(const Shapes &shapes, Choices &choices);
   int64_t ldsBytes(const Demand &demand) const;
   int64_t registersBehind(int cluster, const Demand &demand) const;
+  int64_t operandsReadIn(int cluster, const StepGraph &graph, const Demand &demand) const;
   void insertCluster(int before);
   void removeCluster(int index);
   std::vector<size_t> stepsIn(int cluster) const;
   void normalize(const StepGraph &graph);
+  void sortWithinBlocks(const StepGraph &graph);
+  bool isNeeded(const StepGraph &graph, size_t step, size_t by) const;
+  std::vector<size_t> sortedByNeed(const StepGraph &graph, std::vector<size_t> block) const;
   void leaveOutIdle(const StepGraph &graph);
+  void settleIdle(const StepGraph &graph);
 
-  int clusters = 1, unroll = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
+  int clusters = 1, waveGroups = 1, waves = 0, workgroups = 0, kvTile = 0;
+  int unroll = 0; ///< 0: as often as rings have slots, so that each copy of the loop's body knows its own
   bool masksApart = false;
   std::vector<int> position;      ///< by step
   std::vector<int> rank;          ///< by step: who comes first in a cluster

@@ -30,9 +30,11 @@ struct Demand {
   std::vector<ValueDemand> values;
   int64_t waves = 0;     ///< of a workgroup where a candidate does not say; 0: not known, one on a SIMD then
   int64_t always = 0;    ///< registers of a lane that are held from the loop's begin to its end
-  int64_t ldsBytes = 0;  ///< that a workgroup may have at most
-  int64_t simds = 0;     ///< of a compute unit, over which the waves of a workgroup are spread
-  int64_t registers = 0; ///< of a lane, that the waves of one SIMD share
+  /// That a workgroup may have at most, where so many share a compute unit: of one, of two, ...
+  std::vector<int64_t> ldsBytes;
+  int64_t simds = 0;      ///< of a compute unit, over which the waves of a workgroup are spread
+  int64_t registers = 0;  ///< of a lane, that the waves of one SIMD share
+  int64_t workgroups = 1; ///< on a compute unit, where a candidate does not say
 };
 
 } // namespace hocket::tune

@@ -27,6 +27,8 @@ std::string tune::journalLine(const Trial &trial) {
                       {"message", trial.message}};
   if (trial.kvTile != 0)
     object["kv_tile"] = trial.kvTile;
+  if (trial.preview != 0)
+    object["preview_us"] = trial.preview;
   return line(std::move(object));
 }
 
@@ -37,9 +39,10 @@ static std::optional<Trial> readTrial(const json::Object &object) {
   std::optional<double> microseconds = object.getNumber("us");
   if (!schedule || !outcome || !message || !microseconds)
     return std::nullopt;
-  for (Outcome known : {Outcome::Timed, Outcome::Illegal, Outcome::Spilled, Outcome::Failed})
+  for (Outcome known : {Outcome::Timed, Outcome::Illegal, Outcome::Spilled, Outcome::Failed, Outcome::Slower})
     if (llvm::StringRef(toString(known)) == *outcome)
-      return Trial{schedule->str(), object.getInteger("kv_tile").value_or(0), known, *microseconds, message->str()};
+      return Trial{schedule->str(), object.getInteger("kv_tile").value_or(0), known, *microseconds,
+                   object.getNumber("preview_us").value_or(0), message->str()};
   return std::nullopt;
 }
 

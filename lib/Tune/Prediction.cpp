@@ -18,6 +18,8 @@ using manifest::Variables;
 namespace {
 /// As allocators of real devices place tensors at least.
 constexpr uint64_t kAlignment = 256;
+/// A preview has so much less of what is at least so long.
+constexpr double kPreviewShare = 4, kPreviewed = 2048;
 } // namespace
 
 /// What attention and products call their extents, at a size that fills a chip with work.
@@ -149,6 +151,24 @@ static Status placeTensors(runtime::Device &device, const Manifest &manifest,
     return address.error();
   arguments.scalars["workspace"] = manifest::Value::integer(static_cast<int64_t>(*address));
   return Status::success();
+}
+
+Result<double> tune::previewMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes) {
+  Result<Variables> extents = extentsOf(kernel.manifest, sizes);
+  if (!extents.ok())
+    return extents.error();
+  Sizes smaller = sizes;
+  for (const char *name : {"seq_q", "seq_kv", "k"})
+    if (auto extent = extents->find(name); extent != extents->end() && extent->second.asReal() >= kPreviewed)
+      smaller.values[name] = std::ceil(extent->second.asReal() / kPreviewShare);
+  if (smaller.values == sizes.values)
+    return 0.0;
+  // As many workgroups as before, so that as many share a compute unit.
+  if (smaller.values.contains("seq_q"))
+    for (const char *name : {"heads", "kv_heads"})
+      if (auto extent = extents->find(name); extent != extents->end())
+        smaller.values[name] = extent->second.asReal() * kPreviewShare;
+  return predictMicroseconds(kernel, smaller);
 }
 
 Result<double> tune::predictMicroseconds(const attention::CompiledKernel &kernel,

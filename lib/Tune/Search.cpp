@@ -11,6 +11,7 @@
 #include "llvm/Support/SHA256.h"
 
 #include <chrono>
+#include <limits>
 #include <mutex>
 #include <set>
 
@@ -22,10 +23,34 @@ namespace {
 constexpr size_t kBatch = 8;
 /// The best so many of a form have offspring.
 constexpr size_t kParents = 4;
-/// Among the first so many a third is drawn, an eighth of those behind: what is drawn late is rarely near the best.
-constexpr size_t kEarly = 64;
+/// Of the first so many three quarters are drawn, an eighth of those behind: what is drawn late is rarely near the best.
+constexpr size_t kEarly = 96;
+/// Who takes so many times as long as the best in the preview is not timed.
+constexpr double kSlower = 1.03;
+/// After so many proposals in vain a form counts as twice as slow as it is: others have their turn.
+constexpr double kPatience = 400;
 /// How often a proposal may turn out known or impossible before the space counts as exhausted.
 constexpr unsigned kMaxAttempts = 20000;
+
+struct Proposal {
+  Candidate candidate;
+  std::optional<Change> change; ///< the only one of `parent` that it is
+  std::optional<size_t> parent; ///< none: drawn
+};
+
+/// Candidates of one form.
+struct Family {
+  double best = std::numeric_limits<double>::infinity(); ///< score
+  unsigned inVain = 0; ///< proposals from one of it since its best was found
+  double prospect() const { return best * (1 + inVain / kPatience); }
+};
+
+/// What changes of a kind have brought.
+struct Success {
+  unsigned tried = 0, better = 0;
+  /// How often one of the kind is to be tried beside others. Of none it is known that it is good for nothing.
+  int weight() const { return static_cast<int>(1000 * (better + 1) / (tried + 5)); }
+};
 
 class Search {
 public:
@@ -40,18 +65,24 @@ public:
 private:
   /// A schedule's text, and keys of a tile (0: not said).
   using Key = std::pair<std::string, int64_t>;
+  /// By the hash of the code.
+  using Costs = std::map<std::array<uint8_t, 32>, double>;
   Result<Algorithm> algorithmOf(std::optional<int64_t> kvTile) const;
   Status readDemands(const Algorithm &start);
   Key keyOf(const Candidate &candidate) const;
-  bool isWorthIt(Candidate &candidate) const;
+  bool isWorthIt(Candidate &candidate);
   std::vector<std::vector<size_t>> parents() const;
-  std::optional<Candidate> nextNeighbour(size_t parent);
-  std::optional<Candidate> propose(const std::vector<std::vector<size_t>> &groups);
-  std::vector<Candidate> proposeBatch();
-  Result<double> costOf(const attention::CompiledKernel &kernel) const;
-  Trial tryOut(const Key &key) const;
-  Status runBatch(const std::vector<Candidate> &batch);
-  Status record(const Candidate &candidate, Trial trial, bool isNew);
+  std::optional<Proposal> nextNeighbour(size_t parent);
+  std::optional<Proposal> propose(const std::vector<std::vector<size_t>> &groups);
+  std::vector<Proposal> proposeBatch();
+  Result<double> costOf(const attention::CompiledKernel &kernel, const Cost &of, Costs &known) const;
+  Status time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const;
+  Trial tryOut(const Key &key, double limit) const;
+  std::optional<Trial> recall(const Key &key, double limit) const;
+  double previewLimit() const;
+  Status runBatch(const std::vector<Proposal> &batch);
+  Status record(const Proposal &proposal, Trial trial, bool isNew);
+  void learn(const Proposal &proposal, double score);
   bool timeIsUp() const;
 
   std::string_view text, name;
@@ -61,13 +92,19 @@ private:
   std::chrono::steady_clock::time_point begin;
   StepGraph graph;
   Shapes shapes;
-  std::map<int64_t, Demand> demands; ///< by keys of a tile, as far as they are known
+  std::map<int64_t, Demand> demands;  ///< by keys of a tile, as far as they are known
+  std::map<int64_t, StepGraph> graphs; ///< by keys of a tile: `graph`, and which steps do nothing then
   std::map<Key, Trial> known;        ///< of earlier runs
   std::set<Key> seen;
   std::vector<Candidate> candidates; ///< of each trial
+  std::vector<double> scores;        ///< of each trial: its cost, or what the preview leads to expect
+  std::vector<size_t> order;         ///< the numbers of those that have a score, best first
   mutable std::mutex costMutex;
-  mutable std::map<std::array<uint8_t, 32>, double> costs; ///< by the hash of the code
-  std::map<size_t, std::vector<Candidate>> neighbours; ///< of trials that have been asked for some: those that are left
+  mutable Costs costs, previews;
+  /// Of trials that have been asked for some: those that are left, by kind.
+  std::map<size_t, std::array<std::vector<Candidate>, kChanges>> neighbours;
+  std::array<Success, kChanges> successes;
+  std::map<Candidate::Form, Family> families;
   Found found;
 };
 } // namespace
@@ -82,6 +119,8 @@ std::string_view tune::toString(Outcome outcome) {
     return "spilled";
   case Outcome::Failed:
     return "failed";
+  case Outcome::Slower:
+    return "slower";
   }
   return "";
 }
@@ -113,6 +152,7 @@ Status Search::readDemands(const Algorithm &start) {
       return algorithm.error();
     demands[keys] = std::move(algorithm->demand);
     demands[keys].waves = waves;
+    graphs[keys] = std::move(algorithm->graph);
   }
   return Status::success();
 }
@@ -121,12 +161,17 @@ Search::Key Search::keyOf(const Candidate &candidate) const {
   return {toText(candidate.table(graph), graph, "tuned"), candidate.keysOfTile()};
 }
 
-/// Whether its dependences can be kept, and what is known of LDS and registers does not speak against it.
-bool Search::isWorthIt(Candidate &candidate) const {
-  if (!candidate.repair(graph))
+/// Whether its dependences can be kept, and what is known of LDS and registers does not speak against it. What will
+/// hardly fit is tried now and then.
+bool Search::isWorthIt(Candidate &candidate) {
+  auto own = graphs.find(candidate.keysOfTile());
+  if (!candidate.repair(own == graphs.end() ? graph : own->second))
     return false;
   auto demand = demands.find(candidate.keysOfTile());
-  return demand == demands.end() || candidate.mayFit(demand->second);
+  if (demand == demands.end())
+    return true;
+  Fit fit = candidate.fit(graph, demand->second);
+  return fit == Fit::Yes || (fit == Fit::Tight && choices.chance(1, 4));
 }
 
 bool Search::timeIsUp() const {
@@ -140,22 +185,54 @@ static Outcome refusal(const CompileFailure &failure) {
 }
 
 /// What the same code cost, if there was some: steps in another order are often the same instructions.
-Result<double> Search::costOf(const attention::CompiledKernel &kernel) const {
+Result<double> Search::costOf(const attention::CompiledKernel &kernel, const Cost &of, Costs &known) const {
   llvm::ArrayRef code(reinterpret_cast<const uint8_t *>(kernel.codeObject.data()), kernel.codeObject.size());
   std::array<uint8_t, 32> key = llvm::SHA256::hash(code);
   {
     std::lock_guard lock(costMutex);
-    if (auto same = costs.find(key); same != costs.end())
+    if (auto same = known.find(key); same != known.end())
       return same->second;
   }
-  Result<double> microseconds = cost(kernel);
+  Result<double> microseconds = of(kernel);
   std::lock_guard lock(costMutex);
   if (microseconds.ok())
-    costs.emplace(key, *microseconds);
+    known.emplace(key, *microseconds);
   return microseconds;
 }
 
-Trial Search::tryOut(const Key &key) const {
+static void callSlower(Trial &trial) {
+  trial.outcome = Outcome::Slower;
+  trial.microseconds = 0;
+  trial.message = "slower than the best on a smaller problem";
+}
+
+/// Times `kernel`, on the whole problem if the preview takes no longer than `limit`.
+Status Search::time(const attention::CompiledKernel &kernel, double limit, Trial &trial) const {
+  if (options.preview) {
+    Result<double> preview = costOf(kernel, options.preview, previews);
+    if (!preview.ok())
+      return preview.error();
+    trial.preview = *preview;
+    if (trial.preview > limit) {
+      callSlower(trial);
+      return Status::success();
+    }
+  }
+  Result<double> microseconds = costOf(kernel, cost, costs);
+  if (!microseconds.ok())
+    return microseconds.error();
+  trial.outcome = Outcome::Timed;
+  trial.microseconds = *microseconds;
+  return Status::success();
+}
+
+/// How long a preview may take for the whole problem to be timed.
+double Search::previewLimit() const {
+  return found.ranking.empty() ? std::numeric_limits<double>::infinity()
+                               : kSlower * found.trials[found.ranking.front()].preview;
+}
+
+Trial Search::tryOut(const Key &key, double limit) const {
   CompileOptions compileOptions = options.compile;
   compileOptions.to = Stage::HSACO;
   compileOptions.onStage = nullptr;
@@ -183,106 +260,164 @@ Trial Search::tryOut(const Key &key) const {
   }
   kernel.codeObject = std::move(compilation->output);
   kernel.manifest = *std::move(manifest);
-  Result<double> microseconds = costOf(kernel);
-  trial.outcome = microseconds.ok() ? Outcome::Timed : Outcome::Failed;
-  if (microseconds.ok())
-    trial.microseconds = *microseconds;
-  else
-    trial.message = microseconds.error().message;
+  if (Status status = time(kernel, limit, trial); !status.ok()) {
+    trial.outcome = Outcome::Failed;
+    trial.message = status.error().message;
+  }
   return trial;
 }
 
-/// The best trials of each form, those of the best form first. Different forms are good in different ways, and a search
-/// over the best of all would soon have nothing but variations of one. Equal times are mostly equal code: one stands
-/// for all.
+/// What an earlier run found, as this one would: whom it timed may be too slow for this one now.
+std::optional<Trial> Search::recall(const Key &key, double limit) const {
+  auto earlier = known.find(key);
+  if (earlier == known.end())
+    return std::nullopt;
+  Trial trial = earlier->second;
+  bool isSlower = options.preview && trial.preview > limit;
+  if (trial.outcome == Outcome::Slower && !isSlower)
+    return std::nullopt;
+  if (trial.outcome == Outcome::Timed && isSlower)
+    callSlower(trial);
+  return trial;
+}
+
+/// The best trials of each form, those of the best form first, as long as proposals from it are not in vain. Different
+/// forms are good in different ways, and a search over the best of all would soon have nothing but variations of one.
+/// Equal times are mostly equal code: one stands for all.
 std::vector<std::vector<size_t>> Search::parents() const {
   std::vector<std::vector<size_t>> groups;
   std::map<Candidate::Form, size_t> groupOf;
   std::set<std::pair<size_t, double>> times;
-  for (size_t index : found.ranking) {
-    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(), groups.size());
+  for (size_t index : order) {
+    auto [entry, isNew] = groupOf.try_emplace(candidates[index].form(graph), groups.size());
     if (isNew)
       groups.emplace_back();
     std::vector<size_t> &group = groups[entry->second];
-    if (group.size() < kParents && times.emplace(entry->second, found.trials[index].microseconds).second)
+    if (group.size() < kParents && times.emplace(entry->second, scores[index]).second)
       group.push_back(index);
   }
-  return groups;
+  std::vector<std::pair<double, size_t>> prospects;
+  for (auto [number, group] : llvm::enumerate(groups))
+    prospects.emplace_back(families.at(candidates[group.front()].form(graph)).prospect(), number);
+  llvm::sort(prospects);
+  std::vector<std::vector<size_t>> sorted;
+  for (auto [prospect, number] : prospects)
+    sorted.push_back(std::move(groups[number]));
+  return sorted;
 }
 
-/// One of the small changes of `parent` that was not proposed yet, in random order.
-std::optional<Candidate> Search::nextNeighbour(size_t parent) {
+/// One of the small changes of `parent` that was not proposed yet, in random order, more often of a kind that has made
+/// others better.
+std::optional<Proposal> Search::nextNeighbour(size_t parent) {
   auto [entry, isNew] = neighbours.try_emplace(parent);
-  std::vector<Candidate> &left = entry->second;
+  std::array<std::vector<Candidate>, kChanges> &left = entry->second;
   if (isNew) {
     Candidate from = candidates[parent];
     from.chooseShape(shapes, choices);
-    left = from.neighbours(shapes);
-    for (size_t i = left.size(); i > 1; --i)
-      std::swap(left[i - 1], left[choices.below(static_cast<int>(i))]);
+    for (size_t kind = 0; kind != kChanges; ++kind) {
+      left[kind] = from.neighbours(Change(kind), graph, shapes);
+      for (size_t i = left[kind].size(); i > 1; --i)
+        std::swap(left[kind][i - 1], left[kind][choices.below(static_cast<int>(i))]);
+    }
   }
-  if (left.empty())
+  int all = 0;
+  for (size_t kind = 0; kind != kChanges; ++kind)
+    all += left[kind].empty() ? 0 : successes[kind].weight();
+  if (all == 0)
     return std::nullopt;
-  Candidate candidate = std::move(left.back());
-  left.pop_back();
-  return candidate;
+  int chosen = choices.below(all);
+  size_t kind = 0;
+  for (;; ++kind) {
+    chosen -= left[kind].empty() ? 0 : successes[kind].weight();
+    if (chosen < 0)
+      break;
+  }
+  Proposal proposal{std::move(left[kind].back()), Change(kind), parent};
+  left[kind].pop_back();
+  return proposal;
 }
 
 /// Some are drawn anew; the others change a parent, of better forms and better ones of a form more often. Of the best
 /// of a form all small changes are tried in turn, so that none is missed; between, some larger ones.
-std::optional<Candidate> Search::propose(const std::vector<std::vector<size_t>> &groups) {
-  if (groups.empty() || choices.chance(1, found.trials.size() < kEarly ? 3 : 8)) {
-    Candidate candidate = Candidate::draw(graph, shapes, choices);
-    return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
-  }
+std::optional<Proposal> Search::propose(const std::vector<std::vector<size_t>> &groups) {
+  auto worthIt = [&](Proposal proposal) {
+    return isWorthIt(proposal.candidate) ? std::optional(std::move(proposal)) : std::nullopt;
+  };
+  bool isEarly = found.trials.size() < kEarly;
+  if (groups.empty() || choices.chance(isEarly ? 6 : 1, 8))
+    return worthIt({Candidate::draw(graph, shapes, choices), std::nullopt, std::nullopt});
   auto pick = [&](size_t count) { return std::min<size_t>(choices.few(8), count - 1); };
   const std::vector<size_t> &group = groups[pick(groups.size())];
-  std::optional<Candidate> near = choices.chance(2, 3) ? nextNeighbour(group.front()) : std::nullopt;
-  if (near)
-    return isWorthIt(*near) ? near : std::nullopt;
-  Candidate candidate = candidates[group[pick(group.size())]];
+  if (choices.chance(3, 4))
+    if (std::optional<Proposal> near = nextNeighbour(group.front()))
+      return worthIt(*std::move(near));
+  size_t parent = group[pick(group.size())];
+  Candidate candidate = candidates[parent];
   candidate.chooseShape(shapes, choices);
   for (int changes = 1 + choices.few(2); changes > 0; --changes)
     candidate.change(shapes, choices);
-  return isWorthIt(candidate) ? std::optional(candidate) : std::nullopt;
+  return worthIt({std::move(candidate), std::nullopt, parent});
 }
 
-std::vector<Candidate> Search::proposeBatch() {
-  std::vector<Candidate> batch;
+std::vector<Proposal> Search::proposeBatch() {
+  std::vector<Proposal> batch;
   size_t wanted = std::min<size_t>(kBatch, options.candidates - found.trials.size());
   std::vector<std::vector<size_t>> groups = parents();
   for (unsigned attempt = 0; attempt != kMaxAttempts && batch.size() < wanted; ++attempt)
-    if (std::optional<Candidate> candidate = propose(groups))
-      if (seen.insert(keyOf(*candidate)).second)
-        batch.push_back(*std::move(candidate));
+    if (std::optional<Proposal> proposal = propose(groups))
+      if (seen.insert(keyOf(proposal->candidate)).second)
+        batch.push_back(*std::move(proposal));
   return batch;
 }
 
-Status Search::record(const Candidate &candidate, Trial trial, bool isNew) {
+/// Puts trial `number` where it belongs among `numbers`, by ascending values; behind its equals.
+static void insertSorted(std::vector<size_t> &numbers, size_t number, llvm::function_ref<double(size_t)> value) {
+  numbers.insert(llvm::upper_bound(numbers, number, [&](size_t a, size_t b) { return value(a) < value(b); }), number);
+}
+
+Status Search::record(const Proposal &proposal, Trial trial, bool isNew) {
   size_t number = found.trials.size();
-  candidates.push_back(candidate);
+  candidates.push_back(proposal.candidate);
   found.trials.push_back(std::move(trial));
   const Trial &made = found.trials.back();
+  scores.push_back(made.microseconds);
   if (made.outcome == Outcome::Timed)
-    found.ranking.insert(
-        llvm::upper_bound(found.ranking, number,
-                          [&](size_t a, size_t b) {
-                            return found.trials[a].microseconds < found.trials[b].microseconds;
-                          }),
-        number);
+    insertSorted(found.ranking, number, [&](size_t of) { return found.trials[of].microseconds; });
+  if (made.outcome == Outcome::Slower) {
+    const Trial &best = found.trials[found.ranking.front()];
+    scores.back() = made.preview * best.microseconds / best.preview;
+  }
+  if (made.outcome == Outcome::Timed || made.outcome == Outcome::Slower)
+    insertSorted(order, number, [&](size_t of) { return scores[of]; });
+  learn(proposal, scores.back() ? scores.back() : std::numeric_limits<double>::infinity());
   if (!isNew || !options.onTrial)
     return Status::success();
   return options.onTrial(made, number, found.ranking.empty() ? made : found.trials[found.ranking.front()]);
 }
 
-Status Search::runBatch(const std::vector<Candidate> &batch) {
+/// Which kinds of changes are good for something, and which forms.
+void Search::learn(const Proposal &proposal, double score) {
+  if (proposal.change) {
+    Success &success = successes[size_t(*proposal.change)];
+    ++success.tried;
+    success.better += score < scores[*proposal.parent];
+  }
+  if (proposal.parent)
+    ++families[candidates[*proposal.parent].form(graph)].inVain;
+  Family &family = families[proposal.candidate.form(graph)];
+  if (score < family.best)
+    family = {score, 0};
+}
+
+Status Search::runBatch(const std::vector<Proposal> &batch) {
   std::vector<Trial> trials(batch.size());
   std::vector<char> isNew(batch.size());
+  double limit = previewLimit();
   verify::parallelFor(static_cast<int64_t>(batch.size()), options.threads, [&](int64_t index) {
-    Key key = keyOf(batch[index]);
-    auto earlier = known.find(key);
-    isNew[index] = earlier == known.end();
-    trials[index] = isNew[index] ? tryOut(key) : earlier->second;
+    Key key = keyOf(batch[index].candidate);
+    std::optional<Trial> earlier = recall(key, limit);
+    isNew[index] = !earlier;
+    trials[index] = earlier ? *std::move(earlier) : tryOut(key, limit);
   });
   for (size_t index = 0; index != batch.size(); ++index)
     if (Status status = record(batch[index], std::move(trials[index]), isNew[index]); !status.ok())
@@ -310,18 +445,18 @@ Result<Found> Search::run() {
     return algorithm.error();
   if (Status status = readDemands(*algorithm); !status.ok())
     return status.error();
-  shapes = {options.waves, options.kvTiles, interleaveOf(algorithm->start), algorithm->start.workgroups,
+  shapes = {options.waves, options.kvTiles, options.workgroups, interleaveOf(algorithm->start), algorithm->start.workgroups,
             algorithm->start.masksApart, static_cast<int>(algorithm->demand.simds)};
   graph = std::move(algorithm->graph);
   Candidate first = Candidate::fromTable(algorithm->start, graph);
   seen.insert(keyOf(first));
-  if (Status status = runBatch({first}); !status.ok())
+  if (Status status = runBatch({{first, std::nullopt, std::nullopt}}); !status.ok())
     return status.error();
   found.start = found.trials.front();
   if (found.start.outcome != Outcome::Timed)
     return invalidInput("the schedule to start from cannot be timed: " + found.start.message);
   while (found.trials.size() < options.candidates && !timeIsUp()) {
-    std::vector<Candidate> batch = proposeBatch();
+    std::vector<Proposal> batch = proposeBatch();
     if (batch.empty())
       break;
     if (Status status = runBatch(batch); !status.ok())

@@ -12,13 +12,31 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::tune;
 
+/// Whether masks stand for the last tile alone.
+static bool cutsOnlyTheLast(tile::ForTilesOp loop) {
+  return loop.getLeftWithin().empty() && llvm::all_of(loop.getRightWithin(), [](int64_t within) { return within == 0; });
+}
+
+static bool isIdle(tile::StepOp step, bool withoutMasks) {
+  return llvm::all_of(step.getBody().front(), [&](Operation &op) {
+    return isa<tile::YieldOp>(op) || (withoutMasks && isa<tile::MaskOpInterface>(op));
+  });
+}
+
 static std::vector<Step> readSteps(tile::ForTilesOp loop) {
   std::vector<Step> steps;
+  bool withoutMasks = cutsOnlyTheLast(loop);
   for (tile::StepOp op : loop.getBody().getOps<tile::StepOp>()) {
     Step step{op.getSymName().str(), tile::roleOf(op).multiplies};
     op.walk([&](tile::RingAccessOpInterface access) {
       step.fetches |= access.touchesSlot() && !access.readsSlot();
     });
+    op.walk([&](Operation *inner) {
+      step.branches |= isa<tile::MaskOpInterface, tile::SettleOp, tile::RescaleOp>(inner) ||
+                       (inner != op && inner->getNumRegions() != 0);
+    });
+    step.idle = isIdle(op, withoutMasks);
+    step.branches &= !step.idle;
     steps.push_back(std::move(step));
   }
   return steps;
@@ -148,14 +166,18 @@ static Demand readDemand(tile::ForTilesOp loop, const StepGraph &graph) {
   const ArchInfo &arch = **found;
   auto stated = kernel->getAttrOfType<IntegerAttr>(tile::kWorkgroupsAttr);
   int64_t workgroups = stated ? stated.getInt() : 1, aside = 0;
+  std::vector<int64_t> ldsBytes;
   kernel.walk([&](tile::StashOp stash) { aside += stash.getScratchBytes(); });
+  for (int64_t count = 1; count <= tile::kMaxWorkgroups; ++count)
+    ldsBytes.push_back(int64_t(maxLdsFor(arch, count)) - aside);
   return {readRings(loop),
           readValues(loop, graph, arch),
           /*waves=*/0,
           readAlways(loop, arch),
-          int64_t(maxLdsFor(arch, workgroups)) - aside,
+          std::move(ldsBytes),
           arch.waves.simdsPerCu,
-          arch.registers.vgprsPerSimd / workgroups};
+          arch.registers.vgprsPerSimd,
+          workgroups};
 }
 
 Result<Algorithm> tune::readAlgorithm(std::string_view tileText, std::string_view name) {

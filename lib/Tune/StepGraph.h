@@ -15,6 +15,10 @@ struct Step {
   std::string name;
   bool multiplies = false; ///< on the matrix unit
   bool fetches = false;    ///< starts copies to LDS that others wait for
+  /// Holds a branch: within a compute cluster the order of others matters only as far as they stand before it or behind.
+  bool branches = false;
+  /// Does nothing for most tiles: it only passes on what it is given, or masks what cuts the last one alone.
+  bool idle = false;
 };
 
 /// Step `to` of tile t needs step `from` of tile t - `tiles`.

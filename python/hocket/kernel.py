@@ -206,7 +206,7 @@ def _schedule(schedule):
 
 
 class Trial:
-    """A schedule that a search tried: `outcome` ("timed", "illegal", "spilled", "failed"), the predicted
+    """A schedule that a search tried: `outcome` ("timed", "slower", "illegal", "spilled", "failed"), the predicted
     `microseconds` if it was timed, else the `message` why not."""
 
     def __init__(self, schedule, outcome, microseconds, message, kv_tile=0):
@@ -284,6 +284,7 @@ def tune(
     waves=(),
     kv_tile=None,
     kv_tiles=(),
+    workgroups=(),
     candidates=400,
     seconds=None,
     seed=0,
@@ -292,8 +293,8 @@ def tune(
 ):
     """Searches the schedule with which the kernel in `text` is predicted to be fastest (docs/Tuning.md).
 
-    `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` of a workgroup and
-    `kv_tiles`, keys of a tile, are to choose from. The search begins with `schedule`, tries so many `candidates` and
+    `sizes` are extents and numbers of the problem by the names of the kernel's signature; `waves` of a workgroup,
+    `kv_tiles`, keys of a tile, and `workgroups` on a compute unit are to choose from. The search begins with `schedule`, tries so many `candidates` and
     begins no more after `seconds`; `progress(tried, microseconds)` hears of each. Gives a `Tuning`.
     """
     for key, value in (sizes or {}).items():
@@ -311,6 +312,7 @@ def tune(
         "threads": int(threads or 0),
         "waves": [int(count) for count in waves],
         "kv_tiles": [int(count) for count in kv_tiles],
+        "workgroups": [int(count) for count in workgroups],
     }
     options = _compile_options(schedule, arch=arch, kv_tile=kv_tile)
     given = {str(key): float(value) for key, value in (sizes or {}).items()}

@@ -124,6 +124,7 @@ def tune(
     waves: Sequence[int] = (),
     kv_tile: Optional[int] = None,
     kv_tiles: Sequence[int] = (),
+    workgroups: Sequence[int] = (),
     candidates: int = 400,
     seconds: Optional[float] = None,
     seed: int = 0,

@@ -20,6 +20,7 @@ static tune::Options optionsOf(const py::dict &compile, const py::dict &search) 
   options.threads = search["threads"].cast<unsigned>();
   options.waves = search["waves"].cast<std::vector<int64_t>>();
   options.kvTiles = search["kv_tiles"].cast<std::vector<int64_t>>();
+  options.workgroups = search["workgroups"].cast<std::vector<int64_t>>();
   return options;
 }
 
@@ -43,11 +44,15 @@ py::dict python::tune(const std::string &text, const std::string &name, const py
   std::optional<py::error_already_set> raised;
   std::optional<Result<tune::Found>> outcome;
   withoutLock([&](const std::stop_token &stop) -> Status {
-    tune::Cost cost = [&](const attention::CompiledKernel &kernel) -> Result<double> {
-      if (stop.stop_requested())
-        return hostError("stopped");
-      return tune::predictMicroseconds(kernel, given);
+    auto unlessStopped = [&](auto predict) -> tune::Cost {
+      return [&stop, &given, predict](const attention::CompiledKernel &kernel) -> Result<double> {
+        if (stop.stop_requested())
+          return hostError("stopped");
+        return predict(kernel, given);
+      };
     };
+    tune::Cost cost = unlessStopped(tune::predictMicroseconds);
+    options.preview = unlessStopped(tune::previewMicroseconds);
     options.onTrial = [&](const tune::Trial &, size_t number, const tune::Trial &best) {
       if (stop.stop_requested())
         return Status(hostError("stopped"));

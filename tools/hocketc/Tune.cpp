@@ -110,7 +110,7 @@ static size_t countOf(const Found &found, Outcome outcome) {
 
 static std::string summary(const Found &found) {
   std::string text = std::to_string(found.trials.size()) + " schedules tried:";
-  for (Outcome outcome : {Outcome::Timed, Outcome::Illegal, Outcome::Spilled, Outcome::Failed})
+  for (Outcome outcome : {Outcome::Timed, Outcome::Slower, Outcome::Illegal, Outcome::Spilled, Outcome::Failed})
     text += llvm::formatv("{0} {1} {2}", outcome == Outcome::Timed ? "" : ",",
                           countOf(found, outcome), toString(outcome));
   return text;
@@ -185,6 +185,9 @@ Status hocketc::runTune(TuneRequest request, std::string_view text, std::string_
   };
   Cost cost = [&](const attention::CompiledKernel &kernel) {
     return predictMicroseconds(kernel, *sizes);
+  };
+  request.options.preview = [&](const attention::CompiledKernel &kernel) {
+    return previewMicroseconds(kernel, *sizes);
   };
   Result<Found> found = tuneSchedule(text, name, cost, request.options);
   reporter->reset();

@@ -117,6 +117,10 @@ static cl::list<int64_t> tuneWaves("tune-waves", cl::value_desc("N"), cl::CommaS
 static cl::list<int64_t> tuneKvTiles("tune-kv-tiles", cl::value_desc("N"), cl::CommaSeparated,
                                      cl::cat(category),
                                      cl::desc("With --tune: keys of a tile to choose from"));
+static cl::list<int64_t> tuneWorkgroups("tune-workgroups", cl::value_desc("N"), cl::CommaSeparated,
+                                        cl::cat(category),
+                                        cl::desc("With --tune: workgroups on a compute unit to choose from; 1 leaves "
+                                                 "it open"));
 static cl::opt<unsigned> tuneThreads("tune-threads", cl::value_desc("N"), cl::init(0),
                                      cl::cat(category),
                                      cl::desc("With --tune: host threads (default: all cores)"));
@@ -278,6 +282,7 @@ static Status runTune(const Request &request) {
   wanted.options.threads = tuneThreads;
   wanted.options.waves = tuneWaves;
   wanted.options.kvTiles = tuneKvTiles;
+  wanted.options.workgroups = tuneWorkgroups;
   Result<std::string> input = runtime::readText(request.input, runtime::largestText);
   if (!input)
     return input.error();
@@ -334,7 +339,8 @@ static int runDriver(int argc, char **argv) {
   }
   for (const cl::Option *option : std::initializer_list<const cl::Option *>{
            std::addressof(tuneSizes), &tuneCandidates, &tuneSeconds, &tuneSeed,
-           std::addressof(tuneWaves), std::addressof(tuneKvTiles), &tuneThreads,
+           std::addressof(tuneWaves), std::addressof(tuneKvTiles),
+           std::addressof(tuneWorkgroups), &tuneThreads,
            &tuneJournal}) // a list's own & is of its values
     if (option->getNumOccurrences())
       return fail(invalidInput("--" + option->ArgStr.str() + " needs --tune"));

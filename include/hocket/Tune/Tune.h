@@ -31,6 +31,7 @@ enum class Outcome {
   Illegal, ///< the compiler refused the schedule: a hazard, too much LDS
   Spilled, ///< too few registers
   Failed,  ///< compiled, but could not be timed
+  Slower,  ///< so much slower than the best in the preview that the whole problem was not timed
 };
 std::string_view toString(Outcome outcome);
 
@@ -39,6 +40,7 @@ struct Trial {
   int64_t kvTile = 0;   ///< keys of a tile, where the search chose them; 0: what else says so
   Outcome outcome = Outcome::Illegal;
   double microseconds = 0; ///< predicted, of `Outcome::Timed`
+  double preview = 0;      ///< microseconds of the preview, if there was one
   std::string message;     ///< why it has none
 };
 
@@ -56,6 +58,12 @@ struct Options {
   /// Keys of a tile to choose from, for the same kernels; empty: what `compile.kvTile` says, or follows from the
   /// schedule. Kernels with other tiles sum in another order, so their bits may differ.
   std::vector<int64_t> kvTiles;
+  /// Workgroups that share a compute unit to choose from, for the same kernels; 1 leaves it open. Empty: what
+  /// `compile.workgroups` or the schedule says.
+  std::vector<int64_t> workgroups;
+  /// Of a smaller problem, that takes less time to find: who is slower there than the best, by more than what its begin
+  /// and end may make of it, is not timed. None, or 0 microseconds: all are.
+  Cost preview;
   /// Trials of an earlier run with the same text, target and cost, which are not made again.
   std::vector<Trial> known;
   /// Told of each new trial, in order, from the calling thread. An error ends the search.
@@ -86,6 +94,10 @@ struct Sizes {
 /// what the kernel does not have (InvalidInput, names it); what the kernel's requirements exclude; what the simulator
 /// says.
 Result<double> predictMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
+
+/// The same on a smaller problem, for `Options::preview`: a quarter of the length of the known extents along which loops
+/// over tiles go ("seq_q", "seq_kv", "k") and four times the heads. 0 where these are short already.
+Result<double> previewMicroseconds(const attention::CompiledKernel &kernel, const Sizes &sizes);
 
 /// A journal of trials, a line of JSON each, so that a search can go on where it stopped. `readJournal` of a file that
 /// does not exist is empty; InvalidInput names the line that is not a trial. `identity`: what the trials depend on; a

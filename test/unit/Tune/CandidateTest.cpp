@@ -73,10 +73,11 @@ TEST(Candidate, TableSurvives) {
 
 TEST(Candidate, RepairedOnesAreLegal) {
   StepGraph graph = product();
-  Shapes shapes{{4, 8}, {32, 64}};
+  Shapes shapes{{4, 8}, {32, 64}, {}};
   unsigned repaired = 0, joined = 0;
   for (uint64_t seed = 0; seed != 300; ++seed) {
     SCOPED_TRACE(seed);
+    graph.steps[3].idle = seed % 2 == 1;
     Choices choices(seed);
     Candidate candidate = Candidate::draw(graph, shapes, choices);
     for (int change = 0; change != 4; ++change) {
@@ -94,16 +95,17 @@ TEST(Candidate, RepairedOnesAreLegal) {
 
 TEST(Candidate, NeighboursDifferAndAreLegalOnceRepaired) {
   StepGraph graph = product();
-  Shapes shapes{{4, 8}, {32, 64}};
+  Shapes shapes{{4, 8}, {32, 64}, {}};
   Choices choices(1);
   Candidate candidate = Candidate::draw(graph, shapes, choices);
   ASSERT_TRUE(candidate.repair(graph));
   std::set<std::string> texts;
-  for (Candidate &neighbour : candidate.neighbours(shapes))
-    if (neighbour.repair(graph)) {
-      EXPECT_TRUE(isLegal(neighbour.table(graph), graph)) << toText(neighbour.table(graph), graph, "a");
-      texts.insert(toText(neighbour.table(graph), graph, "a") + std::to_string(neighbour.keysOfTile()));
-    }
+  for (size_t kind = 0; kind != kChanges; ++kind)
+    for (Candidate &neighbour : candidate.neighbours(Change(kind), graph, shapes))
+      if (neighbour.repair(graph)) {
+        EXPECT_TRUE(isLegal(neighbour.table(graph), graph)) << toText(neighbour.table(graph), graph, "a");
+        texts.insert(toText(neighbour.table(graph), graph, "a") + std::to_string(neighbour.keysOfTile()));
+      }
   EXPECT_GT(texts.size(), 20u);
 }
 
@@ -141,27 +143,173 @@ TEST(Candidate, ClustersWithoutStepsAreLeftOut) {
 )");
 }
 
-/// Fetched two tiles ahead of their reads, tiles lie in three slots; products wait from one tile to the next.
-TEST(Candidate, MayFitWhereSlotsAndRegistersSuffice) {
+/// Fetched two tiles ahead of their reads, tiles lie in three slots, with some padding; products wait from one tile to
+/// the next.
+TEST(Candidate, FitsWhereSlotsAndRegistersSuffice) {
   StepGraph graph = product();
   Candidate candidate = Candidate::fromTable(table(), graph);
   Demand demand;
-  EXPECT_TRUE(candidate.mayFit(demand)) << "nothing is known";
-  demand.simds = 4, demand.ldsBytes = 3000, demand.registers = 512;
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Yes) << "nothing is known";
+  demand.simds = 4, demand.ldsBytes = {3001, 1500}, demand.registers = 512;
   demand.rings = {{0, {1}, 1000}};
-  EXPECT_TRUE(candidate.mayFit(demand));
-  demand.ldsBytes = 2999;
-  EXPECT_FALSE(candidate.mayFit(demand));
-  demand.ldsBytes = 3000;
-  // Of four waves each has a SIMD's 512: 200 always, and the product of the tile before.
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Yes);
+  demand.ldsBytes = {3000, 1500};
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::No);
+  demand.ldsBytes = {4000, 2000};
+  // Of four waves each has a SIMD's 512: 32 for addresses, 200 always, and the product of the tile before.
   demand.always = 200;
-  demand.values = {{2, {{3, 0}}, 312}};
-  EXPECT_TRUE(candidate.mayFit(demand));
-  demand.values[0].registers = 313;
-  EXPECT_FALSE(candidate.mayFit(demand));
+  demand.values = {{2, {{3, 0}}, 280}};
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Yes);
+  demand.values[0].registers = 281;
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::No);
   // What is used in the cluster that makes it is held behind none.
-  demand.values = {{1, {{1, 0}}, 400}};
-  EXPECT_TRUE(candidate.mayFit(demand));
+  demand.values = {{2, {{2, 0}}, 400}};
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Yes);
+  // An operand is held as long as it is read.
+  demand.values = {{1, {{1, 0}}, 312}};
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Yes);
+  demand.values[0].registers = 313;
+  EXPECT_EQ(candidate.fit(graph, demand), Fit::Tight);
+}
+
+/// Two workgroups on a compute unit have half of everything.
+TEST(Candidate, WorkgroupsShareWhatThereIs) {
+  StepGraph graph = product();
+  Demand demand;
+  demand.simds = 4, demand.ldsBytes = {9000, 4000}, demand.registers = 512, demand.always = 240;
+  Table alone = table();
+  EXPECT_EQ(Candidate::fromTable(alone, graph).fit(graph, demand), Fit::Yes);
+  Table two = table();
+  two.workgroups = 2;
+  EXPECT_EQ(Candidate::fromTable(two, graph).fit(graph, demand), Fit::No);
+  demand.always = 200;
+  EXPECT_EQ(Candidate::fromTable(two, graph).fit(graph, demand), Fit::Yes);
+  demand.rings = {{0, {1}, 2000}};
+  EXPECT_EQ(Candidate::fromTable(alone, graph).fit(graph, demand), Fit::Yes);
+  EXPECT_EQ(Candidate::fromTable(two, graph).fit(graph, demand), Fit::No);
+}
+
+/// Where nothing branches, a compute cluster is ordered by what its steps need; around a branch it is as written.
+TEST(Candidate, OrderCountsAroundBranches) {
+  StepGraph graph;
+  graph.steps = {{"read"}, {"multiply", true}, {"settle"}, {"other"}};
+  graph.dependences = {{1, 2, 0, false}};
+  auto text = [&](std::vector<size_t> order, bool branches) {
+    graph.steps[2].branches = branches;
+    Table table;
+    table.clusters = {{true, -1, "", false}};
+    for (size_t step : order)
+      table.places.push_back({step, 0, 0});
+    Candidate candidate = Candidate::fromTable(table, graph);
+    EXPECT_TRUE(candidate.repair(graph));
+    return toText(candidate.table(graph), graph, "a");
+  };
+  EXPECT_EQ(text({3, 1, 2, 0}, false), text({0, 1, 2, 3}, false));
+  EXPECT_NE(text({3, 1, 2, 0}, true), text({0, 1, 2, 3}, true));
+  EXPECT_EQ(text({3, 1, 2, 0}, true), text({1, 3, 2, 0}, true));
+}
+
+/// Where a step that does nothing stands means nothing.
+TEST(Candidate, IdleStepsStandBeforeWhoNeedsThem) {
+  StepGraph graph;
+  graph.steps = {{"multiply", true}, {"mask"}, {"sum"}};
+  graph.dependences = {{0, 1, 0, false}, {1, 2, 0, false}};
+  auto text = [&](int offset, bool idle) {
+    graph.steps[1].idle = idle;
+    Table table;
+    table.clusters = {{true, -1, "", false}, {false, -1, "", false}};
+    table.places = {{0, 0, 0}, {1, offset == 0 ? 0u : 1u, offset}, {2, 1, -2}};
+    Candidate candidate = Candidate::fromTable(table, graph);
+    EXPECT_TRUE(candidate.repair(graph));
+    return toText(candidate.table(graph), graph, "a");
+  };
+  EXPECT_NE(text(0, false), text(-1, false));
+  EXPECT_EQ(text(0, true), text(-1, true));
+  EXPECT_NE(text(0, true).find("{ mask(-2) sum(-2) }"), std::string::npos) << text(0, true);
+  // Whoever needs it of the tile before comes first.
+  graph.dependences.push_back({1, 0, 1, false});
+  EXPECT_NE(text(0, true).find("{ mask(-1) multiply(0) }"), std::string::npos) << text(0, true);
+}
+
+/// What goes through more tiles at once is of another form, wherever its clusters begin.
+TEST(Candidate, FormsDifferInTilesUnderWay) {
+  StepGraph graph;
+  graph.steps = {{"first", true}, {"second", true}};
+  graph.dependences = {{0, 1, 0, false}};
+  auto form = [&](int first, int second) {
+    Table table;
+    table.clusters = {{true, -1, "", false}};
+    table.places = {{0, 0, first}, {1, 0, second}};
+    Candidate candidate = Candidate::fromTable(table, graph);
+    EXPECT_TRUE(candidate.repair(graph));
+    return candidate.form(graph);
+  };
+  EXPECT_EQ(form(1, 0), form(0, -1));
+  EXPECT_NE(form(0, 0), form(0, -1));
+}
+
+/// As many copies of the loop as rings have slots, where nothing else is said; what is said stays.
+TEST(Candidate, UnrollFollowsTheSlots) {
+  StepGraph graph = product();
+  Table ahead;
+  ahead.unroll = 2;
+  ahead.clusters = {{true, -1, "", false}};
+  ahead.places = {{0, 0, 1}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}};
+  Candidate candidate = Candidate::fromTable(ahead, graph);
+  std::set<int> unrolls;
+  for (Candidate &moved : candidate.neighbours(Change::Move, graph, {})) {
+    ASSERT_TRUE(moved.repair(graph));
+    std::vector<int> offset(graph.steps.size());
+    for (const Place &place : moved.table(graph).places)
+      offset[place.step] = place.offset;
+    if (offset[0] - offset[1] == 2)
+      unrolls.insert(moved.table(graph).unroll);
+  }
+  EXPECT_EQ(unrolls, std::set<int>{3});
+  ahead.unroll = 4;
+  Candidate fixed = Candidate::fromTable(ahead, graph);
+  ASSERT_TRUE(fixed.repair(graph));
+  EXPECT_EQ(fixed.table(graph).unroll, 4);
+}
+
+/// All operands a tile ahead, and what is fetched for them: one change.
+TEST(Candidate, OperandsAreReadAheadTogether) {
+  StepGraph graph;
+  graph.steps = {{"fetch", false, true}, {"read"}, {"first", true}, {"fetch_2", false, true}, {"read_2"}, {"second", true}};
+  graph.dependences = {{0, 1, 0, true}, {1, 2, 0, false}, {3, 4, 0, true}, {4, 5, 0, false}, {2, 5, 0, false}};
+  Table table;
+  table.unroll = 2;
+  table.clusters = {{true, -1, "", false}};
+  table.places = {{0, 0, 1}, {3, 0, 1}, {1, 0, 0}, {2, 0, 0}, {4, 0, 0}, {5, 0, 0}};
+  std::set<std::string> texts;
+  for (Candidate &moved : Candidate::fromTable(table, graph).neighbours(Change::Retime, graph, {}))
+    if (moved.repair(graph))
+      texts.insert(toText(moved.table(graph), graph, "a"));
+  EXPECT_TRUE(texts.contains(R"(tile.schedule @a unroll(2) {
+  tile.cluster compute { fetch(+2) read(+1) first(0) fetch_2(+2) read_2(+1) second(0) }
+}
+)"));
+}
+
+/// Products a tile later, with the operand that nothing else needs: one change, which single moves would make of three,
+/// each of which keeps more in registers.
+TEST(Candidate, OperandsGoWithWhoNeedsThem) {
+  StepGraph graph;
+  graph.steps = {{"read_a"}, {"first", true}, {"read_b"}, {"second", true}};
+  graph.steps[0].fetches = graph.steps[2].fetches = true;
+  graph.dependences = {{0, 1, 0, true}, {1, 3, 0, false}, {2, 3, 0, true}};
+  Table table;
+  table.clusters = {{false, -1, "", false}, {true, -1, "", false}};
+  table.places = {{0, 0, 0}, {2, 0, 0}, {1, 1, 0}, {3, 1, 0}};
+  std::set<std::string> texts;
+  for (Candidate &moved : Candidate::fromTable(table, graph).neighbours(Change::Retime, graph, {}))
+    if (moved.repair(graph))
+      texts.insert(toText(moved.table(graph), graph, "a"));
+  EXPECT_TRUE(texts.contains(R"(tile.schedule @a {
+  tile.cluster memory { read_a(0) read_b(-1) }
+  tile.cluster compute { first(0) second(-1) }
+}
+)"));
 }
 
 TEST(Candidate, DemandOfStepsWithoutAPlaceIsLeftOut) {

@@ -19,13 +19,14 @@ std::string fileWith(const std::string &content) {
 } // namespace
 
 TEST(Journal, TrialsSurviveAndAHalfLineIsNotThere) {
-  std::string path = fileWith(journalHead("x") + journalLine({"a \"b\"\n", 32, Outcome::Timed, 12.345678901234567, ""}) +
-                              journalLine({"c", 0, Outcome::Spilled, 0, "why"}) + "{\"schedule\":");
+  std::string path = fileWith(journalHead("x") + journalLine({"a \"b\"\n", 32, Outcome::Timed, 12.345678901234567, 3.5, ""}) +
+                              journalLine({"c", 0, Outcome::Spilled, 0, 0, "why"}) + "{\"schedule\":");
   auto trials = readJournal(path, "x");
   ASSERT_TRUE(trials.ok()) << trials.error().message;
   ASSERT_EQ(trials->size(), 2u);
   EXPECT_EQ((*trials)[0].schedule, "a \"b\"\n");
   EXPECT_EQ((*trials)[0].microseconds, 12.345678901234567);
+  EXPECT_EQ((*trials)[0].preview, 3.5);
   EXPECT_EQ((*trials)[0].kvTile, 32);
   EXPECT_EQ((*trials)[1].kvTile, 0);
   EXPECT_EQ((*trials)[1].outcome, Outcome::Spilled);

@@ -53,6 +53,75 @@ TEST(Search, SameInputSameTrials) {
     EXPECT_EQ(one->trials[i].schedule, two->trials[i].schedule);
 }
 
+/// Who is slower there than the best is not timed, and what was found of it replaces its trial.
+TEST(Search, APreviewSparesWhatIsSlower) {
+  Options options = few(2);
+  options.candidates = 12;
+  std::atomic<int> previewed = 0, timed = 0;
+  options.preview = [&](const attention::CompiledKernel &kernel) {
+    ++previewed;
+    return codeSize(kernel);
+  };
+  Cost cost = [&](const attention::CompiledKernel &kernel) {
+    ++timed;
+    return codeSize(kernel);
+  };
+  auto one = tuneSchedule(kAttention, "text", cost, options);
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  EXPECT_LT(timed, previewed);
+  size_t slower = 0;
+  for (const Trial &trial : one->trials) {
+    if (trial.outcome != Outcome::Slower)
+      continue;
+    ++slower;
+    EXPECT_GT(trial.preview, one->trials[one->ranking.front()].preview);
+    EXPECT_EQ(trial.microseconds, 0);
+  }
+  EXPECT_GT(slower, 0u);
+
+  options.known = one->trials;
+  previewed = timed = 0;
+  auto two = tuneSchedule(kAttention, "text", cost, options);
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ(previewed, 0);
+  EXPECT_EQ(timed, 0);
+  EXPECT_EQ(one->ranking, two->ranking);
+  for (size_t i = 0; i != one->trials.size(); ++i)
+    EXPECT_EQ(one->trials[i].schedule, two->trials[i].schedule);
+}
+
+/// Another search may have to time whom an earlier one did not, and does not need to time whom that one did.
+TEST(Search, WhatAnotherSearchSparedIsTimedWhereItIsTheBest) {
+  Options options = few(1);
+  options.candidates = 4;
+  options.preview = codeSize;
+  auto one = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_TRUE(one.ok()) << one.error().message;
+  options.known = one->trials;
+  options.known.front().outcome = Outcome::Slower; // the start, with which nothing is compared
+  options.known.front().microseconds = 0;
+  auto two = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_TRUE(two.ok()) << two.error().message;
+  EXPECT_EQ(two->start.outcome, Outcome::Timed);
+  EXPECT_EQ(two->start.microseconds, one->start.microseconds);
+}
+
+/// Each of the counts is tried, 1 as if nothing were said.
+TEST(Search, WorkgroupsAreChosen) {
+  Options options = few(2);
+  options.candidates = 16;
+  options.workgroups = {1, 2};
+  auto found = tuneSchedule(kAttention, "text", codeSize, options);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  size_t two = 0;
+  for (const Trial &trial : found->trials) {
+    two += trial.schedule.find("workgroups(2)") != std::string::npos;
+    EXPECT_EQ(trial.schedule.find("workgroups(1)"), std::string::npos);
+  }
+  EXPECT_GT(two, 0u);
+  EXPECT_LT(two, 15u);
+}
+
 TEST(Search, OtherSeedOtherTrials) {
   Options options = few(2);
   options.seed = 7;
