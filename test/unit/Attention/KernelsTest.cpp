@@ -52,7 +52,7 @@ TEST(Kernels, TheShippedRegistryIsWellFormed) {
     }
 }
 
-/// docs/notes/2026-11-23-work-items.md has what they are predicted at.
+/// docs/notes/2026-11-23-work-items.md and 2026-11-26-joined-items.md have what they are predicted at.
 TEST(Kernels, ThresholdsOfTheShippedRegistry) {
   struct Case {
     int64_t batch, heads, kvHeads, seqQ, seqKv, headDim;
@@ -61,8 +61,10 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
   };
   const Case cases[] = {
       {4, 16, 16, 2048, 128, 128, false, "fmha_fwd_lone_wave"},
-      {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_lone_wave"},
-      {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_lone_wave"},
+      {4, 16, 16, 2048, 384, 128, false, "fmha_fwd_dual_wave_items"},
+      {4, 16, 16, 2048, 512, 128, false, "fmha_fwd_dual_wave_items"},
+      {8, 64, 64, 512, 512, 128, false, "fmha_fwd_dual_wave_items"},
+      {4, 64, 64, 1024, 1024, 64, false, "fmha_fwd_dual_wave_small_heads_items"},
       {4, 16, 16, 2048, 2048, 128, false, "fmha_fwd_both_products"},
       {1, 9, 9, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
       {1, 16, 16, 2048, 2048, 128, false, "fmha_fwd_lone_wave"},
@@ -75,7 +77,8 @@ TEST(Kernels, ThresholdsOfTheShippedRegistry) {
       {2, 8, 2, 9, 9, 128, false, "fmha_fwd_small_tiles"},
       {8, 32, 8, 1, 128, 128, false, "fmha_fwd_group_rows"},
       {2, 32, 32, 128, 32, 256, false, "fmha_fwd_small_tiles"},
-      {16, 32, 32, 256, 65, 256, false, "fmha_fwd_lone_wave_large_heads"},
+      {16, 32, 32, 256, 65, 256, false, "fmha_fwd_streamed_twice"},
+      {1, 16, 16, 1024, 1024, 256, false, "fmha_fwd_lone_wave_large_heads"},
       {16, 32, 32, 256, 80, 160, false, "fmha_fwd_any_head"},
   };
   for (const Case &c : cases) {
