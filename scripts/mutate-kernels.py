@@ -177,7 +177,8 @@ def forward_runs():
         yield f"lone_wave-d256-{mask}", "--kernel fmha_fwd_lone_wave_large_heads --head-dim 256", mask, READ_AHEAD_256
         yield (f"double_buffer-d64-{mask}", "--kernel fmha_fwd_double_buffer_small_heads --head-dim 64", mask,
                SMALL_HEADS_CAUSAL if mask == "causal" else SMALL_HEADS)
-    yield "streamed_twice-d256-none", "--kernel fmha_fwd_streamed_twice --head-dim 256", "none", READ_AHEAD_256
+    yield "streamed_twice-d256-none", "--kernel fmha_fwd_streamed_twice --head-dim 256", "none", (
+        READ_AHEAD_256 + " 40x100,scale=-0.1 40x9 40x352,data=rising")
     for head in (72, 96):
         yield f"any_head-d{head}-causal", f"--kernel fmha_fwd_any_head --head-dim {head}", "causal", ANY_HEAD
     pipeline = "--arch gfx942 --kernel fmha_fwd_register_pipeline"

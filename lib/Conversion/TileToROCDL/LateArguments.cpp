@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace hocket;
+using namespace hocket::lowering;
 
 static constexpr unsigned kConstantMemory = 4;
 static constexpr int64_t kWordBytes = 4;
