@@ -238,6 +238,9 @@ Status Compiler::parseMlir() {
   }
   if (Status status = verifyTargets(); !status)
     return status;
+  if (options.from > Stage::Tile && options.persistent != 0)
+    return invalidInput("'" + name.str() + "' is of the stage '" + std::string(toString(options.from)) +
+                        "', where a kernel is persistent already or cannot become it; begin with attn or tile");
   if (options.from > Stage::Tile)
     return Status::success();
   if (Status status = makePersistent(); !status)

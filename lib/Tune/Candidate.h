@@ -5,6 +5,8 @@
 // differences of positions, or, through LDS, of the barriers between: `phaseOf` counts those in front of a position.
 #pragma once
 
+#include "llvm/Support/MathExtras.h"
+
 #include "Tune/StepGraph.h"
 
 #include <array>
@@ -14,6 +16,11 @@
 #include <string_view>
 
 namespace hocket::tune {
+
+/// The greatest number that is at most a / b.
+inline int floorDivide(int a, int b) {
+  return static_cast<int>(llvm::divideFloorSigned(int64_t(a), int64_t(b)));
+}
 
 /// The generator of all choices. Its raw numbers are the same everywhere, which distributions of the standard library
 /// do not promise, so choices are made from them directly.

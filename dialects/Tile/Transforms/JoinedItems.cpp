@@ -98,9 +98,9 @@ private:
   int64_t apart;
   ImplicitLocOpBuilder builder;
   Item first;
-  SmallVector<Value> carried;     ///< from turn to turn
-  SmallVector<Value> ofPlace;     ///< behind it out of the loop: the last item's place and number of tiles
-  SmallVector<size_t> ofMiddle;   ///< which of them are the results of the middle, in their order
+  SmallVector<Value> carried;   ///< from turn to turn
+  SmallVector<size_t> ofMiddle; ///< which of them are the results of the middle, in their order
+  SmallVector<Value> ofPlace;   ///< carried out of the loop behind them: the last item's place and number of tiles
   SmallVector<ClusterIssue> inFlight; ///< of the clusters that items share, so far
 };
 } // namespace

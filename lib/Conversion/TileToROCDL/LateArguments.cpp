@@ -13,7 +13,6 @@ using namespace mlir;
 using namespace hocket;
 using namespace hocket::lowering;
 
-static constexpr unsigned kConstantMemory = 4;
 static constexpr int64_t kWordBytes = 4;
 /// Lanes of a wave.
 static constexpr int64_t kArgumentLanes = 64;
@@ -71,23 +70,15 @@ public:
   Value ofLanes; ///< words of the argument block, each in its lane: read from there
 
 private:
-  Value argumentBlock(bool isOpaque);
   Value readLanes(Type type, int64_t offset);
 };
 } // namespace
 
-Value ArgumentReader::argumentBlock(bool isOpaque) {
-  Type pointer = LLVM::LLVMPointerType::get(func.getContext(), kConstantMemory);
-  Value block = LLVM::CallIntrinsicOp::create(builder, func.getLoc(), pointer,
-                                              builder.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"), ValueRange())
-                    .getResult(0);
-  if (!isOpaque)
-    return block;
-  return LLVM::InlineAsmOp::create(builder, func.getLoc(), TypeRange(pointer), ValueRange(block), /*asm_string=*/"",
-                                   "=s,0", /*has_side_effects=*/true, /*is_align_stack=*/false,
-                                   LLVM::TailCallKind::None,
-                                   LLVM::AsmDialectAttr::get(func.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
-      .getResult(0);
+/// The address of the argument block.
+static Value argumentBlock(Emitter &emit) {
+  Type pointer = LLVM::LLVMPointerType::get(emit.getContext(), kConstant);
+  StringAttr name = emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr");
+  return LLVM::CallIntrinsicOp::create(emit, pointer, name, ValueRange()).getResult(0);
 }
 
 /// An argument of `type` at `offset` bytes, from the lanes that have its words.
@@ -120,8 +111,10 @@ SmallVector<Value> ArgumentReader::read(function_ref<bool(BlockArgument)> isWant
       argument.replaceUsesWithIf(loads.back(), [&](OpOperand &use) { return isUser(use.getOwner()); });
       continue;
     }
-    if (!block)
-      block = argumentBlock(isOpaque);
+    if (!block) {
+      Emitter emit(func.getLoc(), builder);
+      block = isOpaque ? emit.hidden(argumentBlock(emit), "s") : argumentBlock(emit);
+    }
     Value address = LLVM::GEPOp::create(builder, func.getLoc(), block.getType(), builder.getI8Type(), block,
                                         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(here)});
     loads.push_back(LLVM::LoadOp::create(builder, func.getLoc(), type, address, argumentBytes(type),
@@ -171,12 +164,8 @@ static Value argumentsOfLanes(LLVM::LLVMFuncOp func, Value lane) {
   OpBuilder builder(func.getContext());
   builder.setInsertionPointAfterValue(lane);
   Emitter emit(func.getLoc(), builder);
-  Type pointer = LLVM::LLVMPointerType::get(func.getContext(), kConstantMemory);
-  Value block = LLVM::CallIntrinsicOp::create(emit, pointer, emit.getStringAttr("llvm.amdgcn.kernarg.segment.ptr"),
-                                              ValueRange())
-                    .getResult(0);
   Value word = arith::MinUIOp::create(emit, lane, emit.i32(llvm::divideCeil(bytes, kWordBytes) - 1));
-  Value address = emit.offset(block, emit.mul(word, emit.i32(kWordBytes)));
+  Value address = emit.offset(argumentBlock(emit), emit.mul(word, emit.i32(kWordBytes)));
   return LLVM::LoadOp::create(emit, emit.getI32Type(), address, kWordBytes, /*isVolatile=*/false,
                               /*isNonTemporal=*/false, /*isInvariant=*/true);
 }

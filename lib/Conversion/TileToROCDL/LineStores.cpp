@@ -218,19 +218,11 @@ SmallVector<Value> LineStores::loadPieces(Emitter &emit, Type element,
   return pieces;
 }
 
-/// The lane's number, computed anew from here on: LLVM would hold what follows from it in registers
-/// from the kernel's first use of it to the last, across the loop.
-static Value laneFromHere(Emitter &emit, Value lane) {
-  auto pinned = LLVM::InlineAsmOp::create(
-      emit, lane.getType(), lane, /*asm_string=*/"", /*constraints=*/"=v,0",
-      /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-      LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr());
-  return pinned.getResult(0);
-}
-
 LineStores::LanePlace LineStores::lanePlace(Emitter &emit, const KernelValues &kernel,
                                             Value rowStride) const {
-  return placeOf(emit, laneFromHere(emit, kernel.lane), rowStride);
+  // The lane's number anew from here on: LLVM would hold what follows from it in registers from the kernel's first use of
+  // it to the last, across the loop.
+  return placeOf(emit, emit.hidden(kernel.lane, "v"), rowStride);
 }
 
 LineStores::LanePlace LineStores::placeOf(Emitter &emit, Value lane, Value rowStride) const {

@@ -92,16 +92,6 @@ static Value columnTileResource(Emitter &emit, const RingValues &ring, Value til
 /// Whether a loop around the loop over tiles makes the ring anew in each turn.
 static bool isMadeAnew(Operation *ring) { return isa<LoopLikeOpInterface>(ring->getParentOp()); }
 
-/// `value`, of which LLVM knows nothing. What follows from it stays in the turn of the loop that it is in: taken out,
-/// all that a pipeline's parts need would be in scalar registers at once.
-static Value opaque(Emitter &emit, Value value) {
-  return LLVM::InlineAsmOp::create(
-             emit, TypeRange(value.getType()), ValueRange(value), /*asm_string=*/"", "=s,0",
-             /*has_side_effects=*/true, /*is_align_stack=*/false, LLVM::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(emit.getContext(), LLVM::AsmDialect::AD_ATT), ArrayAttr())
-      .getResult(0);
-}
-
 SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring,
                                                 const ViewValues &view, ArrayRef<Value> indices,
                                                 Value lds) {
@@ -123,9 +113,11 @@ SmallVector<Value> hocket::lowering::ringValues(Emitter &emit, tile::RingOp ring
   Value stride = emit.mul(view.stride(rows), emit.i64(view.elementBytes()));
   Value count = arith::SubIOp::create(emit, view.extent(emit, rows), first);
   Value place = lds;
+  // What follows from these stays in the turn of the loop that it is in: taken out, all that a pipeline's parts need would
+  // be in scalar registers at once.
   if (isMadeAnew(ring))
     for (Value *value : {&pointer, &stride, &count, &place})
-      *value = opaque(emit, *value);
+      *value = emit.hidden(*value, "s");
   return {pointer, stride, count, place,
           emit.mul(view.extent(emit, columns), emit.i32(view.elementBytes()))};
 }

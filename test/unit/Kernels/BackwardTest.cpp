@@ -1,6 +1,7 @@
 // Gradients: random problems over heads, groups, lengths, masks, layouts, types, chips and data, in checked execution
 // and several interleavings, which must agree to the bit; and the cases that break others.
 //
+// One file although long: all cases draw on the problems and checks of its first 200 lines.
 // HOCKET_RANDOM_BACKWARDS=N draws more than the suite does, HOCKET_TEST_SEED=N others.
 #include "Draw.h"
 #include "DrawSequences.h"
